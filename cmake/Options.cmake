@@ -1,0 +1,20 @@
+# Every option of the build, with the names the documents use.
+option(EXECUTORCH_BUILD_TESTS "Build the C++ tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
+option(EXECUTORCH_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(EXECUTORCH_BUILD_PYBIND "Build the Python bindings (needs pybind11)" OFF)
+option(EXECUTORCH_BUILD_EXECUTOR_RUNNER "Build executor_runner" ${PROJECT_IS_TOP_LEVEL})
+option(EXECUTORCH_ENABLE_LOGGING "Compile ET_LOG statements in" ON)
+option(EXECUTORCH_ENABLE_WERROR "Treat warnings in our own code as errors" ${PROJECT_IS_TOP_LEVEL})
+set(EXECUTORCH_SANITIZE "" CACHE STRING "Sanitizers for our own code, for example 'address,undefined'")
+set(EXECUTORCH_PAL_DEFAULT "posix" CACHE STRING "Platform layer: posix or minimal")
+set_property(CACHE EXECUTORCH_PAL_DEFAULT PROPERTY STRINGS posix minimal)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(EXECUTORCH_CCACHE ccache)
+if(EXECUTORCH_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${EXECUTORCH_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${EXECUTORCH_CCACHE}")
+endif()

@@ -1,0 +1,45 @@
+# How our own targets are compiled, said once. Nothing here leaks into a consumer's flags: warnings, sections and
+# sanitizers are PRIVATE; only include paths and the language level are PUBLIC.
+
+set(EXECUTORCH_INCLUDE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../sdk/cpp")
+cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
+
+function(executorch_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_17)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections)
+  if(EXECUTORCH_ENABLE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(EXECUTORCH_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${EXECUTORCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${EXECUTORCH_SANITIZE})
+  endif()
+endfunction()
+
+# executorch_library(name [FREESTANDING] SOURCES a.cpp ... [LIBS x ...])
+# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels).
+function(executorch_library name)
+  cmake_parse_arguments(ARG "FREESTANDING" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(executorch::${name} ALIAS ${name})
+  executorch_compile_options(${name})
+  target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${EXECUTORCH_INCLUDE_ROOT}>")
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+  if(ARG_FREESTANDING)
+    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+# executorch_test(name SOURCES a_test.cpp ... [LIBS x ...]): a GoogleTest program whose cases ctest lists one by one.
+# Does nothing unless EXECUTORCH_BUILD_TESTS is on.
+function(executorch_test name)
+  if(NOT EXECUTORCH_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  executorch_compile_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+endfunction()
