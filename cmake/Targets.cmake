@@ -43,3 +43,13 @@ function(executorch_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()
+
+# executorch_python_module(name DESTINATION sdk/a/package SOURCES a.cpp ... [LIBS x ...]): a pybind11 extension module that
+# the wheel carries (install component `python`). Needs EXECUTORCH_BUILD_PYBIND.
+function(executorch_python_module name)
+  cmake_parse_arguments(ARG "" "DESTINATION" "SOURCES;LIBS" ${ARGN})
+  pybind11_add_module(${name} MODULE NO_EXTRAS ${ARG_SOURCES})
+  executorch_compile_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS})
+  install(TARGETS ${name} LIBRARY DESTINATION "${ARG_DESTINATION}" COMPONENT python)
+endfunction()
