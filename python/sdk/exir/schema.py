@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program schema as dataclasses: one class for each flatbuffer table of a `.pte` file, fields in schema order.
+
+`_serialize/_flatbuffer_program.py` maps these classes to bytes. A class may only gain fields at its end: readers in the field
+find fields by position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import List, Optional, Union
+
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.scalar_type import ScalarType
+
+__all__ = [
+    "AllocationDetails",
+    "BackendDelegate",
+    "BackendDelegateDataReference",
+    "BackendDelegateInlineData",
+    "Bool",
+    "BoolList",
+    "Buffer",
+    "Chain",
+    "CompileSpec",
+    "ContainerMetadata",
+    "DataLocation",
+    "DataSegment",
+    "DelegateCall",
+    "DeviceType",
+    "Double",
+    "DoubleList",
+    "EValue",
+    "ExecutionPlan",
+    "ExtraTensorInfo",
+    "Frame",
+    "FrameList",
+    "FreeCall",
+    "Instruction",
+    "InstructionArguments",
+    "Int",
+    "IntList",
+    "JumpFalseCall",
+    "KernelCall",
+    "KernelTypes",
+    "MoveCall",
+    "NamedData",
+    "NonConstBufferDevice",
+    "Null",
+    "Operator",
+    "OptionalTensorList",
+    "Program",
+    "ScalarType",
+    "String",
+    "SubsegmentOffsets",
+    "Tensor",
+    "TensorDataLocation",
+    "TensorList",
+    "TensorShapeDynamism",
+]
+
+
+@dataclass
+class AllocationDetails:
+    """Where a planned tensor lives: a memory id (>= 1) and a 64-bit byte offset in two halves."""
+
+    memory_id: int
+    memory_offset_low: int
+    memory_offset_high: int
+
+    @property
+    def memory_offset(self) -> int:
+        return self.memory_offset_low | (self.memory_offset_high << 32)
+
+
+class TensorShapeDynamism(IntEnum):
+    STATIC = 0
+    DYNAMIC_BOUND = 1
+    DYNAMIC_UNBOUND = 2
+
+
+class TensorDataLocation(IntEnum):
+    SEGMENT = 0
+    EXTERNAL = 1
+
+
+class DeviceType(IntEnum):
+    CPU = 0
+    CUDA = 1
+
+
+@dataclass
+class ExtraTensorInfo:
+    """What only few tensors need; absent for all others."""
+
+    mutable_data_segments_idx: int = 0
+    fully_qualified_name: Optional[str] = None
+    location: TensorDataLocation = TensorDataLocation.SEGMENT
+    device_type: DeviceType = DeviceType.CPU
+    device_index: int = 0
+
+
+@dataclass
+class Tensor:
+    """Sizes, layout and storage of a tensor.
+
+    `data_buffer_idx` and `allocation_info` together say where the data is: (0, None) supplied by the caller, (>0, None) a
+    constant, (0, set) planned, (>0, set) planned and initialised from the mutable data segment.
+    """
+
+    scalar_type: ScalarType
+    storage_offset: int
+    sizes: List[int]
+    dim_order: List[int]
+    requires_grad: bool
+    layout: int
+    data_buffer_idx: int
+    allocation_info: Optional[AllocationDetails]
+    shape_dynamism: TensorShapeDynamism
+    extra_tensor_info: Optional[ExtraTensorInfo] = None
+
+
+@dataclass
+class Null:
+    pass
+
+
+@dataclass
+class Int:
+    int_val: int
+
+
+@dataclass
+class Bool:
+    bool_val: bool
+
+
+@dataclass
+class Double:
+    """A double. Infinities may also be given as the strings "inf" and "-inf", which is how JSON spells them."""
+
+    double_val: Union[float, str]
+
+    def __init__(self, double_val: Union[float, str]) -> None:
+        if double_val == float("inf"):
+            double_val = "inf"
+        elif double_val == float("-inf"):
+            double_val = "-inf"
+        self.double_val = double_val
+
+
+@dataclass
+class String:
+    string_val: str
+
+
+@dataclass
+class ContainerMetadata:
+    """JSON text of the pytree specs of a method's inputs and outputs."""
+
+    encoded_inp_str: str
+    encoded_out_str: str
+
+
+@dataclass
+class IntList:
+    """Integers by reference: each item is an index into `ExecutionPlan.values`."""
+
+    items: List[int]
+
+
+@dataclass
+class DoubleList:
+    items: List[float]
+
+
+@dataclass
+class BoolList:
+    items: List[bool]
+
+
+@dataclass
+class TensorList:
+    """Each item is an index into `ExecutionPlan.values`."""
+
+    items: List[int]
+
+
+@dataclass
+class OptionalTensorList:
+    """Each item is an index into `ExecutionPlan.values`, or -1 for None."""
+
+    items: List[int]
+
+
+# The order is that of the union's discriminators in the schema's text form, not their numbers.
+KernelTypes = Union[
+    Int,
+    Double,
+    Bool,
+    String,
+    Tensor,
+    IntList,
+    BoolList,
+    DoubleList,
+    TensorList,
+    Null,
+    OptionalTensorList,
+]
+
+
+@dataclass
+class EValue:
+    val: "KernelTypes"
+
+
+@dataclass
+class Buffer:
+    storage: bytes
+
+
+@dataclass
+class BackendDelegateInlineData:
+    data: bytes
+
+
+class DataLocation(IntEnum):
+    INLINE = 0
+    SEGMENT = 1
+
+
+@dataclass
+class BackendDelegateDataReference:
+    """INLINE: `index` into `Program.backend_delegate_data`; SEGMENT: into `Program.segments`."""
+
+    location: DataLocation
+    index: int
+
+
+@dataclass
+class BackendDelegate:
+    id: str
+    processed: BackendDelegateDataReference
+    compile_specs: List[CompileSpec]
+
+
+@dataclass
+class Operator:
+    """`name` is `namespace::operator`; `overload` may be empty."""
+
+    name: str
+    overload: str
+
+
+@dataclass
+class KernelCall:
+    op_index: int
+    args: List[int]
+
+
+@dataclass
+class DelegateCall:
+    delegate_index: int
+    args: List[int]
+
+
+@dataclass
+class MoveCall:
+    move_from: int
+    move_to: int
+
+
+@dataclass
+class JumpFalseCall:
+    cond_value_index: int
+    destination_instruction: int
+
+
+@dataclass
+class FreeCall:
+    value_index: int
+
+
+InstructionArguments = Union[
+    KernelCall,
+    DelegateCall,
+    MoveCall,
+    JumpFalseCall,
+    FreeCall,
+]
+
+
+@dataclass
+class Instruction:
+    instr_args: "InstructionArguments"
+
+
+@dataclass
+class Frame:
+    filename: str
+    lineno: int
+    name: str
+    context: str
+
+
+@dataclass
+class FrameList:
+    items: List[Frame]
+
+
+@dataclass
+class Chain:
+    """Instructions in order; `stacktrace`, if present, has one entry an instruction."""
+
+    inputs: List[int]
+    outputs: List[int]
+    instructions: List[Instruction]
+    stacktrace: Optional[List[FrameList]]
+
+
+@dataclass
+class NonConstBufferDevice:
+    """The device of planned buffer `buffer_idx`; a buffer that is not listed is on the CPU."""
+
+    buffer_idx: int = 0
+    device_type: DeviceType = DeviceType.CPU
+    device_index: int = 0
+
+
+@dataclass
+class ExecutionPlan:
+    """One method. `non_const_buffer_sizes[i]` is the size in bytes of the arena with memory id i; entry 0 is a reserved 0."""
+
+    name: str
+    container_meta_type: ContainerMetadata
+    values: List[EValue]
+    inputs: List[int]
+    outputs: List[int]
+    chains: List[Chain]
+    operators: List[Operator]
+    delegates: List[BackendDelegate]
+    non_const_buffer_sizes: List[int]
+    non_const_buffer_device: Optional[List[NonConstBufferDevice]] = None
+
+
+@dataclass
+class DataSegment:
+    """`offset` is relative to the segment base offset of the file's extended header."""
+
+    offset: int
+    size: int
+
+
+@dataclass
+class SubsegmentOffsets:
+    """Starts of the pieces inside segment `segment_index`; entry 0 is a placeholder."""
+
+    segment_index: int
+    offsets: List[int]
+
+
+@dataclass
+class NamedData:
+    key: str
+    segment_index: int
+
+
+@dataclass
+class Program:
+    version: int
+    execution_plan: List[ExecutionPlan]
+    constant_buffer: List[Buffer]
+    backend_delegate_data: List[BackendDelegateInlineData]
+    segments: List[DataSegment]
+    constant_segment: SubsegmentOffsets
+    mutable_data_segments: Optional[List[SubsegmentOffsets]] = None
+    named_data: Optional[List[NamedData]] = None

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Type and layout of a tensor that is stored outside the program, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List
+
+import torch
+
+from sdk.exir.scalar_type import ScalarType
+from sdk.exir.tensor import dim_order_from_stride, scalar_type_enum
+
+
+@dataclass
+class TensorLayout:
+    """What a reader needs to check that stored bytes are the tensor it expects; compared by value."""
+
+    scalar_type: ScalarType
+    sizes: List[int]
+    dim_order: List[int]
+
+    @classmethod
+    def from_tensor(cls, tensor: torch.Tensor) -> TensorLayout:
+        return cls(
+            scalar_type=scalar_type_enum(tensor.dtype),
+            sizes=list(tensor.shape),
+            dim_order=list(dim_order_from_stride(tensor.stride())),
+        )
