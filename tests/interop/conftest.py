@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The oracle's environment, made once and kept in ``.cache/oracle``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+Oracle = Callable[..., None]
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Oracle:
+    """Run ``oracle.py`` with the given arguments in the original's environment."""
+    python = os.environ.get("PTE_SDK_ORACLE_PYTHON")
+    if python is None:
+        made = subprocess.run([sys.executable, ROOT / "tests/interop/make_oracle.py"], capture_output=True, text=True)
+        if made.returncode:
+            pytest.fail(f"The oracle's environment could not be made:\n{made.stderr[-2000:]}", pytrace=False)
+        python = made.stdout.strip()
+
+    def call(*arguments: object) -> None:
+        command = [python, "-W", "ignore", ROOT / "tests/interop/oracle.py", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, f"oracle.py {arguments} failed:\n{done.stderr[-3000:]}"
+
+    return call

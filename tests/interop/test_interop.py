@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Both directions of the drop-in promise, over the whole zoo.
+
+Our exporter's programs run on the original's runtime and on ours; the original's programs run on ours; each with the
+result of eager PyTorch. And no program of ours needs a larger arena than the original's.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+import zoo
+from torch.utils._pytree import tree_leaves
+
+from sdk.exir import to_edge
+from sdk.exir._serialize import _deserialize_pte_binary
+from sdk.runtime import Runtime
+
+pytestmark = pytest.mark.interop
+
+# What the original cannot export or run, with its own reason. Ours must do it all the same.
+ORIGINAL_CANNOT_EXPORT: dict[str, str] = {}
+ORIGINAL_CANNOT_RUN: dict[str, str] = {}
+
+
+@dataclass
+class Exported:
+    """Where the programs are, and what eager PyTorch says of each call."""
+
+    directory: Path
+    expected: dict[str, list[list[torch.Tensor | float]]]
+    calls: dict[str, list[tuple[str, list[object]]]]
+
+    def error(self, name: str) -> str:
+        path = self.directory / f"{name}.error.txt"
+        return path.read_text() if path.exists() else ""
+
+
+def eager(case: zoo.Case) -> Iterator[tuple[str, list[object], list[torch.Tensor | float]]]:
+    """Every call of a case in order: method, flattened inputs, flattened outputs."""
+    with torch.no_grad():
+        for name, method in case.methods.items():
+            module = copy.deepcopy(method.module)
+            for inputs in method.calls:
+                yield name, tree_leaves(inputs), [copy.deepcopy(v) for v in tree_leaves(module(*inputs))]
+    for name, value in case.constant_methods.items():
+        yield name, [], [value]
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """The zoo, exported by us."""
+    directory = tmp_path_factory.mktemp("interop")
+    result = Exported(directory, {}, {})
+    for name in zoo.CASES:
+        case = zoo.build(name)
+        calls = list(eager(case))
+        result.calls[name] = [(method, inputs) for method, inputs, _ in calls]
+        result.expected[name] = [outputs for _, _, outputs in calls]
+        torch.save(result.calls[name], directory / f"{name}.calls.pt")
+        programs = {
+            method: torch.export.export(m.module, m.calls[0], dynamic_shapes=m.dynamic_shapes, strict=False)
+            for method, m in case.methods.items()
+        }
+        manager = to_edge(programs, constant_methods=case.constant_methods or None).to_executorch()
+        manager.save(str(directory / f"{name}.pte"))
+    return result
+
+
+@pytest.fixture(scope="session")
+def original(exported: Exported, oracle) -> Exported:
+    """The zoo, exported by the original."""
+    oracle("export", exported.directory)
+    return exported
+
+
+@pytest.fixture(scope="session")
+def run_by_original(exported: Exported, oracle, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """Our programs, run by the original."""
+    directory = tmp_path_factory.mktemp("run_by_original")
+    for name in zoo.CASES:
+        for suffix in (".pte", ".calls.pt"):
+            (directory / (name + suffix)).symlink_to(exported.directory / (name + suffix))
+    oracle("run", directory)
+    return Exported(directory, exported.expected, exported.calls)
+
+
+def check(outputs: list[list[object]], expected: list[list[object]]) -> None:
+    for got, want in zip(outputs, expected, strict=True):
+        for g, w in zip(got, want, strict=True):
+            if isinstance(w, torch.Tensor):
+                tolerance = {"rtol": 2e-3, "atol": 2e-3} if w.dtype == torch.half else {"rtol": 1e-4, "atol": 1e-5}
+                torch.testing.assert_close(g, w, **tolerance)
+            else:
+                assert g == w
+
+
+def run_here(path: Path, calls: list[tuple[str, list[object]]]) -> list[list[object]]:
+    program = Runtime.get().load_program(path)
+    methods = {name: program.load_method(name) for name in program.method_names}
+    return [list(methods[method].execute(inputs)) for method, inputs in calls]
+
+
+@pytest.mark.parametrize("name", zoo.CASES)
+def test_ours_on_ours(name: str, exported: Exported) -> None:
+    check(run_here(exported.directory / f"{name}.pte", exported.calls[name]), exported.expected[name])
+
+
+@pytest.mark.parametrize("name", zoo.CASES)
+def test_ours_on_the_original(name: str, run_by_original: Exported) -> None:
+    if name in ORIGINAL_CANNOT_RUN:
+        assert ORIGINAL_CANNOT_RUN[name] in run_by_original.error(name)
+        return
+    assert not run_by_original.error(name), run_by_original.error(name)
+    check(torch.load(run_by_original.directory / f"{name}.outputs.pt"), run_by_original.expected[name])
+
+
+@pytest.mark.parametrize("name", zoo.CASES)
+def test_the_originals_on_ours(name: str, original: Exported) -> None:
+    if name in ORIGINAL_CANNOT_EXPORT:
+        assert ORIGINAL_CANNOT_EXPORT[name] in original.error(name)
+        return
+    assert not original.error(name), original.error(name)
+    check(run_here(original.directory / f"{name}.original.pte", original.calls[name]), original.expected[name])
+
+
+def arena(path: Path) -> dict[str, int]:
+    """Planned bytes of each method, all memory ids together."""
+    program = _deserialize_pte_binary(path.read_bytes()).program
+    return {plan.name: sum(plan.non_const_buffer_sizes) for plan in program.execution_plan}
+
+
+@pytest.mark.parametrize("name", zoo.CASES)
+def test_the_arena_is_never_larger_than_the_originals(name: str, original: Exported) -> None:
+    if name in ORIGINAL_CANNOT_EXPORT:
+        pytest.skip("the original exports nothing to compare with")
+    theirs = arena(original.directory / f"{name}.original.pte")
+    ours = arena(original.directory / f"{name}.pte")
+    assert ours.keys() == theirs.keys()
+    for method, size in ours.items():
+        assert size <= theirs[method], f"{method}: {size} bytes planned, the original needs {theirs[method]}"
