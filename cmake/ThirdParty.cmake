@@ -1,19 +1,35 @@
 # Third-party sources are never vendored. `scripts/third_party` puts pinned, hash-checked sources under
 # <repo>/.cache/third_party; this file turns them into targets.
 set(EXECUTORCH_THIRD_PARTY_DIR "${CMAKE_CURRENT_LIST_DIR}/../.cache/third_party" CACHE PATH "Where scripts/third_party unpacks")
+set(EXECUTORCH_THIRD_PARTY_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../scripts/third_party")
 
-if(NOT EXISTS "${EXECUTORCH_THIRD_PARTY_DIR}/flatbuffers/include/flatbuffers/flatbuffers.h")
+# executorch_fetch(name ...): the pinned sources are in ${EXECUTORCH_THIRD_PARTY_DIR}/<name> afterwards. Quick and quiet
+# when they are already there; a changed pin replaces them.
+function(executorch_fetch)
   execute_process(
-    COMMAND "${CMAKE_CURRENT_LIST_DIR}/../scripts/third_party" --output "${EXECUTORCH_THIRD_PARTY_DIR}" flatbuffers
-    RESULT_VARIABLE fetch_result)
-  if(NOT fetch_result EQUAL 0)
-    message(FATAL_ERROR "The flatbuffers headers could not be fetched; the lines above say what was tried and what to do.")
+    COMMAND "${EXECUTORCH_THIRD_PARTY_SCRIPT}" --output "${EXECUTORCH_THIRD_PARTY_DIR}" ${ARGN}
+    RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN ", " names)
+    message(FATAL_ERROR "Sources of ${names} could not be fetched; the lines above say what was tried and what to do.")
   endif()
-endif()
+endfunction()
+
+executorch_fetch(flatbuffers)
 add_library(executorch_flatbuffers INTERFACE)
 target_include_directories(executorch_flatbuffers SYSTEM INTERFACE
   "$<BUILD_INTERFACE:${EXECUTORCH_THIRD_PARTY_DIR}/flatbuffers/include>")
 
 if(EXECUTORCH_BUILD_TESTS)
-  find_package(GTest REQUIRED)
+  find_package(GTest 1.12 QUIET)
+  if(NOT GTest_FOUND)
+    executorch_fetch(googletest)
+    set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)
+    add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/googletest" third_party/googletest EXCLUDE_FROM_ALL)
+    foreach(name gtest gtest_main gmock gmock_main)
+      if(NOT TARGET GTest::${name})
+        add_library(GTest::${name} ALIAS ${name})
+      endif()
+    endforeach()
+  endif()
 endif()
