@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions that stand for memory in a graph. Calling them computes shapes; the emitter never calls a kernel for them."""
+"""Functions that stand for memory in a graph. Calling them computes shapes; none of them becomes a kernel call."""
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple, Union
+from typing import Any, Union
 
 import torch
 
 from sdk.exir.tensor import TensorSpec
 
-TensorAllocSpec = Tuple[Tuple[int], torch.dtype]
-AllocSpec = Union[TensorAllocSpec, List[TensorAllocSpec]]
+TensorAllocSpec = tuple[tuple[int], torch.dtype]
+AllocSpec = Union[TensorAllocSpec, list[TensorAllocSpec]]
 
 
 def alloc(spec: AllocSpec) -> Any:
@@ -24,7 +24,7 @@ def alloc(spec: AllocSpec) -> Any:
     return torch.empty(shape, dtype=dtype)
 
 
-def view(base: torch.Tensor, size: List[int]) -> torch.Tensor:
+def view(base: torch.Tensor, size: list[int]) -> torch.Tensor:
     """The tensor `base` with other sizes and the same elements in the same memory."""
     return base.view(size)
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The program schema as dataclasses: one class for each flatbuffer table of a `.pte` file, fields in schema order.
 
-`_serialize/_flatbuffer_program.py` maps these classes to bytes. A class may only gain fields at its end: readers in the field
-find fields by position.
+`_serialize/_flatbuffer_program.py` maps these classes to bytes. A class may only gain fields at its end: readers find
+fields by position.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import List, Optional, Union
+from typing import Union
 
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.scalar_type import ScalarType
@@ -95,7 +95,7 @@ class ExtraTensorInfo:
     """What only few tensors need; absent for all others."""
 
     mutable_data_segments_idx: int = 0
-    fully_qualified_name: Optional[str] = None
+    fully_qualified_name: str | None = None
     location: TensorDataLocation = TensorDataLocation.SEGMENT
     device_type: DeviceType = DeviceType.CPU
     device_index: int = 0
@@ -105,20 +105,20 @@ class ExtraTensorInfo:
 class Tensor:
     """Sizes, layout and storage of a tensor.
 
-    `data_buffer_idx` and `allocation_info` together say where the data is: (0, None) supplied by the caller, (>0, None) a
-    constant, (0, set) planned, (>0, set) planned and initialised from the mutable data segment.
+    `data_buffer_idx` and `allocation_info` together say where the data is: (0, None) supplied by the caller, (>0, None)
+    a constant, (0, set) planned, (>0, set) planned and initialised from the mutable data segment.
     """
 
     scalar_type: ScalarType
     storage_offset: int
-    sizes: List[int]
-    dim_order: List[int]
+    sizes: list[int]
+    dim_order: list[int]
     requires_grad: bool
     layout: int
     data_buffer_idx: int
-    allocation_info: Optional[AllocationDetails]
+    allocation_info: AllocationDetails | None
     shape_dynamism: TensorShapeDynamism
-    extra_tensor_info: Optional[ExtraTensorInfo] = None
+    extra_tensor_info: ExtraTensorInfo | None = None
 
 
 @dataclass
@@ -140,9 +140,9 @@ class Bool:
 class Double:
     """A double. Infinities may also be given as the strings "inf" and "-inf", which is how JSON spells them."""
 
-    double_val: Union[float, str]
+    double_val: float | str
 
-    def __init__(self, double_val: Union[float, str]) -> None:
+    def __init__(self, double_val: float | str) -> None:
         if double_val == float("inf"):
             double_val = "inf"
         elif double_val == float("-inf"):
@@ -167,34 +167,33 @@ class ContainerMetadata:
 class IntList:
     """Integers by reference: each item is an index into `ExecutionPlan.values`."""
 
-    items: List[int]
+    items: list[int]
 
 
 @dataclass
 class DoubleList:
-    items: List[float]
+    items: list[float]
 
 
 @dataclass
 class BoolList:
-    items: List[bool]
+    items: list[bool]
 
 
 @dataclass
 class TensorList:
     """Each item is an index into `ExecutionPlan.values`."""
 
-    items: List[int]
+    items: list[int]
 
 
 @dataclass
 class OptionalTensorList:
     """Each item is an index into `ExecutionPlan.values`, or -1 for None."""
 
-    items: List[int]
+    items: list[int]
 
 
-# The order is that of the union's discriminators in the schema's text form, not their numbers.
 KernelTypes = Union[
     Int,
     Double,
@@ -212,7 +211,7 @@ KernelTypes = Union[
 
 @dataclass
 class EValue:
-    val: "KernelTypes"
+    val: KernelTypes
 
 
 @dataclass
@@ -242,7 +241,7 @@ class BackendDelegateDataReference:
 class BackendDelegate:
     id: str
     processed: BackendDelegateDataReference
-    compile_specs: List[CompileSpec]
+    compile_specs: list[CompileSpec]
 
 
 @dataclass
@@ -256,13 +255,13 @@ class Operator:
 @dataclass
 class KernelCall:
     op_index: int
-    args: List[int]
+    args: list[int]
 
 
 @dataclass
 class DelegateCall:
     delegate_index: int
-    args: List[int]
+    args: list[int]
 
 
 @dataclass
@@ -293,7 +292,7 @@ InstructionArguments = Union[
 
 @dataclass
 class Instruction:
-    instr_args: "InstructionArguments"
+    instr_args: InstructionArguments
 
 
 @dataclass
@@ -306,17 +305,17 @@ class Frame:
 
 @dataclass
 class FrameList:
-    items: List[Frame]
+    items: list[Frame]
 
 
 @dataclass
 class Chain:
     """Instructions in order; `stacktrace`, if present, has one entry an instruction."""
 
-    inputs: List[int]
-    outputs: List[int]
-    instructions: List[Instruction]
-    stacktrace: Optional[List[FrameList]]
+    inputs: list[int]
+    outputs: list[int]
+    instructions: list[Instruction]
+    stacktrace: list[FrameList] | None
 
 
 @dataclass
@@ -330,18 +329,18 @@ class NonConstBufferDevice:
 
 @dataclass
 class ExecutionPlan:
-    """One method. `non_const_buffer_sizes[i]` is the size in bytes of the arena with memory id i; entry 0 is a reserved 0."""
+    """One method. `non_const_buffer_sizes[i]`: bytes of the arena with memory id i; entry 0 is a reserved 0."""
 
     name: str
     container_meta_type: ContainerMetadata
-    values: List[EValue]
-    inputs: List[int]
-    outputs: List[int]
-    chains: List[Chain]
-    operators: List[Operator]
-    delegates: List[BackendDelegate]
-    non_const_buffer_sizes: List[int]
-    non_const_buffer_device: Optional[List[NonConstBufferDevice]] = None
+    values: list[EValue]
+    inputs: list[int]
+    outputs: list[int]
+    chains: list[Chain]
+    operators: list[Operator]
+    delegates: list[BackendDelegate]
+    non_const_buffer_sizes: list[int]
+    non_const_buffer_device: list[NonConstBufferDevice] | None = None
 
 
 @dataclass
@@ -357,7 +356,7 @@ class SubsegmentOffsets:
     """Starts of the pieces inside segment `segment_index`; entry 0 is a placeholder."""
 
     segment_index: int
-    offsets: List[int]
+    offsets: list[int]
 
 
 @dataclass
@@ -369,10 +368,10 @@ class NamedData:
 @dataclass
 class Program:
     version: int
-    execution_plan: List[ExecutionPlan]
-    constant_buffer: List[Buffer]
-    backend_delegate_data: List[BackendDelegateInlineData]
-    segments: List[DataSegment]
+    execution_plan: list[ExecutionPlan]
+    constant_buffer: list[Buffer]
+    backend_delegate_data: list[BackendDelegateInlineData]
+    segments: list[DataSegment]
     constant_segment: SubsegmentOffsets
-    mutable_data_segments: Optional[List[SubsegmentOffsets]] = None
-    named_data: Optional[List[NamedData]] = None
+    mutable_data_segments: list[SubsegmentOffsets] | None = None
+    named_data: list[NamedData] | None = None

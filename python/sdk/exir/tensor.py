@@ -8,7 +8,7 @@ and the emitter turns the result into `schema.Tensor`.
 from __future__ import annotations
 
 import math
-from typing import Iterable, List, Optional, Sequence, Tuple, Union
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -104,19 +104,19 @@ def calculate_aligned_num_bytes(num: int, alignment: int) -> int:
     return -(-num // alignment) * alignment
 
 
-def contiguous_stride_from_shape(shape: Sequence[int]) -> Tuple[int, ...]:
+def contiguous_stride_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
     """Row-major strides, in elements."""
     return tuple(stride_from_dim_order(shape, range(len(shape))))
 
 
-def stride_from_dim_order(sizes: Sequence[int], dim_order: Sequence[int]) -> List[int]:
+def stride_from_dim_order(sizes: Sequence[int], dim_order: Sequence[int]) -> list[int]:
     """Strides in elements of a dense tensor whose dimensions are stored in `dim_order`, outermost first.
 
     A dimension of size 0 counts as 1, so that strides stay positive, as in PyTorch.
     """
     if sorted(dim_order) != list(range(len(sizes))):
-        raise ValueError(f"dim order {list(dim_order)} is not a permutation of the {len(sizes)} dimensions of {list(sizes)}")
-    strides: List[int] = [0] * len(sizes)
+        raise ValueError(f"dim order {list(dim_order)} is not a permutation of the dimensions of sizes {list(sizes)}")
+    strides: list[int] = [0] * len(sizes)
     stride = 1
     for dim in reversed(dim_order):
         strides[dim] = stride
@@ -125,38 +125,43 @@ def stride_from_dim_order(sizes: Sequence[int], dim_order: Sequence[int]) -> Lis
     return strides
 
 
-def dim_order_from_stride(stride: Sequence[int]) -> Tuple[int, ...]:
+def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
     """Dimensions from the outermost (largest stride) to the innermost; dimensions of equal stride keep their order."""
     keys = _concrete_strides(stride)
     if 0 in keys:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            f"strides {tuple(stride)} contain a 0: an expanded tensor has no dim order; make it dense with .contiguous()",
+            f"strides {tuple(stride)} contain a 0: an expanded tensor has no dim order; call .contiguous() on it",
         )
     return tuple(sorted(range(len(keys)), key=lambda dim: -keys[dim]))
 
 
-def _concrete_strides(stride: Sequence[Union[int, torch.SymInt]]) -> Sequence[int]:
+def _concrete_strides(stride: Sequence[int | torch.SymInt]) -> Sequence[int]:
     """Integers that order symbolic strides like the strides themselves, found without adding a guard to the program."""
     if all(isinstance(s, int) for s in stride):
         return stride  # type: ignore[return-value]
     hints = [s if isinstance(s, int) else s.node.hint for s in stride]
     if None not in hints:
         return hints
-    # Data-dependent sizes have no hint. Strides are products of sizes, so any size > 1 for every symbol gives their order.
-    return [s if isinstance(s, int) else int(s.node.expr.xreplace(dict.fromkeys(s.node.expr.free_symbols, 7))) for s in stride]
+    # Data-dependent sizes have no hint. Strides are products of sizes, so any size > 1 for every symbol orders them.
+    exprs = [None if isinstance(s, int) else s.node.expr for s in stride]
+    return [
+        s if expr is None else int(expr.xreplace(dict.fromkeys(expr.free_symbols, 7)))
+        for s, expr in zip(stride, exprs, strict=True)
+    ]
 
 
-def determine_tensor_dynanism(shape: Iterable[Union[int, torch.SymInt]]) -> TensorShapeDynamism:
+def determine_tensor_dynanism(shape: Iterable[int | torch.SymInt]) -> TensorShapeDynamism:
     """STATIC if every size is an integer, else DYNAMIC_BOUND: exported symbols carry their range."""
     return TensorShapeDynamism.STATIC if all(isinstance(s, int) for s in shape) else TensorShapeDynamism.DYNAMIC_BOUND
 
 
 class TensorSpec:
-    """Type, layout and planned place of a tensor. Compared and hashed by identity: two nodes share storage only if they share a spec.
+    """Type, layout and planned place of a tensor. Compared and hashed by identity: nodes share storage by sharing a spec.
 
-    Sizes and strides count elements and may be symbolic until a shape evaluation pass has run. The planner sets `lifetime`
-    ([first, last] node index), `mem_id` (arena), `mem_offset` (bytes into it) and `mem_obj_id` (which reused buffer).
+    Sizes and strides count elements and may be symbolic until a shape evaluation pass has run. The planner sets
+    `lifetime` ([first, last] node index), `mem_id` (arena), `mem_offset` (bytes into it) and `mem_obj_id` (which reused
+    buffer).
     """
 
     def __init__(
@@ -167,15 +172,15 @@ class TensorSpec:
         is_sparse: bool = False,
         const: bool = False,
         requires_grad: bool = False,
-        extra_tensor_info: Optional[ExtraTensorInfo] = None,
+        extra_tensor_info: ExtraTensorInfo | None = None,
     ) -> None:
         self.scalar_type = dtype
         self.const = const
         self.alignment: int = ALIGNMENT
-        self.storage: Optional[torch.UntypedStorage] = None
+        self.storage: torch.UntypedStorage | None = None
         self.shape = list(shape)
-        self.stride: Tuple[int, ...] = contiguous_stride_from_shape(self.shape)
-        self.dim_order: Tuple[int, ...] = tuple(range(len(self.shape)))
+        self.stride: tuple[int, ...] = contiguous_stride_from_shape(self.shape)
+        self.dim_order: tuple[int, ...] = tuple(range(len(self.shape)))
         self.requires_grad = requires_grad
         self.layout = layout
         self.is_sparse = is_sparse
@@ -187,15 +192,15 @@ class TensorSpec:
 
     def init_mem_planning_fields(self) -> None:
         """Forgets what a planner has decided."""
-        self.lifetime: List[Optional[int]] = [None, None]
-        self.mem_id: Optional[int] = None
-        self.mem_obj_id: Optional[int] = None
-        self.mem_offset: Optional[int] = None
-        self.inplace_base: Optional[TensorSpec] = None
+        self.lifetime: list[int | None] = [None, None]
+        self.mem_id: int | None = None
+        self.mem_obj_id: int | None = None
+        self.mem_offset: int | None = None
+        self.inplace_base: TensorSpec | None = None
 
     @classmethod
     def from_tensor(cls, tensor: torch.Tensor, const: bool = False) -> TensorSpec:
-        """The spec of a real or fake tensor. `const` keeps a reference to its storage, which the emitter will write out."""
+        """The spec of a real or fake tensor. `const` keeps a reference to its storage, for the emitter to write out."""
         spec = cls(
             dtype=tensor.dtype,
             shape=tensor.shape,
@@ -244,8 +249,8 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return (
-            f"TensorSpec(dtype={self.scalar_type}, shape={self.shape}, layout={self.layout}, is_sparse={self.is_sparse}, "
-            f"shape_dynamism={int(self.shape_dynamism)}, const={self.const}, requires_grad={self.requires_grad}, "
+            f"TensorSpec(dtype={self.scalar_type}, shape={self.shape}, layout={self.layout}, "
+            f"is_sparse={self.is_sparse}, shape_dynamism={int(self.shape_dynamism)}, const={self.const}, requires_grad={self.requires_grad}, "
             f"device={self.device.name}:{self.device_index})"
         )
 
@@ -285,7 +290,7 @@ def make_allocation_info(mem_id: int, mem_offset: int) -> schema.AllocationDetai
 
 def make_tensor_value(
     data_buffer_idx: int,
-    allocation_info: Optional[schema.AllocationDetails],
+    allocation_info: schema.AllocationDetails | None,
     spec: TensorSpec,
 ) -> schema.Tensor:
     """The schema's form of a tensor. Sizes must be concrete, or the result cannot be serialised."""

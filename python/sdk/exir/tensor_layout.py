@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List
 
 import torch
 
@@ -17,8 +16,8 @@ class TensorLayout:
     """What a reader needs to check that stored bytes are the tensor it expects; compared by value."""
 
     scalar_type: ScalarType
-    sizes: List[int]
-    dim_order: List[int]
+    sizes: list[int]
+    dim_order: list[int]
 
     @classmethod
     def from_tensor(cls, tensor: torch.Tensor) -> TensorLayout:

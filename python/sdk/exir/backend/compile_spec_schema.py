@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`CompileSpec`: an option that a user passes to a backend at compile time and that the backend finds again at run time."""
+"""`CompileSpec`: an option that a user passes to a backend and that the backend finds again at run time."""
 
 from __future__ import annotations
 
