@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the original does, run by the Python of its own environment: ``python oracle.py run|export DIRECTORY [NAME...]``.
+"""What the original does, run by the Python of its own environment.
 
-``run`` executes every ``NAME.pte`` of the directory on the calls of ``NAME.calls.pt`` (a list of ``(method, flat inputs)``
-in order on one loaded program) and writes ``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.original.pte``.
-What fails becomes the text ``NAME.error.txt``: the caller judges it.
+Usage: ``python oracle.py run|export DIRECTORY [NAME...]``
+
+``run`` executes every ``NAME.pte`` of the directory on the calls of ``NAME.calls.pt`` (a list of ``(method, flat
+inputs)``, made in order on one loaded program) and writes ``NAME.outputs.pt``. ``export`` lowers the zoo's models to
+``NAME.original.pte``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ def run(directory: Path, name: str) -> None:
 
 
 def export(directory: Path, name: str) -> None:
-    import zoo
     from executorch.exir import to_edge
+
+    import zoo
 
     made = zoo.build(name)
     programs = {

@@ -59,7 +59,8 @@ class Gather(nn.Module):
 
 class IntegerMath(nn.Module):
     def forward(self, a: Tensor, b: Tensor) -> list[Tensor]:
-        return [a // b, a % b, a / b, (a & b) | 1, a << 1, torch.div(a, b, rounding_mode="trunc"), a.float().pow(2).to(a.dtype)]
+        square = a.float().pow(2).to(a.dtype)
+        return [a // b, a % b, a / b, (a & b) | 1, a ^ 3, torch.div(a, b, rounding_mode="trunc"), square]
 
 
 @case

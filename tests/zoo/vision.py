@@ -137,7 +137,8 @@ def resnet() -> Method:
 @case
 def mobilenet() -> Method:
     model = nn.Sequential(
-        ConvBlock(3, 8, 3, 2), InvertedResidual(8, 8, 1, 1), InvertedResidual(8, 16, 2, 6), InvertedResidual(16, 16, 1, 6),
+        ConvBlock(3, 8, 3, 2),
+        InvertedResidual(8, 8, 1, 1), InvertedResidual(8, 16, 2, 6), InvertedResidual(16, 16, 1, 6),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(16, 10),
     )  # fmt: skip
     return Method(model, images(2, 32))
