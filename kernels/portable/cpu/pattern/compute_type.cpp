@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/portable/cpu/pattern/compute_type.h"
+
+#include <cstring>
+
+namespace torch::executor::native {
+namespace {
+
+// Every dtype with the type its bytes are read as; a bool is read as a byte because a foreign buffer may hold values
+// other than 0 and 1.
+#define FORALL_STORAGE_TYPES(_) \
+  _(uint8_t, Byte)              \
+  _(int8_t, Char)               \
+  _(int16_t, Short)             \
+  _(int32_t, Int)               \
+  _(int64_t, Long)              \
+  _(Half, Half)                 \
+  _(float, Float)               \
+  _(double, Double)             \
+  _(BoolByte, Bool)             \
+  _(BFloat16, BFloat16)         \
+  _(uint16_t, UInt16)           \
+  _(uint32_t, UInt32)           \
+  _(uint64_t, UInt64)
+
+struct BoolByte {
+  uint8_t value;
+};
+
+template <typename T>
+constexpr bool is_reduced_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <typename To, typename From>
+inline To convert(From value) {
+  if constexpr (std::is_same_v<From, BoolByte>) {
+    return convert<To>(static_cast<uint8_t>(value.value != 0));
+  } else if constexpr (is_reduced_float<From>) {
+    return convert<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, BoolByte>) {
+    return BoolByte{static_cast<uint8_t>(value != From(0))};
+  } else if constexpr (is_reduced_float<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, int32_t>) {
+    constexpr From limit = static_cast<From>(2147483648.0);
+    return value > -limit - 1 && value < limit ? static_cast<int32_t>(value) : INT32_MIN;
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return static_cast<To>(float_to_int64(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <typename To, typename From>
+void convert_block(void* dst, const void* src, size_t count) {
+  To* __restrict to = static_cast<To*>(dst);
+  const From* __restrict from = static_cast<const From*>(src);
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = convert<To>(from[i]);
+  }
+}
+
+// To logic: any non-zero value, NaN included, is true.
+template <typename From>
+void convert_to_logic(void* dst, const void* src, size_t count) {
+  convert_block<BoolByte, From>(dst, src, count);
+}
+
+}  // namespace
+
+bool is_supported_dtype(ScalarType dtype) {
+  switch (dtype) {
+#define CASE(ctype, name) case ScalarType::name:
+    FORALL_STORAGE_TYPES(CASE)
+#undef CASE
+    return true;
+    default:
+      return false;
+  }
+}
+
+ComputeType arithmetic_type(ScalarType dtype) {
+  switch (dtype) {
+    case ScalarType::Half:
+    case ScalarType::BFloat16:
+    case ScalarType::Float:
+      return ComputeType::Float;
+    case ScalarType::Double:
+      return ComputeType::Double;
+    default:
+      return ComputeType::Int;
+  }
+}
+
+bool is_same_representation(ScalarType dtype, ComputeType type) {
+  switch (type) {
+    case ComputeType::Float:
+      return dtype == ScalarType::Float;
+    case ComputeType::Double:
+      return dtype == ScalarType::Double;
+    case ComputeType::Int:
+      return dtype == ScalarType::Long || dtype == ScalarType::UInt64;
+    case ComputeType::Bool:
+      return false;  // a stored bool is normalised to 0/1 first
+  }
+  return false;
+}
+
+ConvertFn load_fn(ScalarType from, ComputeType to) {
+  switch (from) {
+#define CASE(ctype, name)                                                \
+  case ScalarType::name: {                                               \
+    static constexpr ConvertFn fns[] = {                                 \
+        convert_block<float, ctype>, convert_block<double, ctype>,       \
+        convert_block<int64_t, ctype>, convert_to_logic<ctype>};         \
+    return fns[static_cast<size_t>(to)];                                 \
+  }
+    FORALL_STORAGE_TYPES(CASE)
+#undef CASE
+    default:
+      return nullptr;
+  }
+}
+
+ConvertFn store_fn(ComputeType from, ScalarType to) {
+  switch (to) {
+#define CASE(ctype, name)                                                \
+  case ScalarType::name: {                                               \
+    static constexpr ConvertFn fns[] = {                                 \
+        convert_block<ctype, float>, convert_block<ctype, double>,       \
+        convert_block<ctype, int64_t>, convert_block<ctype, BoolByte>};  \
+    return fns[static_cast<size_t>(from)];                               \
+  }
+    FORALL_STORAGE_TYPES(CASE)
+#undef CASE
+    default:
+      return nullptr;
+  }
+}
+
+void store_scalar(const Scalar& scalar, ComputeType type, void* dst) {
+  const auto put = [dst](auto value) { std::memcpy(dst, &value, sizeof(value)); };
+  switch (type) {
+    case ComputeType::Float:
+      return put(scalar_to<float>(scalar));
+    case ComputeType::Double:
+      return put(scalar_to<double>(scalar));
+    case ComputeType::Int:
+      return put(scalar_to<int64_t>(scalar));
+    case ComputeType::Bool:
+      return put(scalar_to<uint8_t>(scalar));
+  }
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver of all elementwise operators: type promotion, broadcasting, dim orders, resizing of the output and the walk
+// through memory are compiled once; an operator adds one loop a compute type.
+#pragma once
+
+#include <tuple>
+#include <utility>
+
+#include "kernels/portable/cpu/pattern/compute_type.h"
+
+// Says that the iterations of the following loop are independent although its pointers may be equal (out == in).
+#if defined(__clang__)
+#define ET_INDEPENDENT_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define ET_INDEPENDENT_LOOP _Pragma("GCC ivdep")
+#else
+#define ET_INDEPENDENT_LOOP
+#endif
+
+namespace torch::executor::native {
+
+/// An input of an elementwise operator: a tensor, or a number that takes part in broadcasting as one.
+class Operand {
+ public:
+  Operand(const Tensor& tensor) : tensor_(&tensor) {}
+  Operand(const Scalar& scalar) : scalar_(&scalar) {}
+
+  /// Null if this is a number.
+  const Tensor* tensor() const { return tensor_; }
+  const Scalar& scalar() const { return *scalar_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  const Scalar* scalar_ = nullptr;
+};
+
+/// The dtype PyTorch computes an operator in (torch.result_type): tensors with dimensions come before 0-dim tensors and
+/// those before numbers, unless the later one is of a higher category (bool < integer < floating point).
+ScalarType result_type(std::initializer_list<Operand> operands);
+
+/// What the result's dtype is, given the promoted dtype of the operands.
+enum class Promotion : uint8_t {
+  Same,        ///< the promoted dtype: add, mul, ...
+  IntToFloat,  ///< float32 if the promoted dtype is an integer: div, exp, ...
+  ToBool,      ///< bool: comparisons
+};
+
+/// Checks dtypes, broadcasts the operands' shapes and resizes `out`. On success stores the compute type.
+/// Fails with InvalidArgument: unsupported dtype, a result that cannot be cast to `out`'s dtype, shapes that do not
+/// broadcast, or an `out` that cannot be resized.
+bool plan_elementwise(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
+                      Promotion promotion, Tensor& out, ComputeType* type);
+
+/// Resizes `out` to the broadcast shape of the operands, or fails.
+bool resize_to_broadcast(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
+                         Tensor& out);
+
+namespace internal {
+
+struct TypedOperand {
+  Operand operand;
+  ComputeType type;
+};
+
+/// `loop(op, out, in, count)` computes `count` contiguous elements.
+using ElementwiseLoop = void (*)(const void* op, void* out, const void* const* in, size_t count);
+
+constexpr size_t kMaxOperands = 3;
+
+void run_elementwise(const void* op, ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
+                     const TypedOperand* operands, size_t operand_count);
+
+template <typename Op, typename Out, typename... In>
+struct Loop {
+  template <size_t... I>
+  static void run_unpacked(const Op& op, Out* out, const void* const* in, size_t count, std::index_sequence<I...>) {
+    const std::tuple<const In*...> sources{static_cast<const In*>(in[I])...};
+    ET_INDEPENDENT_LOOP
+    for (size_t i = 0; i < count; ++i) {
+      out[i] = static_cast<Out>(op(std::get<I>(sources)[i]...));
+    }
+  }
+
+  static void run(const void* op, void* out, const void* const* in, size_t count) {
+    const Op local = *static_cast<const Op*>(op);
+    run_unpacked(local, static_cast<Out*>(out), in, count, std::index_sequence_for<In...>());
+  }
+};
+
+template <typename>
+using OperandFor = Operand;
+
+}  // namespace internal
+
+/// out[i] = op(in0[i], in1[i], ...) with the operands converted to `In...` and the result from `Out`. The operands
+/// broadcast to the shape of `out`, and all dtypes are supported ones (plan_elementwise has checked both).
+template <typename Out, typename... In, typename Op>
+void elementwise(const Op& op, const Tensor& out, internal::OperandFor<In>... operands) {
+  const internal::TypedOperand typed[] = {{operands, compute_type_of<In>()}...};
+  internal::run_elementwise(&op, internal::Loop<Op, Out, In...>::run, out, compute_type_of<Out>(), typed,
+                            sizeof...(In));
+}
+
+}  // namespace torch::executor::native

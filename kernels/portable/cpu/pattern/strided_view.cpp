@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/portable/cpu/pattern/strided_view.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/loop_nest.h"
+
+namespace torch::executor::native {
+namespace {
+
+struct Bytes16 {
+  uint64_t words[2];
+};
+
+// Calls `f` with a value of an unsigned type of `size` bytes.
+template <typename F>
+void with_element_size(size_t size, F&& f) {
+  switch (size) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Bytes16{});
+  }
+}
+
+template <typename T>
+void copy_run(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
+  if (dst_stride == 1 && src_stride == 1) {
+    std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(T));
+  } else if (dst_stride == 1 && src_stride == 0) {
+    std::fill(dst, dst + count, *src);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      dst[i * dst_stride] = src[i * src_stride];
+    }
+  }
+}
+
+// A transposition: the destination is contiguous along columns, the source along rows. Tiles keep the cache lines of
+// both in use.
+template <typename T>
+void copy_transposed(T* dst, int64_t dst_row_stride, const T* src, int64_t src_column_stride, int64_t rows,
+                     int64_t columns) {
+  constexpr int64_t kTile = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t row = 0; row < rows; row += kTile) {
+    const int64_t row_end = std::min(rows, row + kTile);
+    for (int64_t column = 0; column < columns; column += kTile) {
+      const int64_t column_end = std::min(columns, column + kTile);
+      for (int64_t r = row; r < row_end; ++r) {
+        for (int64_t c = column; c < column_end; ++c) {
+          dst[r * dst_row_stride + c] = src[r + c * src_column_stride];
+        }
+      }
+    }
+  }
+}
+
+// Dimensions of `view` from the largest stride to the smallest.
+void order_by_stride(const StridedView& view, size_t* order) {
+  for (size_t d = 0; d < view.dims; ++d) {
+    size_t at = d;
+    for (; at > 0 && std::abs(view.strides[order[at - 1]]) < std::abs(view.strides[d]); --at) {
+      order[at] = order[at - 1];
+    }
+    order[at] = d;
+  }
+}
+
+// The loops over both views in the order of the destination's memory.
+LoopNest<2> nest_of(const StridedView& dst, const StridedView& src) {
+  size_t order[kTensorDimensionLimit];
+  order_by_stride(dst, order);
+  LoopNest<2> nest;
+  for (size_t i = 0; i < dst.dims; ++i) {
+    const size_t d = order[i];
+    nest.push(dst.sizes[d], {dst.strides[d], src.strides[d]});
+  }
+  return nest;
+}
+
+void convert_copy(const StridedView& dst, const StridedView& src) {
+  constexpr int64_t kBlock = 128;
+  const ComputeType type = dst.dtype == ScalarType::Bool ? ComputeType::Bool : arithmetic_type(src.dtype);
+  const ConvertFn load = load_fn(src.dtype, type);
+  const ConvertFn store = store_fn(type, dst.dtype);
+  alignas(64) char raw[kBlock * sizeof(int64_t)];
+  alignas(64) char values[kBlock * sizeof(int64_t)];
+
+  LoopNest<2> nest = nest_of(dst, src);
+  int64_t strides[2];
+  const int64_t inner = nest.pop(strides);
+  nest.for_each([&](const int64_t* offsets) {
+    for (int64_t begin = 0; begin < inner; begin += kBlock) {
+      const int64_t count = std::min(kBlock, inner - begin);
+      char* to = dst.data + (offsets[0] + begin * strides[0]) * static_cast<int64_t>(dst.element_size);
+      char* from = src.data + (offsets[1] + begin * strides[1]) * static_cast<int64_t>(src.element_size);
+      const bool gathers = strides[1] != 1 && count > 1;
+      const bool scatters = strides[0] != 1 && count > 1;
+      if (gathers) {
+        with_element_size(src.element_size, [&](auto tag) {
+          using T = decltype(tag);
+          copy_run(reinterpret_cast<T*>(raw), 1, reinterpret_cast<const T*>(from), strides[1], count);
+        });
+      }
+      load(values, gathers ? raw : from, static_cast<size_t>(count));
+      store(scatters ? raw : to, values, static_cast<size_t>(count));
+      if (scatters) {
+        with_element_size(dst.element_size, [&](auto tag) {
+          using T = decltype(tag);
+          copy_run(reinterpret_cast<T*>(to), strides[0], reinterpret_cast<const T*>(raw), 1, count);
+        });
+      }
+    }
+  });
+}
+
+template <typename T>
+void copy_elements(const StridedView& dst, const StridedView& src) {
+  T* to = reinterpret_cast<T*>(dst.data);
+  const T* from = reinterpret_cast<const T*>(src.data);
+  LoopNest<2> nest = nest_of(dst, src);
+  int64_t inner_strides[2];
+  const int64_t inner = nest.pop(inner_strides);
+
+  if (inner_strides[0] == 1 && inner_strides[1] != 1) {
+    // Is the source contiguous along another loop? Then that one is the row of a transposition.
+    for (size_t level = 0; level < nest.depth(); ++level) {
+      if (nest.stride(level, 1) != 1) {
+        continue;
+      }
+      LoopNest<2> rest;
+      for (size_t other = 0; other < nest.depth(); ++other) {
+        if (other != level) {
+          rest.push(nest.size(other), {nest.stride(other, 0), nest.stride(other, 1)});
+        }
+      }
+      rest.for_each([&](const int64_t* offsets) {
+        copy_transposed(to + offsets[0], nest.stride(level, 0), from + offsets[1], inner_strides[1], nest.size(level),
+                        inner);
+      });
+      return;
+    }
+  }
+  nest.for_each([&](const int64_t* offsets) {
+    copy_run(to + offsets[0], inner_strides[0], from + offsets[1], inner_strides[1], inner);
+  });
+}
+
+bool is_same_memory(const StridedView& a, const StridedView& b) {
+  bool same = a.data == b.data && a.dtype == b.dtype;
+  for (size_t d = 0; same && d < a.dims; ++d) {
+    same = a.sizes[d] == 1 || a.strides[d] == b.strides[d];
+  }
+  return same;
+}
+
+// Row-major strides for the sizes of `view`.
+StridedView contiguous(StridedView view) {
+  int64_t stride = 1;
+  for (size_t d = view.dims; d-- > 0;) {
+    view.strides[d] = stride;
+    stride *= view.sizes[d];
+  }
+  return view;
+}
+
+bool is_row_major(const StridedView& view) {
+  return is_same_memory(view, contiguous(view));
+}
+
+}  // namespace
+
+StridedView StridedView::of(const Tensor& tensor) {
+  StridedView view;
+  view.data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr()));
+  view.dtype = tensor.scalar_type();
+  view.element_size = static_cast<size_t>(tensor.element_size());
+  view.dims = static_cast<size_t>(tensor.dim());
+  for (size_t d = 0; d < view.dims; ++d) {
+    view.sizes[d] = tensor.sizes()[d];
+    view.strides[d] = tensor.strides()[d];
+  }
+  return view;
+}
+
+StridedView& StridedView::erase(size_t dim) {
+  --dims;
+  for (size_t d = dim; d < dims; ++d) {
+    sizes[d] = sizes[d + 1];
+    strides[d] = strides[d + 1];
+  }
+  return *this;
+}
+
+StridedView& StridedView::insert(size_t dim, int64_t size, int64_t stride) {
+  for (size_t d = dims; d > dim; --d) {
+    sizes[d] = sizes[d - 1];
+    strides[d] = strides[d - 1];
+  }
+  sizes[dim] = size;
+  strides[dim] = stride;
+  ++dims;
+  return *this;
+}
+
+void copy(const StridedView& dst, const StridedView& src) {
+  if (dst.numel() == 0 || is_same_memory(dst, src)) {
+    return;
+  }
+  if (dst.dtype != src.dtype) {
+    convert_copy(dst, src);
+    return;
+  }
+  with_element_size(dst.element_size, [&](auto tag) { copy_elements<decltype(tag)>(dst, src); });
+}
+
+void copy_in_order(const Tensor& dst, const Tensor& src) {
+  StridedView to = StridedView::of(dst);
+  StridedView from = StridedView::of(src);
+  if (is_row_major(to)) {
+    // Elements in order are elements in memory: give the destination the source's shape.
+    char* data = to.data;
+    to = contiguous(from);
+    to.data = data;
+    copy(to, from);
+  } else if (is_row_major(from)) {
+    char* data = from.data;
+    from = contiguous(to);
+    from.data = data;
+    copy(to, from);
+  } else {
+    // Neither order is that of memory: walk the destination and find each element's place in the source.
+    with_element_size(to.element_size, [&](auto tag) {
+      using T = decltype(tag);
+      if (to.numel() == 0) {
+        return;
+      }
+      LoopNest<1> dst_nest;
+      for (size_t d = 0; d < to.dims; ++d) {
+        dst_nest.push(to.sizes[d], {to.strides[d]});
+      }
+      int64_t linear = 0;
+      dst_nest.for_each([&](const int64_t* offsets) {
+        int64_t rest = linear++;
+        int64_t offset = 0;
+        for (size_t d = from.dims; d-- > 0;) {
+          offset += rest % from.sizes[d] * from.strides[d];
+          rest /= from.sizes[d];
+        }
+        reinterpret_cast<T*>(to.data)[offsets[0]] = reinterpret_cast<const T*>(from.data)[offset];
+      });
+    });
+  }
+}
+
+void fill(const StridedView& dst, const void* value) {
+  if (dst.numel() == 0) {
+    return;
+  }
+  StridedView source = dst;
+  source.data = static_cast<char*>(const_cast<void*>(value));
+  std::fill(source.strides, source.strides + source.dims, 0);
+  with_element_size(dst.element_size, [&](auto tag) { copy_elements<decltype(tag)>(dst, source); });
+}
+
+}  // namespace torch::executor::native
