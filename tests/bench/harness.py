@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Engines side by side: one process each, one of them at work at a time, taking turns so that a noisy moment of the
+machine falls on all of them alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.worker import ROOT, load_model
+
+
+class EngineError(RuntimeError):
+    """An engine could not do what it was asked."""
+
+
+class Engine:
+    """A worker process. ``ask`` sends one request and waits for the answer."""
+
+    def __init__(self, name: str, python: str, threads: int) -> None:
+        self.name = name
+        command = [python, "-W", "ignore", str(ROOT / "tests/bench/worker.py"), name, str(threads)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps({"do": do, **request}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise EngineError(f"{self.name} died during {do!r} (exit code {self.process.wait()})")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise EngineError(f"{self.name} could not {do}: {answer['error']}")
+        return answer
+
+    def close(self) -> None:
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.wait()
+
+
+@dataclass
+class Series:
+    """Samples of one figure of one engine."""
+
+    samples: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return median(self.samples)
+
+    @property
+    def spread(self) -> float:
+        """Half the interquartile range, as a share of the median."""
+        ordered = sorted(self.samples)
+        quarter = len(ordered) // 4
+        return (ordered[-1 - quarter] - ordered[quarter]) / 2 / self.median if self.median else 0.0
+
+
+# model -> figure -> engine -> samples
+Results = dict[str, dict[str, dict[str, Series]]]
+
+
+class Harness:
+    """Measures ``models`` on ``engines`` (name -> Python) and collects samples."""
+
+    def __init__(
+        self, engines: dict[str, str], models: Iterable[str], directory: Path, rounds: int, threads: int
+    ) -> None:
+        self.engines, self.models, self.directory = engines, list(models), directory
+        self.rounds, self.threads = rounds, threads
+        self.results: Results = {}
+        self.failures: list[str] = []
+
+    def add(self, model: str, figure: str, engine: str, value: float) -> None:
+        self.results.setdefault(model, {}).setdefault(figure, {}).setdefault(engine, Series()).samples.append(value)
+
+    def progress(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def ask_fresh(self, engine: str, do: str, **request: Any) -> dict[str, Any] | None:
+        """One request to a new process; a failure is noted and is None."""
+        worker = Engine(engine, self.engines[engine], self.threads)
+        try:
+            return worker.ask(do, **request)
+        except EngineError as error:
+            if str(error) not in self.failures:
+                self.failures.append(str(error))
+            return None
+        finally:
+            worker.close()
+
+    def program(self, engine: str, model: str) -> Path:
+        suffix = "onnx" if engine == "onnxruntime" else "pte"
+        return self.directory / f"{model.replace('/', '_').replace(':', '.')}.{engine}.{suffix}"
+
+    def measure_import(self) -> None:
+        for turn in range(self.rounds):
+            self.progress(f"import, round {turn + 1} of {self.rounds}")
+            for engine in self.engines:
+                answer = self.ask_fresh(engine, "import")
+                if answer and engine != "onnxruntime":
+                    self.add("import over torch", "CPU s", engine, answer["cpu"])
+
+    def measure_export(self, rounds: int) -> None:
+        for model in self.models:
+            for turn in range(rounds):
+                self.progress(f"export {model}, round {turn + 1} of {rounds}")
+                for engine in self.engines:
+                    answer = self.ask_fresh(engine, "export", model=model, output=str(self.program(engine, model)))
+                    if not answer:
+                        continue
+                    self.add(model, "export CPU s", engine, answer["cpu"])
+                    if "lowering_cpu" in answer:
+                        self.add(model, "lowering CPU s", engine, answer["lowering_cpu"])
+                        self.add(model, "planned arena bytes", engine, answer["arena_bytes"])
+                    self.add(model, "file bytes", engine, answer["file_bytes"])
+
+    def measure_runtime(self, seconds: float) -> None:
+        import numpy as np
+
+        for model in self.models:
+            inputs = self.directory / "inputs.npz"
+            np.savez(inputs, *[tensor.numpy() for tensor in load_model(model)[1]])
+            ready = [e for e in self.engines if self.program(e, model).exists()]
+            for turn in range(self.rounds):
+                self.progress(f"load {model}, round {turn + 1} of {self.rounds}")
+                for engine in ready:
+                    answer = self.ask_fresh(engine, "load", path=str(self.program(engine, model)), inputs=str(inputs))
+                    if answer:
+                        self.add(model, "load ms", engine, answer["load"]["cpu"] * 1e3)
+                        self.add(model, "first call ms", engine, answer["first"]["cpu"] * 1e3)
+                        self.add(model, "peak memory bytes", engine, answer["peak_bytes"])
+            self.measure_latency(model, ready, inputs, seconds)
+
+    def measure_latency(self, model: str, ready: list[str], inputs: Path, seconds: float) -> None:
+        workers = []
+        for engine in ready:
+            worker = Engine(engine, self.engines[engine], self.threads)
+            try:
+                worker.ask("load", path=str(self.program(engine, model)), inputs=str(inputs))
+                workers.append(worker)
+            except EngineError:  # noted when its load was measured
+                worker.close()
+        clock = "cpu" if self.threads == 1 else "wall"
+        for turn in range(self.rounds):
+            self.progress(f"run {model}, round {turn + 1} of {self.rounds}")
+            for worker in workers:
+                self.add(model, "latency ms", worker.name, worker.ask("run", seconds=seconds)[clock] * 1e3)
+        for worker in workers:
+            worker.close()

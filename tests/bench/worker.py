@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One engine in one process, told by JSON lines on standard input what to do; answers on standard output.
+
+Requests: ``{"do": "import" | "export" | "load" | "run", ...}``. CPU times are seconds; of the whole process for imports
+and exports, of the calling thread for runs (other threads' work shows in the wall time). Memory is bytes of resident
+set at its peak since the request began, over the resident set just before it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PEAK_RESET = "5"  # proc(5): writing 5 to clear_refs resets the peak resident set
+
+
+def resident(field: str) -> int:
+    """Bytes of ``VmRSS`` (now) or ``VmHWM`` (peak)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"/proc/self/status has no {field}")
+
+
+class Clock:
+    """Wall and CPU seconds, and peak memory, of a block."""
+
+    def __init__(self, cpu: Callable[[], float] = time.process_time) -> None:
+        self.cpu_now = cpu
+
+    def __enter__(self) -> Clock:
+        Path("/proc/self/clear_refs").write_text(PEAK_RESET)
+        self.before = resident("VmRSS")
+        self.start, self.cpu_start = time.perf_counter(), self.cpu_now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cpu, self.wall = self.cpu_now() - self.cpu_start, time.perf_counter() - self.start
+        self.peak = resident("VmHWM") - self.before
+
+    def figures(self) -> dict[str, float]:
+        return {"cpu": self.cpu, "wall": self.wall, "peak_bytes": self.peak}
+
+
+def load_model(spec: str) -> tuple[Any, tuple[Any, ...]]:
+    """``zoo:NAME`` or ``path/to/file.py:name``: the module in evaluation mode and its example inputs."""
+    import torch
+
+    torch.manual_seed(0)
+    where, _, name = spec.partition(":")
+    if where == "zoo":
+        sys.path.insert(0, str(ROOT / "tests"))
+        method = importlib.import_module("zoo").build(name).methods["forward"]
+        return method.module, method.calls[0]
+    found = importlib.util.spec_from_file_location("bench_model", ROOT / where)
+    assert found and found.loader, f"{where} is not a Python file"
+    module = importlib.util.module_from_spec(found)
+    sys.path.insert(0, str((ROOT / where).parent))
+    found.loader.exec_module(module)
+    return getattr(module, name)().eval(), module.example_inputs()
+
+
+class PteEngine:
+    """This SDK or the original: the same calls under another package name."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def compiler(self) -> Any:
+        return importlib.import_module(f"{self.package}.exir")
+
+    def export(self, spec: str, output: str) -> dict[str, Any]:
+        import torch
+
+        exir = self.compiler()
+        model, inputs = load_model(spec)
+        with torch.no_grad(), Clock() as clock:
+            program = torch.export.export(model, inputs, strict=False)
+            with Clock() as lowering:
+                manager = exir.to_edge(program).to_executorch()
+                Path(output).write_bytes(manager.buffer)
+        sizes = manager.executorch_program.execution_plan[0].non_const_buffer_sizes
+        return {
+            **clock.figures(),
+            "lowering_cpu": lowering.cpu,
+            "arena_bytes": sum(sizes),
+            "file_bytes": Path(output).stat().st_size,
+        }
+
+    def prepare(self) -> None:
+        import torch  # noqa: F401
+
+        importlib.import_module(f"{self.package}.extension.pybindings.portable_lib")
+
+    def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
+        import torch
+
+        library = importlib.import_module(f"{self.package}.extension.pybindings.portable_lib")
+        module = library._load_for_executorch(path)
+        tensors = [torch.from_numpy(i) for i in inputs]
+        return lambda: module.run_method("forward", tensors)
+
+
+class OnnxEngine:
+    """onnxruntime on the CPU with one thread, or as many as asked for."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def compiler(self) -> Any:
+        return importlib.import_module("torch.onnx")
+
+    def export(self, spec: str, output: str) -> dict[str, Any]:
+        import torch
+
+        model, inputs = load_model(spec)
+        with torch.no_grad(), Clock() as clock:
+            torch.onnx.export(model, inputs, output, dynamo=True, external_data=False, verbose=False)
+        return {**clock.figures(), "file_bytes": Path(output).stat().st_size}
+
+    def prepare(self) -> None:
+        importlib.import_module("onnxruntime")
+
+    def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        feed = {i.name: v for i, v in zip(session.get_inputs(), inputs, strict=True)}
+        return lambda: session.run(None, feed)
+
+
+def make_engine(name: str, threads: int) -> PteEngine | OnnxEngine:
+    if name == "onnxruntime":
+        return OnnxEngine(threads)
+    return PteEngine({"sdk": "sdk", "original": "executorch"}[name])
+
+
+class Worker:
+    def __init__(self, engine: PteEngine | OnnxEngine) -> None:
+        self.engine = engine
+        self.call: Callable[[], Any] = lambda: None
+
+    def do_import(self) -> dict[str, Any]:
+        """What importing the compiler adds after torch."""
+        import torch  # noqa: F401
+
+        with Clock() as clock:
+            self.engine.compiler()
+        return clock.figures()
+
+    def do_export(self, model: str, output: str) -> dict[str, Any]:
+        self.engine.compiler()
+        return self.engine.export(model, output)
+
+    def do_load(self, path: str, inputs: str) -> dict[str, Any]:
+        """Load and make the first call, after the imports. Memory covers both: what an application sees at its start."""
+        import numpy as np
+
+        arrays = list(np.load(inputs).values())
+        self.engine.prepare()
+        with Clock(time.thread_time) as both:
+            with Clock(time.thread_time) as load:
+                self.call = self.engine.load(path, arrays)
+            with Clock(time.thread_time) as first:
+                self.call()
+        # The inner clocks reset the peak, so the whole is the larger of the two over the first baseline.
+        peak = max(load.peak + load.before, first.peak + first.before) - both.before
+        return {"load": load.figures(), "first": first.figures(), "peak_bytes": peak}
+
+    def do_run(self, seconds: float) -> dict[str, Any]:
+        """Calls for at least ``seconds``: CPU seconds of this thread and wall seconds a call."""
+        cpu, wall, count = time.thread_time(), time.perf_counter(), 0
+        while time.perf_counter() - wall < seconds:
+            self.call()
+            count += 1
+        return {"cpu": (time.thread_time() - cpu) / count, "wall": (time.perf_counter() - wall) / count, "calls": count}
+
+
+def main() -> None:
+    # Libraries print; the answers get a descriptor of their own.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    worker = Worker(make_engine(sys.argv[1], int(sys.argv[2])))
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, "do_" + request.pop("do"))(**request)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
