@@ -164,7 +164,7 @@ class Worker:
         return self.engine.export(model, output)
 
     def do_load(self, path: str, inputs: str) -> dict[str, Any]:
-        """Load and make the first call, after the imports. Memory covers both: what an application sees at its start."""
+        """Load and make the first call, after the imports. Memory covers both, as an application sees its start."""
         import numpy as np
 
         arrays = list(np.load(inputs).values())

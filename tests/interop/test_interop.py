@@ -8,6 +8,7 @@ result of eager PyTorch. And no program of ours needs a larger arena than the or
 from __future__ import annotations
 
 import copy
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from sdk.runtime import Runtime
 from torch.utils._pytree import tree_leaves
 
 import zoo
-from sdk.exir import to_edge
+from sdk.exir import ExecutorchProgramManager, to_edge
 from sdk.exir._serialize import _deserialize_pte_binary
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
@@ -37,8 +38,15 @@ class Exported:
     calls: dict[str, list[tuple[str, list[object]]]]
 
     def error(self, name: str) -> str:
+        """What the original said when it failed on ``name``; empty when it did not."""
         path = self.directory / f"{name}.error.txt"
         return path.read_text() if path.exists() else ""
+
+    def ours(self, name: str) -> Path:
+        """Our program, or a failed test that says why our exporter made none."""
+        path = self.directory / f"{name}.pte"
+        assert path.exists(), (self.directory / f"{name}.failure.txt").read_text()
+        return path
 
 
 def eager(case: zoo.Case) -> Iterator[tuple[str, list[object], list[torch.Tensor | float]]]:
@@ -52,6 +60,14 @@ def eager(case: zoo.Case) -> Iterator[tuple[str, list[object], list[torch.Tensor
         yield name, [], [value]
 
 
+def export(case: zoo.Case) -> ExecutorchProgramManager:
+    programs = {
+        method: torch.export.export(m.module, m.calls[0], dynamic_shapes=m.dynamic_shapes, strict=False)
+        for method, m in case.methods.items()
+    }
+    return to_edge(programs, constant_methods=case.constant_methods or None).to_executorch()
+
+
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     """The zoo, exported by us."""
@@ -63,12 +79,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         result.calls[name] = [(method, inputs) for method, inputs, _ in calls]
         result.expected[name] = [outputs for _, _, outputs in calls]
         torch.save(result.calls[name], directory / f"{name}.calls.pt")
-        programs = {
-            method: torch.export.export(m.module, m.calls[0], dynamic_shapes=m.dynamic_shapes, strict=False)
-            for method, m in case.methods.items()
-        }
-        manager = to_edge(programs, constant_methods=case.constant_methods or None).to_executorch()
-        manager.save(str(directory / f"{name}.pte"))
+        try:
+            export(case).save(str(directory / f"{name}.pte"))
+        except Exception:  # one model's failure is that model's: `ours` reports it
+            (directory / f"{name}.failure.txt").write_text(traceback.format_exc())
     return result
 
 
@@ -83,9 +97,9 @@ def original(exported: Exported, oracle) -> Exported:
 def run_by_original(exported: Exported, oracle, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     """Our programs, run by the original."""
     directory = tmp_path_factory.mktemp("run_by_original")
-    for name in zoo.CASES:
-        for suffix in (".pte", ".calls.pt"):
-            (directory / (name + suffix)).symlink_to(exported.directory / (name + suffix))
+    for program in exported.directory.glob("*.pte"):
+        for path in (program, program.with_suffix(".calls.pt")):
+            (directory / path.name).symlink_to(path)
     oracle("run", directory)
     return Exported(directory, exported.expected, exported.calls)
 
@@ -108,14 +122,15 @@ def run_here(path: Path, calls: list[tuple[str, list[object]]]) -> list[list[obj
 
 @pytest.mark.parametrize("name", zoo.CASES)
 def test_ours_on_ours(name: str, exported: Exported) -> None:
-    check(run_here(exported.directory / f"{name}.pte", exported.calls[name]), exported.expected[name])
+    check(run_here(exported.ours(name), exported.calls[name]), exported.expected[name])
 
 
 @pytest.mark.parametrize("name", zoo.CASES)
-def test_ours_on_the_original(name: str, run_by_original: Exported) -> None:
+def test_ours_on_the_original(name: str, exported: Exported, run_by_original: Exported) -> None:
     if name in ORIGINAL_CANNOT_RUN:
         assert ORIGINAL_CANNOT_RUN[name] in run_by_original.error(name)
         return
+    exported.ours(name)
     assert not run_by_original.error(name), run_by_original.error(name)
     check(torch.load(run_by_original.directory / f"{name}.outputs.pt"), run_by_original.expected[name])
 
@@ -140,7 +155,7 @@ def test_the_arena_is_never_larger_than_the_originals(name: str, original: Expor
     if name in ORIGINAL_CANNOT_EXPORT:
         pytest.skip("the original exports nothing to compare with")
     theirs = arena(original.directory / f"{name}.original.pte")
-    ours = arena(original.directory / f"{name}.pte")
+    ours = arena(original.ours(name))
     assert ours.keys() == theirs.keys()
     for method, size in ours.items():
         assert size <= theirs[method], f"{method}: {size} bytes planned, the original needs {theirs[method]}"
