@@ -5,7 +5,7 @@ Usage: ``python oracle.py run|export DIRECTORY [NAME...]``
 
 ``run`` executes every ``NAME.pte`` of the directory on the calls of ``NAME.calls.pt`` (a list of ``(method, flat
 inputs)``, made in order on one loaded program) and writes ``NAME.outputs.pt``. ``export`` lowers the zoo's models to
-``NAME.original.pte``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
+``NAME.pte``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def export(directory: Path, name: str) -> None:
         for method, m in made.methods.items()
     }
     manager = to_edge(programs, constant_methods=made.constant_methods or None).to_executorch()
-    (directory / f"{name}.original.pte").write_bytes(manager.buffer)
+    (directory / f"{name}.pte").write_bytes(manager.buffer)
 
 
 def main(command: str, folder: str, *names: str) -> None:
