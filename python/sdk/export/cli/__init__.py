@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `python -m sdk.export`: `main` runs it.
+
+arguments   what the user may type           model      MODEL -> a module and its surroundings
+inputs      --input and --inputs             dynamic    --dynamic
+pipeline    the stages, in order             progress   a line a stage
+verify      the written file beside eager    facts      what the written program contains
+summary     what the terminal shows          report     --report, as JSON or as a page
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+from sdk.export.cli.arguments import parse
+from sdk.export.cli.errors import CommandError
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") -> int:
+    """Exports one model: 0, or 1 after one paragraph on stderr that says what failed (2 for a wrong argument)."""
+    options = parse(sys.argv[1:] if argv is None else argv, prog)
+    try:
+        # Imported here so that `--help` and a wrong argument answer without waiting for torch.
+        from sdk.export.cli.pipeline import run
+
+        run(options)
+    except CommandError as error:
+        if options.verbose:
+            traceback.print_exc()
+        print(f"\nerror: {error}", file=sys.stderr)
+        if not options.verbose and error.__cause__ is not None:
+            print("(-v shows the traceback.)", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nstopped; nothing was written.", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`--dynamic`: from names and ranges to torch.export's dynamic shapes, and inputs of other sizes to verify with."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.export import Dim
+from torch.utils import _pytree as pytree
+
+from sdk.export.cli.arguments import DynamicDim
+from sdk.export.cli.errors import CommandError, closest
+from sdk.export.cli.inputs import Inputs, describe
+
+Sizes = dict[tuple[int, int], int]
+"""(index of a tensor among the flattened inputs, dimension) -> size."""
+
+
+class DynamicShapes:
+    """The dynamic dimensions of one model's inputs."""
+
+    def __init__(self, module: torch.nn.Module, inputs: Inputs, dims: Sequence[DynamicDim]) -> None:
+        """Raises CommandError where a name, a dimension or a range does not fit `inputs`."""
+        self._module = module
+        self._names = _leaf_names(module, inputs)
+        self.ranges: dict[tuple[int, int], DynamicDim] = {}
+        leaves = inputs.leaves()
+        for wanted in dims:
+            index = self._index(wanted)
+            tensor = leaves[index]
+            if not isinstance(tensor, torch.Tensor):
+                raise CommandError(f"--dynamic {wanted}: `{wanted.path}` is {describe(tensor)}, not a tensor.")
+            rank = tensor.dim()
+            if not -rank <= wanted.dim < rank:
+                raise CommandError(
+                    f"--dynamic {wanted}: `{wanted.path}` is {describe(tensor)}; its dimensions are 0 to {rank - 1}."
+                    if rank
+                    else f"--dynamic {wanted}: `{wanted.path}` is a tensor without dimensions."
+                )
+            dim = wanted.dim % rank
+            if (index, dim) in self.ranges:
+                raise CommandError(f"--dynamic says the size of {wanted.path}.{dim} twice.")
+            size = tensor.shape[dim]
+            if not wanted.low <= size <= wanted.high:
+                raise CommandError(f"--dynamic {wanted}: the example has size {size} there, outside of the range.")
+            self.ranges[index, dim] = wanted
+
+    def for_torch(self, inputs: Inputs) -> Any:
+        """What torch.export.export() takes as `dynamic_shapes`, or None where every shape is fixed."""
+        if not self.ranges:
+            return None
+        index = iter(range(len(self._names)))
+
+        def of(_: Any) -> dict[int, Any] | None:
+            here = next(index)
+            # DYNAMIC fails where the model fixes the size, and finds out by itself which sizes must be equal.
+            return {d: Dim.DYNAMIC(min=r.low, max=r.high) for (i, d), r in self.ranges.items() if i == here} or None
+
+        return pytree.tree_map(of, _by_parameter(self._module, inputs))
+
+    def capture_sizes(self, inputs: Inputs) -> Sizes:
+        """Sizes to capture with: never 1 where there is a choice, which torch treats as a special case."""
+        leaves = inputs.leaves()
+        return {
+            (index, dim): min(2, wanted.high)
+            for (index, dim), wanted in self.ranges.items()
+            if leaves[index].shape[dim] == 1
+        }
+
+    def ends(self) -> list[tuple[str, Sizes]]:
+        """The smallest and the largest sizes, each with its name."""
+        if not self.ranges:
+            return []
+        smallest = {place: wanted.low for place, wanted in self.ranges.items()}
+        largest = {place: wanted.high for place, wanted in self.ranges.items()}
+        return [("smallest sizes", smallest), ("largest sizes", largest)]
+
+    def _index(self, wanted: DynamicDim) -> int:
+        if wanted.path not in self._names:
+            raise CommandError(
+                f"--dynamic {wanted}: the model has no input `{wanted.path}`; its inputs are "
+                f"{', '.join(self._names) or 'none'}."
+                f"{closest(wanted.path, self._names)}"
+            )
+        return self._names.index(wanted.path)
+
+
+def resized(inputs: Inputs, sizes: Sizes, limit: int | None = None) -> Inputs | None:
+    """The same inputs with other sizes: cut where smaller, repeated where larger (values stay plausible).
+
+    None if they would take more than `limit` bytes.
+    """
+    leaves, spec = pytree.tree_flatten((inputs.args, inputs.kwargs))
+    if limit is not None and _bytes(leaves, sizes) > limit:
+        return None
+    for (index, dim), size in sizes.items():
+        tensor = leaves[index]
+        where = torch.arange(size) % max(tensor.shape[dim], 1)
+        leaves[index] = tensor.index_select(dim, where)
+    args, kwargs = pytree.tree_unflatten(leaves, spec)
+    return Inputs(args, kwargs)
+
+
+def _bytes(leaves: list[Any], sizes: Sizes) -> int:
+    total = 0
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor):
+            shape = [sizes.get((index, dim), size) for dim, size in enumerate(leaf.shape)]
+            total += math.prod(shape) * leaf.element_size()
+    return total
+
+
+def _by_parameter(module: torch.nn.Module, inputs: Inputs) -> dict[str, Any]:
+    """The inputs under the names of forward()'s parameters, in their order, as torch.export wants dynamic shapes."""
+    return dict(inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs).arguments)
+
+
+def _leaf_names(module: torch.nn.Module, inputs: Inputs) -> list[str]:
+    """`x`, `state.0`, `batch.mask`: a name for every flattened input."""
+    names = []
+    for path, _ in pytree.tree_leaves_with_path(_by_parameter(module, inputs)):
+        names.append(".".join(str(getattr(key, "idx", getattr(key, "key", key))) for key in path))
+    return names

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one exception that the command turns into a paragraph, and what helps to write that paragraph."""
+
+from __future__ import annotations
+
+import linecache
+import sysconfig
+import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from types import TracebackType
+
+
+class CommandError(Exception):
+    """Something the user can act on: the message says what was expected, what was found and what to do."""
+
+
+def closest(wrong: str, known: Iterable[str]) -> str:
+    """The end of a sentence that proposes what `wrong` may have meant: "", or " Did you mean `...`?"."""
+    matches = get_close_matches(wrong, list(known), n=1)
+    return f" Did you mean `{matches[0]}`?" if matches else ""
+
+
+def first_lines(error: BaseException, count: int = 6) -> str:
+    """The start of an exception's message; the long tail that compilers append is left to `-v`."""
+    lines = [line.rstrip() for line in str(error).strip().splitlines() if line.strip()]
+    text = "\n".join(lines[:count])
+    return text if text else type(error).__name__
+
+
+def user_line(error: BaseException) -> str | None:
+    """The deepest line of the user's own code on the way to `error`, as `file:line: code`, or None.
+
+    The user's own code is what lies neither in an installed package nor in the standard library nor here.
+    """
+    found: traceback.FrameSummary | None = None
+    for frame in _frames(error):
+        if _is_users(frame.filename):
+            found = frame
+    if found is None:
+        return None
+    source = (found.line or linecache.getline(found.filename, found.lineno or 0)).strip()
+    return f"{_shown(found.filename)}:{found.lineno}: in {found.name}: {source}"
+
+
+def _frames(error: BaseException) -> Iterable[traceback.FrameSummary]:
+    seen: set[int] = set()
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    for link in chain:
+        # torch's strict tracer keeps the traced code's stack beside the exception, not in its traceback.
+        yield from getattr(link, "real_stack", None) or ()
+        tb: TracebackType | None = link.__traceback__
+        yield from traceback.extract_tb(tb)
+
+
+def _is_users(filename: str) -> bool:
+    if filename.startswith("<"):
+        return False
+    path = Path(filename).resolve()
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return False
+    others = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), Path(__file__).parents[2])
+    return not any(path.is_relative_to(Path(other).resolve()) for other in others)
+
+
+def _shown(filename: str) -> str:
+    path = Path(filename)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else filename

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an emitted program contains: operators, delegates, weights and the memory plan, read from the program itself.
+
+Reading the emitted `sdk.exir.schema.Program`, and not the graphs that it came from, makes the summary true by
+construction: it describes what the runtime will see.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sdk.exir import schema
+from sdk.exir.scalar_type import ScalarType
+
+_BYTES = {
+    ScalarType.BYTE: 1,
+    ScalarType.CHAR: 1,
+    ScalarType.BOOL: 1,
+    ScalarType.SHORT: 2,
+    ScalarType.HALF: 2,
+    ScalarType.BFLOAT16: 2,
+    ScalarType.UINT16: 2,
+    ScalarType.INT: 4,
+    ScalarType.FLOAT: 4,
+    ScalarType.UINT32: 4,
+    ScalarType.LONG: 8,
+    ScalarType.DOUBLE: 8,
+    ScalarType.UINT64: 8,
+}
+_NAMES = {
+    ScalarType.BYTE: "uint8",
+    ScalarType.CHAR: "int8",
+    ScalarType.BOOL: "bool",
+    ScalarType.SHORT: "int16",
+    ScalarType.INT: "int32",
+    ScalarType.LONG: "int64",
+    ScalarType.HALF: "float16",
+    ScalarType.FLOAT: "float32",
+    ScalarType.DOUBLE: "float64",
+    ScalarType.BFLOAT16: "bfloat16",
+}
+
+
+@dataclass
+class PlannedTensor:
+    """A tensor in an arena. It is alive from instruction `first` to instruction `last`, both included."""
+
+    value: int
+    type: str  # for example float32[1, 32, 112, 112]; a dynamic one is listed at its largest size
+    nbytes: int
+    memory_id: int
+    offset: int
+    first: int
+    last: int
+    made_by: str  # the operator that writes it, or "input" or "initial value"
+
+
+@dataclass
+class MethodFacts:
+    """One method of the program."""
+
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+    arenas: dict[int, int]  # memory id -> bytes
+    operators: Counter[str]  # `aten::add.out` -> calls
+    delegates: Counter[str]  # backend -> calls
+    instructions: int
+    tensors: list[PlannedTensor] = field(default_factory=list)
+
+    @property
+    def arena_bytes(self) -> int:
+        return sum(self.arenas.values())
+
+
+@dataclass
+class ProgramFacts:
+    """The whole program."""
+
+    methods: list[MethodFacts]
+    weight_bytes: int  # constants, each counted once however many methods use it
+
+
+def program_facts(program: schema.Program) -> ProgramFacts:
+    """Reads everything the summary and the report say about a program."""
+    weights: dict[Any, int] = {}
+    for plan in program.execution_plan:
+        for value in plan.values:
+            tensor = value.val
+            if isinstance(tensor, schema.Tensor) and tensor.allocation_info is None:
+                extra = tensor.extra_tensor_info
+                external = extra is not None and extra.location == schema.TensorDataLocation.EXTERNAL
+                if external and extra is not None:
+                    weights[extra.fully_qualified_name] = _nbytes(tensor)
+                elif tensor.data_buffer_idx > 0:
+                    weights[tensor.data_buffer_idx] = _nbytes(tensor)
+    return ProgramFacts([_method(plan) for plan in program.execution_plan], sum(weights.values()))
+
+
+def _method(plan: schema.ExecutionPlan) -> MethodFacts:
+    operators: Counter[str] = Counter()
+    delegates: Counter[str] = Counter()
+    instructions = [instruction.instr_args for chain in plan.chains for instruction in chain.instructions]
+    for call in instructions:
+        if isinstance(call, schema.KernelCall):
+            operators[_operator(plan, call)] += 1
+        elif isinstance(call, schema.DelegateCall):
+            delegates[plan.delegates[call.delegate_index].id] += 1
+    return MethodFacts(
+        name=plan.name,
+        inputs=[_type(plan.values[index].val) for index in plan.inputs],
+        outputs=[_type(plan.values[index].val) for index in plan.outputs],
+        # Entry 0 of the sizes is reserved; memory ids start at 1.
+        arenas={memory_id: size for memory_id, size in enumerate(plan.non_const_buffer_sizes) if memory_id > 0},
+        operators=operators,
+        delegates=delegates,
+        instructions=len(instructions),
+        tensors=_planned(plan, instructions),
+    )
+
+
+def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[PlannedTensor]:
+    uses: dict[int, list[int]] = {}
+    writer: dict[int, str] = {}
+    for position, call in enumerate(instructions):
+        for value in _arguments(plan, call):
+            uses.setdefault(value, []).append(position)
+        name = _writer(plan, call)
+        for value in _arguments(plan, call)[-1:] if name else ():
+            writer.setdefault(value, name)
+    last = max(len(instructions) - 1, 0)
+    for value in plan.inputs:
+        uses.setdefault(value, []).insert(0, 0)
+        writer[value] = "input"
+    for value in plan.outputs:
+        uses.setdefault(value, []).append(last)
+    planned = []
+    for index, evalue in enumerate(plan.values):
+        tensor = evalue.val
+        if not isinstance(tensor, schema.Tensor) or tensor.allocation_info is None:
+            continue
+        where = tensor.allocation_info
+        # A tensor with an initial value keeps it between calls: it is alive throughout.
+        initial = tensor.data_buffer_idx > 0
+        at = [0, last] if initial else uses.get(index, [0])
+        planned.append(
+            PlannedTensor(
+                value=index,
+                type=_type(tensor),
+                nbytes=_nbytes(tensor),
+                memory_id=where.memory_id,
+                offset=where.memory_offset,
+                first=min(at),
+                last=max(at),
+                made_by="initial value" if initial else writer.get(index, "another output of an operator"),
+            )
+        )
+    return planned
+
+
+def _arguments(plan: schema.ExecutionPlan, call: Any) -> list[int]:
+    """The values that an instruction touches, lists expanded."""
+    if isinstance(call, (schema.KernelCall, schema.DelegateCall)):
+        return list(_expanded(plan, call.args))
+    if isinstance(call, schema.MoveCall):
+        return [call.move_from, call.move_to]
+    if isinstance(call, schema.JumpFalseCall):
+        return [call.cond_value_index]
+    if isinstance(call, schema.FreeCall):
+        return [call.value_index]
+    return []
+
+
+def _expanded(plan: schema.ExecutionPlan, values: Iterable[int]) -> Iterable[int]:
+    for value in values:
+        held = plan.values[value].val if value >= 0 else None
+        if isinstance(held, (schema.TensorList, schema.OptionalTensorList)):
+            yield from (item for item in held.items if item >= 0)
+        elif held is not None:
+            yield value
+
+
+def _writer(plan: schema.ExecutionPlan, call: Any) -> str:
+    if isinstance(call, schema.KernelCall):
+        return _operator(plan, call)
+    if isinstance(call, schema.DelegateCall):
+        return plan.delegates[call.delegate_index].id
+    return "move" if isinstance(call, schema.MoveCall) else ""
+
+
+def _operator(plan: schema.ExecutionPlan, call: schema.KernelCall) -> str:
+    operator = plan.operators[call.op_index]
+    return f"{operator.name}.{operator.overload}" if operator.overload else operator.name
+
+
+def _nbytes(tensor: schema.Tensor) -> int:
+    return math.prod(tensor.sizes) * _BYTES.get(ScalarType(tensor.scalar_type), 1)
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, schema.Tensor):
+        scalar = ScalarType(value.scalar_type)
+        dynamic = "up to " if value.shape_dynamism != schema.TensorShapeDynamism.STATIC else ""
+        return f"{_NAMES.get(scalar, scalar.name.lower())}[{dynamic}{', '.join(map(str, value.sizes))}]"
+    return {"Int": "int", "Double": "float", "Bool": "bool", "String": "str", "Null": "None"}.get(
+        type(value).__name__, type(value).__name__
+    )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as one HTML page without scripts, fonts or pictures from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from sdk.export.cli.facts import MethodFacts
+from sdk.export.cli.plan_picture import plan_picture
+from sdk.export.cli.progress import counted, readable_bytes
+from sdk.export.cli.summary import delegated, memory, signature, verified
+
+if TYPE_CHECKING:
+    from sdk.export.cli.pipeline import Result
+
+_LARGEST = 15
+
+
+def page(result: Result, report: dict[str, Any]) -> str:
+    """The page of one export; `report` is the same as plain data."""
+    program, made = report["program"], report["made_with"]
+    style = resources.files("sdk.export.cli").joinpath("page.css").read_text(encoding="utf-8")
+    body = [
+        f"<h1>{escape(result.output.name)}</h1>",
+        f'<p class="dim">from <code>{escape(report["model"]["name"])}</code> with {escape(report["model"]["inputs"])}; '
+        f"sdk {escape(made['sdk'])}, torch {escape(made['torch'])}, Python {escape(made['python'])}</p>",
+        _cards(result, program),
+        *(f'<p class="note">{escape(note)}</p>' for note in result.notes),
+        "<h2>Difference from PyTorch</h2>",
+        *([f"<p>{escape(verified(c))}</p>" for c in result.comparisons] or ["<p>Not verified (--no-verify).</p>"]),
+    ]
+    for method in result.facts.methods:
+        body += _method(method, result.options.backends)
+    body += ["<h2>Time of the export</h2>", _stages(report["stages"])]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{escape(result.output.name)}</title>'
+        f"<style>{style}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+
+
+def _cards(result: Result, program: dict[str, Any]) -> str:
+    worst = [comparison.worst for comparison in result.comparisons if comparison.worst is not None]
+    error = f"{max(w.max_abs for w in worst):.2g}" if worst else "not compared"
+    cards = [
+        (readable_bytes(program["bytes"]), "program file"),
+        (readable_bytes(program["weight_bytes"]), "weights"),
+        (readable_bytes(sum(method.arena_bytes for method in result.facts.methods)), "planned memory"),
+        (str(sum(method.operators.total() for method in result.facts.methods)), "operator calls"),
+        (error, "largest difference from PyTorch"),
+    ]
+    return (
+        '<div class="cards">'
+        + "".join(f'<div class="card"><b>{a}</b><span class="dim">{b}</span></div>' for a, b in cards)
+        + "</div>"
+    )
+
+
+def _method(method: MethodFacts, backends: tuple[str, ...]) -> list[str]:
+    parts = [
+        f"<h2>Method <code>{escape(signature(method))}</code></h2>",
+        f"<p>Delegated: {escape(delegated(method, backends))}.</p>",
+    ]
+    parts += ["<h3>Memory plan</h3>", f"<p>{escape(memory(method))}. A box is a tensor: point at it to read which.</p>"]
+    for memory_id, size in method.arenas.items():
+        there = [tensor for tensor in method.tensors if tensor.memory_id == memory_id]
+        if len(method.arenas) > 1:
+            parts.append(f"<p>Memory {memory_id}, {readable_bytes(size)}</p>")
+        parts.append(plan_picture(there, size, method.instructions))
+    largest = sorted(method.tensors, key=lambda tensor: -tensor.nbytes)[:_LARGEST]
+    parts += [
+        f"<h3>The largest tensors ({len(largest)} of {len(method.tensors)})</h3>",
+        _table(
+            ["tensor", "bytes", "alive", "made by"],
+            [[t.type, readable_bytes(t.nbytes), f"{t.first}–{t.last}", t.made_by] for t in largest],
+            numeric={1, 2},
+        ),
+        f"<h3>Operators ({counted(method.operators.total(), 'call')})</h3>",
+        _bars(method.operators.most_common()),
+    ]
+    return parts
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int]) -> str:
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "".join(
+            f"<{tag}{' class=n' if i in numeric else ''}>{escape(cell)}</{tag}>" for i, cell in enumerate(row)
+        )
+
+    lines = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells('th', head)}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _bars(counts: Sequence[tuple[str, int]]) -> str:
+    most = max((count for _, count in counts), default=1)
+    lines = "".join(
+        f'<tr><td><code>{escape(name)}</code></td><td class="n">{count}</td>'
+        f'<td style="width:40%"><div class="bar" style="width:{100 * count / most:.1f}%"></div></td></tr>'
+        for name, count in counts
+    )
+    return f"<table><tbody>{lines}</tbody></table>"
+
+
+def _stages(stages: Sequence[dict[str, Any]]) -> str:
+    return _table(
+        ["stage", "seconds", ""], [[s["name"], f"{s['seconds']:.2f}", s["detail"]] for s in stages], numeric={1}
+    )

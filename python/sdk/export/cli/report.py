@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`--report FILE.json` and `--report FILE.html`: everything that is known about one export."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+import sdk
+from sdk.export.cli.facts import MethodFacts
+from sdk.export.cli.page import page
+
+if TYPE_CHECKING:
+    from sdk.export.cli.pipeline import Result
+
+FORMAT = 1
+"""Grows when a field of the JSON changes its meaning or goes; a new field does not change it."""
+
+
+def write_report(result: Result, path: Path) -> None:
+    """Writes `path` as JSON or HTML, by its ending."""
+    content = page(result, report(result)) if path.suffix == ".html" else json.dumps(report(result), indent=2) + "\n"
+    path.write_text(content, encoding="utf-8")
+
+
+def report(result: Result) -> dict[str, Any]:
+    """The report as plain data. Sizes are bytes, times are seconds of wall clock."""
+    options = result.options
+    return {
+        "report_format": FORMAT,
+        "made_with": {"sdk": sdk.__version__, "torch": torch.__version__, "python": platform.python_version()},
+        "model": {
+            "name": options.model,
+            "inputs": result.inputs.describe(),
+            "dynamic": [str(wanted) for wanted in result.dynamic.ranges.values()],
+        },
+        "program": {
+            "file": str(result.output),
+            "bytes": result.program_bytes,
+            "weights_file": None if result.weights is None else str(result.weights),
+            "weights_file_bytes": result.weights_file_bytes,
+            "weight_bytes": result.facts.weight_bytes,
+        },
+        "backends": list(options.backends),
+        "stages": [{"name": s.name, "detail": s.detail, "seconds": round(s.seconds, 4)} for s in result.stages],
+        "methods": [_method(method) for method in result.facts.methods],
+        "verification": {
+            "done": options.verify,
+            "runs": [
+                {
+                    "label": comparison.label,
+                    "inputs": comparison.inputs,
+                    "runtime_seconds": comparison.seconds,
+                    "outputs": [_finite(asdict(output)) for output in comparison.outputs],
+                }
+                for comparison in result.comparisons
+            ],
+        },
+        "notes": result.notes,
+    }
+
+
+def _method(method: MethodFacts) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "inputs": method.inputs,
+        "outputs": method.outputs,
+        "instructions": method.instructions,
+        "arena_bytes": {str(memory_id): size for memory_id, size in method.arenas.items()},
+        "operators": dict(method.operators.most_common()),
+        "delegates": dict(method.delegates.most_common()),
+        "planned_tensors": [asdict(tensor) for tensor in method.tensors],
+    }
+
+
+def _finite(fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {k: (str(v) if isinstance(v, float) and not math.isfinite(v) else v) for k, v in fields.items()}

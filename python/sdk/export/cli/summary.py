@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the terminal shows when the program is written."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, TextIO
+
+from sdk.export.cli.facts import MethodFacts
+from sdk.export.cli.progress import counted, paint, readable_bytes
+
+if TYPE_CHECKING:
+    from sdk.export.cli.pipeline import Result
+    from sdk.export.cli.verify import Comparison
+
+_LABEL = 12
+_WIDTH = 100
+
+
+def show_summary(result: Result, stream: TextIO) -> None:
+    """Writes the summary: sizes, memory, operators, what was not delegated and why, the difference from eager."""
+    size = readable_bytes(result.program_bytes)
+    stream.write(f"\n  {paint(str(result.output), 'bold', stream)}  {size}\n")
+    if result.weights is not None:
+        kept = "put it beside the program"
+        stream.write(
+            f"  {paint(str(result.weights), 'bold', stream)}  {readable_bytes(result.weights_file_bytes)}, {kept}\n"
+        )
+    stream.write("\n")
+    for label, text in summary_rows(result):
+        _row(stream, label, text)
+
+
+def summary_rows(result: Result) -> list[tuple[str, str]]:
+    """(label, text): the same rows for the terminal and for the page."""
+    rows: list[tuple[str, str]] = []
+    for method in result.facts.methods:
+        rows.append(("method", signature(method)))
+        rows.append(("memory", memory(method)))
+        rows.append(("operators", operators(method)))
+        rows.append(("delegated", delegated(method, result.options.backends)))
+    rows.append(("weights", readable_bytes(result.facts.weight_bytes)))
+    if result.dynamic.ranges:
+        rows.append(("dynamic", ", ".join(str(wanted) for wanted in result.dynamic.ranges.values())))
+    if not result.options.verify:
+        rows.append(("verified", "no, because of --no-verify"))
+    rows += [("verified", verified(comparison)) for comparison in result.comparisons]
+    rows += [("note", note) for note in result.notes]
+    return rows
+
+
+def signature(method: MethodFacts) -> str:
+    """`forward(float32[1, 3, 224, 224]) -> float32[1, 1000]`."""
+    outputs = ", ".join(method.outputs)
+    return f"{method.name}({', '.join(method.inputs)}) -> {outputs if len(method.outputs) == 1 else f'({outputs})'}"
+
+
+def memory(method: MethodFacts) -> str:
+    """`4.8 MB for 52 tensors, which would take 60.1 MB side by side`."""
+    if not method.arena_bytes:
+        return "nothing to plan"
+    apart = sum(tensor.nbytes for tensor in method.tensors)
+    text = f"{readable_bytes(method.arena_bytes)} planned for {counted(len(method.tensors), 'tensor')}"
+    return text + (f", which would take {readable_bytes(apart)} side by side" if apart > method.arena_bytes else "")
+
+
+def operators(method: MethodFacts) -> str:
+    """`105 calls of 8 operators: aten::convolution.out ×52, ...`: the most frequent first."""
+    if not method.operators:
+        return "none"
+    most = ", ".join(f"{name} ×{calls}" for name, calls in method.operators.most_common(5))
+    more = "" if len(method.operators) <= 5 else ", …"
+    calls = counted(method.operators.total(), "call")
+    return f"{calls} of {counted(len(method.operators), 'operator')}: {most}{more}"
+
+
+def delegated(method: MethodFacts, backends: tuple[str, ...]) -> str:
+    """Which part went to which backend, which did not, and why."""
+    others = [backend for backend in backends if backend != "portable"]
+    given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
+    left = counted(method.operators.total(), "operator call")
+    if not others:
+        return f"nothing: --backend names none but portable, whose kernels run all {left}"
+    if not method.operators:
+        return f"everything: {given}"
+    return (
+        f"{given or 'nothing'}; {left} stay with the portable kernels, because no partitioner of "
+        f"{', '.join(others)} took them"
+    )
+
+
+def verified(comparison: Comparison) -> str:
+    """`largest difference from PyTorch 4.8e-07, or 1.9e-07 of the output's largest value (1e-04 allowed)`."""
+    worst = comparison.worst
+    where = "" if comparison.label == "example" else f"{comparison.label}, {comparison.inputs}: "
+    if worst is None:
+        return f"{where}there is no output to compare"
+    if worst.max_abs == 0:
+        return f"{where}equal to PyTorch in every bit of {counted(len(comparison.outputs), 'output')}"
+    return (
+        f"{where}largest difference from PyTorch {worst.max_abs:.2g}, or {worst.max_rel:.2g} of the output's "
+        f"largest value "
+        f"({worst.tolerance:g} allowed)"
+    )
+
+
+def _row(stream: TextIO, label: str, text: str) -> None:
+    first, *rest = textwrap.wrap(text, _WIDTH - _LABEL - 2, break_on_hyphens=False) or [""]
+    shown = paint(label.ljust(_LABEL), "yellow" if label == "note" else "dim", stream)
+    stream.write(f"  {shown}{first}\n")
+    for line in rest:
+        stream.write(f"  {'':<{_LABEL}}{line}\n")

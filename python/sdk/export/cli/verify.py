@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The written program beside eager PyTorch: the same inputs through both, and the largest difference."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from sdk.export.cli.errors import CommandError, first_lines
+from sdk.export.cli.inputs import Inputs, describe
+
+TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+"""The largest difference allowed, as a share of the output's largest value. Every other dtype must be equal."""
+
+
+@dataclass
+class OutputError:
+    """One output: its largest difference, and the same as a share of the output's largest magnitude in eager."""
+
+    index: int
+    type: str
+    max_abs: float
+    max_rel: float
+    tolerance: float
+
+    @property
+    def within(self) -> bool:
+        # Around zero a share means little: a difference far below the tolerance itself is fine.
+        return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
+
+
+@dataclass
+class Comparison:
+    """One call of forward(), run both ways."""
+
+    label: str  # "example", "smallest sizes" or "largest sizes"
+    inputs: str
+    outputs: list[OutputError]
+    seconds: float  # of the runtime's call
+
+    @property
+    def worst(self) -> OutputError | None:
+        return max(self.outputs, key=lambda o: (not o.within, o.max_rel), default=None)
+
+
+class WrittenProgram:
+    """A `.pte` (and its `.ptd`) loaded by the runtime that ships with this package."""
+
+    def __init__(self, program: Path, weights: Path | None) -> None:
+        """Raises CommandError where the runtime is not built or refuses the program (it says why)."""
+        try:
+            from sdk.extension.pybindings import portable_lib
+        except ImportError as error:
+            raise CommandError(
+                f"The program cannot be verified, because this package was installed without its runtime "
+                f"({first_lines(error, 1)}). "
+                f"Install it with `pip install .`, or export with --no-verify."
+            ) from error
+        try:
+            self._module = portable_lib._load_for_executorch(str(program), *([] if weights is None else [str(weights)]))
+            self.method_names = list(self._module.method_names())
+        except Exception as error:
+            raise CommandError(f"The runtime refuses the exported program: {first_lines(error)}") from error
+
+    def forward(self, inputs: Inputs) -> Sequence[Any]:
+        """The outputs, flattened."""
+        try:
+            return list(self._module.run_method("forward", tuple(inputs.leaves())))
+        except Exception as error:
+            raise CommandError(
+                f"The exported program fails in the runtime with inputs {inputs.describe()}: {first_lines(error)}"
+            ) from error
+
+
+def compare(label: str, inputs: Inputs, eager: Any, program: WrittenProgram, tolerance: float | None) -> Comparison:
+    """Runs the program on a copy of `inputs`; `eager` is what PyTorch gave for them.
+
+    Raises:
+        CommandError: the program fails, or gives another number of outputs, other shapes or other dtypes.
+    """
+    expected = pytree.tree_leaves(eager)
+    given = inputs.copy()
+    start = time.perf_counter()
+    actual = program.forward(given)
+    seconds = time.perf_counter() - start
+    if len(actual) != len(expected):
+        raise CommandError(f"The program gives {len(actual)} outputs where PyTorch gives {len(expected)}.")
+    outputs = [
+        _difference(i, want, have, tolerance) for i, (want, have) in enumerate(zip(expected, actual, strict=True))
+    ]
+    return Comparison(label, inputs.describe(), outputs, seconds)
+
+
+def _difference(index: int, expected: Any, actual: Any, tolerance: float | None) -> OutputError:
+    if not isinstance(expected, torch.Tensor):
+        same = expected == actual or (isinstance(expected, float) and math.isclose(expected, actual, rel_tol=1e-6))
+        return OutputError(index, describe(expected), 0.0 if same else math.inf, 0.0 if same else math.inf, 0.0)
+    if not isinstance(actual, torch.Tensor) or (actual.shape, actual.dtype) != (expected.shape, expected.dtype):
+        raise CommandError(
+            f"Output {index} of the program is {describe(actual)}; in PyTorch it is {describe(expected)}."
+        )
+    limit = TOLERANCE.get(expected.dtype, 0.0) if tolerance is None else tolerance
+    max_abs, max_rel = tensor_difference(expected, actual)
+    return OutputError(index, describe(expected), max_abs, max_rel, limit)
+
+
+def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[float, float]:
+    """The largest absolute difference, and the same divided by the largest finite magnitude in `expected`.
+
+    Infinities and NaN must stand in the same places; where they do not, both numbers are infinite.
+    """
+    if expected.numel() == 0:
+        return 0.0, 0.0
+    want, have = expected.detach().to(torch.float64), actual.detach().to(torch.float64)
+    finite = torch.isfinite(want)
+    if not torch.equal(torch.nan_to_num(want[~finite], nan=0.5), torch.nan_to_num(have[~finite], nan=0.5)):
+        return math.inf, math.inf
+    want, have = want[finite], have[finite]
+    if want.numel() == 0:
+        return 0.0, 0.0
+    if not bool(torch.isfinite(have).all()):
+        return math.inf, math.inf
+    max_abs = float((want - have).abs().max())
+    largest = float(want.abs().max())
+    return max_abs, (max_abs / largest if largest else (0.0 if max_abs == 0 else math.inf))
