@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * PyTorch's rules for the result type of an operation on two element types. Included by scalar_type_util.h.
+ */
+#pragma once
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
+namespace executorch {
+namespace runtime {
+
+/// Type of the parts of a complex type; other types stay.
+inline constexpr ::executorch::aten::ScalarType toRealValueType(::executorch::aten::ScalarType t) {
+  switch (t) {
+    case aten::ScalarType::ComplexHalf:
+      return aten::ScalarType::Half;
+    case aten::ScalarType::ComplexFloat:
+      return aten::ScalarType::Float;
+    case aten::ScalarType::ComplexDouble:
+      return aten::ScalarType::Double;
+    default:
+      return t;
+  }
+}
+
+/// Complex type with parts of type `t`, ComplexFloat for BFloat16; Undefined when there is none.
+inline constexpr ::executorch::aten::ScalarType toComplexType(::executorch::aten::ScalarType t) {
+  switch (t) {
+    case aten::ScalarType::Half:
+    case aten::ScalarType::ComplexHalf:
+      return aten::ScalarType::ComplexHalf;
+    case aten::ScalarType::BFloat16:
+    case aten::ScalarType::Float:
+    case aten::ScalarType::ComplexFloat:
+      return aten::ScalarType::ComplexFloat;
+    case aten::ScalarType::Double:
+    case aten::ScalarType::ComplexDouble:
+      return aten::ScalarType::ComplexDouble;
+    default:
+      return aten::ScalarType::Undefined;
+  }
+}
+
+/// False where a cast would lose a kind of value: complex to real, floating point to integer, number to bool.
+inline constexpr bool canCast(const ::executorch::aten::ScalarType from, const ::executorch::aten::ScalarType to) {
+  return !(isComplexType(from) && !isComplexType(to)) &&
+         !(isFloatingType(from) && (isIntegralType(to, /*includeBool=*/false) || isBarebonesUnsignedType(to))) &&
+         !(from != aten::ScalarType::Bool && to == aten::ScalarType::Bool);
+}
+template <typename T1, typename T2>
+struct can_cast : std::integral_constant<bool, canCast(CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)> {
+};
+
+namespace internal {
+
+constexpr bool takes_part_in_promotion(aten::ScalarType t) {
+  return isIntegralType(t, /*includeBool=*/true) || isFloatingType(t) || isComplexType(t);
+}
+
+/// Promotion without half_to_float.
+constexpr aten::ScalarType promote(aten::ScalarType a, aten::ScalarType b) {
+  using aten::ScalarType;
+  if (a == b) {
+    return a;
+  }
+  if (isBarebonesUnsignedType(a) || isBarebonesUnsignedType(b)) {
+    const ScalarType other = isBarebonesUnsignedType(a) ? b : a;
+    if (isFloatingType(other) || isComplexType(other)) {
+      return other;
+    }
+    return other == ScalarType::Bool ? (other == a ? b : a) : ScalarType::Undefined;
+  }
+  if (!takes_part_in_promotion(a) || !takes_part_in_promotion(b)) {
+    return ScalarType::Undefined;
+  }
+  if (isComplexType(a) || isComplexType(b)) {
+    return toComplexType(promote(toRealValueType(a), toRealValueType(b)));
+  }
+  if (isFloatingType(a) && isFloatingType(b)) {
+    // Half and BFloat16 hold neither the other's range nor its precision; their pair needs Float.
+    return a == ScalarType::Double || b == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
+  }
+  if (isFloatingType(a) || isFloatingType(b)) {
+    return isFloatingType(a) ? a : b;
+  }
+  if (a == ScalarType::Bool || b == ScalarType::Bool) {
+    return a == ScalarType::Bool ? b : a;
+  }
+  if ((a == ScalarType::Byte && b == ScalarType::Char) || (a == ScalarType::Char && b == ScalarType::Byte)) {
+    return ScalarType::Short;
+  }
+  return a > b ? a : b;  // Byte, Char < Short < Int < Long is also the order of their numbers.
+}
+
+}  // namespace internal
+
+/**
+ * Result type of an operation on tensors of types `a` and `b`.
+ *
+ * @param half_to_float Replaces a result of Half or BFloat16 by Float.
+ * @return Undefined when PyTorch defines no common type (for example of a quantized and another type, or UInt16 and Int).
+ */
+inline constexpr ::executorch::aten::ScalarType promoteTypes(::executorch::aten::ScalarType a,
+                                                             ::executorch::aten::ScalarType b,
+                                                             bool half_to_float = false) {
+  const aten::ScalarType result = internal::promote(a, b);
+  return half_to_float && (result == aten::ScalarType::Half || result == aten::ScalarType::BFloat16)
+             ? aten::ScalarType::Float
+             : result;
+}
+
+/// promoteTypes() of C++ types; ill-formed when there is no common type.
+template <typename T1, typename T2, bool half_to_float = false>
+struct promote_types {
+  using type = typename ScalarTypeToCppType<promoteTypes(CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value,
+                                                         half_to_float)>::type;
+};
+
+/// Element conversion as PyTorch does it: floating point to integer goes through int64_t, so that negative values wrap.
+template <typename To, typename From,
+          std::enable_if_t<(std::is_floating_point<From>::value && std::is_integral<To>::value), int> = 0>
+To convert(From val) {
+  return static_cast<To>(static_cast<int64_t>(val));
+}
+template <typename To, typename From,
+          std::enable_if_t<!(std::is_floating_point<From>::value && std::is_integral<To>::value), int> = 0>
+To convert(From val) {
+  return static_cast<To>(val);
+}
+
+}  // namespace runtime
+}  // namespace executorch

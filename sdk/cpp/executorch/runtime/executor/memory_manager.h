@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch {
+namespace runtime {
+
+/// The memory that a Method lives in. Owns nothing: the allocators, and the memory behind them, must outlive every
+/// Method that was loaded with them.
+class MemoryManager final {
+ public:
+  /// @param method_allocator What a Method needs for as long as it exists: its values, its instructions, its delegates.
+  /// @param planned_memory The planned buffers of the method, in the order of MethodMeta::memory_planned_buffer_size.
+  ///     May be null when the method has none. Two methods share one only if they never run at the same time.
+  /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. Must not be
+  ///     `method_allocator`. May be null: the method then asks the platform layer (et_pal_allocate).
+  explicit MemoryManager(
+      MemoryAllocator* method_allocator,
+      HierarchicalAllocator* planned_memory = nullptr,
+      MemoryAllocator* temp_allocator = nullptr)
+      : method_allocator_(method_allocator), planned_memory_(planned_memory), temp_allocator_(temp_allocator) {}
+
+  /// The form of older code. `constant_allocator` is not used.
+  MemoryManager(
+      [[maybe_unused]] MemoryAllocator* constant_allocator,
+      HierarchicalAllocator* non_constant_allocator,
+      MemoryAllocator* runtime_allocator,
+      MemoryAllocator* temporary_allocator)
+      : MemoryManager(runtime_allocator, non_constant_allocator, temporary_allocator) {}
+
+  MemoryAllocator* method_allocator() const { return method_allocator_; }
+
+  HierarchicalAllocator* planned_memory() const { return planned_memory_; }
+
+  MemoryAllocator* temp_allocator() const { return temp_allocator_; }
+
+  /// The device of each planned buffer; empty when all of them are on the CPU.
+  Span<const etensor::Device> planned_buffer_devices() const {
+    return planned_memory_ == nullptr ? Span<const etensor::Device>() : planned_memory_->planned_buffer_devices();
+  }
+
+  /// Whether a planned buffer is not on the CPU.
+  bool has_device_memory() const {
+    for (const auto& device : planned_buffer_devices()) {
+      if (!device.is_cpu()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  MemoryAllocator* method_allocator_;
+  HierarchicalAllocator* planned_memory_;
+  MemoryAllocator* temp_allocator_;
+};
+
+} // namespace runtime
+} // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::runtime::MemoryManager;
+} // namespace executor
+} // namespace torch

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include <executorch/runtime/core/error.h>
+
+/// Returns InvalidProgram from the function, after a log line, when something that a file says cannot be true. `where`
+/// and its arguments name the place in the file.
+#define ET_CHECK_PROGRAM(cond__, where__, ...) \
+  ET_CHECK_OR_RETURN_ERROR(                    \
+      cond__, InvalidProgram, where__ " (the program is damaged: fetch or export it again)", ##__VA_ARGS__)
+
+namespace executorch {
+namespace runtime {
+namespace internal {
+
+/// The number of entries of a flatbuffer vector, which may be absent.
+template <typename Vector>
+uint32_t size_of(const Vector* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+/// Whether the elements of a vector can be read in place. The flatbuffers verifier looks at the alignment of the length
+/// only, and a byte swapped there would move 8-byte elements to odd places.
+template <typename Vector>
+bool is_aligned(const Vector* vector) {
+  using Element = typename Vector::value_type;
+  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(Element) == 0;
+}
+
+} // namespace internal
+} // namespace runtime
+} // namespace executorch

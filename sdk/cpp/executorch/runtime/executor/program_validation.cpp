@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/runtime/executor/program_validation.h>
+
+#include <executorch/runtime/executor/checked_size.h>
+#include <executorch/runtime/executor/duplicate_keys.h>
+#include <executorch/runtime/executor/program_check.h>
+
+namespace executorch {
+namespace runtime {
+
+using internal::CheckedSize;
+using internal::is_aligned;
+using internal::size_of;
+
+namespace {
+
+Error validate_segments(const executorch_flatbuffer::Program& program, uint64_t segment_bytes) {
+  for (uint32_t i = 0; i < size_of(program.segments()); ++i) {
+    const auto* segment = program.segments()->Get(i);
+    const CheckedSize end = CheckedSize(segment->offset()) + CheckedSize(segment->size());
+    ET_CHECK_PROGRAM(
+        end.at_most(segment_bytes),
+        "Segment %" PRIu32 " has %" PRIu64 " bytes at offset %" PRIu64 ", but the segments have %" PRIu64
+        " bytes in all",
+        i,
+        segment->size(),
+        segment->offset(),
+        segment_bytes);
+  }
+  return Error::Ok;
+}
+
+/// Offsets into one segment; entry 0 is reserved, so that a single entry means no data.
+Error validate_subsegments(
+    const executorch_flatbuffer::Program& program,
+    const executorch_flatbuffer::SubsegmentOffsets* subsegments,
+    const char* what) {
+  if (subsegments == nullptr || size_of(subsegments->offsets()) <= 1) {
+    return Error::Ok;
+  }
+  ET_CHECK_PROGRAM(is_aligned(subsegments->offsets()), "The offsets of the %s are not aligned to 8 bytes", what);
+  const uint32_t index = subsegments->segment_index();
+  ET_CHECK_PROGRAM(
+      index < size_of(program.segments()),
+      "The %s are in segment %" PRIu32 ", but there are %" PRIu32 " segments",
+      what,
+      index,
+      size_of(program.segments()));
+  const uint64_t size = program.segments()->Get(index)->size();
+  for (uint32_t i = 0; i < subsegments->offsets()->size(); ++i) {
+    ET_CHECK_PROGRAM(
+        subsegments->offsets()->Get(i) <= size,
+        "Entry %" PRIu32 " of the %s starts at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
+        i,
+        what,
+        subsegments->offsets()->Get(i),
+        size);
+  }
+  return Error::Ok;
+}
+
+Error validate_named_data(const executorch_flatbuffer::Program& program) {
+  const auto* entries = program.named_data();
+  for (uint32_t i = 0; i < size_of(entries); ++i) {
+    const auto* entry = entries->Get(i);
+    ET_CHECK_PROGRAM(entry->key() != nullptr, "Entry %" PRIu32 " of the named data has no key", i);
+    ET_CHECK_PROGRAM(
+        entry->segment_index() < size_of(program.segments()),
+        "Named data '%s' is in segment %" PRIu32 ", but there are %" PRIu32 " segments",
+        entry->key()->c_str(),
+        entry->segment_index(),
+        size_of(program.segments()));
+  }
+  const char* duplicate = nullptr;
+  const bool found = internal::find_duplicate_key(
+      size_of(entries), [&](size_t i) { return entries->Get(static_cast<uint32_t>(i))->key()->c_str(); }, &duplicate);
+  ET_CHECK_PROGRAM(!found, "Two entries of the named data have the key '%s'", duplicate ? duplicate : "?");
+  return Error::Ok;
+}
+
+Error validate_method_names(const executorch_flatbuffer::Program& program) {
+  const auto* plans = program.execution_plan();
+  ET_CHECK_PROGRAM(size_of(plans) > 0, "The program has no methods");
+  for (uint32_t i = 0; i < plans->size(); ++i) {
+    ET_CHECK_PROGRAM(plans->Get(i)->name() != nullptr, "Method %" PRIu32 " has no name", i);
+  }
+  const char* duplicate = nullptr;
+  const bool found = internal::find_duplicate_key(
+      plans->size(), [&](size_t i) { return plans->Get(static_cast<uint32_t>(i))->name()->c_str(); }, &duplicate);
+  ET_CHECK_PROGRAM(!found, "Two methods have the name '%s'", duplicate ? duplicate : "?");
+  return Error::Ok;
+}
+
+} // namespace
+
+Error validate_tensor(const executorch_flatbuffer::Tensor* tensor) {
+  ET_CHECK_PROGRAM(tensor != nullptr, "A tensor value holds no tensor");
+  size_t nbytes = 0;
+  return internal::validate_tensor_layout(*tensor, &nbytes);
+}
+
+Error validate_program(const executorch_flatbuffer::Program* program) {
+  ET_CHECK_PROGRAM(program != nullptr, "There is no program");
+  return internal::validate_program(*program, PTRDIFF_MAX);
+}
+
+namespace internal {
+
+Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes) {
+  ET_CHECK_OK_OR_RETURN_ERROR(validate_segments(program, segment_bytes));
+  ET_CHECK_PROGRAM(
+      size_of(program.constant_buffer()) == 0 || program.constant_segment() == nullptr ||
+          size_of(program.constant_segment()->offsets()) == 0,
+      "Constants are both inside the program and in a segment");
+  ET_CHECK_OK_OR_RETURN_ERROR(validate_subsegments(program, program.constant_segment(), "constants"));
+  for (uint32_t i = 0; i < size_of(program.mutable_data_segments()); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        validate_subsegments(program, program.mutable_data_segments()->Get(i), "initial values"));
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(validate_named_data(program));
+  ET_CHECK_OK_OR_RETURN_ERROR(validate_method_names(program));
+  for (const auto* plan : *program.execution_plan()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_plan(program, *plan));
+  }
+  return Error::Ok;
+}
+
+} // namespace internal
+} // namespace runtime
+} // namespace executorch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch {
+namespace runtime {
+
+/// Checks a tensor by itself: dtype, layout, sizes and dim order, and that its bytes can be counted.
+/// Errors: InvalidProgram, after a log line.
+ET_NODISCARD Error validate_tensor(const executorch_flatbuffer::Tensor* tensor);
+
+/// Checks all that the types of the schema do not say: every index, offset and size, operand types and jump targets.
+/// The flatbuffer structure must have been verified before (flatbuffers::Verifier). The cost grows with the number of
+/// values, instructions and operands, not with the bytes of the weights.
+/// Errors: InvalidProgram, after one log line that says what is wrong and where.
+ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program* program);
+
+namespace internal {
+
+/// The dtype, sizes and dim order are right, and a dense tensor of that kind can be addressed; `*nbytes` is its size.
+ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, size_t* nbytes);
+
+/// validate_program for a program whose segments occupy at most `segment_bytes` bytes from the segment base on.
+ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes);
+
+/// The part of validate_program that concerns one method. Everything outside the plans has been checked before.
+ET_NODISCARD Error
+validate_plan(const executorch_flatbuffer::Program& program, const executorch_flatbuffer::ExecutionPlan& plan);
+
+/// Bytes of `name.overload` with its NUL.
+constexpr size_t kMaxOperatorNameLength = 256;
+
+} // namespace internal
+} // namespace runtime
+} // namespace executorch
