@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs to `.pte` bytes and back."""
+
+from __future__ import annotations
+
+from sdk.exir._serialize._program import PTEFile as _PTEFile
+from sdk.exir._serialize._program import deserialize_pte_binary as _deserialize_pte_binary
+from sdk.exir._serialize._program import serialize_pte_binary as _serialize_pte_binary
+
+__all__ = ["_PTEFile", "_deserialize_pte_binary", "_serialize_pte_binary"]
