@@ -70,7 +70,7 @@ its inputs, in this order of preference
 
 examples
   Export, verify and write mobilenet_v2.pte:
-    python -m sdk.export examples/mobilenet_v2/model.py:MobileNetV2
+    python -m sdk.export examples/mobilenet_v2/model.py:mobilenet_v2
 
   Say the input and the file:
     python -m sdk.export net.py:Net --input 1x3x32x32:float32 --output net.pte

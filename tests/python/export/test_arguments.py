@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the command line accepts, and what it says about the rest."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdk.export.cli.arguments import DTYPES, DynamicDim, InputSpec, dynamic_dim, input_spec, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "dtype", "low", "high"),
+    [
+        ("1x3x224x224:float32", (1, 3, 224, 224), "float32", None, None),
+        ("8:int64", (8,), "int64", None, None),
+        ("scalar:f64", (), "float64", None, None),
+        ("2x3:torch.float16", (2, 3), "float16", None, None),
+        ("0x4:bool", (0, 4), "bool", None, None),
+        ("1x128:int64=0..30521", (1, 128), "int64", 0, 30521),
+        ("4:float32=-1.5..1.5", (4,), "float32", -1.5, 1.5),
+        ("4:uint8=7", (4,), "uint8", 7, None),
+    ],
+)
+def test_input_spec(text: str, shape: tuple[int, ...], dtype: str, low: float | None, high: float | None) -> None:
+    assert input_spec(text) == InputSpec(text, shape, dtype, low, high)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("=3", 3), ("=-2", -2), ("=0.5", 0.5), ("=true", True), ("=False", False)]
+)
+def test_input_spec_number(text: str, number: float) -> None:
+    spec = input_spec(text)
+    assert spec.number == number and type(spec.number) is type(number)
+    assert spec.shape is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1x3", "`1x3` is not SHAPE:DTYPE"),
+        ("1x3:flot32", "Did you mean `float32`?"),
+        ("1,3:float32", "`1,3` in `1,3:float32` is not a shape"),
+        ("-1x3:float32", "is not a shape"),
+        (":float32", "is not a shape"),
+        ("1:int8=0.5", "not a whole number, which int8 needs"),
+        ("1:int8=5..2", "ends at 2, below its start 5"),
+        ("=x", "`x` is not a number"),
+        ("", "is not SHAPE:DTYPE"),
+    ],
+)
+def test_input_spec_explains(text: str, says: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError) as error:
+        input_spec(text)
+    assert says in str(error.value)
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=5), st.sampled_from(sorted(DTYPES)))
+def test_any_shape_and_dtype_is_read_back(shape: list[int], dtype: str) -> None:
+    spec = input_spec(f"{'x'.join(map(str, shape)) or 'scalar'}:{dtype}")
+    assert spec.shape == tuple(shape)
+    assert spec.dtype == DTYPES[dtype]
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for read in (input_spec, dynamic_dim):
+        try:
+            read(text)
+        except argparse.ArgumentTypeError as error:
+            assert str(error)
+
+
+def test_dynamic_dim() -> None:
+    assert dynamic_dim("x.0=1..8") == DynamicDim("x", 0, 1, 8)
+    assert dynamic_dim("state.1.-2=2..512") == DynamicDim("state.1", -2, 2, 512)
+
+
+@pytest.mark.parametrize("text", ["x=1..8", "x.0", "x.0=1-8", "x.0=8", ".0=1..2", "x.a=1..2"])
+def test_dynamic_dim_explains(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"is not NAME\.DIM=MIN\.\.MAX"):
+        dynamic_dim(text)
+
+
+def test_dynamic_dim_needs_a_range() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="not below the largest"):
+        dynamic_dim("x.0=8..8")
+
+
+def test_defaults() -> None:
+    options = parse(["net.py:Net"], "export")
+    assert options.backends == ("portable",)
+    assert options.verify and not options.strict and options.output is None and options.report is None
+
+
+def test_unknown_backend_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parse(["net.py:Net", "--backend", "portabel"], "export")
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert "there is no backend `portabel`" in said and "Did you mean `portable`?" in said
+    assert "usage:" not in said
+
+
+def test_report_needs_a_known_ending(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["net.py:Net", "--report", "report.pdf"], "export")
+    assert "neither in .json nor in .html" in capsys.readouterr().err
+
+
+def test_help_describes_every_option_without_importing_torch() -> None:
+    program = (
+        "import sys; from sdk.export.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "assert 'torch' not in sys.modules, 'importing torch makes --help slow'"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for option in ("--input", "--inputs", "--dynamic", "--backend", "--output", "--external-weights", "--no-verify"):
+        assert option in done.stdout
+    for option in ("--strict", "--report", "--verbose", "--version", "--tolerance"):
+        assert option in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_module_and_console_command_are_the_same() -> None:
+    def help_of(*command: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", *command, "--help"], capture_output=True, text=True, check=True
+        ).stdout
+
+    as_module = help_of("sdk.export")
+    assert as_module.replace("python -m sdk.export MODEL", "sdk export MODEL", 1) == help_of("sdk", "export")

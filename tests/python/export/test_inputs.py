@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Example inputs, dynamic dimensions, and inputs of other sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sdk.export.cli.arguments import dynamic_dim, input_spec
+from sdk.export.cli.dynamic import DynamicShapes, resized
+from sdk.export.cli.errors import CommandError
+from sdk.export.cli.inputs import Inputs, example_inputs, make_input
+from sdk.export.cli.model import Model
+
+
+class Pair(nn.Module):
+    def forward(self, x: Any, mask: Any = None, **more: Any) -> Any:
+        return x
+
+
+class Nested(nn.Module):
+    def forward(self, x: Any, state: Any) -> Any:
+        return x
+
+
+def made(text: str) -> Any:
+    return make_input(input_spec(text), torch.Generator().manual_seed(0))
+
+
+def test_a_seed_makes_inputs_repeatable() -> None:
+    assert torch.equal(made("3x4:float32"), made("3x4:float32"))
+    assert made("3x4:float16").dtype == torch.float16
+
+
+def test_ranges_and_values() -> None:
+    tokens = made("1000:int64=3..7")
+    assert tokens.dtype == torch.int64 and (tokens.min(), tokens.max()) == (3, 7)
+    numbers = made("1000:float32=-1..2")
+    assert -1 <= numbers.min() < -0.9 and 1.9 < numbers.max() <= 2
+    assert torch.equal(made("2:uint8=7"), torch.tensor([7, 7], dtype=torch.uint8))
+    assert set(made("1000:int32").tolist()) == {0, 1}
+    assert set(made("1000:bool").tolist()) == {False, True}
+    assert made("scalar:float32=0.5") == torch.tensor(0.5)
+    assert made("=3") == 3
+
+
+def test_the_command_line_comes_before_the_models_own() -> None:
+    model = Model("m", Pair(), example_inputs=lambda: (torch.zeros(1),))
+    given = example_inputs(model, [input_spec("2:float32=1"), input_spec("=3")], None)
+    assert torch.equal(given.args[0], torch.ones(2)) and given.args[1] == 3
+    assert torch.equal(example_inputs(model, [], None).args[0], torch.zeros(1))
+
+
+@pytest.mark.parametrize("content", [torch.ones(2), (torch.ones(2),), [torch.ones(2)], {"x": torch.ones(2)}])
+def test_inputs_file(tmp_path: Path, content: Any) -> None:
+    file = tmp_path / "inputs.pt"
+    torch.save(content, file)
+    leaves = example_inputs(Model("m", Pair()), [], file).leaves()
+    assert len(leaves) == 1 and torch.equal(leaves[0], torch.ones(2))
+
+
+def test_keyword_inputs_follow_the_signature() -> None:
+    model = Model("m", Pair(), example_inputs=lambda: {"mask": 2, "x": 1})
+    assert example_inputs(model, [], None).leaves() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        (lambda: "text", "a value of type str"),
+        (lambda: (1, 2, 3), "gave 3 input(s)"),
+        (lambda: {"mask": 1}, "missing a required argument: 'x'"),
+        (lambda: {1: 2}, "not all names"),
+        (lambda: 1 / 0, "example_inputs() failed: ZeroDivisionError"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_explained(inputs: Any, says: str) -> None:
+    with pytest.raises(CommandError) as error:
+        example_inputs(Model("m", Pair(), example_inputs=inputs), [], None)
+    assert says in str(error.value)
+
+
+def test_an_unknown_keyword_input_is_explained() -> None:
+    with pytest.raises(CommandError, match="Did you mean `state`"):
+        example_inputs(Model("m", Nested(), example_inputs=lambda: {"x": 1, "sate": 2}), [], None)
+
+
+def test_a_model_that_needs_inputs_says_which() -> None:
+    with pytest.raises(CommandError, match=r"needs example inputs: forward\(x, state\)"):
+        example_inputs(Model("m", Nested()), [], None)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
+def test_a_broken_inputs_file_is_explained(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "inputs.pt"
+    file.write_bytes(content)
+    with pytest.raises(CommandError, match="could not be read as inputs"):
+        example_inputs(Model("m", Pair()), [], file)
+
+
+NESTED = Inputs((torch.ones(2, 3), [torch.ones(4), {"k": torch.ones(5, 6)}]), {})
+
+
+def test_dynamic_names_reach_into_nested_inputs() -> None:
+    shapes = DynamicShapes(Nested(), NESTED, [dynamic_dim("x.-1=2..9"), dynamic_dim("state.1.k.0=2..8")])
+    assert list(shapes.ranges) == [(0, 1), (2, 0)]
+    wanted = shapes.for_torch(NESTED)
+    assert set(wanted) == {"x", "state"}
+    assert wanted["x"][1].min == 2 and wanted["x"][1].max == 9
+    assert wanted["state"][0] is None and wanted["state"][1]["k"][0].max == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("y.0=1..4", "the model has no input `y`; its inputs are x, state.0, state.1.k"),
+        ("stat.0.0=1..4", "Did you mean `state.0`?"),
+        ("x.2=1..4", "its dimensions are 0 to 1"),
+        ("x.0=3..4", "the example has size 2 there"),
+    ],
+)
+def test_dynamic_dims_that_do_not_fit_are_explained(text: str, says: str) -> None:
+    with pytest.raises(CommandError) as error:
+        DynamicShapes(Nested(), NESTED, [dynamic_dim(text)])
+    assert says in str(error.value)
+
+
+def test_resized_cuts_and_repeats() -> None:
+    inputs = Inputs((torch.tensor([[1, 2, 3]]),), {})
+    assert torch.equal(resized(inputs, {(0, 1): 2}).args[0], torch.tensor([[1, 2]]))
+    assert torch.equal(resized(inputs, {(0, 1): 5, (0, 0): 2}).args[0], torch.tensor([[1, 2, 3, 1, 2]] * 2))
+    assert resized(inputs, {(0, 1): 10**9}, limit=10**6) is None
+
+
+def test_capture_avoids_size_one() -> None:
+    inputs = Inputs((torch.ones(1, 3), [torch.ones(1)]), {})
+    dims = [dynamic_dim("x.0=1..8"), dynamic_dim("x.1=1..8"), dynamic_dim("state.0.0=0..1")]
+    assert DynamicShapes(Nested(), inputs, dims).capture_sizes(inputs) == {(0, 0): 2, (1, 0): 1}

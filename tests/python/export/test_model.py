@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MODEL on the command line: what can be named, and what is said where it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from sdk.export.cli.errors import CommandError
+from sdk.export.cli.model import load_model
+
+
+@pytest.mark.parametrize("name", ["Net", "net", "build"])
+def test_class_instance_and_function(models: Path, name: str) -> None:
+    model = load_model(f"{models}:{name}")
+    assert type(model.module).__name__ == "Net" and not model.module.training
+    assert model.was_training
+    assert model.example_inputs is not None and torch.equal(model.example_inputs()[0], torch.ones(1, 8))
+
+
+def test_importable_module(models: Path) -> None:
+    assert type(load_model(f"{models.stem}:Net").module).__name__ == "Net"
+
+
+def test_saved_program(models: Path) -> None:
+    module = load_model(f"{models}:Net").module
+    x = torch.ones(1, 8)
+    torch.export.save(torch.export.export(module, (x,)), "net.pt2")
+    model = load_model("net.pt2")
+    assert model.program is not None and model.name == "net"
+    assert torch.equal(model.module(x), module(x))
+
+
+def test_the_default_name_is_a_files_name(models: Path) -> None:
+    models.write_text(models.read_text() + "\nclass TinyDecoderV2(Net): pass\n")
+    assert load_model(f"{models}:TinyDecoderV2").name == "tiny_decoder_v2"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Nett", "Did you mean `Net`?"),
+        ("Missing", "What could be exported there: Net, Sum, Scaled"),
+        ("Scaled", "needs arguments: factor"),
+        ("not_a_model", "is a value of type int, not a model"),
+        ("gives_nothing", "returned None; expected an nn.Module"),
+        ("Broken", "failed: ValueError: no weights today"),
+    ],
+)
+def test_a_wrong_name_is_explained(models: Path, name: str, says: str) -> None:
+    with pytest.raises(CommandError) as error:
+        load_model(f"{models}:{name}")
+    assert says in str(error.value)
+
+
+def test_a_failing_constructor_shows_the_users_line(models: Path) -> None:
+    with pytest.raises(CommandError) as error:
+        load_model(f"{models}:Broken")
+    assert f'{models.name}:41: in __init__: raise ValueError("no weights today")' in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nowhere.py:Net", "There is no file `nowhere.py`"),
+        ("nowhere.models:Net", "There is no module `nowhere`"),
+        ("nowhere.pt2", "There is no file `nowhere.pt2`"),
+        ("models.py", "does not say which model to export"),
+        ("models.py:", "does not say which model to export"),
+    ],
+)
+def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError) as error:
+        load_model(text)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("import missing_package_xyz\n", "No module named 'missing_package_xyz'"),
+        ("import missing_package_xyz\n", "Install `missing_package_xyz`"),
+        ("x = 1 +\n", "SyntaxError"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "bad.py:2: in f: return 1 / 0"),
+    ],
+)
+def test_a_file_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, says: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text(source)
+    with pytest.raises(CommandError) as error:
+        load_model("bad.py:Net")
+    assert says in str(error.value)
+
+
+def test_not_a_saved_program(tmp_path: Path) -> None:
+    file = tmp_path / "text.pt2"
+    file.write_text("hello")
+    with pytest.raises(CommandError, match="could not be read as a program saved by torch.export.save"):
+        load_model(str(file))
