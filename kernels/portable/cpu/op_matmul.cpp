@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
+#include <cinttypes>
+
+#include "kernels/portable/cpu/math/matrix.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::runtime::kTensorDimensionLimit;
+
+// Dimension `dim` of a tensor is the rows and `dim + 1` the columns, in whatever order they lie in memory.
+template <typename T>
+Matrix<const T> matrix_of(const Tensor& tensor, ssize_t dim) {
+  return {tensor.const_data_ptr<T>(), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
+          tensor.strides()[dim + 1]};
+}
+template <typename T>
+Matrix<T> mutable_matrix_of(Tensor& tensor, ssize_t dim) {
+  return {tensor.mutable_data_ptr<T>(), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
+          tensor.strides()[dim + 1]};
+}
+
+bool check_rank(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor, ssize_t rank) {
+  if (tensor.dim() == rank) {
+    return true;
+  }
+  ET_LOG(Error, "%s: %s must have %zd dimensions, it has %zd", op, name, (ssize_t)rank, (ssize_t)tensor.dim());
+  ctx.fail(Error::InvalidArgument);
+  return false;
+}
+
+bool check_inner(KernelRuntimeContext& ctx, const char* op, int64_t columns, int64_t rows) {
+  if (columns == rows) {
+    return true;
+  }
+  ET_LOG(Error, "%s: the first matrix has %" PRId64 " columns and the second %" PRId64 " rows; they must be equal", op,
+         columns, rows);
+  ctx.fail(Error::InvalidArgument);
+  return false;
+}
+
+// a (batch x m x k) times b (batch x k x n); without a batch when `rank` is 2. Resizes out.
+bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, const Tensor& b, Tensor& out,
+                   ssize_t rank) {
+  if (!check_rank(ctx, op, "the first matrix", a, rank) || !check_rank(ctx, op, "the second matrix", b, rank) ||
+      !check_same_dtype(ctx, op, a, b) || !check_same_dtype(ctx, op, a, out) ||
+      !check_inner(ctx, op, a.size(rank - 1), b.size(rank - 2))) {
+    return false;
+  }
+  if (rank == 3 && a.size(0) != b.size(0)) {
+    ET_LOG(Error, "%s: batches of %zd and of %zd matrices; they must be equal", op, (ssize_t)a.size(0),
+           (ssize_t)b.size(0));
+    ctx.fail(Error::InvalidArgument);
+    return false;
+  }
+  int64_t sizes[3];
+  for (ssize_t d = 0; d < rank; ++d) {
+    sizes[d] = d == rank - 1 ? b.size(d) : a.size(d);
+  }
+  return check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
+}
+
+template <typename T>
+void batched_product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate) {
+  Matrix<const T> x = matrix_of<T>(a, 1), y = matrix_of<T>(b, 1);
+  Matrix<T> z = mutable_matrix_of<T>(out, 1);
+  for (ssize_t i = 0; i < a.size(0); ++i) {
+    multiply<T>(x, y, z, accumulate);
+    x.data += a.strides()[0];
+    y.data += b.strides()[0];
+    z.data += out.strides()[0];
+  }
+}
+
+// beta and alpha of addmm and baddbmm in the type in which they are applied.
+template <typename Sum>
+bool factor_of(KernelRuntimeContext& ctx, const char* op, const Scalar& scalar, Sum* factor) {
+  if (scalar.isFloatingPoint()) {
+    if constexpr (std::is_integral_v<Sum>) {
+      ET_LOG(Error, "%s: beta and alpha must be integers for integer matrices", op);
+      ctx.fail(Error::InvalidArgument);
+      return false;
+    } else {
+      *factor = static_cast<Sum>(scalar.to<double>());
+      return true;
+    }
+  }
+  *factor = scalar.isBoolean() ? static_cast<Sum>(scalar.to<bool>()) : static_cast<Sum>(scalar.to<int64_t>());
+  return true;
+}
+
+// Strides of `in` seen with the rank and sizes of `out`: 0 where it is repeated.
+bool broadcast_strides(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out,
+                       int64_t* strides) {
+  const ssize_t missing = out.dim() - in.dim();
+  bool fits = missing >= 0;
+  for (ssize_t d = 0; fits && d < out.dim(); ++d) {
+    const bool repeated = d < missing || in.size(d - missing) == 1;
+    fits = repeated || in.size(d - missing) == out.size(d);
+    strides[d] = repeated ? 0 : in.strides()[d - missing];
+  }
+  if (!fits) {
+    ET_LOG(Error, "%s: the tensor that is added cannot be expanded to the sizes of the product", op);
+    ctx.fail(Error::InvalidArgument);
+  }
+  return fits;
+}
+
+// out = alpha * out + beta * self, or beta * self alone. As in PyTorch self is not read when beta is 0.
+template <typename T, typename Sum>
+void scale_and_add(const Tensor& self, const int64_t* strides, Sum beta, bool keep, Sum alpha, Tensor& out) {
+  const ssize_t last = out.dim() - 1;
+  const int64_t batch = out.dim() == 3 ? out.size(0) : 1;
+  const T* in = self.const_data_ptr<T>();
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t i = 0; i < out.size(last - 1); ++i) {
+      T* row = out.mutable_data_ptr<T>() + (last == 2 ? b * out.strides()[0] : 0) + i * out.strides()[last - 1];
+      const T* added = in + (last == 2 ? b * strides[0] : 0) + i * strides[last - 1];
+      for (int64_t j = 0; j < out.size(last); ++j) {
+        T& value = row[j * out.strides()[last]];
+        const Sum start = beta == Sum(0) ? Sum(0) : static_cast<Sum>(beta * static_cast<Sum>(added[j * strides[last]]));
+        value = static_cast<T>(keep ? static_cast<Sum>(start + alpha * static_cast<Sum>(value)) : start);
+      }
+    }
+  }
+}
+
+Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& a, const Tensor& b,
+                    const Scalar& beta, const Scalar& alpha, Tensor& out, ssize_t rank) {
+  int64_t strides[3];
+  if (!check_same_dtype(ctx, op, self, out) || !check_product(ctx, op, a, b, out, rank) ||
+      !broadcast_strides(ctx, op, self, out, strides)) {
+    return out;
+  }
+  ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, op, T, [&]() {
+    using Sum = AccumulateType<T>;
+    Sum beta_value, alpha_value;
+    if (!factor_of<Sum>(ctx, op, beta, &beta_value) || !factor_of<Sum>(ctx, op, alpha, &alpha_value)) {
+      return;
+    }
+    // Sums that start from self are exact enough only in a type that is not rounded in between.
+    const bool start_from_self = alpha_value == Sum(1) && sizeof(T) >= sizeof(float);
+    if (start_from_self) {
+      scale_and_add<T, Sum>(self, strides, beta_value, /*keep=*/false, alpha_value, out);
+    }
+    if (rank == 2) {
+      multiply<T>(matrix_of<T>(a, 0), matrix_of<T>(b, 0), mutable_matrix_of<T>(out, 0), start_from_self);
+    } else {
+      batched_product<T>(a, b, out, start_from_self);
+    }
+    if (!start_from_self) {
+      scale_and_add<T, Sum>(self, strides, beta_value, /*keep=*/true, alpha_value, out);
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor& mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
+  if (check_product(ctx, "mm.out", self, mat2, out, 2)) {
+    ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, "mm.out", T, [&]() {
+      multiply<T>(matrix_of<T>(self, 0), matrix_of<T>(mat2, 0), mutable_matrix_of<T>(out, 0), /*accumulate=*/false);
+    });
+  }
+  return out;
+}
+
+Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
+  if (check_product(ctx, "bmm.out", self, mat2, out, 3)) {
+    ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, "bmm.out", T,
+                              [&]() { batched_product<T>(self, mat2, out, /*accumulate=*/false); });
+  }
+  return out;
+}
+
+Tensor& addmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                  const Scalar& beta, const Scalar& alpha, Tensor& out) {
+  return add_product(ctx, "addmm.out", self, mat1, mat2, beta, alpha, out, 2);
+}
+
+Tensor& baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                    const Scalar& beta, const Scalar& alpha, Tensor& out) {
+  return add_product(ctx, "baddbmm.out", self, batch1, batch2, beta, alpha, out, 3);
+}
+
+/// out (..., n) = input (..., k) weight (n, k)^T + bias (n).
+Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                   const std::optional<Tensor>& bias, Tensor& out) {
+  const char* op = "linear.out";
+  if (!check_rank(ctx, op, "the weight", weight, 2) || !check_same_dtype(ctx, op, input, weight) ||
+      !check_same_dtype(ctx, op, input, out)) {
+    return out;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, input.dim() >= 1, InvalidArgument, out, "%s: the input must have a dimension", op);
+  const ssize_t last = input.dim() - 1;
+  const int64_t k = weight.size(1), n = weight.size(0);
+  if (!check_inner(ctx, op, input.size(last), k)) {
+    return out;
+  }
+  ET_KERNEL_CHECK_MSG(
+      ctx, !bias || (bias->dim() == 1 && bias->size(0) == n && bias->scalar_type() == out.scalar_type()),
+      InvalidArgument, out, "%s: the bias must be a vector of %" PRId64 " elements of the input's dtype", op, n);
+  int64_t sizes[kTensorDimensionLimit];
+  int64_t rows = 1;
+  for (ssize_t d = 0; d < last; ++d) {
+    sizes[d] = input.size(d);
+    rows *= sizes[d];
+  }
+  sizes[last] = n;
+  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(last + 1))) {
+    return out;
+  }
+  ET_KERNEL_CHECK_MSG(
+      ctx,
+      executorch::runtime::tensor_is_default_dim_order(input) && executorch::runtime::tensor_is_default_dim_order(out),
+      InvalidArgument, out, "%s: the input and the output must be contiguous in the default dim order", op);
+  ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, op, T, [&]() {
+    const Matrix<const T> x{input.const_data_ptr<T>(), rows, k, k, 1};
+    const Matrix<const T> w{weight.const_data_ptr<T>(), n, k, weight.strides()[0], weight.strides()[1]};
+    const Matrix<T> y{out.mutable_data_ptr<T>(), rows, n, n, 1};
+    constexpr bool kStartFromBias = sizeof(T) >= sizeof(float);
+    if (bias && kStartFromBias) {
+      for (int64_t i = 0; i < rows * n; ++i) {
+        y.data[i] = bias->const_data_ptr<T>()[i % n];
+      }
+    }
+    const auto transposed = [](auto m) { return decltype(m){m.data, m.cols, m.rows, m.col_stride, m.row_stride}; };
+    // With few rows the weight is what is large: let it be the matrix that is read where it lies.
+    if (rows < 16) {
+      multiply<T>(w, transposed(x), transposed(y), bias && kStartFromBias);
+    } else {
+      multiply<T>(x, transposed(w), y, bias && kStartFromBias);
+    }
+    if (bias && !kStartFromBias) {
+      for (int64_t i = 0; i < rows * n; ++i) {
+        using Sum = AccumulateType<T>;
+        y.data[i] = static_cast<T>(static_cast<Sum>(y.data[i]) + static_cast<Sum>(bias->const_data_ptr<T>()[i % n]));
+      }
+    }
+  });
+  return out;
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// _softmax.out, _log_softmax.out
+#include <cmath>
+
+#include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/vector_math.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+
+namespace torch::executor::native {
+namespace {
+
+// A tensor as outer x size x inner, normalised along `size`.
+struct Rows {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+};
+
+// One contiguous row.
+ET_ALWAYS_INLINE void softmax_row_body(const float* in, float* out, int64_t size, bool log) {
+  const float largest = vector_max(in, size);
+  for (int64_t i = 0; i < size; ++i) {
+    out[i] = vector_exp(in[i] - largest);
+  }
+  const float sum = vector_sum(out, size);
+  if (log) {
+    const float shift = std::log(sum);
+    for (int64_t i = 0; i < size; ++i) {
+      out[i] = in[i] - largest - shift;
+    }
+  } else {
+    const float factor = 1.0f / sum;
+    for (int64_t i = 0; i < size; ++i) {
+      out[i] *= factor;
+    }
+  }
+}
+ET_MULTIVERSION(static, softmax_row, (const float* in, float* out, int64_t size, bool log), (in, out, size, log))
+
+// `columns` (at most kColumns) neighbouring rows whose elements lie `inner` apart.
+constexpr int64_t kColumns = 32;
+ET_ALWAYS_INLINE void softmax_columns_body(const float* in, float* out, int64_t size, int64_t inner, int64_t columns,
+                                           bool log) {
+  float largest[kColumns];
+  float sum[kColumns];
+  for (int64_t j = 0; j < columns; ++j) {
+    largest[j] = in[j];
+    sum[j] = 0.0f;
+  }
+  for (int64_t i = 1; i < size; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const float x = in[i * inner + j];
+      largest[j] = x > largest[j] ? x : largest[j];
+    }
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const float x = vector_exp(in[i * inner + j] - largest[j]);
+      out[i * inner + j] = x;
+      sum[j] += x;
+    }
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    sum[j] = log ? std::log(sum[j]) : 1.0f / sum[j];
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      float& x = out[i * inner + j];
+      x = log ? in[i * inner + j] - largest[j] - sum[j] : x * sum[j];
+    }
+  }
+}
+ET_MULTIVERSION(static, softmax_columns,
+                (const float* in, float* out, int64_t size, int64_t inner, int64_t columns, bool log),
+                (in, out, size, inner, columns, log))
+
+void softmax_float(const float* in, float* out, const Rows& rows, bool log) {
+  for (int64_t o = 0; o < rows.outer; ++o) {
+    const float* source = in + o * rows.size * rows.inner;
+    float* result = out + o * rows.size * rows.inner;
+    if (rows.inner == 1) {
+      softmax_row(source, result, rows.size, log);
+      continue;
+    }
+    for (int64_t j = 0; j < rows.inner; j += kColumns) {
+      const int64_t columns = rows.inner - j < kColumns ? rows.inner - j : kColumns;
+      softmax_columns(source + j, result + j, rows.size, rows.inner, columns, log);
+    }
+  }
+}
+
+template <typename In, typename Out>
+void softmax_any(const In* in, Out* out, const Rows& rows, bool log) {
+  using Sum = AccumulateType<In>;
+  for (int64_t row = 0; row < rows.outer * rows.inner; ++row) {
+    const int64_t start = row / rows.inner * rows.size * rows.inner + row % rows.inner;
+    const auto at = [&](int64_t i) { return static_cast<Sum>(in[start + i * rows.inner]); };
+    Sum largest = at(0);
+    for (int64_t i = 1; i < rows.size; ++i) {
+      largest = at(i) > largest ? at(i) : largest;
+    }
+    Sum sum = 0;
+    for (int64_t i = 0; i < rows.size; ++i) {
+      sum += std::exp(at(i) - largest);
+    }
+    const Sum shift = log ? std::log(sum) : Sum(0);
+    for (int64_t i = 0; i < rows.size; ++i) {
+      const Sum x = at(i) - largest;
+      out[start + i * rows.inner] = static_cast<Out>(log ? x - shift : std::exp(x) / sum);
+    }
+  }
+}
+
+// Sizes of the parts of memory before, along and after `dim`. Dimensions count in the order in which they lie in
+// memory.
+Rows rows_of(const Tensor& in, size_t dim) {
+  Rows rows;
+  bool after = false;
+  for (size_t place = 0; place < static_cast<size_t>(in.dim()); ++place) {
+    const size_t d = in.dim_order()[place];
+    if (d == dim) {
+      rows.size = in.size(static_cast<ssize_t>(d));
+      after = true;
+    } else {
+      (after ? rows.inner : rows.outer) *= in.size(static_cast<ssize_t>(d));
+    }
+  }
+  return rows;
+}
+
+Tensor& softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_t dim, bool half_to_float,
+                Tensor& out, bool log) {
+  const bool widen = half_to_float && in.scalar_type() == ScalarType::Half && out.scalar_type() == ScalarType::Float;
+  ET_KERNEL_CHECK_MSG(ctx, widen || !half_to_float, InvalidArgument, out,
+                      "%s: half_to_float needs a Half input and a Float output", op);
+  size_t axis = 0;
+  if ((!widen && !check_same_dtype(ctx, op, in, out)) || !check_dim(ctx, op, dim, in.dim(), &axis) ||
+      !check_resize_like(ctx, op, out, in)) {
+    return out;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::tensors_have_same_dim_order(in, out), InvalidArgument, out,
+                      "%s: the input and the output must have the same dim order", op);
+  if (in.numel() == 0) {
+    return out;
+  }
+  const Rows rows = rows_of(in, axis);
+  ET_SWITCH_FLOATHBF16_TYPES(in.scalar_type(), ctx, op, T, [&]() {
+    const T* source = in.const_data_ptr<T>();
+    if constexpr (std::is_same_v<T, float>) {
+      softmax_float(source, out.mutable_data_ptr<float>(), rows, log);
+    } else if (widen) {
+      softmax_any<T, float>(source, out.mutable_data_ptr<float>(), rows, log);
+    } else {
+      softmax_any<T, T>(source, out.mutable_data_ptr<T>(), rows, log);
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor& _softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
+  return softmax(ctx, "_softmax.out", in, dim, half_to_float, out, /*log=*/false);
+}
+
+Tensor& _log_softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
+  return softmax(ctx, "_log_softmax.out", in, dim, half_to_float, out, /*log=*/true);
+}
+
+}  // namespace torch::executor::native
