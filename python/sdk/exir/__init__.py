@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiler: takes programs that `torch.export` captured and turns them into `.pte` files.
+
+`to_edge(exported).to_executorch().save("model.pte")` is the whole way; see `EdgeProgramManager` for the steps between. Importing this
+package is cheap: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_EXPORTS = {
+    "CaptureConfig": "sdk.exir.capture._config",
+    "EdgeCompileConfig": "sdk.exir.capture._config",
+    "EdgeProgramManager": "sdk.exir.program._program",
+    "EmitterOutput": "sdk.exir.emit",
+    "ExecutorchBackendConfig": "sdk.exir.capture._config",
+    "ExecutorchProgramManager": "sdk.exir.program._program",
+    "ExportedProgram": "torch.export",
+    "Value": "sdk.exir.tracer",
+    "emit_program": "sdk.exir.emit",
+    "load": "sdk.exir.serde.serialize",
+    "save": "sdk.exir.serde.serialize",
+    "to_edge": "sdk.exir.program._program",
+    "to_edge_transform_and_lower": "sdk.exir.program._program",
+}
+
+_SUBMODULES = frozenset(
+    "_serialize _warnings backend capture common control_flow debug_handle_utils delegate dialects dim_order_utils dynamic_shape emit "
+    "error graph_module lowered_backend_module memory memory_planning operator pass_base pass_manager passes print_program program "
+    "scalar_type schema serde sym_util tensor tensor_layout tracer verification version wrap".split()
+)
+
+__all__ = sorted(_EXPORTS)
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators of the edge dialect: ATen operators as the compiler sees them, before they become kernels.
+
+An `EdgeOpOverload` wraps a `torch._ops.OpOverload`. It is called, printed and compared like the operator it wraps, but is a type of
+its own, so that a graph shows which dialect it is in and a backend's pass cannot confuse the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+# Graphs print operators as `<module>_<name>`; programs and tests of the original know them under this module.
+_PRINTED_MODULE = "executorch.exir.dialects.edge._ops"
+
+_edge_dialect_info: dict[str, Any] = {}
+"""Dtype constraints by qualified operator name (`namespace::name.overload`). Operators without an entry take every dtype."""
+
+
+class AllowedDtypeSet:
+    """The dtypes that a tensor argument may still take while a call is being checked."""
+
+    def __init__(self, types: set[torch.dtype]) -> None:
+        self.types = types
+        self.reduced_type: torch.dtype | None = None
+
+    def __contains__(self, item: object) -> bool:
+        return item in ({self.reduced_type} if self.reduced_type is not None else self.types)
+
+    def reduce_to(self, t: torch.dtype) -> bool:
+        """Fixes the dtype to `t`. False if `t` is not allowed or another dtype was fixed before."""
+        if t not in self:
+            return False
+        self.reduced_type = t
+        return True
+
+    def clear(self) -> None:
+        """Forgets the fixed dtype."""
+        self.reduced_type = None
+
+
+class FunctionDtypeConstraint:
+    """Which combinations of dtypes an operator accepts.
+
+    `type_alias` maps a name to dtypes, and each entry of `type_constraint` maps every tensor argument and result to an alias.
+    Arguments that name the same alias must have the same dtype. One satisfied entry makes the call valid.
+    """
+
+    def __init__(
+        self,
+        essential_tensor_io_names: list[str],
+        optional_tensor_io_names: list[str],
+        type_alias: dict[str, list[torch.dtype]],
+        type_constraint: list[dict[str, str]],
+    ) -> None:
+        self.essential_tensor_io_names = set(essential_tensor_io_names)
+        self.optional_tensor_io_names = set(optional_tensor_io_names)
+        self.type_alias = {name: set(dtypes) for name, dtypes in type_alias.items()}
+        self.type_constraint = type_constraint
+
+    def __getitem__(self, arg_name: str) -> set[torch.dtype]:
+        """Every dtype that some valid combination gives to the argument."""
+        return set().union(*(self.type_alias[c[arg_name]] for c in self.type_constraint if arg_name in c))
+
+    def validate(self, types: dict[str, torch.dtype | None]) -> bool:
+        """Whether the dtypes of a call, by argument name (None: an optional tensor that is absent), are a valid combination."""
+        known = self.essential_tensor_io_names | self.optional_tensor_io_names
+        if not self.essential_tensor_io_names <= types.keys() or not types.keys() <= known:
+            return False
+        return any(self._matches(constraint, types) for constraint in self.type_constraint)
+
+    def _matches(self, constraint: dict[str, str], types: dict[str, torch.dtype | None]) -> bool:
+        allowed = {alias: AllowedDtypeSet(dtypes) for alias, dtypes in self.type_alias.items()}
+        for name, dtype in types.items():
+            if dtype is None:
+                if name in self.essential_tensor_io_names:
+                    return False
+                continue
+            if not allowed[constraint[name]].reduce_to(dtype):
+                return False
+        return True
+
+
+class EdgeDialectArgument:
+    """An argument or result of an edge operator: the schema's argument and the dtypes it may have."""
+
+    def __init__(self, argument: torch._C.Argument, allowed_types: set[torch.dtype] | None = None) -> None:
+        self.argument = argument
+        self.allowed_types = allowed_types or set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "argument":
+            raise AttributeError(name)
+        return getattr(self.argument, name)
+
+
+class EdgeDialectFunctionSchema:
+    """The schema of an operator together with the dtypes that its edge form accepts."""
+
+    def __init__(self, schema: torch._C.FunctionSchema) -> None:
+        self.schema = schema
+        self.name = schema.name
+        self.overload_name = schema.overload_name
+        self.dtype_constraint: FunctionDtypeConstraint | None = _edge_dialect_info.get(
+            f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+        )
+        constraint = self.dtype_constraint
+        self.arguments = [EdgeDialectArgument(a, constraint[a.name] if constraint else None) for a in schema.arguments]
+        self.returns = [EdgeDialectArgument(r) for r in schema.returns]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "schema":
+            raise AttributeError(name)
+        return getattr(self.schema, name)
+
+    def __str__(self) -> str:
+        return str(self.schema)
+
+
+class EdgeOpOverload:
+    """One overload of an operator in the edge dialect, for example `exir_ops.edge.aten.add.Tensor`.
+
+    Calling it runs the ATen operator, so graphs stay executable. There is one object per overload and process: compare with `is`
+    or `==`.
+    """
+
+    def __init__(self, op: torch._ops.OpOverload, schema: EdgeDialectFunctionSchema) -> None:
+        self._op = op
+        self._schema = schema
+        self.__name__ = f"{op.namespace}.{op._schema.name.split('::')[-1]}.{op._overloadname}"
+        self.__module__ = _PRINTED_MODULE
+        self.__qualname__ = self.__name__
+        self._out_variant: torch._ops.OpOverload | None = None
+
+    def to_out_variant(self) -> torch._ops.OpOverload:
+        """The overload that writes its results into tensors that the caller passes. `RuntimeError` if there is none."""
+        if self._out_variant is None:
+            from sdk.exir.operator.convert import to_out_variant
+
+            self._out_variant = to_out_variant(self._op)[0]
+        return self._out_variant
+
+    @property
+    def namespace(self) -> str:
+        return self._op.namespace
+
+    def name(self) -> str:
+        """`namespace::operator.overload`; the overload is left out if it is the default one."""
+        return self._op.name()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._op(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_op":
+            raise AttributeError(name)
+        return getattr(self._op, name)
+
+    def __deepcopy__(self, memo: object) -> EdgeOpOverload:
+        return self
+
+    def __copy__(self) -> EdgeOpOverload:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., EdgeOpOverload], tuple[str, str, str]]:
+        return _find_edge_op, (self._op.namespace, self._op._schema.name.split("::")[-1], self._op._overloadname)
+
+    def __repr__(self) -> str:
+        return f"<EdgeOpOverload: {self.__name__}>: schema = {self._schema}"
+
+    __str__ = __repr__
+
+
+class EdgeOpOverloadPacket:
+    """All overloads of one operator; an overload is an attribute: `exir_ops.edge.aten.add.Tensor`."""
+
+    def __init__(self, qualified_op_name: str, op_name: str, parent_overload_packet: torch._ops.OpOverloadPacket) -> None:
+        self._qualified_op_name = qualified_op_name
+        self.__name__ = op_name
+        self.__module__ = _PRINTED_MODULE
+        self._op = parent_overload_packet
+
+    def __getattr__(self, key: str) -> EdgeOpOverload:
+        if key == "_op" or (key.startswith("__") and key.endswith("__")):
+            raise AttributeError(key)
+        overload = getattr(self._op, key)
+        if not isinstance(overload, torch._ops.OpOverload):
+            raise AttributeError(f"{self._qualified_op_name} has no overload {key!r}; it has {', '.join(self._op.overloads())}")
+        edge_op = to_edge_op(overload)
+        setattr(self, key, edge_op)
+        return edge_op
+
+    def overloads(self) -> list[str]:
+        return self._op.overloads()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._op(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<EdgeOpOverloadPacket(op='{self._qualified_op_name}')>"
+
+
+_edge_ops: dict[torch._ops.OpOverload, EdgeOpOverload] = {}
+
+
+def to_edge_op(op: torch._ops.OpOverload) -> EdgeOpOverload:
+    """The edge form of an ATen or custom operator: the same object each time."""
+    edge_op = _edge_ops.get(op)
+    if edge_op is None:
+        edge_op = _edge_ops[op] = EdgeOpOverload(op, EdgeDialectFunctionSchema(op._schema))
+    return edge_op
+
+
+def _find_edge_op(namespace: str, name: str, overload: str) -> EdgeOpOverload:
+    return to_edge_op(getattr(getattr(getattr(torch.ops, namespace), name), overload))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Base classes of passes.
+
+`ExportPass` re-interprets a graph node by node: override `call_operator` (and `placeholder`, `output`, `call_cond`, ...) to change
+what each node becomes. It keeps metadata and recomputes fake values, which makes it the safe choice for passes outside this package.
+`ExportedProgramPassBase` is for passes that change weights or the signature as well as the graph.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+import torch
+from torch._export.pass_base import (
+    _ExportPassBaseDeprecatedDoNotUse as _ExportPassBase,
+)
+from torch._export.pass_infra.node_metadata import NodeMetadata
+from torch._export.pass_infra.proxy_value import ProxyValue
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+
+__all__ = [
+    "Argument",
+    "ExportPass",
+    "ExportPassBaseError",
+    "ExportedProgramPassBase",
+    "ExportedProgramPassResult",
+    "NodeMetadata",
+    "PassBase",
+    "PassResult",
+    "PassType",
+    "ProxyValue",
+]
+
+Argument = Any
+Fn = Callable[..., Any]
+PassType = Union["ExportedProgramPassBase", Callable[[GraphModule], Optional[PassResult]]]
+
+
+class ExportPassBaseError(RuntimeError):
+    """A pass met a graph that does not follow the rules of the dialect."""
+
+
+class ExportPass(_ExportPassBase):
+    """Rebuilds the graph by running it on fake tensors, with a hook for every kind of node.
+
+    `call_operator(op, args, kwargs, meta)` is called for each operator; return `super().call_operator(...)` with what should be in the
+    graph instead, or one of the arguments to drop the node. `placeholder`, `output`, `call_getitem`, `call_cond`, `call_map`,
+    `call_delegate` and `call_submodule` do the same for other nodes.
+    """
+
+    class ExportTracer(_ExportPassBase.ExportTracer):
+        def create_arg(self, a: Argument) -> Any:
+            if isinstance(a, torch.nn.Module) and is_lowered_module(a):
+                if a not in self.submodules:
+                    name = f"lowered_module_{sum(is_lowered_module(m) for m in self.submodules)}"
+                    self.root.add_module(name, a)
+                    self.submodules[a] = name
+            elif isinstance(a, torch.Tensor) and hasattr(a, "constant") and a.constant is None:
+                raise ExportPassBaseError(
+                    f"a pass put the fake tensor {a} into the graph. Build new tensors with operators (super().call_operator), "
+                    "or pass a real torch.tensor(...) to make a constant."
+                )
+            return super().create_arg(a)
+
+    class ExportInterpreter(_ExportPassBase.ExportInterpreter):
+        def call_function(self, target: Any, args: tuple, kwargs: dict) -> ProxyValue:
+            meta = NodeMetadata(self.node.meta)
+            if target is executorch_call_delegate:
+                return self.callback.call_delegate(args[0], tuple(args[1:]), kwargs, meta)
+            if isinstance(target, EdgeOpOverload) or _is_python_function(target):
+                return self.callback.call_operator(target, args, kwargs, meta)
+            return super().call_function(target, args, kwargs)
+
+        def get_attr(self, target: str, args: tuple, kwargs: dict) -> Argument:
+            attribute = super().get_attr(target, args, kwargs)
+            if isinstance(attribute, torch.Tensor):
+                return self.callback.call_attribute(attribute)
+            return attribute
+
+        def call_method(self, target: str, args: tuple, kwargs: dict) -> None:
+            raise ExportPassBaseError(f"call_method {target} is not allowed in this dialect: call an operator instead")
+
+    def call_attribute(self, value: torch.Tensor) -> Argument:
+        """A constant of a control-flow branch."""
+        return value
+
+    def call_delegate(self, lowered_module: Any, args: tuple, kwargs: dict[str, Argument], meta: NodeMetadata) -> ProxyValue:
+        """A call of a lowered submodule; `args` are its inputs."""
+        return self._fx("call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta)
+
+    def call_submodule(self, graph_module: GraphModule, inputs: tuple[Argument, ...]) -> PassResult:
+        """A graph module: the whole program, or a branch. Runs the pass over it."""
+        result = super().call_submodule(graph_module, inputs)
+        result.graph_module.graph.eliminate_dead_code()
+        return result
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        result = super().call(graph_module)
+        # Re-interpretation makes a fresh module: what was stored on the old one belongs to the new one as well.
+        result.graph_module.meta.update(graph_module.meta)
+        _restore_lowered_module_names(graph_module, result.graph_module)
+        return result
+
+
+def _is_python_function(target: Any) -> bool:
+    return getattr(target, "__module__", "") == "sdk.exir.memory"
+
+
+def _restore_lowered_module_names(old: GraphModule, new: GraphModule) -> None:
+    names = {id(module): name for name, module in old.named_children() if is_lowered_module(module)}
+    for name, module in list(new.named_children()):
+        wanted = names.get(id(module))
+        if wanted is None or wanted == name:
+            continue
+        for node in new.graph.nodes:
+            if node.op == "get_attr" and node.target == name and getattr(new, name) is module:
+                node.target = wanted
+        if not hasattr(new, wanted):
+            setattr(new, wanted, module)
+    new.recompile()
+
+
+@dataclass(frozen=True)
+class ExportedProgramPassResult:
+    """The program a pass returns, and whether it differs from the one it was given."""
+
+    exported_program: ExportedProgram
+    modified: bool
+
+
+class ExportedProgramPassBase(ABC):
+    """A pass over an `ExportedProgram`: graph, signature and weights. `requires` and `ensures` raise if a condition does not hold."""
+
+    def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+        self.requires(exported_program)
+        result = self.call(exported_program)
+        self.ensures(result.exported_program)
+        return result
+
+    @abstractmethod
+    def call(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+        """Does the work."""
+
+    def requires(self, exported_program: ExportedProgram) -> None:  # noqa: B027
+        """What must hold before. Does nothing unless overridden."""
+
+    def ensures(self, exported_program: ExportedProgram) -> None:  # noqa: B027
+        """What holds afterwards. Does nothing unless overridden."""

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Marks constants that are stored in a file of their own (`.ptd`) instead of in the program.
+
+The mark is `node.meta["constant_tag"]`, the name of the file, on the placeholder of the constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Optional
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassResult
+
+from sdk.exir.tensor import TensorSpec
+
+DEFAULT_TAG = "_default_external_constant"
+
+GenTagFn = Callable[[Node], Optional[str]]
+
+
+def external_constants_pass(gm: GraphModule, gen_tag_fn: Optional[GenTagFn] = None) -> PassResult:
+    """Marks every constant placeholder. `gen_tag_fn` returns the file's name for a node, or None to keep it in the program."""
+    marked = 0
+    for node in gm.graph.nodes:
+        spec = node.meta.get("spec")
+        if node.op == "placeholder" and isinstance(spec, TensorSpec) and spec.const:
+            tag = DEFAULT_TAG if gen_tag_fn is None else gen_tag_fn(node)
+            if tag is not None:
+                node.meta["constant_tag"] = tag
+                marked += 1
+    return PassResult(gm, marked > 0)
+
+
+def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> PassResult:
+    """Marks the parameters that the program changes."""
+    mutated = set(program.graph_signature.buffers_to_mutate.values()) | set(
+        getattr(program.graph_signature, "parameters_to_mutate", {}).values()
+    )
+    kinds = {s.arg.name: s for s in program.graph_signature.input_specs if s.kind == InputKind.PARAMETER}
+    marked = 0
+    for node in gm.graph.nodes:
+        spec = kinds.get(node.name) if node.op == "placeholder" else None
+        if spec is not None and spec.target in mutated:
+            node.meta["constant_tag"] = DEFAULT_TAG
+            marked += 1
+    return PassResult(gm, marked > 0)
+
+
+def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_fn: Optional[GenTagFn] = None) -> PassResult:
+    """Marks weights of a module before it is lowered, so that a backend stores its share of them in the named file.
+
+    `module` is the graph module of `torch.export.export(...).module()`, where weights are attributes.
+    """
+    if not isinstance(module, GraphModule):
+        raise TypeError(f"expected the GraphModule that ExportedProgram.module() returns, got {type(module).__name__}")
+    marked = 0
+    for node in module.graph.nodes:
+        if node.op == "get_attr" and gen_tag_fn is not None:
+            tag = gen_tag_fn(node)
+            if tag is not None:
+                custom = dict(node.meta.get("custom", {}))
+                custom["delegate_constant_tag"] = tag
+                node.meta["custom"] = custom
+                marked += 1
+    return PassResult(module, marked > 0)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the new values of buffers back at the end of a method.
+
+In a functional graph a method returns what it wants to be written. The program instead ends with `copy_(buffer, new_value)` for every
+changed buffer (or input) and returns only the user's outputs.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind, TensorArgument
+from torch.fx import GraphModule, Node
+
+from sdk.exir import memory
+from sdk.exir.dialects._ops import ops as exir_ops
+
+_MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, getattr(OutputKind, "PARAMETER_MUTATION", None))
+
+
+def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule, ExportGraphSignature]:
+    """Edits the graph module of `ep`; returns it with the signature that now describes it."""
+    gm, signature = ep.graph_module, ep.graph_signature
+    targets = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
+    nodes = {n.name: n for n in gm.graph.nodes if n.op == "placeholder"}
+    output = next(n for n in gm.graph.nodes if n.op == "output")
+    kept, specs, kept_values = [], [], []
+    values = output.meta.get("val")
+    with gm.graph.inserting_before(output):
+        for i, (value, spec) in enumerate(zip(output.args[0], signature.output_specs, strict=True)):
+            spec = copy.copy(spec)
+            if spec.kind in _MUTATIONS:
+                destination = nodes[targets[spec.target]]
+                if value is not destination:
+                    write = gm.graph.call_function(torch.ops.aten.copy_.default, (destination, value))
+                    write.meta = {"val": destination.meta.get("val")}
+                    if "spec" in destination.meta:
+                        write.meta["spec"] = destination.meta["spec"]
+                    spec.arg = TensorArgument(name=write.name)
+            else:
+                kept.append(value)
+                kept_values.append(values[i] if values is not None else None)
+            specs.append(spec)
+    output.args = (tuple(kept),)
+    output.meta["val"] = tuple(kept_values)
+    if "spec" in output.meta:
+        output.meta["spec"] = tuple(v.meta.get("spec") if isinstance(v, Node) else v for v in kept)
+    gm.graph.lint()
+    gm.recompile()
+    return gm, ExportGraphSignature(input_specs=list(signature.input_specs), output_specs=specs)
+
+
+def _key(spec: object) -> str:
+    return spec.arg.name if spec.kind == InputKind.USER_INPUT else spec.target
+
+
+def protect_values_from_write_back(gm: GraphModule, signature: ExportGraphSignature) -> int:
+    """Copies old values of buffers that are still needed when the buffers are overwritten; returns how many.
+
+    An output, or the new value of another buffer, may be the buffer itself. Both are read after the first write.
+    """
+    mutated = {s.target for s in signature.output_specs if s.kind in _MUTATIONS}
+    if not mutated:
+        return 0
+    placeholders = {s.arg.name for s in signature.input_specs if hasattr(s.arg, "name") and _key(s) in mutated}
+    output = next(n for n in gm.graph.nodes if n.op == "output")
+    values, copies = list(output.args[0]), 0
+    names = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
+    for i, (value, spec) in enumerate(zip(values, signature.output_specs, strict=True)):
+        base = value
+        while isinstance(base, Node) and base.target is memory.view:
+            base = base.args[0]
+        if not isinstance(base, Node) or base.op != "placeholder" or base.name not in placeholders:
+            continue
+        if spec.kind in _MUTATIONS and names.get(spec.target) == base.name:
+            continue
+        with gm.graph.inserting_before(output):
+            val = value.meta["val"]
+            clone = gm.graph.call_function(
+                exir_ops.edge.dim_order_ops._clone_dim_order.default, (value,), {"dim_order": list(val.dim_order())}
+            )
+        clone.meta = {**value.meta}
+        clone.meta.pop("spec", None)
+        values[i] = clone
+        copies += 1
+    output.args = (tuple(values),)
+    return copies

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Removes operators that return their argument unchanged."""
+
+from __future__ import annotations
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassResult
+
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.pass_base import ExportPass
+
+_COPIES = frozenset(
+    {
+        "aten::clone",
+        "aten::_to_copy",
+        "aten::to",
+        "aten::expand_copy",
+        "aten::view_copy",
+        "aten::alias_copy",
+        "aten::slice_copy.Tensor",
+        "aten::permute_copy",
+        "aten::repeat",
+        "dim_order_ops::_clone_dim_order",
+        "dim_order_ops::_to_dim_order_copy",
+    }
+)
+
+
+class RemoveNoopPass(ExportPass):
+    """Removes copies to the same dtype, sizes and layout, and permutations that permute nothing.
+
+    A copy that is returned stays: an output has memory of its own.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        removed = 0
+        for module in graph_module.modules():
+            if isinstance(module, GraphModule):
+                for node in list(module.graph.nodes):
+                    if is_noop(node) and not any(user.op == "output" for user in node.users):
+                        node.replace_all_uses_with(node.args[0])
+                        module.graph.erase_node(node)
+                        removed += 1
+        return PassResult(graph_module, removed > 0)
+
+
+def is_noop(node: Node) -> bool:
+    """Whether a node returns exactly its first argument."""
+    if node.op != "call_function" or not isinstance(node.target, (EdgeOpOverload, torch._ops.OpOverload)):
+        return False
+    if node.target.name() not in _COPIES or not isinstance(node.args[0], Node):
+        return False
+    source, result = node.args[0].meta.get("val"), node.meta.get("val")
+    if not isinstance(source, torch.Tensor) or not isinstance(result, torch.Tensor):
+        return False
+    if node.target.name() == "aten::permute_copy" and list(node.args[1]) != list(range(source.dim())):
+        return False
+    if node.target.name() == "aten::slice_copy.Tensor" and len(node.args) > 4 and node.args[4] != 1:
+        return False
+    return source.dtype == result.dtype and tuple(source.stride()) == tuple(result.stride()) and _same_sizes(source, result)
+
+
+def _same_sizes(a: torch.Tensor, b: torch.Tensor) -> bool:
+    def key(size: int | torch.SymInt) -> object:
+        return size if isinstance(size, int) else size.node.expr
+
+    return [key(s) for s in a.shape] == [key(s) for s in b.shape]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `to_edge` knows of single ATen operators: which are views, which are no-ops, which promote dtypes, which decompose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import torch
+
+aten = torch.ops.aten
+
+IDENTITY_OPS = frozenset(
+    {
+        aten.alias.default,
+        aten.detach.default,
+        aten.detach_.default,
+        aten.lift.default,
+        aten.lift_fresh.default,
+        aten.lift_fresh_copy.default,
+        aten.alias_copy.default,
+        aten.detach_copy.default,
+    }
+)
+"""In a functional graph without autograd these return their argument."""
+
+DROPPED_OPS = frozenset({aten._assert_tensor_metadata.default})
+"""Checks of facts that are static in an exported graph."""
+
+VIEW_TO_COPY = {
+    aten.view.default: aten.view_copy.default,
+    aten._unsafe_view.default: aten.view_copy.default,
+    aten.view.dtype: aten.view_copy.dtype,
+    aten.permute.default: aten.permute_copy.default,
+    aten.transpose.int: aten.transpose_copy.int,
+    aten.t.default: aten.t_copy.default,
+    aten.expand.default: aten.expand_copy.default,
+    aten.slice.Tensor: aten.slice_copy.Tensor,
+    aten.select.int: aten.select_copy.int,
+    aten.squeeze.default: aten.squeeze_copy.default,
+    aten.squeeze.dim: aten.squeeze_copy.dim,
+    aten.squeeze.dims: aten.squeeze_copy.dims,
+    aten.unsqueeze.default: aten.unsqueeze_copy.default,
+    aten.split.Tensor: aten.split_copy.Tensor,
+    aten.split_with_sizes.default: aten.split_with_sizes_copy.default,
+    aten.unbind.int: aten.unbind_copy.int,
+    aten.unfold.default: aten.unfold_copy.default,
+    aten.diagonal.default: aten.diagonal_copy.default,
+    aten.as_strided.default: aten.as_strided_copy.default,
+    aten.view_as_real.default: aten.view_as_real_copy.default,
+    aten.view_as_complex.default: aten.view_as_complex_copy.default,
+    aten._reshape_alias.default: aten._reshape_alias_copy.default,
+}
+"""Views alias their base, which a functional graph cannot express: each becomes the operator that copies."""
+
+MATERIALISE_ORDER = frozenset(VIEW_TO_COPY.values())
+"""Operators whose result is contiguous whatever the layout of their argument."""
+
+PROMOTING_OPS = frozenset(
+    {
+        aten.add.Tensor,
+        aten.sub.Tensor,
+        aten.mul.Tensor,
+        aten.div.Tensor,
+        aten.div.Tensor_mode,
+        aten.minimum.default,
+    }
+)
+"""Binary operators whose arguments are cast to the promoted dtype, so that backends see one dtype."""
+
+
+@cache
+def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
+    """Python decompositions to the Core ATen operator set."""
+    import torch._decomp
+
+    return torch._decomp._core_aten_decompositions_post_autograd()
+
+
+def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.OpOverload]) -> Callable | None:
+    """The function that expresses `op` in simpler operators, or None if it stays as it is.
+
+    Operators tagged as core stay, as does everything in `preserved`. Others follow the decomposition table, and operators that
+    PyTorch itself defines in terms of others (CompositeImplicitAutograd) follow that definition.
+    """
+    if op in preserved:
+        return None
+    decomposition = decomposition_table().get(op)
+    if decomposition is not None:
+        return decomposition
+    if torch.Tag.core not in op.tags and op._can_decompose():
+        return op.decompose
+    return None
+
+
+def returns_alias(op: torch._ops.OpOverload) -> bool:
+    """Whether a result of `op` may share memory with an argument without being written to: a view."""
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns)
+
+
+def functional_form(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+    """The operator that computes what the in-place operator `op` writes, or None if there is none of the same arguments."""
+    name = op._schema.name.split("::")[-1]
+    if not name.endswith("_") or name.endswith("__"):
+        return None
+    packet = getattr(getattr(torch.ops, op.namespace), name[:-1], None)
+    functional = getattr(packet, op._overloadname, None) if packet is not None else None
+    if functional is None or len(functional._schema.arguments) != len(op._schema.arguments):
+        return None
+    return functional
+
+
+def mutated_arguments(op: torch._ops.OpOverload) -> Iterable[int]:
+    """Positions of the arguments that `op` writes to."""
+    return [i for i, a in enumerate(op._schema.arguments) if a.alias_info is not None and a.alias_info.is_write]

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ATen dialect to edge dialect: lowers the graph of an `ExportedProgram` and rebuilds its signature around the result."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch._export.verifier import SpecViolationError
+from torch._guards import detect_fake_mode
+from torch._subclasses import FakeTensorMode
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+)
+from torch.fx import Graph, GraphModule, Node
+
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.program._aten_rules import decomposition_table
+from sdk.exir.program._recorder import CannotDecomposeLocally
+from sdk.exir.program._to_edge_graph import EdgeGraph, EdgeLowering, EdgeOptions
+
+
+def lower_to_edge(
+    program: ExportedProgram, options: EdgeOptions, verifier: type, notes: list[str] | None = None
+) -> ExportedProgram:
+    """The edge form of a program. The input is not changed; weights are shared, not copied.
+
+    Programs that write through views are first made functional by `torch.export`'s own tracer, which is slower; `notes` then says so.
+    """
+    try:
+        return _lower(program, options, verifier)
+    except CannotDecomposeLocally as reason:
+        if notes is not None:
+            notes.append(f"the program was re-traced to make it functional: {reason}")
+        preserved = options.preserved
+        table = {op: f for op, f in _full_table().items() if op not in preserved}
+        functional = program.run_decompositions(table)
+        return _lower(functional, options, verifier)
+
+
+def _full_table() -> Any:
+    table = torch.export.default_decompositions().materialize()
+    return {**table, **decomposition_table()}
+
+
+def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> ExportedProgram:
+    module = program.graph_module
+    fake_mode = fake_mode_of(module)
+    root = torch.nn.Module()
+    constants = _ConstantPlaceholders(program, fake_mode)
+    lowering = EdgeLowering(module, root, fake_mode, options, constants)
+    with _without_backend_kernels():
+        lowered = lowering.run()
+    outputs = _add_output(lowered, program)
+    lowered.graph.eliminate_dead_code(_is_impure)
+    signature = _signature(lowered, program.graph_signature, constants, outputs)
+    _check_operators(lowered.graph, verifier)
+    return ExportedProgram(
+        root=root,
+        graph=lowered.graph,
+        graph_signature=signature,
+        state_dict={**program.state_dict, **constants.tensors},
+        range_constraints=copy.copy(program.range_constraints),
+        module_call_graph=_call_graph(program),
+        example_inputs=program.example_inputs,
+        constants=program.constants,
+        verifiers=[verifier],
+    )
+
+
+def _check_operators(graph: Graph, verifier: type) -> None:
+    """What the verifier does too, but with the user's source line in the message."""
+    rules = verifier()
+    for node in graph.nodes:
+        if node.op == "call_function" and isinstance(node.target, EdgeOpOverload):
+            try:
+                rules.check_valid_op(node.target)
+            except SpecViolationError as error:
+                raise SpecViolationError(f"{error}{describe_source(node)}") from None
+
+
+def describe_source(node: Node) -> str:
+    """Where in the user's code a node comes from, as a paragraph to append to a message; empty if unknown."""
+    trace = node.meta.get("stack_trace")
+    return f"\nNode {node.name} comes from:\n{trace.rstrip()}" if trace else f"\nNode: {node.name}"
+
+
+def fake_mode_of(module: GraphModule) -> FakeTensorMode:
+    """The mode that the graph's fake tensors belong to, or a new one."""
+    values = [n.meta["val"] for n in module.graph.nodes if isinstance(n.meta.get("val"), torch.Tensor)]
+    mode = detect_fake_mode(values)
+    if mode is None:
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
+    return mode
+
+
+class _without_backend_kernels:
+    """PyTorch must decompose into operators that exist everywhere, not into those of its own CPU back ends."""
+
+    def __enter__(self) -> None:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        self._mkldnn = torch.backends.mkldnn.set_flags(False)
+        self._nnpack = torch.backends.nnpack.set_flags(False)
+        self._sdpa = sdpa_kernel(SDPBackend.MATH)
+        self._sdpa.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        self._sdpa.__exit__(*exc)
+        torch.backends.nnpack.set_flags(*self._nnpack)
+        torch.backends.mkldnn.set_flags(*self._mkldnn)
+
+
+def _is_impure(node: Node) -> bool:
+    return node.op in ("placeholder", "output") or node.target in (
+        torch.ops.aten._assert_scalar.default,
+        torch.ops.aten._assert_async.msg,
+        torch.ops.aten.sym_constrain_range_for_size.default,
+        torch.ops.aten.sym_constrain_range.default,
+    )
+
+
+class _ConstantPlaceholders:
+    """Adds constants to a program as buffers, in front of the user's inputs. Equal scalars share one."""
+
+    def __init__(self, program: ExportedProgram, fake_mode: FakeTensorMode) -> None:
+        self.tensors: dict[str, torch.Tensor] = {}
+        self._fake_mode = fake_mode
+        self._taken = set(program.state_dict) | set(program.constants) | {n.name for n in program.graph.nodes}
+        self._user_inputs = set(program.graph_signature.user_inputs)
+        self._nodes: dict[Any, Node] = {}
+
+    def __call__(self, graph: Graph, constant: torch.Tensor) -> Node:
+        key = (constant.dtype, repr(constant.item())) if constant.dim() == 0 else None
+        if key in self._nodes and key is not None:
+            return self._nodes[key]
+        index = len(self.tensors)
+        while f"_lifted_tensor_constant{index}" in self._taken:
+            index += 1
+        name = f"_lifted_tensor_constant{index}"
+        self._taken.add(name)
+        self.tensors[name] = constant
+        with graph.inserting_before(self._first_user_input(graph)):
+            node = graph.placeholder(name)
+        node.meta["val"] = self._fake_mode.from_tensor(constant, static_shapes=True)
+        if key is not None:
+            self._nodes[key] = node
+        return node
+
+    def _first_user_input(self, graph: Graph) -> Node:
+        for node in graph.nodes:
+            if node.op != "placeholder" or node.name in self._user_inputs:
+                return node
+        return graph._root
+
+
+def _argument(value: Any, old: Any) -> Any:
+    """The signature's description of an output that is now computed by `value`."""
+    if not isinstance(value, Node):
+        from torch.export.graph_signature import ConstantArgument
+
+        name = getattr(old, "name", "") or ""
+        return ConstantArgument(name=name, value=value)
+    val = value.meta.get("val")
+    for kind, argument in ((torch.SymInt, SymIntArgument), (torch.SymFloat, SymFloatArgument), (torch.SymBool, SymBoolArgument)):
+        if isinstance(val, kind):
+            return argument(name=value.name)
+    return TensorArgument(name=value.name)
+
+
+def _add_output(lowered: EdgeGraph, program: ExportedProgram) -> list[OutputSpec]:
+    """Adds the output node: first the new values of what was written to, then the program's outputs."""
+    signature = program.graph_signature
+    inputs = {spec.arg.name: spec for spec in signature.input_specs if hasattr(spec.arg, "name")}
+    values, specs = [], []
+    for name, value in lowered.written.items():
+        spec = inputs[name]
+        kinds = {
+            InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+            InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+            InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+        }
+        if spec.kind not in kinds:
+            raise CannotDecomposeLocally(f"the program writes to the constant {name}")
+        target = name if spec.kind == InputKind.USER_INPUT else spec.target
+        values.append(value)
+        specs.append(OutputSpec(kind=kinds[spec.kind], arg=_argument(value, None), target=target))
+    for value, spec in zip(lowered.outputs, signature.output_specs, strict=True):
+        values.append(value)
+        specs.append(OutputSpec(kind=spec.kind, arg=_argument(value, spec.arg), target=spec.target))
+    output = lowered.graph.output(tuple(values))
+    output.meta["val"] = tuple(v.meta.get("val") if isinstance(v, Node) else v for v in values)
+    return specs
+
+
+def _signature(
+    lowered: EdgeGraph, old: ExportGraphSignature, constants: _ConstantPlaceholders, outputs: list[OutputSpec]
+) -> ExportGraphSignature:
+    specs = {spec.arg.name: spec for spec in old.input_specs}
+    inputs = []
+    for node in lowered.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        if node.name in constants.tensors:
+            arg = TensorArgument(name=node.name)
+            inputs.append(InputSpec(kind=InputKind.BUFFER, arg=arg, target=node.name, persistent=True))
+        else:
+            inputs.append(copy.copy(specs[node.name]))
+    return ExportGraphSignature(input_specs=inputs, output_specs=outputs)
+
+
+def _call_graph(program: ExportedProgram) -> list[Any]:
+    """The module call graph. Only the root's calling convention outlives lowering: submodules' nodes no longer exist."""
+    entries = []
+    for entry in program.module_call_graph:
+        entry = copy.copy(entry)
+        if entry.fqn:
+            entry.signature = None
+        elif entry.signature is not None:
+            signature = copy.copy(entry.signature)
+            signature.inputs, signature.outputs = [], []
+            entry.signature = signature
+        entries.append(entry)
+    return entries

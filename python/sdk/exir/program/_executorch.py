@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Edge dialect to the form that is emitted: specs, upper bounds, shared views, out variants, write-backs, planned memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+
+from sdk.exir.capture._config import ExecutorchBackendConfig
+from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
+from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.pass_manager import pass_name
+from sdk.exir.program._rebuild import assemble, copy_program
+
+
+def lower_to_executorch(
+    program: ExportedProgram, config: ExecutorchBackendConfig, method: str = "forward", notes: list[str] | None = None
+) -> ExportedProgram:
+    """Everything between edge dialect and memory planning. The input is not changed; weights are shared, not copied."""
+    from sdk.exir.passes.external_constants_pass import external_constants_pass, external_mutable_weights_pass
+    from sdk.exir.passes.insert_write_back_for_buffers_pass import (
+        insert_write_back_for_buffers_pass,
+        protect_values_from_write_back,
+    )
+    from sdk.exir.passes.normalize_view_copy_base_pass import NormalizeViewCopyBasePass
+    from sdk.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
+    from sdk.exir.passes.remove_noop_pass import RemoveNoopPass
+    from sdk.exir.passes.replace_edge_with_backend_pass import EdgeToBackendOpsPass
+    from sdk.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
+    from sdk.exir.passes.spec_prop_pass import SpecPropPass
+
+    notes = notes if notes is not None else []
+    _check_config(config)
+    program = _run_user_passes(program, config)
+    gm = program.graph_module
+    RemoveGraphAssertsPass()(gm)
+    copies = protect_values_from_write_back(gm, program.graph_signature)
+    if copies:
+        notes.append(f"{method}: {copies} old value(s) of mutable buffers are copied, because they are needed after the update")
+    RemoveNoopPass()(gm)
+    EdgeToBackendOpsPass()(gm)
+    if config.remove_view_copy:
+        NormalizeViewCopyBasePass()(gm)
+    _eliminate_dead_code(gm)
+    spec_pass = SpecPropPass()
+    spec_pass(gm)
+    spec_pass.update_placeholder_tensor_specs(program, gm)
+    _run_pass(_for_method(config.sym_shape_eval_pass, method), program)
+    if config.remove_view_copy:
+        ReplaceViewCopyWithViewPass()(gm)
+    if config.external_constants:
+        tag = config.external_constants if callable(config.external_constants) else None
+        external_constants_pass(gm, tag)
+    if config.external_mutable_weights:
+        external_mutable_weights_pass(gm, program)
+    _run_pass(config.to_out_var_pass, program)
+    gm, signature = insert_write_back_for_buffers_pass(program)
+    return assemble(program, gm, signature)
+
+
+def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig) -> None:
+    """Runs each method's memory planning pass; the plans are in the nodes' specs afterwards."""
+    planners = []
+    for method, program in programs.items():
+        planner = _for_method(config.memory_planning_pass, method)
+        if hasattr(planner, "run"):
+            planner.run(program.graph_module, program.graph_signature)
+        else:
+            planner(program.graph_module)
+        if planner not in planners:
+            planners.append(planner)
+    for planner in planners:
+        if hasattr(planner, "run_multimethod"):
+            planner.run_multimethod()
+
+
+def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:
+    if config.do_quant_fusion_and_const_prop:
+        from sdk.exir.passes.quant_fusion_pass import quant_fusion_and_const_prop_pass
+
+        program = quant_fusion_and_const_prop_pass(program)
+    if config.run_reinplace_pass:
+        from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
+
+        program = reinplace_pass(program, DEFAULT_INPLACEABLE_OPS | (config.reinplace_extra_ops or frozenset()))
+    if not config.passes:
+        return copy_program(program)
+    from sdk.exir.program._program import _transform
+
+    # Backend operators may appear from here on, so the rules of edge dialect no longer apply.
+    return copy_program(_transform(program, *config.passes, override_verifiers=[]))
+
+
+def _check_config(config: ExecutorchBackendConfig) -> None:
+    if config.dynamic_memory_planning_mode != DynamicMemoryPlanningMode.UPPER_BOUND:
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            "ExecutorchBackendConfig.dynamic_memory_planning_mode=SYMBOLIC is not supported: the runtime does not allocate "
+            "memory while a method runs. Use DynamicMemoryPlanningMode.UPPER_BOUND.",
+        )
+    devices = config.propagate_device_config
+    for device in devices.values() if isinstance(devices, dict) else [devices]:
+        if device.skip_h2d_for_method_inputs or device.skip_d2h_for_method_outputs:
+            raise ExportError(
+                ExportErrorType.NOT_SUPPORTED,
+                "ExecutorchBackendConfig.propagate_device_config: only tensors in host memory are supported, so there are no "
+                "copies between devices to skip.",
+            )
+
+
+def _for_method(value: Any, method: str) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if method in value:
+        return value[method]
+    raise KeyError(f"ExecutorchBackendConfig has a pass for the methods {sorted(value)}, but none for {method!r}")
+
+
+def _run_pass(fn: Any, program: ExportedProgram) -> None:
+    try:
+        result = fn(program.graph_module)
+    except Exception as error:
+        if hasattr(error, "add_note"):
+            error.add_note(f"while running pass {pass_name(fn)}")
+        raise
+    if result is not None and result.graph_module is not program.graph_module:
+        program._graph_module = result.graph_module
+
+
+def _eliminate_dead_code(gm: GraphModule) -> None:
+    for module in gm.modules():
+        if isinstance(module, GraphModule):
+            module.graph.eliminate_dead_code()

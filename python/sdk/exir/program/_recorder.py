@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the decomposition of one operator on fake tensors and hands every core operator that it calls to a graph builder.
+
+Re-tracing a whole program to decompose a few of its operators costs seconds. Here only the operators that decompose are run, each in
+place, and everything around them is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from sdk.exir.program._aten_rules import (
+    IDENTITY_OPS,
+    aten,
+    decomposition_of,
+    functional_form,
+    mutated_arguments,
+    returns_alias,
+)
+
+Emit = Callable[[torch._ops.OpOverload, tuple, dict], Any]
+"""Adds a call to the graph: takes fake tensors and returns the fake result."""
+
+
+class CannotDecomposeLocally(Exception):
+    """The decomposition needs what only a trace of the whole program gives, for example writes through a view."""
+
+
+class DecompositionRecorder(TorchDispatchMode):
+    """While active, every operator that is called is either decomposed further or passed to `emit`."""
+
+    def __init__(self, emit: Emit, preserved: frozenset[torch._ops.OpOverload]) -> None:
+        super().__init__()
+        self._emit = emit
+        self._preserved = preserved
+        self._aliased: dict[int, torch.Tensor] = {}
+        self._bases: dict[int, torch.Tensor] = {}
+        self._replaced: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._foreign: set[int] = set()
+
+    def run(self, op: torch._ops.OpOverload, decomposition: Callable, args: tuple, kwargs: dict) -> Any:
+        """Decomposes one call. The result's tensors are ones that `emit` returned, or arguments."""
+        self._aliased.clear()
+        self._bases.clear()
+        self._replaced.clear()
+        self._foreign = {id(a) for a in pytree.tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)}
+        with torch.no_grad(), self:
+            result = decomposition(*args, **kwargs)
+            if result is NotImplemented:
+                result = op(*args, **kwargs)
+        return pytree.tree_map_only(torch.Tensor, self._current, result)
+
+    def base_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor that `tensor` was a view of in the decomposition that ran last; itself if it was none."""
+        return self._bases.get(id(tensor), tensor)
+
+    def _current(self, tensor: torch.Tensor) -> torch.Tensor:
+        return self._replaced.get(id(tensor), (tensor, tensor))[1]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if not isinstance(func, torch._ops.OpOverload) or func.namespace == "prim":
+            return func(*args, **kwargs)
+        if func in IDENTITY_OPS:
+            return args[0]
+        if func._schema.is_mutable:
+            return self._write(func, args, kwargs)
+        args, kwargs = pytree.tree_map_only(torch.Tensor, self._current, (args, kwargs))
+        decomposition = decomposition_of(func, self._preserved)
+        if decomposition is not None:
+            with self:
+                result = decomposition(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        result = self._emit(func, args, kwargs)
+        if returns_alias(func):
+            # The copy that is recorded does not share memory with its base, so neither may be written to from now on.
+            base = self._bases.get(id(args[0]), args[0])
+            self._aliased[id(base)] = base
+            for tensor in pytree.tree_leaves(result):
+                self._aliased[id(tensor)] = tensor
+                self._bases[id(tensor)] = base
+        return result
+
+    def _write(self, func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        written = list(mutated_arguments(func))
+        target = args[0] if args else None
+        if written != [0] or id(target) in self._aliased or id(target) in self._foreign:
+            raise CannotDecomposeLocally(f"{func} writes to memory that other tensors share")
+        with self:
+            if func is aten.copy_.default:
+                value = args[1].to(target.dtype).expand(target.shape)
+            else:
+                functional = functional_form(func)
+                if functional is None:
+                    raise CannotDecomposeLocally(f"{func} has no functional form")
+                value = functional(self._current(target), *args[1:], **kwargs)
+                if value.dtype != target.dtype:
+                    value = value.to(target.dtype)
+        self._replaced[id(target)] = (target, value)
+        return target

@@ -1,0 +1,516 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turns the graph of an ATen program into edge dialect in one walk.
+
+Each node is copied, decomposed in place, or replaced: views become copies, writes become new values, numbers where an operator takes
+a tensor become constants, memory formats become dim orders. The fake tensors that exporting left in `node.meta["val"]` are reused
+wherever the layout of an operator's arguments has not changed, so most nodes cost no tensor computation at all.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._subclasses import FakeTensor, FakeTensorMode
+from torch.fx import Graph, GraphModule, Node
+from torch.utils import _pytree as pytree
+
+from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
+from sdk.exir.program._aten_rules import (
+    DROPPED_OPS,
+    IDENTITY_OPS,
+    MATERIALISE_ORDER,
+    PROMOTING_OPS,
+    VIEW_TO_COPY,
+    aten,
+    decomposition_of,
+    functional_form,
+    mutated_arguments,
+    returns_alias,
+)
+from sdk.exir.program._recorder import CannotDecomposeLocally, DecompositionRecorder
+from sdk.exir.program._symbols import SYM_TYPES, SymbolTable
+
+ConstantSink = Callable[[Graph, torch.Tensor], Node]
+"""Adds a constant to the program and returns the node that stands for it."""
+
+
+@dataclass
+class EdgeOptions:
+    """How far to lower: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order` replaces memory formats."""
+
+    preserved: frozenset[torch._ops.OpOverload] = frozenset()
+    keep: Callable[[Node], bool] | None = None
+    dim_order: bool = True
+
+
+@dataclass
+class EdgeGraph:
+    """The lowered graph, with the values that placeholders were given by in-place writes (in order of the first write)."""
+
+    graph: Graph
+    outputs: Any
+    written: dict[str, Node] = field(default_factory=dict)
+    placeholders: dict[str, Node] = field(default_factory=dict)
+
+
+class EdgeLowering:
+    """Lowers one graph module. `constants` receives the tensors that numbers become."""
+
+    def __init__(
+        self,
+        module: GraphModule,
+        root: torch.nn.Module,
+        fake_mode: FakeTensorMode,
+        options: EdgeOptions,
+        constants: ConstantSink,
+        placeholder_values: list[Any] | None = None,
+    ) -> None:
+        self._module = module
+        self._root = root
+        self._fake_mode = fake_mode
+        self._options = options
+        self._constants = constants
+        self._placeholder_values = iter(placeholder_values) if placeholder_values is not None else None
+        self._graph = Graph()
+        self._symbols = SymbolTable(self._graph)
+        self._env: dict[Node, Any] = {}
+        self._same: dict[Node, Node] = {}
+        self._views: dict[Node, Node] = {}
+        self._meta: dict[str, Any] = {}
+        self._tensor_nodes: dict[int, tuple[torch.Tensor, Any]] = {}
+        self._written: dict[str, Node] = {}
+        self._order = {node: i for i, node in enumerate(module.graph.nodes)}
+        self._recorder = DecompositionRecorder(self._record, options.preserved)
+
+    def run(self) -> EdgeGraph:
+        """Walks the graph once. Raises `CannotDecomposeLocally` if the program must be traced as a whole instead."""
+        placeholders: dict[str, Node] = {}
+        outputs: Any = None
+        for node in self._module.graph.nodes:
+            self._meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
+            if node.op == "placeholder":
+                placeholders[node.name] = self._placeholder(node)
+            elif node.op == "get_attr":
+                self._env[node] = self._get_attr(node)
+            elif node.op == "call_function":
+                self._env[node] = self._call(node)
+            elif node.op == "output":
+                outputs = self._map(node.args[0])
+            else:
+                raise CannotDecomposeLocally(f"{node.op} nodes are lowered by tracing")
+        return EdgeGraph(self._graph, outputs, self._written, placeholders)
+
+    # --- nodes -----------------------------------------------------------------------------------------------------------
+
+    def _placeholder(self, node: Node) -> Node:
+        new = self._graph.placeholder(node.name)
+        new.name = node.name
+        new.meta = dict(node.meta)
+        if self._placeholder_values is not None:
+            new.meta["val"] = next(self._placeholder_values)
+        self._symbols.add(new, new.meta.get("val"))
+        self._env[node] = new
+        return new
+
+    def _get_attr(self, node: Node) -> Any:
+        attribute: Any = self._module
+        for atom in node.target.split("."):
+            attribute = getattr(attribute, atom)
+        if isinstance(attribute, GraphModule):
+            return attribute
+        setattr(self._root, node.target.replace(".", "_"), attribute)
+        new = self._graph.get_attr(node.target.replace(".", "_"))
+        new.meta = dict(node.meta)
+        if isinstance(attribute, torch.Tensor):
+            new.meta["val"] = self._fake_mode.from_tensor(attribute)
+        return new
+
+    def _call(self, node: Node) -> Any:
+        target = node.target
+        if isinstance(target, EdgeOpOverload):
+            target = target._op
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return self._higher_order(node, target)
+        if not isinstance(target, torch._ops.OpOverload):
+            return self._python(node)
+        if target in DROPPED_OPS:
+            return None
+        if target in IDENTITY_OPS:
+            self._same[node] = self._origin(node.args[0])
+            return self._env[self._same[node]]
+        if target is aten.item.default:
+            target = aten._local_scalar_dense.default
+        if target._schema.is_mutable:
+            return self._write(node, target)
+        args, kwargs = self._map(node.args), self._map(node.kwargs)
+        if target is aten.sym_size.int:
+            return self._sym_size(node, args)
+        if returns_alias(target):
+            origin = self._origin(node.args[0])
+            self._views[node] = self._views.get(origin, origin)
+        keep = self._options.keep is not None and self._options.keep(node)
+        decomposition = None if keep else decomposition_of(target, self._options.preserved)
+        if decomposition is None:
+            return self._copy(node, target, args, kwargs)
+        return self._decompose(node, target, decomposition, args, kwargs)
+
+    def _python(self, node: Node) -> Any:
+        """Arithmetic on symbolic numbers, and `getitem`."""
+        args, kwargs = self._map(node.args), self._map(node.kwargs)
+        if node.target is operator.getitem and isinstance(node.args[0], Node):
+            if node.args[0] in self._views:
+                self._views[node] = self._views[node.args[0]]
+            if isinstance(args[0], (tuple, list)):
+                return args[0][args[1]]
+            # The layout of an output may differ from what exporting computed: take it from the producer.
+            return self._getitem(args[0], args[1])
+        val = node.meta.get("val")
+        if isinstance(val, SYM_TYPES) and val.node.expr in self._symbols._nodes:
+            return self._symbols._nodes[val.node.expr]
+        new = self._graph.call_function(node.target, args, kwargs)
+        new.meta = {**self._meta, "val": val}
+        self._symbols.add(new, val)
+        return new
+
+    def _sym_size(self, node: Node, args: tuple) -> Any:
+        val = node.meta["val"]
+        if isinstance(val, int):
+            return val
+        found = self._symbols._nodes.get(val.node.expr)
+        if found is not None:
+            return found
+        new = self._graph.call_function(aten.sym_size.int, args)
+        new.meta = {**self._meta, "val": val}
+        self._symbols.add(new, val)
+        return new
+
+    def _copy(self, node: Node, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        old_args = node.all_input_nodes
+        unchanged = op not in VIEW_TO_COPY and op not in MATERIALISE_ORDER and all(
+            _same_layout(old.meta.get("val"), self._env[self._origin(old)]) for old in old_args
+        )
+        val = node.meta.get("val")
+        if not unchanged and not _has_unbacked(val):
+            val = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
+        return self._emit(op, args, kwargs, val)
+
+    def _decompose(self, node: Node, op: torch._ops.OpOverload, decomposition: Callable, args: tuple, kwargs: dict) -> Any:
+        fake_args, fake_kwargs = self._to_values((args, kwargs))
+        with self._fake_mode:
+            result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)
+        self._note_aliases(node, result)
+        nodes = pytree.tree_map(self._to_node, result)
+        self._tensor_nodes.clear()
+        return nodes
+
+    def _note_aliases(self, node: Node, result: Any) -> None:
+        """Remembers whether the decomposed operator returned an argument, or a view of one."""
+        for leaf in pytree.tree_leaves(result):
+            if not isinstance(leaf, torch.Tensor):
+                continue
+            base = self._recorder.base_of(leaf)
+            for source in node.all_input_nodes:
+                origin = self._origin(source)
+                if base is _value(self._env[origin]):
+                    if base is leaf:
+                        self._same[node] = origin
+                    else:
+                        self._views[node] = self._views.get(origin, origin)
+
+    def _higher_order(self, node: Node, op: torch._ops.HigherOrderOperator) -> Any:
+        args = self._map(node.args)
+        if op.name() == "wrap_with_set_grad_enabled":
+            return self._inline(args[1], args[2:])
+        if op.name() == "executorch_call_delegate":
+            new = self._graph.call_function(op, args, dict(node.kwargs))
+            new.meta = {**self._meta, "val": node.meta.get("val")}
+            return new
+        operands = [a for a in pytree.tree_leaves(args) if isinstance(a, Node)]
+        if op.name() not in ("cond", "while_loop", "map_impl", "scan"):
+            raise CannotDecomposeLocally(f"{op.name()} is lowered by tracing")
+        new_args = pytree.tree_map(lambda a: self._submodule(node, op, a, args, operands) if isinstance(a, GraphModule) else a, args)
+        new = self._graph.call_function(op, new_args, self._map(node.kwargs))
+        new.meta = {**self._meta, "val": pytree.tree_map_only(torch.Tensor, self._contiguous, node.meta.get("val"))}
+        return new
+
+    def _submodule(self, node: Node, op: Any, module: GraphModule, args: tuple, operands: list[Node]) -> Node:
+        for inner in module.graph.nodes:
+            if inner.op == "call_function" and isinstance(inner.target, torch._ops.OpOverload) and inner.target._schema.is_mutable:
+                raise CannotDecomposeLocally(f"a branch of {node.name} writes in place")
+        name = next(n.target for n in self._module.graph.nodes if n.op == "get_attr" and getattr(self._module, n.target, None) is module)
+        root = torch.nn.Module()
+        values = None
+        if op.name() == "cond":
+            values = [_value(a) for a in args[3]]
+        lowered = EdgeLowering(module, root, self._fake_mode, self._options, _attribute_sink(root, self._fake_mode), values).run()
+        lowered.graph.output(lowered.outputs)
+        submodule = GraphModule(root, lowered.graph)
+        setattr(self._root, name, submodule)
+        return self._graph.get_attr(name)
+
+    def _inline(self, module: GraphModule, args: list[Any]) -> Any:
+        """Splices in a region that only changed autograd's mode."""
+        outer = self._module
+        values = iter(args)
+        self._module = module
+        start = len(self._order)
+        self._order.update({n: start + i for i, n in enumerate(module.graph.nodes)})
+        result: Any = None
+        for node in module.graph.nodes:
+            self._meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
+            if node.op == "placeholder":
+                self._env[node] = next(values)
+            elif node.op == "get_attr":
+                self._env[node] = self._get_attr(node)
+            elif node.op == "call_function":
+                self._env[node] = self._call(node)
+            elif node.op == "output":
+                result = self._map(node.args[0])
+        self._module = outer
+        return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+
+    # --- writes ----------------------------------------------------------------------------------------------------------
+
+    def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
+        """Replaces an in-place operator: from here on its target means the new value."""
+        if list(mutated_arguments(op)) != [0]:
+            raise CannotDecomposeLocally(f"{op} writes to several arguments")
+        target = self._origin(node.args[0])
+        position = self._order[node]
+        base = self._views.get(target, target)
+        for other in [base, *(v for v, b in self._views.items() if b is base)]:
+            later = [user for same in self._aliases(other) for user in same.users if self._order.get(user, 0) > position]
+            if other is not target and (later or other.op == "placeholder"):
+                raise CannotDecomposeLocally(f"{node.name} writes through a view")
+        old_value = self._env[target]
+        args, kwargs = self._map(node.args), self._map(node.kwargs)
+        old = _value(old_value)
+        if op is aten.copy_.default:
+            value = self._value_of_copy(args[1], old)
+        else:
+            functional = functional_form(op)
+            if functional is None:
+                raise CannotDecomposeLocally(f"{op} has no functional form")
+            decomposition = decomposition_of(functional, self._options.preserved)
+            if decomposition is None:
+                value = self._emit(functional, args, kwargs, self._evaluate(functional, args, kwargs))
+            else:
+                value = self._decompose(node, functional, decomposition, args, kwargs)
+                self._same.pop(node, None)
+            if _value(value).dtype != old.dtype:
+                value = self._cast(value, old.dtype)
+        self._env[target] = value
+        self._same[node] = target
+        if target.op == "placeholder":
+            self._written[target.name] = value
+        return value
+
+    def _value_of_copy(self, source: Any, old: torch.Tensor) -> Any:
+        value = source
+        if isinstance(source, (int, float, bool)):
+            fake = self._evaluate(aten.full_like.default, (old, source), {})
+            return self._emit(aten.full.default, (list(old.shape), source), {"dtype": old.dtype}, fake)
+        if _value(value).dtype != old.dtype:
+            value = self._cast(value, old.dtype)
+        if _value(value).shape != old.shape:
+            args = (value, list(old.shape))
+            value = self._emit(aten.expand.default, args, {}, self._evaluate(aten.expand_copy.default, args, {}))
+        return value
+
+    def _origin(self, node: Node) -> Node:
+        while node in self._same:
+            node = self._same[node]
+        return node
+
+    def _aliases(self, node: Node) -> list[Node]:
+        return [node, *(n for n in self._same if self._origin(n) is node)]
+
+    # --- emission --------------------------------------------------------------------------------------------------------
+
+    def _record(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        """Called by the recorder with fake tensors; returns the fake result."""
+        result = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
+        node_args, node_kwargs = pytree.tree_map(self._to_node, (args, kwargs))
+        node = self._emit(op, node_args, node_kwargs, result)
+        if isinstance(result, torch.Tensor):
+            self._tensor_nodes[id(result)] = (result, node)
+        elif isinstance(result, (tuple, list)):
+            for i, item in enumerate(result):
+                if isinstance(item, torch.Tensor):
+                    self._tensor_nodes[id(item)] = (item, (node, i))
+        return result
+
+    def _emit(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> Node:
+        op = VIEW_TO_COPY.get(op, op)
+        args, kwargs = self._lift_numbers(op, args, kwargs)
+        if op in PROMOTING_OPS:
+            args = self._promote(args)
+        if self._options.dim_order:
+            op, args, kwargs = self._to_dim_order(op, args, kwargs, val)
+        target: Any = op
+        if op is not aten.sym_size.int:
+            target = to_edge_op(op)
+        if op in (aten._local_scalar_dense.default, aten._assert_scalar.default):
+            target = op
+        new = self._graph.call_function(target, tuple(args), kwargs)
+        new.meta = {**self._meta, "val": val}
+        for leaf in pytree.tree_leaves(val):
+            self._symbols.add(new, leaf)
+        return new
+
+    def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Numbers that stand where the schema wants a tensor become constants of the dtype the operation would give them."""
+        new_args = list(args)
+        for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
+            if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
+                new_args[i] = self._number(op, argument, args)
+        return tuple(new_args), kwargs
+
+    def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
+        tensors = [_value(a) for a in args if isinstance(a, Node) and isinstance(_value(a), torch.Tensor)]
+        constant = torch.tensor(number)
+        if op in PROMOTING_OPS and tensors:
+            dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
+            if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
+                dtype = torch.get_default_dtype()
+            constant = constant.to(dtype)
+        return self._constants(self._graph, constant)
+
+    def _promote(self, args: tuple) -> tuple:
+        values = [_value(a) for a in args[:2]]
+        if not all(isinstance(v, torch.Tensor) for v in values) or values[0].dtype == values[1].dtype:
+            return args
+        dtype = torch.result_type(*(torch.empty((1,) if v.dim() else (), dtype=v.dtype) for v in values))
+        return (*(a if v.dtype == dtype else self._cast(a, dtype) for a, v in zip(args[:2], values, strict=True)), *args[2:])
+
+    def _cast(self, node: Node, dtype: torch.dtype) -> Node:
+        kwargs = {"dtype": dtype}
+        return self._emit(aten._to_copy.default, (node,), kwargs, self._evaluate(aten._to_copy.default, (node,), kwargs))
+
+    def _to_dim_order(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> tuple[Any, tuple, dict]:
+        names = {
+            aten._to_copy.default: "_to_dim_order_copy",
+            aten.clone.default: "_clone_dim_order",
+            aten.empty.memory_format: "_empty_dim_order",
+        }
+        if op not in names:
+            return op, args, kwargs
+        import sdk.exir.passes.dim_order_ops_registry  # noqa: F401  (registers the operators)
+
+        kwargs = {k: v for k, v in kwargs.items() if k != "memory_format"}
+        kwargs["dim_order"] = list(_dim_order(val))
+        return getattr(torch.ops.dim_order_ops, names[op]).default, args, kwargs
+
+    # --- values ----------------------------------------------------------------------------------------------------------
+
+    def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        fake_args, fake_kwargs = self._to_values((args, kwargs))
+        with torch.no_grad(), self._fake_mode:
+            return op(*fake_args, **fake_kwargs)
+
+    def _contiguous(self, tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.is_contiguous():
+            return tensor
+        with self._fake_mode:
+            return torch.empty(tensor.shape, dtype=tensor.dtype)
+
+    def _getitem(self, node: Node, index: int) -> Node:
+        for user in node.users:
+            if user.target is operator.getitem and user.args[1] == index:
+                return user
+        new = self._graph.call_function(operator.getitem, (node, index))
+        new.meta = {**{k: v for k, v in node.meta.items() if k != "val"}, "val": node.meta["val"][index]}
+        self._symbols.add(new, new.meta["val"])
+        return new
+
+    def _map(self, value: Any) -> Any:
+        """Arguments of an old node with the new nodes in place of the old ones."""
+        return torch.fx.node.map_aggregate(value, lambda a: self._env[self._origin(a)] if isinstance(a, Node) else a)
+
+    def _to_values(self, args: Any) -> Any:
+        def value_of(arg: Any) -> Any:
+            if not isinstance(arg, Node):
+                return arg
+            val = arg.meta["val"]
+            if isinstance(val, torch.Tensor):
+                known = self._tensor_nodes.get(id(val))
+                if known is not None and known[1] is not arg:
+                    with torch.no_grad(), self._fake_mode:
+                        val = torch.empty_strided(val.shape, val.stride(), dtype=val.dtype)
+                self._tensor_nodes[id(val)] = (val, arg)
+            return val
+
+        return torch.fx.node.map_aggregate(args, value_of)
+
+    def _to_node(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            known = self._tensor_nodes.get(id(value))
+            if known is None:
+                return self._unknown_tensor(value)
+            return self._getitem(*known[1]) if isinstance(known[1], tuple) else known[1]
+        if isinstance(value, SYM_TYPES):
+            try:
+                return self._symbols.node_for(value)
+            except KeyError as error:
+                raise CannotDecomposeLocally(str(error)) from error
+        return value
+
+    def _unknown_tensor(self, value: torch.Tensor) -> Node:
+        constant = value.constant if isinstance(value, FakeTensor) else value
+        if constant is None:
+            raise CannotDecomposeLocally("a decomposition uses a tensor that no operator of the graph made")
+        node = self._constants(self._graph, constant.clone())
+        self._tensor_nodes[id(value)] = (value, node)
+        return node
+
+
+def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> ConstantSink:
+    """Constants of a branch are attributes of its module: it has no signature that could name them."""
+    count = 0
+
+    def add(graph: Graph, constant: torch.Tensor) -> Node:
+        nonlocal count
+        name = f"_tensor_constant{count}"
+        count += 1
+        root.register_buffer(name, constant)
+        node = graph.get_attr(name)
+        node.meta["val"] = fake_mode.from_tensor(constant)
+        return node
+
+    return add
+
+
+def _value(arg: Any) -> Any:
+    return arg.meta.get("val") if isinstance(arg, Node) else arg
+
+
+def _same_layout(old: Any, new: Any) -> bool:
+    value = _value(new)
+    if isinstance(old, torch.Tensor):
+        return value is old or (isinstance(value, torch.Tensor) and old.stride() == value.stride() and old.dtype == value.dtype)
+    if isinstance(old, (tuple, list)):
+        return isinstance(value, (tuple, list)) and all(_same_layout(o, n) for o, n in zip(old, value, strict=False))
+    return True
+
+
+def _has_unbacked(val: Any) -> bool:
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    return any(isinstance(leaf, (torch.Tensor, *SYM_TYPES)) and free_unbacked_symbols(leaf) for leaf in pytree.tree_leaves(val))
+
+
+def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
+    from sdk.exir.tensor import dim_order_from_stride
+
+    if val.is_contiguous():
+        return tuple(range(val.dim()))
+    return dim_order_from_stride(val.stride())
+
+
+def _is_tensor_type(jit_type: Any) -> bool:
+    kind = jit_type.kind()
+    return kind == "TensorType" or (kind == "OptionalType" and jit_type.getElementType().kind() == "TensorType")

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rules of the edge dialect, checked whenever an `ExportedProgram` in edge dialect is constructed."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._export.verifier import SpecViolationError, Verifier
+from torch._ops import HigherOrderOperator, OpOverload
+from torch.fx import GraphModule, Node
+
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+
+if TYPE_CHECKING:
+    from sdk.exir.capture._config import EdgeCompileConfig
+
+_aten = torch.ops.aten
+
+_EXTRA_CORE_OPS = frozenset(
+    {
+        # Operators that are not tagged as core but that programs contain and runtimes implement.
+        _aten._assert_async.msg,
+        _aten._assert_scalar.default,
+        _aten._local_scalar_dense.default,
+        _aten._native_batch_norm_legit.no_stats,
+        _aten.alias_copy.default,
+        _aten.arange.start_step,
+        _aten.bitwise_left_shift.Tensor,
+        _aten.bitwise_right_shift.Tensor,
+        _aten.clamp.Tensor,
+        _aten.copy.default,
+        _aten.empty.memory_format,
+        _aten.full.default,
+        _aten.lift_fresh_copy.default,
+        _aten.max_pool2d_with_indices_backward.default,
+        _aten.nonzero.default,
+        _aten.sym_constrain_range.default,
+        _aten.sym_constrain_range_for_size.default,
+        _aten.where.self,
+    }
+)
+
+
+def _is_core(op: OpOverload) -> bool:
+    if op.namespace != "aten" or torch.Tag.core in op.tags or op in _EXTRA_CORE_OPS:
+        return True
+    name = op._schema.name.split("::")[-1]
+    if name.endswith("_copy"):
+        view = getattr(getattr(_aten, name.removesuffix("_copy"), None), op._overloadname, None)
+        return view is not None and torch.Tag.core in view.tags
+    return False
+
+
+def not_core_message(op: OpOverload) -> str:
+    """What a user reads when a program contains an operator that the edge dialect does not."""
+    return (
+        f"Operator {op.__module__}.{op} is not Aten Canonical: it is not in the Core ATen operator set "
+        "(https://pytorch.org/docs/stable/torch.compiler_ir.html#core-aten-ir) and has no decomposition into it.\n"
+        f"To export it as it is, pass compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.{op}]) and make sure "
+        "that a backend takes the operator or that a kernel for it is linked into the runtime. "
+        "If the module is only used for inference, call .eval() and export under torch.no_grad(): training uses other operators."
+    )
+
+
+def EXIRATenDialectVerifier(
+    edge_compile_config: EdgeCompileConfig | None = None,
+    class_only: bool = False,
+    exception_list: list[OpOverload] | None = None,
+    preserve_ops: list[OpOverload] | None = None,
+) -> Any:
+    """A verifier of ATen dialect; an instance, or the class if `class_only`."""
+    exceptions = {*(exception_list or ()), *(preserve_ops or ())}
+    config = edge_compile_config
+
+    class _EXIRATenDialectVerifier(Verifier):
+        dialect = "OLD_EXIR_ATEN"
+
+        def allowed_op_types(self) -> tuple[type[Any], ...]:
+            return (OpOverload, HigherOrderOperator, types.BuiltinFunctionType)
+
+        def check_valid_op(self, op: Any) -> None:
+            if isinstance(op, OpOverload) and (config is None or config._check_ir_validity):
+                if op not in exceptions and not _is_core(op):
+                    raise SpecViolationError(not_core_message(op))
+
+    return _EXIRATenDialectVerifier if class_only else _EXIRATenDialectVerifier()
+
+
+def EXIREdgeDialectVerifier(
+    edge_compile_config: EdgeCompileConfig | None = None,
+    class_only: bool = False,
+    core_aten_ops_exception_list: list[OpOverload] | None = None,
+    preserve_ops: list[OpOverload] | None = None,
+) -> Any:
+    """A verifier of edge dialect; an instance, or the class (which `ExportedProgram` takes) if `class_only`.
+
+    Checks that calls go to edge operators, that these are core operators, listed in `core_aten_ops_exception_list` or
+    `preserve_ops`, or custom ones, and that tensors are strided. `EdgeCompileConfig(_check_ir_validity=False)` accepts everything.
+    """
+    check_validity = edge_compile_config is None or edge_compile_config._check_ir_validity
+    use_dim_order = not (edge_compile_config is not None and edge_compile_config._skip_dim_order)
+    exceptions: set[Any] = {*(core_aten_ops_exception_list or ()), *(preserve_ops or ())}
+    if edge_compile_config is not None:
+        exceptions |= {*edge_compile_config._core_aten_ops_exception_list, *edge_compile_config.preserve_ops}
+    exceptions = {op._op if isinstance(op, EdgeOpOverload) else op for op in exceptions}
+
+    class _EXIREdgeDialectVerifier(Verifier):
+        dialect = "EDGE"
+
+        def allowed_op_types(self) -> tuple[type[Any], ...]:
+            return (EdgeOpOverload, OpOverload, HigherOrderOperator, types.FunctionType, types.BuiltinFunctionType)
+
+        def allowed_getattr_types(self) -> tuple[type[Any], ...]:
+            return (torch.fx.GraphModule, torch.nn.Module, torch.Tensor, torch.utils._pytree.TreeSpec)
+
+        def check_valid_edge_op(self, op: Any) -> None:
+            """Raises unless `op` may be called in edge dialect."""
+            if isinstance(op, OpOverload):
+                # These compute numbers, not tensors, and keep their ATen form.
+                if op in _SCALAR_OPS or op.namespace == "executorch_prim" or op in exceptions:
+                    return
+                raise SpecViolationError(
+                    f"Operator {op.__module__}.{op} is not an edge operator. A pass that runs after to_edge must call "
+                    f"exir_ops.edge.{op} (from sdk.exir.dialects._ops import ops as exir_ops)."
+                )
+            if isinstance(op, types.FunctionType) and not _is_allowed_function(op):
+                raise SpecViolationError(f"Function {op.__module__}.{op.__name__} is not an edge operator.")
+
+        def check_valid_op(self, op: Any) -> None:
+            if not check_validity:
+                return
+            self.check_valid_edge_op(op)
+            if not isinstance(op, EdgeOpOverload) or op._op in exceptions:
+                return
+            if use_dim_order and op._op in (_aten._to_copy.default, _aten.clone.default, _aten.empty.memory_format):
+                raise SpecViolationError(
+                    f"Operator {op.__name__} takes a memory format, which edge dialect writes as a dim order "
+                    "(dim_order_ops::_to_dim_order_copy, ::_clone_dim_order, ::_empty_dim_order). "
+                    "Emit that operator, or pass EdgeCompileConfig(_skip_dim_order=True) to to_edge."
+                )
+            if not _is_core(op._op):
+                raise SpecViolationError(not_core_message(op._op))
+
+        def check_additional(self, gm: GraphModule) -> None:
+            if not check_validity:
+                return
+            for node in gm.graph.nodes:
+                if node.op in ("call_function", "placeholder"):
+                    _check_tensors(node)
+
+        def is_valid(self, gm: GraphModule) -> bool:
+            """Whether the graph module follows the rules."""
+            try:
+                self(gm)
+            except SpecViolationError:
+                return False
+            return True
+
+        def __call__(self, gm_or_program: Any) -> None:
+            """Raises `SpecViolationError` unless the graph module or exported program follows the rules."""
+            if isinstance(gm_or_program, GraphModule):
+                self._check_graph_module(gm_or_program)
+            else:
+                self.check(gm_or_program)
+
+    return _EXIREdgeDialectVerifier if class_only else _EXIREdgeDialectVerifier()
+
+
+_SCALAR_OPS = frozenset(
+    {
+        _aten.sym_size.int,
+        _aten.sym_numel.default,
+        _aten.sym_stride.int,
+        _aten.sym_storage_offset.default,
+        _aten._local_scalar_dense.default,
+        _aten._assert_scalar.default,
+        _aten._assert_async.msg,
+        _aten.sym_constrain_range.default,
+        _aten.sym_constrain_range_for_size.default,
+        _aten.scalar_tensor.default,
+    }
+)
+
+
+def _is_allowed_function(function: types.FunctionType) -> bool:
+    return function.__module__.startswith(("torch", "sdk.exir.memory", "sdk.exir.delegate"))
+
+
+def _check_tensors(node: Node) -> None:
+    val = node.meta.get("val")
+    for tensor in val if isinstance(val, (tuple, list)) else (val,):
+        if isinstance(tensor, torch.Tensor) and tensor.layout is not torch.strided:
+            raise SpecViolationError(
+                f"Node {node.name} has layout {tensor.layout}; programs hold strided tensors only. Call .to_dense() on it."
+            )
