@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Offline dynamic storage allocation: places blocks with known lifetimes in the smallest arena that a few heuristics find.
+
+The problem is NP-hard. Placing blocks one by one, each into a gap that is free for its whole lifetime, comes close to the
+optimum if the order is good; which order is good depends on the graph. So several are tried, and the blocks that end up on
+top of the best plan are then placed earlier, until the plan reaches the lower bound or stops improving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Rounds of moving the topmost blocks to the front, for graphs of up to a thousand blocks; fewer for larger ones.
+_REFINEMENTS = 24
+
+
+@dataclass(frozen=True)
+class Block:
+    """`size` bytes that are in use from step `first` to step `last`, both included."""
+
+    size: int
+    first: int
+    last: int
+
+
+def lower_bound(blocks: Sequence[Block]) -> int:
+    """The most bytes that are in use at one step: no plan can be smaller."""
+    changes: dict[int, int] = {}
+    for block in blocks:
+        changes[block.first] = changes.get(block.first, 0) + block.size
+        changes[block.last + 1] = changes.get(block.last + 1, 0) - block.size
+    used = peak = 0
+    for step in sorted(changes):
+        used += changes[step]
+        peak = max(peak, used)
+    return peak
+
+
+class _Arena:
+    """Placed blocks in the order of their offsets."""
+
+    def __init__(self, capacity: int) -> None:
+        self.count = 0
+        # Rows: offset, end offset, first step, last step.
+        self.placed = np.zeros((4, capacity), dtype=np.int64)
+
+    def place(self, block: Block, best_fit: bool) -> int:
+        """Puts the block into the lowest, or the smallest, gap that is free during its lifetime; returns its offset."""
+        offsets, ends, firsts, lasts = self.placed[:, : self.count]
+        alive = np.flatnonzero((firsts <= block.last) & (lasts >= block.first))
+        offset = 0
+        if alive.size:
+            # Free space begins where all earlier blocks have ended.
+            starts = np.concatenate(((0,), np.maximum.accumulate(ends[alive])))
+            gaps = offsets[alive] - starts[:-1]
+            fitting = np.flatnonzero(gaps >= block.size)
+            if not fitting.size:
+                offset = int(starts[-1])
+            else:
+                offset = int(starts[fitting[np.argmin(gaps[fitting])] if best_fit else fitting[0]])
+        at = int(np.searchsorted(offsets, offset))
+        self.placed[:, at + 1 : self.count + 1] = self.placed[:, at : self.count].copy()
+        self.placed[:, at] = offset, offset + block.size, block.first, block.last
+        self.count += 1
+        return offset
+
+
+def _place_all(blocks: Sequence[Block], order: Sequence[int], best_fit: bool) -> tuple[int, list[int]]:
+    arena = _Arena(len(blocks))
+    offsets = [0] * len(blocks)
+    for index in order:
+        offsets[index] = arena.place(blocks[index], best_fit)
+    return max((offset + block.size for offset, block in zip(offsets, blocks, strict=True)), default=0), offsets
+
+
+_ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+    lambda block: (-block.size, block.first),
+    lambda block: (-block.size, -(block.last - block.first), block.first),
+    lambda block: (-block.size * (block.last - block.first + 1), block.first),
+    lambda block: (-(block.last - block.first), -block.size),
+    lambda block: (block.first, -block.size),
+    lambda block: (block.last, -block.size),
+)
+
+
+def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
+    """The arena's size and the offset of each block; blocks whose lifetimes intersect do not overlap.
+
+    Offsets are sums of sizes, so they are multiples of any alignment that all sizes are multiples of.
+    """
+    floor = lower_bound(blocks)
+    best: tuple[int, list[int]] | None = None
+    best_order: list[int] = []
+    best_fit_won = False
+    for key in _ORDERS:
+        order = sorted(range(len(blocks)), key=lambda index: key(blocks[index]))
+        for best_fit in (True, False):
+            result = _place_all(blocks, order, best_fit)
+            if best is None or result[0] < best[0]:
+                best, best_order, best_fit_won = result, order, best_fit
+            if best[0] == floor:
+                return best
+    assert best is not None
+    for _ in range(min(_REFINEMENTS, _REFINEMENTS * 1000 // len(blocks))):
+        size, offsets = best
+        top = {index for index in best_order if offsets[index] + blocks[index].size == size}
+        order = [index for index in best_order if index in top] + [index for index in best_order if index not in top]
+        if order == best_order:
+            break
+        result = _place_all(blocks, order, best_fit_won)
+        best_order = order
+        if result[0] > size:
+            break
+        best = result
+        if best[0] == floor:
+            break
+    return best
+
+
+def pack_objects(blocks: Sequence[Block]) -> tuple[int, list[int]]:
+    """Like `pack`, but blocks share memory only by sharing their offset: arenas of whole objects, one block at a time."""
+    objects: list[list[Block]] = []
+    home: dict[int, int] = {}
+    for index in sorted(range(len(blocks)), key=lambda index: (-blocks[index].size, blocks[index].first)):
+        block = blocks[index]
+        for number, members in enumerate(objects):
+            if all(block.last < other.first or other.last < block.first for other in members):
+                members.append(block)
+                home[index] = number
+                break
+        else:
+            home[index] = len(objects)
+            objects.append([block])
+    starts = [0]
+    for members in objects:
+        starts.append(starts[-1] + members[0].size)
+    return starts[-1], [starts[home[index]] for index in range(len(blocks))]

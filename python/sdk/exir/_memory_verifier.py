@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks a memory plan: no two tensors that are needed at the same time share a byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from torch.export.graph_signature import ExportGraphSignature
+from torch.fx import GraphModule
+
+from sdk.exir._tensor_lifetimes import (
+    _is_buffer,
+    _mutated_placeholders,
+    collect_specs_from_nodes,
+    get_node_tensor_specs,
+    storage_spec,
+)
+from sdk.exir.error import InternalError, internal_assert
+from sdk.exir.tensor import TensorSpec
+
+
+class Verifier:
+    """The plan of one graph. Branches of control flow are graphs of their own."""
+
+    def __init__(
+        self,
+        graph_module: GraphModule,
+        alloc_graph_input: bool,
+        alloc_graph_output: bool,
+        alloc_mutable_buffers: bool,
+        graph_signature: ExportGraphSignature | None = None,
+    ) -> None:
+        self.graph_module = graph_module
+        self.graph_signature = graph_signature
+        self.alloc_graph_input = alloc_graph_input
+        self.alloc_graph_output = alloc_graph_output
+        self.alloc_mutable_buffers = alloc_mutable_buffers
+
+    @classmethod
+    def mem_obj_id_match(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec, accept_both_none: bool = True) -> bool:
+        """Whether both specs are in the same reused buffer of the same arena."""
+        if lhs_spec.mem_id != rhs_spec.mem_id:
+            return False
+        if lhs_spec.mem_obj_id is None and rhs_spec.mem_obj_id is None:
+            return accept_both_none
+        return lhs_spec.mem_obj_id == rhs_spec.mem_obj_id
+
+    @classmethod
+    def has_overlap(cls, lhs_ivl: list[int], rhs_ivl: list[int]) -> bool:
+        """Whether two closed intervals have a common point."""
+        return lhs_ivl[0] <= rhs_ivl[1] and rhs_ivl[0] <= lhs_ivl[1]
+
+    @classmethod
+    def lifetime_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
+        return cls.has_overlap(lhs_spec.lifetime, rhs_spec.lifetime)
+
+    @classmethod
+    def storage_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
+        """Whether two specs have a common byte. Tensors without elements have none."""
+        places = (lhs_spec.mem_id, lhs_spec.mem_offset, rhs_spec.mem_id, rhs_spec.mem_offset)
+        internal_assert(None not in places, f"not planned yet: {lhs_spec.debug()} or {rhs_spec.debug()}")
+        if lhs_spec.mem_id != rhs_spec.mem_id or not lhs_spec.nbytes() or not rhs_spec.nbytes():
+            return False
+        return cls.has_overlap(
+            [lhs_spec.mem_offset, lhs_spec.mem_offset + lhs_spec.nbytes() - 1],
+            [rhs_spec.mem_offset, rhs_spec.mem_offset + rhs_spec.nbytes() - 1],
+        )
+
+    def _specs(self) -> list[TensorSpec]:
+        return list(
+            collect_specs_from_nodes(
+                self.graph_module.graph.nodes,
+                self.graph_signature,
+                ignore_graph_input=not self.alloc_graph_input,
+                ignore_graph_output=not self.alloc_graph_output,
+                ignore_mutable_buffers=not self.alloc_mutable_buffers,
+            )
+        )
+
+    def verify_storage_reuse(self, allow_lifetime_and_storage_overlap: bool = False) -> int:
+        """The number of pairs of tensors that share memory.
+
+        Raises `InternalError` if such a pair is needed at the same time, unless that is allowed.
+        """
+        specs = self._specs()
+        for spec in specs:
+            internal_assert(
+                spec.mem_id is not None and spec.mem_offset is not None and None not in spec.lifetime,
+                f"the memory planning algorithm has not placed {spec.debug()}",
+            )
+        shared, conflict = _shared_pairs(specs)
+        if conflict and not allow_lifetime_and_storage_overlap:
+            lhs, rhs = conflict
+            raise InternalError(
+                "two tensors that are needed at the same time share memory; the memory planning algorithm is wrong, or "
+                f"pass allow_lifetime_and_storage_overlap=True if this is meant: {lhs.debug()} and {rhs.debug()}"
+            )
+        return shared
+
+    def verify_graph_input_output(self) -> None:
+        """Raises `InternalError` unless exactly those inputs, outputs and buffers have memory that were asked for."""
+        mutated = _mutated_placeholders(self.graph_signature)
+        inputs: list[TensorSpec] = []
+        state: list[TensorSpec] = []
+        outputs: list[TensorSpec] = []
+        for node in self.graph_module.graph.nodes:
+            specs = [spec for spec in get_node_tensor_specs(node) if not spec.const]
+            if node.op == "placeholder":
+                is_state = _is_buffer(node, self.graph_signature) and node.name in mutated
+                (state if is_state else inputs).extend(specs)
+            elif node.op == "output":
+                outputs += [spec for spec in specs if storage_spec(spec) is spec]
+        groups = (
+            ("input", inputs, self.alloc_graph_input, set(outputs) if not self.alloc_graph_output else set()),
+            ("mutable buffer", state, self.alloc_mutable_buffers, set()),
+            (
+                "output",
+                outputs,
+                self.alloc_graph_output,
+                set(inputs if not self.alloc_graph_input else ()) | set(state),
+            ),
+        )
+        for name, specs, expected, exempt in groups:
+            self._check(name, (spec for spec in specs if spec not in exempt), expected)
+
+    @staticmethod
+    def _check(name: str, specs: Iterable[TensorSpec], expected: bool) -> None:
+        for spec in specs:
+            if spec.is_dynamic_unbound_tensor:
+                continue
+            allocated = spec.mem_id is not None and spec.mem_offset is not None
+            internal_assert(
+                allocated == expected,
+                f"{name} {spec.debug()} is {'planned' if allocated else 'not planned'}; expected the opposite",
+            )
+
+
+def _shared_pairs(specs: list[TensorSpec]) -> tuple[int, tuple[TensorSpec, TensorSpec] | None]:
+    """How many pairs share bytes, and a pair that shares them while both are needed, if there is one."""
+    specs = [spec for spec in specs if spec.nbytes()]
+    if not specs:
+        return 0, None
+    rows = [(s.mem_id, s.mem_offset, s.mem_offset + s.nbytes(), s.lifetime[0], s.lifetime[1]) for s in specs]
+    arena, start, end, first, last = np.array(rows, dtype=np.int64).T
+    storage = (arena[:, None] == arena) & (start[:, None] < end) & (start < end[:, None])
+    storage &= np.tri(len(specs), k=-1, dtype=bool)
+    conflicts = np.argwhere(storage & (first[:, None] <= last) & (first <= last[:, None]))
+    conflict = (specs[conflicts[0][0]], specs[conflicts[0][1]]) if len(conflicts) else None
+    return int(storage.sum()), conflict

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Memory planning: how long each tensor of a graph is needed, and where in which arena it lives.
+
+A planner sees a set of `TensorSpec`s with a `lifetime` each and assigns `mem_id` (the arena; 1 unless a pass has chosen
+another) and `mem_offset`. Specs are storage: nodes that share a spec, and views, share memory. The memory of a branch of
+control flow is one block of its parent that lives while the control flow node runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch.export.graph_signature import ExportGraphSignature
+from torch.fx import GraphModule, Node
+
+from sdk.exir import memory
+from sdk.exir._interval_packing import Block, pack, pack_objects
+from sdk.exir._memory_verifier import Verifier
+from sdk.exir._tensor_lifetimes import (
+    _do_user_inputs_exist,
+    _is_inplace_node,
+    _is_mutable_buffer,
+    _is_out_var_node,
+    collect_specs_from_nodes,
+    control_flow_branches,
+    filter_nodes,
+    get_node_tensor_specs,
+    storage_spec,
+    update_all_tensors_lifetime,
+)
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.error import InternalError
+from sdk.exir.schema import DeviceType, NonConstBufferDevice
+from sdk.exir.tensor import TensorSpec
+
+__all__ = [
+    "MemoryAlgoResult",
+    "MemoryPlanningAlgorithmSuite",
+    "SpecAllocResult",
+    "Verifier",
+    "_do_user_inputs_exist",
+    "_is_inplace_node",
+    "_is_mutable_buffer",
+    "_is_out_var_node",
+    "apply_algo",
+    "collect_specs_from_nodes",
+    "filter_nodes",
+    "get_node_tensor_specs",
+    "greedy",
+    "insert_calls_to_free",
+    "naive",
+    "storage_spec",
+    "update_all_tensors_lifetime",
+]
+
+DEFAULT_MEM_ID = 1
+
+XNNPACK_PADDING = 64
+"""Bytes that XNNPACK kernels may read past the end of a tensor."""
+
+
+@dataclass
+class SpecAllocResult:
+    """Where an algorithm puts a tensor. Tensors with the same `mem_obj_id` in an arena start at the same offset."""
+
+    mem_id: int
+    mem_obj_id: int
+    mem_offset: int
+
+
+@dataclass
+class MemoryAlgoResult:
+    """`bufsizes[i]` is the size in bytes of the arena with memory id i; entry 0 is a reserved 0."""
+
+    spec_dict: dict[TensorSpec, SpecAllocResult]
+    bufsizes: list[int]
+
+
+def _by_mem_id(specs: Iterable[TensorSpec], alignment: int) -> dict[int, list[TensorSpec]]:
+    """The specs of each arena, in a reproducible order."""
+    groups: dict[int, list[TensorSpec]] = {}
+    for spec in specs:
+        if spec.lifetime[0] is None:
+            raise InternalError(f"{spec!r} has no lifetime; call update_all_tensors_lifetime first")
+        spec.realign(alignment)
+        groups.setdefault(DEFAULT_MEM_ID if spec.mem_id is None else spec.mem_id, []).append(spec)
+    for group in groups.values():
+        group.sort(key=lambda spec: (spec.lifetime, spec.allocated_memory))
+    return groups
+
+
+def _plan(
+    specs: Iterable[TensorSpec], alignment: int, place: Callable[[Sequence[Block]], tuple[int, list[int]]], padding: int
+) -> MemoryAlgoResult:
+    groups = _by_mem_id(specs, alignment)
+    sizes = [0] * (max(groups, default=DEFAULT_MEM_ID) + 1)
+    places: dict[TensorSpec, SpecAllocResult] = {}
+    for mem_id, group in groups.items():
+        blocks = [Block(spec.allocated_memory, *spec.lifetime) for spec in group]
+        size, offsets = place(blocks)
+        objects = {offset: number for number, offset in enumerate(sorted(set(offsets)))}
+        sizes[mem_id] = size + padding
+        for spec, offset in zip(group, offsets, strict=True):
+            places[spec] = SpecAllocResult(mem_id, objects[offset], offset)
+    return MemoryAlgoResult(places, sizes)
+
+
+def greedy(
+    alignment: int,
+    specs: set[TensorSpec],
+    graph_module: GraphModule,
+    graph_signature: ExportGraphSignature,
+    extra_padding: int = 0,
+    *,
+    allow_overlapping_allocations: bool = True,
+) -> MemoryAlgoResult:
+    """Reuses memory of tensors that are no longer needed; tries several orders and keeps the smallest plan.
+
+    `extra_padding` bytes are added to each arena. Without `allow_overlapping_allocations` two tensors share memory only if
+    they start at the same offset.
+    """
+    return _plan(specs, alignment, pack if allow_overlapping_allocations else pack_objects, extra_padding)
+
+
+def naive(
+    alignment: int,
+    specs: set[TensorSpec],
+    graph_module: GraphModule,
+    graph_signature: ExportGraphSignature,
+    extra_padding: int,
+) -> MemoryAlgoResult:
+    """Puts tensors one after another without reuse: the upper bound that other plans are compared with."""
+
+    def concatenate(blocks: Sequence[Block]) -> tuple[int, list[int]]:
+        offsets, size = [], 0
+        for block in blocks:
+            offsets.append(size)
+            size += block.size
+        return size, offsets
+
+    return _plan(specs, alignment, concatenate, 0)
+
+
+class MemoryPlanningAlgorithmSuite:
+    """Runs several algorithms and applies the plan with the fewest bytes over all arenas."""
+
+    def __init__(self, algo_list: list[Callable[..., MemoryAlgoResult]] | None = None) -> None:
+        self.algo_list = [greedy] if algo_list is None else algo_list
+
+    def __call__(
+        self,
+        alignment: int,
+        specs: set[TensorSpec],
+        graph_module: GraphModule,
+        graph_signature: ExportGraphSignature,
+        extra_padding: int,
+    ) -> list[int]:
+        results = [algo(alignment, specs, graph_module, graph_signature, extra_padding) for algo in self.algo_list]
+        if not results:
+            raise ValueError("MemoryPlanningAlgorithmSuite needs at least one algorithm")
+        return apply_result(min(results, key=lambda result: sum(result.bufsizes)))
+
+
+def apply_result(result: MemoryAlgoResult) -> list[int]:
+    """Writes a plan into its specs; returns the sizes of the arenas."""
+    for spec, place in result.spec_dict.items():
+        spec.mem_id, spec.mem_obj_id, spec.mem_offset = place.mem_id, place.mem_obj_id, place.mem_offset
+    return result.bufsizes
+
+
+def _contains_xnnpack_delegate(graph_module: GraphModule) -> bool:
+    return any(
+        node.target is executorch_call_delegate
+        and getattr(getattr(graph_module, str(node.args[0].target), None), "backend_id", "") == "XnnpackBackend"
+        for node in graph_module.graph.nodes
+        if node.op == "call_function"
+    )
+
+
+@dataclass
+class _Branches:
+    """The planned graphs of one control flow node: blocks of the parent that hold their memory, one for each arena."""
+
+    blocks: dict[int, TensorSpec] = field(default_factory=dict)
+    placed: list[TensorSpec] = field(default_factory=list)
+    # Results of a branch and the parent's spec whose memory they use.
+    tied: list[tuple[TensorSpec, TensorSpec]] = field(default_factory=list)
+
+    def move_into_parent(self) -> None:
+        for spec in self.placed:
+            spec.mem_offset += self.blocks[spec.mem_id].mem_offset
+        for result, target in self.tied:
+            result.mem_id, result.mem_obj_id, result.mem_offset = target.mem_id, target.mem_obj_id, target.mem_offset
+
+
+def _tie_results(graph_module: GraphModule, node: Node, planned: set[TensorSpec]) -> tuple[list[tuple], bool]:
+    """Pairs of a branch's result and the parent's spec for it, and whether all results that need memory are in a pair.
+
+    After a branch, the runtime makes the parent's value refer to the branch's tensor. If both are the same memory, the
+    rest of the branch's memory is free as soon as the branch is done.
+    """
+    if node.target.__name__ != "cond":
+        return [], False
+    tied: list[tuple[TensorSpec, TensorSpec]] = []
+    complete = True
+    for branch in control_flow_branches(graph_module, node):
+        operands = {s for n in branch.graph.nodes if n.op == "placeholder" for s in get_node_tensor_specs(n)}
+        used: set[TensorSpec] = set()
+        targets = get_node_tensor_specs(node)
+        results = get_node_tensor_specs(branch.graph.output_node())
+        if len(targets) != len(results):
+            return [], False
+        for result, target in zip(results, targets, strict=True):
+            if result.const or storage_spec(result) in operands:
+                continue
+            fits = storage_spec(result) is result and result.mem_id in (None, target.mem_id)
+            if fits and target in planned and result not in used and result.nbytes() <= target.nbytes():
+                tied.append((result, target))
+                used.add(result)
+            else:
+                complete = False
+    return tied, complete
+
+
+class _Planner:
+    """Applies an algorithm to a graph and, first, to the branches inside of it."""
+
+    def __init__(self, algo: Callable[..., list[int] | MemoryAlgoResult], alignment: int, use_devices: bool) -> None:
+        self.algo = algo
+        self.alignment = alignment
+        self.use_devices = use_devices
+        self.devices: list[NonConstBufferDevice] = []
+
+    def plan(
+        self,
+        graph_module: GraphModule,
+        graph_signature: ExportGraphSignature | None,
+        ignored: dict[str, bool],
+        elsewhere: Iterable[TensorSpec] = (),
+    ) -> tuple[list[int], list[TensorSpec]]:
+        """Sizes of the arenas and all specs placed in them, those of branches included, except the ones `elsewhere`."""
+        specs = dict.fromkeys(collect_specs_from_nodes(graph_module.graph.nodes, graph_signature, **ignored))
+        for spec in elsewhere:
+            specs.pop(spec, None)
+        all_branches = [
+            self._plan_branches(graph_module, index, node, set(specs))
+            for index, node in enumerate(graph_module.graph.nodes)
+            if control_flow_branches(graph_module, node)
+        ]
+        placed = list(specs)
+        for branches in all_branches:
+            specs.update(dict.fromkeys(branches.blocks.values()))
+        sizes = self._run(list(specs), graph_module, graph_signature)
+        for branches in all_branches:
+            branches.move_into_parent()
+            placed += branches.placed
+            placed += [result for result, _ in branches.tied]
+        return sizes, placed
+
+    def _plan_branches(self, graph_module: GraphModule, index: int, node: Node, planned: set[TensorSpec]) -> _Branches:
+        ties, complete = _tie_results(graph_module, node, planned)
+        branches = _Branches(tied=ties)
+        sizes: dict[int, int] = {}
+        for branch in control_flow_branches(graph_module, node):
+            results = [result for result, _ in ties]
+            branch_sizes, placed = self.plan(branch, None, {"ignore_graph_input": True}, results)
+            branches.placed += placed
+            for mem_id, size in enumerate(branch_sizes):
+                sizes[mem_id] = max(size, sizes.get(mem_id, 0))
+        end = (
+            index
+            if complete
+            else max((storage_spec(s).lifetime[1] for s in get_node_tensor_specs(node)), default=index)
+        )
+        for mem_id, size in sizes.items():
+            block = TensorSpec(torch.uint8, torch.Size([size]))
+            block.mem_id, block.lifetime = mem_id, [index, end]
+            if size or mem_id:
+                branches.blocks[mem_id] = block
+        return branches
+
+    def _run(
+        self, specs: list[TensorSpec], graph_module: GraphModule, graph_signature: ExportGraphSignature | None
+    ) -> list[int]:
+        padding = XNNPACK_PADDING if _contains_xnnpack_delegate(graph_module) else 0
+        groups: dict[tuple[DeviceType, int], list[TensorSpec]] = {(DeviceType.CPU, 0): []}
+        for spec in specs:
+            device = (spec.device, spec.device_index) if self.use_devices else (DeviceType.CPU, 0)
+            groups.setdefault(device, []).append(spec)
+        sizes: list[int] = [0, 0]
+        for (device, device_index), group in groups.items():
+            result = self.algo(self.alignment, set(group), graph_module, graph_signature, padding)
+            group_sizes = apply_result(result) if isinstance(result, MemoryAlgoResult) else result
+            if device == DeviceType.CPU and device_index == 0:
+                sizes = list(group_sizes)
+                continue
+            # Arenas of other devices come after those of the CPU, whatever their ids within the device are.
+            shift = len(sizes) - 1
+            for spec in group:
+                spec.mem_id += shift
+            first = len(sizes)
+            sizes += group_sizes[1:]
+            self.devices += [NonConstBufferDevice(i, device, device_index) for i in range(first, len(sizes))]
+        return sizes
+
+
+def apply_algo(
+    algo: Callable[..., list[int] | MemoryAlgoResult],
+    graph_module: GraphModule,
+    alignment: int,
+    graph_signature: ExportGraphSignature | None = None,
+    alloc_graph_input: bool = True,
+    alloc_graph_output: bool = True,
+    alloc_mutable_buffers: bool = True,
+    enable_non_cpu_memory_planning: bool = False,
+) -> list[int]:
+    """Plans a graph and its branches; returns the size in bytes of each arena (index = memory id, entry 0 is 0).
+
+    `algo(alignment, specs, graph_module, graph_signature, extra_padding)` is called for each graph, innermost first, and
+    either sets the specs' places and returns the sizes or returns a `MemoryAlgoResult`. Inputs, outputs and mutable
+    buffers that are not to be allocated keep no place: the program's user supplies their memory.
+    """
+    _update_lifetimes(graph_module, graph_signature)
+    planner = _Planner(algo, alignment, enable_non_cpu_memory_planning)
+    ignored = {
+        "ignore_graph_input": not alloc_graph_input,
+        "ignore_graph_output": not alloc_graph_output,
+        "ignore_mutable_buffers": not alloc_mutable_buffers,
+    }
+    insert_calls_to_free(graph_module)
+    sizes, _ = planner.plan(graph_module, graph_signature, ignored)
+    graph_module.meta["non_const_buffer_device"] = planner.devices or None
+    return sizes
+
+
+def _update_lifetimes(graph_module: GraphModule, graph_signature: ExportGraphSignature | None) -> None:
+    """Innermost graphs last: whether a result is an operand can depend on in-place operators, which this finds."""
+    for node in graph_module.graph.nodes:
+        for branch in control_flow_branches(graph_module, node):
+            _update_lifetimes(branch, None)
+    update_all_tensors_lifetime(graph_module, graph_signature)
+
+
+def insert_calls_to_free(graph_module: GraphModule, allspecs: Iterable[TensorSpec] | None = None) -> None:
+    """Adds `memory.free` after the last use of each tensor that is allocated at run time because its size has no bound."""
+    if allspecs is None:
+        allspecs = collect_specs_from_nodes(graph_module.graph.nodes, ignore_dynamic_unbound_tensor=False)
+    unbound = [spec for spec in dict.fromkeys(allspecs) if spec.is_dynamic_unbound_tensor]
+    nodes = list(graph_module.graph.nodes)
+    for spec in unbound:
+        last = nodes[spec.lifetime[1]]
+        if last.op != "output":
+            with graph_module.graph.inserting_after(last):
+                graph_module.graph.call_function(memory.free, (spec,))
+    if unbound:
+        graph_module.recompile()
