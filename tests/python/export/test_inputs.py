@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from sdk.export.cli.arguments import dynamic_dim, input_spec
-from sdk.export.cli.dynamic import DynamicShapes, resized
+from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.inputs import Inputs, example_inputs, make_input
 from sdk.export.cli.model import Model
@@ -133,7 +133,7 @@ def test_resized_cuts_and_repeats() -> None:
     inputs = Inputs((torch.tensor([[1, 2, 3]]),), {})
     assert torch.equal(resized(inputs, {(0, 1): 2}).args[0], torch.tensor([[1, 2]]))
     assert torch.equal(resized(inputs, {(0, 1): 5, (0, 0): 2}).args[0], torch.tensor([[1, 2, 3, 1, 2]] * 2))
-    assert resized(inputs, {(0, 1): 10**9}, limit=10**6) is None
+    assert resized_bytes(inputs, {(0, 1): 10**9}) == 8 * 10**9
 
 
 def test_capture_avoids_size_one() -> None:

@@ -16,7 +16,6 @@ from sdk.export.cli.model import load_model
 def test_class_instance_and_function(models: Path, name: str) -> None:
     model = load_model(f"{models}:{name}")
     assert type(model.module).__name__ == "Net" and not model.module.training
-    assert model.was_training
     assert model.example_inputs is not None and torch.equal(model.example_inputs()[0], torch.ones(1, 8))
 
 
@@ -98,5 +97,5 @@ def test_a_file_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_not_a_saved_program(tmp_path: Path) -> None:
     file = tmp_path / "text.pt2"
     file.write_text("hello")
-    with pytest.raises(CommandError, match="could not be read as a program saved by torch.export.save"):
+    with pytest.raises(CommandError, match="could not be read as a program saved by"):
         load_model(str(file))

@@ -89,14 +89,9 @@ class DynamicShapes:
         return self._names.index(wanted.path)
 
 
-def resized(inputs: Inputs, sizes: Sizes, limit: int | None = None) -> Inputs | None:
-    """The same inputs with other sizes: cut where smaller, repeated where larger (values stay plausible).
-
-    None if they would take more than `limit` bytes.
-    """
+def resized(inputs: Inputs, sizes: Sizes) -> Inputs:
+    """The same inputs with other sizes: cut where smaller, repeated where larger (values stay plausible)."""
     leaves, spec = pytree.tree_flatten((inputs.args, inputs.kwargs))
-    if limit is not None and _bytes(leaves, sizes) > limit:
-        return None
     for (index, dim), size in sizes.items():
         tensor = leaves[index]
         where = torch.arange(size) % max(tensor.shape[dim], 1)
@@ -105,9 +100,10 @@ def resized(inputs: Inputs, sizes: Sizes, limit: int | None = None) -> Inputs | 
     return Inputs(args, kwargs)
 
 
-def _bytes(leaves: list[Any], sizes: Sizes) -> int:
+def resized_bytes(inputs: Inputs, sizes: Sizes) -> int:
+    """How many bytes the tensors of `resized(inputs, sizes)` take."""
     total = 0
-    for index, leaf in enumerate(leaves):
+    for index, leaf in enumerate(inputs.leaves()):
         if isinstance(leaf, torch.Tensor):
             shape = [sizes.get((index, dim), size) for dim, size in enumerate(leaf.shape)]
             total += math.prod(shape) * leaf.element_size()

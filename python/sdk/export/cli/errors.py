@@ -22,11 +22,22 @@ def closest(wrong: str, known: Iterable[str]) -> str:
     return f" Did you mean `{matches[0]}`?" if matches else ""
 
 
+# Lines that torch appends to every message: advice on debugging torch, not the model.
+_ADVICE = (
+    "Caused by: (",
+    "For more ",
+    "For extended ",
+    "For C++ ",
+    "If you suspect ",
+    "Developer debug context",
+    "The following",
+)
+
+
 def first_lines(error: BaseException, count: int = 6) -> str:
     """The start of an exception's message; the long tail that compilers append is left to `-v`."""
-    lines = [line.rstrip() for line in str(error).strip().splitlines() if line.strip()]
-    text = "\n".join(lines[:count])
-    return text if text else type(error).__name__
+    lines = [line.rstrip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith(_ADVICE)]
+    return "\n".join(lines[:count]) or type(error).__name__
 
 
 def user_line(error: BaseException) -> str | None:

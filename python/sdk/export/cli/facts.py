@@ -56,7 +56,7 @@ class PlannedTensor:
     offset: int
     first: int
     last: int
-    made_by: str  # the operator that writes it, or "input" or "initial value"
+    made_by: str  # the operator that writes it, or "input", "initial value" or "nothing"
 
 
 @dataclass
@@ -129,9 +129,8 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
     for position, call in enumerate(instructions):
         for value in _arguments(plan, call):
             uses.setdefault(value, []).append(position)
-        name = _writer(plan, call)
-        for value in _arguments(plan, call)[-1:] if name else ():
-            writer.setdefault(value, name)
+            # What is neither an input nor a constant is written before it is read: its first user makes it.
+            writer.setdefault(value, _name(plan, call))
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:
         uses.setdefault(value, []).insert(0, 0)
@@ -156,7 +155,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
                 offset=where.memory_offset,
                 first=min(at),
                 last=max(at),
-                made_by="initial value" if initial else writer.get(index, "another output of an operator"),
+                made_by="initial value" if initial else writer.get(index, "nothing"),
             )
         )
     return planned
@@ -184,12 +183,12 @@ def _expanded(plan: schema.ExecutionPlan, values: Iterable[int]) -> Iterable[int
             yield value
 
 
-def _writer(plan: schema.ExecutionPlan, call: Any) -> str:
+def _name(plan: schema.ExecutionPlan, call: Any) -> str:
     if isinstance(call, schema.KernelCall):
         return _operator(plan, call)
     if isinstance(call, schema.DelegateCall):
         return plan.delegates[call.delegate_index].id
-    return "move" if isinstance(call, schema.MoveCall) else ""
+    return type(call).__name__
 
 
 def _operator(plan: schema.ExecutionPlan, call: schema.KernelCall) -> str:

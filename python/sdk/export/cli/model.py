@@ -28,7 +28,6 @@ class Model:
     module: torch.nn.Module  # in eval mode; what eager results come from
     program: ExportedProgram | None = None  # set for a .pt2
     example_inputs: Callable[[], Any] | None = None
-    was_training: bool = False
 
 
 def load_model(text: str) -> Model:
@@ -48,13 +47,11 @@ def load_model(text: str) -> Model:
         )
     surroundings = _import_file(Path(place)) if place.endswith(".py") else _import_module(place)
     module = _instance(_find(surroundings, name, place), text)
-    was_training = module.training
     module.eval()
     return Model(
         name=_file_name(name),
         module=module,
         example_inputs=_callable(module, "example_inputs") or _callable(surroundings, "example_inputs"),
-        was_training=was_training and any(True for _ in module.children()),
     )
 
 

@@ -17,7 +17,7 @@ _TICKS = 4
 def plan_picture(tensors: Sequence[PlannedTensor], arena: int, instructions: int) -> str:
     """An <svg> of `tensors`, all of one memory id, in an arena of `arena` bytes over `instructions` instructions."""
     steps = max(instructions, 1)
-    width, height = _WIDTH - _LEFT - 6, _HEIGHT - _BOTTOM - _TOP
+    width, height = _WIDTH - _LEFT - 14, _HEIGHT - _BOTTOM - _TOP
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Memory plan: {len(tensors)} tensors in '
         f'{readable_bytes(arena)}" class="plan">'
@@ -25,7 +25,7 @@ def plan_picture(tensors: Sequence[PlannedTensor], arena: int, instructions: int
     for tick in range(_TICKS + 1):
         y = _TOP + height * (1 - tick / _TICKS)
         label = readable_bytes(round(arena * tick / _TICKS))
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 6}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
+        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 14}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" class="tick end">{label}</text>')
         x = _LEFT + width * tick / _TICKS
         parts.append(

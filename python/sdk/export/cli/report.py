@@ -36,7 +36,7 @@ def report(result: Result) -> dict[str, Any]:
         "report_format": FORMAT,
         "made_with": {"sdk": sdk.__version__, "torch": torch.__version__, "python": platform.python_version()},
         "model": {
-            "name": options.model,
+            "name": result.model,
             "inputs": result.inputs.describe(),
             "dynamic": [str(wanted) for wanted in result.dynamic.ranges.values()],
         },

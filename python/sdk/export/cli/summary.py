@@ -68,7 +68,7 @@ def operators(method: MethodFacts) -> str:
     """`105 calls of 8 operators: aten::convolution.out ×52, ...`: the most frequent first."""
     if not method.operators:
         return "none"
-    most = ", ".join(f"{name} ×{calls}" for name, calls in method.operators.most_common(5))
+    most = ", ".join(f"{name}\u00a0×{calls}" for name, calls in method.operators.most_common(5))
     more = "" if len(method.operators) <= 5 else ", …"
     calls = counted(method.operators.total(), "call")
     return f"{calls} of {counted(len(method.operators), 'operator')}: {most}{more}"
@@ -80,7 +80,7 @@ def delegated(method: MethodFacts, backends: tuple[str, ...]) -> str:
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
     left = counted(method.operators.total(), "operator call")
     if not others:
-        return f"nothing: --backend names none but portable, whose kernels run all {left}"
+        return "nothing: no backend beside portable was asked for"
     if not method.operators:
         return f"everything: {given}"
     return (
@@ -96,7 +96,7 @@ def verified(comparison: Comparison) -> str:
     if worst is None:
         return f"{where}there is no output to compare"
     if worst.max_abs == 0:
-        return f"{where}equal to PyTorch in every bit of {counted(len(comparison.outputs), 'output')}"
+        return f"{where}equal to PyTorch"
     return (
         f"{where}largest difference from PyTorch {worst.max_abs:.2g}, or {worst.max_rel:.2g} of the output's "
         f"largest value "

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing so that what stands under its final name is complete: into a folder beside it, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sdk.export.cli.errors import CommandError
+
+
+def check_writable(paths: Iterable[Path]) -> None:
+    """Raises CommandError now, and not after minutes of work, where a file could not be written later."""
+    for path in paths:
+        folder = path.resolve().parent
+        if path.is_dir():
+            raise CommandError(f"`{path}` is a folder; name a file to write.")
+        if not folder.is_dir():
+            raise CommandError(f"`{path}` cannot be written: there is no folder `{path.parent}`. Create it first.")
+        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+            raise CommandError(f"`{path}` cannot be written: you have no permission to write there.")
+
+
+@contextmanager
+def temporary_beside(output: Path) -> Iterator[Path]:
+    """A folder on the same file system as `output`, so that what is complete in it can be renamed into place.
+
+    Goes when the block ends, however it ends. An OSError in the block becomes a CommandError about `output`.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.resolve().parent) as folder:
+            yield Path(folder)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            why = "the disk is full. Free some space and try again"
+        else:
+            why = error.strerror or str(error)
+        raise CommandError(f"`{output}` could not be written: {why}. Nothing was left behind.") from error
+
+
+def write_program(manager: Any, program: Path) -> Path | None:
+    """Writes `program`, and its external weights beside it if it has any; returns their path."""
+    with program.open("wb") as file:
+        manager.write_to_file(file)
+    manager.write_tensor_data_to_file(str(program.parent))
+    return next(iter(sorted(program.parent.glob("*.ptd"))), None)
+
+
+def publish(complete: Path, place: Path) -> None:
+    """Moves a complete file to its place, replacing what stood there."""
+    try:
+        complete.replace(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # Another file system, which a rename cannot reach: make it complete there first.
+        with temporary_beside(place) as folder:
+            copy = folder / place.name
+            copy.write_bytes(complete.read_bytes())
+            copy.replace(place)
