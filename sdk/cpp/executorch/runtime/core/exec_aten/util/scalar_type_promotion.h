@@ -131,3 +131,15 @@ To convert(From val) {
 
 }  // namespace runtime
 }  // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::runtime::can_cast;
+using ::executorch::runtime::canCast;
+using ::executorch::runtime::convert;
+using ::executorch::runtime::promote_types;
+using ::executorch::runtime::promoteTypes;
+using ::executorch::runtime::toComplexType;
+using ::executorch::runtime::toRealValueType;
+}  // namespace executor
+}  // namespace torch

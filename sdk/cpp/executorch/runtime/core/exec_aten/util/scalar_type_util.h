@@ -141,13 +141,8 @@ using ::executorch::runtime::elementSize;
 }  // namespace aten
 }  // namespace executorch
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_promotion.h>
-
 namespace torch {
 namespace executor {
-using ::executorch::runtime::can_cast;
-using ::executorch::runtime::canCast;
-using ::executorch::runtime::convert;
 using ::executorch::runtime::CppTypeToScalarType;
 using ::executorch::runtime::elementSize;
 using ::executorch::runtime::is_barebones_unsigned_type;
@@ -171,15 +166,13 @@ using ::executorch::runtime::isRealType;
 using ::executorch::runtime::isSignedType;
 using ::executorch::runtime::isUnderlying;
 using ::executorch::runtime::isValid;
-using ::executorch::runtime::promote_types;
-using ::executorch::runtime::promoteTypes;
 using ::executorch::runtime::ScalarTypeToCppType;
-using ::executorch::runtime::toComplexType;
 using ::executorch::runtime::toQIntType;
-using ::executorch::runtime::toRealValueType;
 using ::executorch::runtime::toString;
 using ::executorch::runtime::toUnderlying;
 using ::executorch::runtime::is_floating_point;
 using ::executorch::runtime::is_reduced_floating_point;
 }  // namespace executor
 }  // namespace torch
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_promotion.h>

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/platform/assert.h>
+
+namespace executorch {
+namespace runtime {
+
+/**
+ * A read-only buffer and the function that frees it; move-only. Free() or the destructor frees it, once.
+ *
+ * The buffer is a pointer or, for devices whose addresses are no pointers here, a 64-bit integer.
+ */
+class FreeableBuffer final {
+ public:
+  using FreeFn = void (*)(void* context, void* data, size_t size);
+  using FreeUInt64Fn = void (*)(void* context, uint64_t data_uint64, size_t size);
+
+  /// Empty.
+  FreeableBuffer() = default;
+
+  /**
+   * @param data First byte.
+   * @param size Bytes.
+   * @param free_fn Called once with `free_fn_context`, `data` and `size`; null when there is nothing to free.
+   * @param free_fn_context Passed on; must live until the buffer is freed.
+   */
+  FreeableBuffer(const void* data, size_t size, FreeFn free_fn, void* free_fn_context = nullptr)
+      : free_fn_(free_fn), context_(free_fn_context), data_(data), size_(size) {}
+
+  /// Same for a 64-bit device address.
+  explicit FreeableBuffer(const uint64_t data_uint64, size_t size, FreeUInt64Fn free_fn,
+                          void* free_fn_context = nullptr)
+      : free_uint64_fn_(free_fn), context_(free_fn_context), data_uint64_(data_uint64), size_(size), is_uint64_(true) {}
+
+  /// Takes the buffer; `rhs` is empty afterwards and frees nothing.
+  FreeableBuffer(FreeableBuffer&& rhs) noexcept
+      : free_fn_(rhs.free_fn_),
+        free_uint64_fn_(rhs.free_uint64_fn_),
+        context_(rhs.context_),
+        data_(rhs.data_),
+        data_uint64_(rhs.data_uint64_),
+        size_(rhs.size_),
+        is_uint64_(rhs.is_uint64_) {
+    rhs.forget();
+  }
+  FreeableBuffer(const FreeableBuffer&) = delete;
+  FreeableBuffer& operator=(const FreeableBuffer&) = delete;
+  FreeableBuffer& operator=(FreeableBuffer&&) noexcept = delete;
+  ~FreeableBuffer() { Free(); }
+
+  /// Frees the buffer; data() is null and size() is 0 from now on. Does nothing the second time.
+  void Free() {
+    if (is_uint64_) {
+      if (free_uint64_fn_ != nullptr && data_uint64_ != 0) {
+        free_uint64_fn_(context_, data_uint64_, size_);
+      }
+    } else if (free_fn_ != nullptr && data_ != nullptr) {
+      free_fn_(context_, const_cast<void*>(data_), size_);
+    }
+    forget();
+  }
+
+  /// Bytes.
+  size_t size() const { return size_; }
+
+  /// First byte, null when freed; aborts when the buffer is a 64-bit address.
+  const void* data() const {
+    ET_CHECK_MSG(!is_uint64_, "the buffer is a 64-bit device address; use data_uint64_type() or data_safe()");
+    return data_;
+  }
+
+  /// First byte, or Error::InvalidType when the buffer is a 64-bit address.
+  Result<const void*> data_safe() const {
+    ET_CHECK_OR_RETURN_ERROR(!is_uint64_, InvalidType,
+                             "the buffer is a 64-bit device address; use data_uint64_type()");
+    return data_;
+  }
+
+  /// The 64-bit address, or Error::InvalidType when the buffer is a pointer.
+  Result<uint64_t> data_uint64_type() const {
+    ET_CHECK_OR_RETURN_ERROR(is_uint64_, InvalidType, "the buffer is a pointer; use data()");
+    return data_uint64_;
+  }
+
+ private:
+  void forget() {
+    free_fn_ = nullptr;
+    free_uint64_fn_ = nullptr;
+    context_ = nullptr;
+    data_ = nullptr;
+    data_uint64_ = 0;
+    size_ = 0;
+  }
+
+  FreeFn free_fn_ = nullptr;
+  FreeUInt64Fn free_uint64_fn_ = nullptr;
+  void* context_ = nullptr;
+  const void* data_ = nullptr;
+  uint64_t data_uint64_ = 0;
+  size_t size_ = 0;
+  bool is_uint64_ = false;
+};
+
+}  // namespace runtime
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::runtime::FreeableBuffer;
+}  // namespace executor
+}  // namespace torch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/runtime/core/hierarchical_allocator.h>
+
+namespace executorch {
+namespace runtime {
+
+HierarchicalAllocator::HierarchicalAllocator(Span<Span<uint8_t>> buffers,
+                                             Span<const etensor::Device> planned_buffer_devices)
+    : buffers_(buffers), devices_(planned_buffer_devices) {
+  ET_CHECK_MSG(devices_.empty() || devices_.size() == buffers_.size(),
+               "expected one device a buffer (%" ET_PRIsize_t ") or none, found %" ET_PRIsize_t, buffers_.size(),
+               devices_.size());
+}
+
+HierarchicalAllocator::HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators) {
+  ET_CHECK_MSG(n_allocators <= kMaxAllocators,
+               "expected at most %" ET_PRIsize_t " allocators, found %" PRIu32 "; pass a Span of buffers instead",
+               kMaxAllocators, n_allocators);
+  for (uint32_t i = 0; i < n_allocators; ++i) {
+    allocator_buffers_[i] = Span<uint8_t>(allocators[i].base_address(), allocators[i].size());
+  }
+  buffers_ = Span<Span<uint8_t>>(allocator_buffers_, n_allocators);
+}
+
+Result<void*> HierarchicalAllocator::get_offset_address(uint32_t memory_id, size_t offset_bytes, size_t size_bytes) {
+  ET_CHECK_OR_RETURN_ERROR(memory_id < buffers_.size(), InvalidArgument,
+                           "planned buffer %" PRIu32 " is needed, %" ET_PRIsize_t
+                           " were given. Give as many as MethodMeta::num_memory_planned_buffers()",
+                           memory_id, buffers_.size());
+  const Span<uint8_t> buffer = buffers_[memory_id];
+  ET_CHECK_OR_RETURN_ERROR(offset_bytes <= buffer.size() && size_bytes <= buffer.size() - offset_bytes,
+                           MemoryAllocationFailed,
+                           "%" ET_PRIsize_t " bytes at offset %" ET_PRIsize_t " are not inside planned buffer %" PRIu32
+                           " of %" ET_PRIsize_t " bytes. Give it MethodMeta::memory_planned_buffer_size() bytes",
+                           size_bytes, offset_bytes, memory_id, buffer.size());
+  return static_cast<void*>(buffer.data() + offset_bytes);
+}
+
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinttypes>
+#include <cstdio>
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/system.h>
+
+// Capacity of the table. A selective build sets EXECUTORCH_SELECTED_MAX_KERNEL_NUM to what its models need.
+#ifndef MAX_KERNEL_NUM
+#ifdef EXECUTORCH_SELECTED_MAX_KERNEL_NUM
+#define MAX_KERNEL_NUM EXECUTORCH_SELECTED_MAX_KERNEL_NUM
+#else
+#define MAX_KERNEL_NUM 2000
+#endif
+#endif
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace {
+
+constexpr size_t kMaxKernels = MAX_KERNEL_NUM;
+static_assert(kMaxKernels > 0 && kMaxKernels < 0xffff, "MAX_KERNEL_NUM must be within 1 to 65534");
+
+// Smallest power of two that is at least twice the capacity: probes stay short in a full table.
+constexpr size_t slot_count() {
+  size_t n = 2;
+  while (n < 2 * kMaxKernels) {
+    n *= 2;
+  }
+  return n;
+}
+constexpr size_t kSlots = slot_count();
+
+// Kernels in the order of registration, and an open-addressing hash index over their names: a slot holds the number of a
+// kernel plus one, 0 is free. Kernels of one operator share the probe sequence of its name. All of it is zero-initialised.
+Kernel kernels[kMaxKernels];
+uint16_t slots[kSlots];
+size_t kernel_count = 0;
+
+// FNV-1a (Fowler, Noll, Vo), folded: the low bits alone would mix too little for short names.
+size_t first_slot(const char* name) {
+  uint32_t hash = 2166136261u;
+  for (; *name != '\0'; ++name) {
+    hash = (hash ^ static_cast<uint8_t>(*name)) * 16777619u;
+  }
+  return (hash ^ (hash >> 15)) & (kSlots - 1);
+}
+
+size_t next_slot(size_t slot) { return (slot + 1) & (kSlots - 1); }
+
+// Where a kernel's code is, for messages.
+const char* library_of(OpFunction function) {
+  const char* name = et_pal_get_shared_library_name(reinterpret_cast<const void*>(function));
+  return name == DYNAMIC_LIBRARY_NOT_SUPPORTED || name == DYNAMIC_LIBRARY_NOT_FOUND ? "this program" : name;
+}
+
+const char* key_text(const KernelKey& key) { return key.is_fallback() ? "fallback" : key.data(); }
+
+// Finds the kernel with exactly this key, or null; `*slot` is where it is or belongs.
+const Kernel* find_exact(const char* name, const KernelKey& key, size_t* slot) {
+  for (*slot = first_slot(name); slots[*slot] != 0; *slot = next_slot(*slot)) {
+    const Kernel& kernel = kernels[slots[*slot] - 1];
+    if (std::strcmp(kernel.name_, name) == 0 && kernel.kernel_key_ == key) {
+      return &kernel;
+    }
+  }
+  return nullptr;
+}
+
+Error add(const Kernel& kernel) {
+  ET_CHECK_OR_RETURN_ERROR(kernel.name_ != nullptr && kernel.op_ != nullptr, InvalidArgument,
+                           "a kernel needs a name and a function; found the name %s and %s function",
+                           kernel.name_ != nullptr ? kernel.name_ : "null", kernel.op_ != nullptr ? "a" : "no");
+  size_t slot = 0;
+  const Kernel* existing = find_exact(kernel.name_, kernel.kernel_key_, &slot);
+  ET_CHECK_OR_RETURN_ERROR(
+      existing == nullptr, RegistrationAlreadyRegistered,
+      "the kernel %s (%s) in %s is registered already, as kernel number %" ET_PRIsize_t
+      " in %s. Link one library that implements the operator, or call its register function once",
+      kernel.name_, key_text(kernel.kernel_key_), library_of(kernel.op_),
+      static_cast<size_t>(existing - kernels), library_of(existing->op_));
+  ET_CHECK_OR_RETURN_ERROR(kernel_count < kMaxKernels, RegistrationExceedingMaxKernels,
+                           "the kernel %s does not fit: the table holds %" ET_PRIsize_t
+                           " kernels. Build with a larger MAX_KERNEL_NUM, or register fewer operators",
+                           kernel.name_, kMaxKernels);
+  kernels[kernel_count] = kernel;
+  slots[slot] = static_cast<uint16_t>(++kernel_count);
+  return Error::Ok;
+}
+
+// Takes back the kernel that was added last. Nothing was added behind it in its probe sequence, so its slot becomes free.
+void remove_last() {
+  size_t slot = first_slot(kernels[kernel_count - 1].name_);
+  while (slots[slot] != kernel_count) {
+    slot = next_slot(slot);
+  }
+  slots[slot] = 0;
+  kernels[--kernel_count] = Kernel();
+}
+
+// The best kernel among candidates that are offered one by one: an exact match of the key, else the fallback.
+class Selection {
+ public:
+  explicit Selection(Span<const TensorMeta> meta_list) : meta_list_(meta_list) {}
+
+  // True when `kernel`, whose name matches, is an exact match: no other can be better.
+  bool offer(const Kernel& kernel) {
+    if (kernel.kernel_key_.is_fallback()) {
+      fallback_ = fallback_ != nullptr ? fallback_ : kernel.op_;
+      return false;
+    }
+    // The text is made only for operators that have specialised kernels.
+    if (!meta_list_.empty() && !has_key_) {
+      has_key_ = true;
+      (void)internal::make_kernel_key_string(meta_list_, key_, sizeof(key_));
+    }
+    if (key_[0] != '\0' && std::strcmp(key_, kernel.kernel_key_.data()) == 0) {
+      exact_ = kernel.op_;
+      return true;
+    }
+    return false;
+  }
+
+  OpFunction best() const { return exact_ != nullptr ? exact_ : fallback_; }
+
+ private:
+  Span<const TensorMeta> meta_list_;
+  OpFunction exact_ = nullptr;
+  OpFunction fallback_ = nullptr;
+  bool has_key_ = false;
+  char key_[KernelKey::MAX_SIZE] = {};
+};
+
+OpFunction find(const char* name, Span<const TensorMeta> meta_list) {
+  Selection selection(meta_list);
+  for (size_t slot = first_slot(name); slots[slot] != 0; slot = next_slot(slot)) {
+    const Kernel& kernel = kernels[slots[slot] - 1];
+    if (std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
+      break;
+    }
+  }
+  return selection.best();
+}
+
+Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<const TensorMeta> meta_list) {
+  if (function == nullptr) {
+    ET_LOG(Error,
+           "kernel '%s' is not registered for these tensors. Link a kernel library that has it (with a selective build, "
+           "generate it from this model)",
+           name);
+    internal::log_tensor_meta(meta_list);
+    return Error::OperatorMissing;
+  }
+  return function;
+}
+
+}  // namespace
+
+namespace internal {
+
+Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t buffer_size) {
+  size_t length = 0;
+  bool fits = buffer_size > 0;
+  const auto append = [&](const char* format, auto value) {
+    if (!fits) {
+      return;
+    }
+    const int written = snprintf(buffer + length, buffer_size - length, format, value);
+    fits = written >= 0 && static_cast<size_t>(written) < buffer_size - length;
+    length += fits ? static_cast<size_t>(written) : 0;
+  };
+  append("%s", "v1/");
+  for (size_t i = 0; i < key.size(); ++i) {
+    append(i == 0 ? "%d" : "|%d", static_cast<int>(key[i].dtype_));
+    for (size_t d = 0; d < key[i].dim_order_.size(); ++d) {
+      append(d == 0 ? ";%d" : ",%d", static_cast<int>(key[i].dim_order_[d]));
+    }
+    if (key[i].dim_order_.empty()) {
+      append("%s", ";");
+    }
+  }
+  if (!fits && buffer_size > 0) {
+    buffer[0] = '\0';
+  }
+  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument, "a kernel key of %" ET_PRIsize_t " tensors does not fit %" ET_PRIsize_t
+                           " bytes", key.size(), buffer_size);
+  return Error::Ok;
+}
+
+void log_tensor_meta(Span<const TensorMeta> meta_list) {
+  for (size_t i = 0; i < meta_list.size(); ++i) {
+    char order[3 * kTensorDimensionLimit + 1] = {};
+    size_t length = 0;
+    for (size_t d = 0; d < meta_list[i].dim_order_.size() && d < kTensorDimensionLimit; ++d) {
+      const int written = snprintf(order + length, sizeof(order) - length, d == 0 ? "%u" : ",%u",
+                                   static_cast<unsigned>(meta_list[i].dim_order_[d]) % 100u);
+      length += written > 0 ? static_cast<size_t>(written) : 0;
+    }
+    ET_LOG(Error, "tensor %" ET_PRIsize_t ": dtype %s (%d), dim order (%s)", i, toString(meta_list[i].dtype_),
+           static_cast<int>(meta_list[i].dtype_), order);
+  }
+}
+
+}  // namespace internal
+
+Error register_kernels(const Span<const Kernel> new_kernels) {
+  const size_t count_before = kernel_count;
+  for (const Kernel& kernel : new_kernels) {
+    const Error error = add(kernel);
+    if (error != Error::Ok) {
+      while (kernel_count > count_before) {
+        remove_last();
+      }
+      return error;
+    }
+  }
+  return Error::Ok;
+}
+
+Span<const Kernel> get_registered_kernels() { return {kernels, kernel_count}; }
+
+bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
+  return find(name, meta_list) != nullptr;
+}
+
+Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list) {
+  return found_or_missing(find(name, meta_list), name, meta_list);
+}
+
+Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
+                                                 Span<const Kernel> kernel_list) {
+  Selection selection(meta_list);
+  for (const Kernel& kernel : kernel_list) {
+    if (kernel.name_ != nullptr && std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
+      break;
+    }
+  }
+  return found_or_missing(selection.best(), name, meta_list);
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
