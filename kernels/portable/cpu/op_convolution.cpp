@@ -4,6 +4,7 @@
 
 #include "kernels/portable/cpu/convolution/convolution.h"
 #include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 
 namespace torch::executor::native {
@@ -142,7 +143,8 @@ Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Te
   copy_strides(out, &shape.out_batch_stride, &shape.out_channel_stride, shape.out_stride);
   copy_strides(weight, &shape.weight_stride0, &shape.weight_stride1, shape.weight_stride);
 
-  ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, kOp, T, [&]() {
+  visit_real(ctx, kOp, out.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     const T* in_data = input.const_data_ptr<T>();
     const T* weight_data = weight.const_data_ptr<T>();
     const T* bias_data = bias ? bias->const_data_ptr<T>() : nullptr;

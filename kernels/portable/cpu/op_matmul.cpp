@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "kernels/portable/cpu/math/matrix.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 
 namespace torch::executor::native {
@@ -134,7 +135,8 @@ Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& sel
       !broadcast_strides(ctx, op, self, out, strides)) {
     return out;
   }
-  ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, op, T, [&]() {
+  visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     using Sum = AccumulateType<T>;
     Sum beta_value, alpha_value;
     if (!factor_of<Sum>(ctx, op, beta, &beta_value) || !factor_of<Sum>(ctx, op, alpha, &alpha_value)) {
@@ -161,7 +163,8 @@ Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& sel
 
 Tensor& mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
   if (check_product(ctx, "mm.out", self, mat2, out, 2)) {
-    ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, "mm.out", T, [&]() {
+    visit_real(ctx, "mm.out", out.scalar_type(), [&](auto tag) {
+      using T = typename decltype(tag)::Type;
       multiply<T>(matrix_of<T>(self, 0), matrix_of<T>(mat2, 0), mutable_matrix_of<T>(out, 0), /*accumulate=*/false);
     });
   }
@@ -170,8 +173,10 @@ Tensor& mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2
 
 Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
   if (check_product(ctx, "bmm.out", self, mat2, out, 3)) {
-    ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, "bmm.out", T,
-                              [&]() { batched_product<T>(self, mat2, out, /*accumulate=*/false); });
+    visit_real(ctx, "bmm.out", out.scalar_type(), [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      batched_product<T>(self, mat2, out, /*accumulate=*/false);
+    });
   }
   return out;
 }
@@ -217,7 +222,8 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
       ctx,
       executorch::runtime::tensor_is_default_dim_order(input) && executorch::runtime::tensor_is_default_dim_order(out),
       InvalidArgument, out, "%s: the input and the output must be contiguous in the default dim order", op);
-  ET_SWITCH_REALHBF16_TYPES(out.scalar_type(), ctx, op, T, [&]() {
+  visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     const Matrix<const T> x{input.const_data_ptr<T>(), rows, k, k, 1};
     const Matrix<const T> w{weight.const_data_ptr<T>(), n, k, weight.strides()[0], weight.strides()[1]};
     const Matrix<T> y{out.mutable_data_ptr<T>(), rows, n, n, 1};

@@ -4,6 +4,7 @@
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/vector_math.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 
 namespace torch::executor::native {
@@ -144,7 +145,8 @@ Tensor& softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int
     return out;
   }
   const Rows rows = rows_of(in, axis);
-  ET_SWITCH_FLOATHBF16_TYPES(in.scalar_type(), ctx, op, T, [&]() {
+  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     const T* source = in.const_data_ptr<T>();
     if constexpr (std::is_same_v<T, float>) {
       softmax_float(source, out.mutable_data_ptr<float>(), rows, log);

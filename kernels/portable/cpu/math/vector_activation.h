@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tanh, erf and the logistic function of floats without branches, for loops that compilers vectorise (see
+// vector_math.h). The polynomials are minimax fits made for this file.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/portable/cpu/math/vector_math.h"
+
+namespace torch::executor::native {
+
+/// 1 / (1 + e^-x)
+ET_ALWAYS_INLINE float vector_sigmoid(float x) {
+  return 1.0f / (1.0f + vector_exp(-x));
+}
+
+/// Within 2 units in the last place. x P(x^2) near zero, where 1 - 2 / (e^2|x| + 1) would cancel.
+ET_ALWAYS_INLINE float vector_tanh(float x) {
+  const float magnitude = std::fabs(x);
+  const float square = x * x;
+  float series = -5.717036547e-3f;
+  series = series * square + 2.065057899e-2f;
+  series = series * square - 5.374349526e-2f;
+  series = series * square + 1.333149125e-1f;
+  series = series * square - 3.333328392e-1f;
+  const float near_zero = x + x * square * series;
+  const float far = std::copysign(1.0f - 2.0f / (vector_exp(2.0f * magnitude) + 1.0f), x);
+  return magnitude < 0.625f ? near_zero : far;
+}
+
+/// Within 2 units in the last place. x P(x^2) below 1; above, 1 - e^(-x^2) Q(t) with t = 1 / (1 + 0.4 |x|), where Q is
+/// the scaled complementary error function on [1, 4]; beyond 4 the result rounds to 1.
+ET_ALWAYS_INLINE float vector_erf(float x) {
+  const float magnitude = std::fabs(x);
+  const float square = x * x;
+  float series = 7.889119539e-5f;
+  series = series * square - 8.020841282e-4f;
+  series = series * square + 5.189535340e-3f;
+  series = series * square - 2.685444459e-2f;
+  series = series * square + 1.128360018e-1f;
+  series = series * square - 3.761262714e-1f;
+  series = series * square + 1.128379166f;
+  const float near_zero = x * series;
+
+  const float bounded = magnitude > 4.0f ? 4.0f : magnitude;
+  const float t = 1.0f / (1.0f + 0.4f * bounded);
+  float scaled = -1.983351177e-1f;
+  scaled = scaled * t + 7.222558883e-1f;
+  scaled = scaled * t - 4.224590882e-1f;
+  scaled = scaled * t + 5.353637148e-1f;
+  scaled = scaled * t + 1.206111668e-1f;
+  scaled = scaled * t + 2.440520053e-1f;
+  scaled = scaled * t - 1.360708052e-3f;
+  const float far = std::copysign(1.0f - vector_exp(-bounded * bounded) * scaled, x);
+  return magnitude < 1.0f ? near_zero : far;
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// _native_batch_norm_legit.out, .no_stats_out, _native_batch_norm_legit_no_training.out
+#include <cinttypes>
+#include <cmath>
+#include <tuple>
+
+#include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+
+namespace torch::executor::native {
+namespace {
+
+using Outputs = std::tuple<Tensor&, Tensor&, Tensor&>;
+
+// An input (batch, channels, pixels...) in the default dim order or channels last: element strides.
+struct Layout {
+  int64_t batch, channels, pixels;
+  int64_t batch_stride, channel_stride, pixel_stride;
+};
+
+bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out, Layout* layout) {
+  using namespace executorch::runtime;
+  const bool plain = in.dim() >= 2 && tensor_is_default_dim_order(in) && tensor_is_default_dim_order(out);
+  const bool channels_last =
+      in.dim() >= 3 && tensor_is_channels_last_dim_order(in) && tensor_is_channels_last_dim_order(out);
+  if (!plain && !channels_last) {
+    ET_LOG(Error,
+           "%s: the input needs 2 dimensions or more, in the default or the channels last dim order like the output",
+           op);
+    ctx.fail(Error::InvalidArgument);
+    return false;
+  }
+  layout->batch = in.size(0);
+  layout->channels = in.size(1);
+  layout->pixels = 1;
+  for (ssize_t d = 2; d < in.dim(); ++d) {
+    layout->pixels *= in.size(d);
+  }
+  layout->batch_stride = layout->channels * layout->pixels;
+  layout->channel_stride = plain ? layout->pixels : 1;
+  layout->pixel_stride = plain ? 1 : layout->channels;
+  return true;
+}
+
+bool check_by_channel(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor,
+                      const Tensor& in) {
+  if (tensor.dim() == 1 && tensor.size(0) == in.size(1) && tensor.scalar_type() == in.scalar_type()) {
+    return true;
+  }
+  ET_LOG(Error, "%s: %s must be a vector of %zd elements of dtype %s", op, name, (ssize_t)in.size(1),
+         toString(in.scalar_type()));
+  ctx.fail(Error::InvalidArgument);
+  return false;
+}
+
+template <typename T, typename Sum>
+void normalize_channel(const Layout& layout, const T* in, T* out, Sum scale, Sum shift) {
+  for (int64_t n = 0; n < layout.batch; ++n) {
+    const T* x = in + n * layout.batch_stride;
+    T* y = out + n * layout.batch_stride;
+    if (layout.pixel_stride == 1) {
+      for (int64_t p = 0; p < layout.pixels; ++p) {
+        y[p] = static_cast<T>(static_cast<Sum>(x[p]) * scale + shift);
+      }
+    } else {
+      for (int64_t p = 0; p < layout.pixels; ++p) {
+        y[p * layout.pixel_stride] = static_cast<T>(static_cast<Sum>(x[p * layout.pixel_stride]) * scale + shift);
+      }
+    }
+  }
+}
+
+template <typename T, typename Sum>
+void channel_moments(const Layout& layout, const T* in, Sum* mean, Sum* squares) {
+  const Sum count = static_cast<Sum>(layout.batch * layout.pixels);
+  const auto sum_of = [&](auto&& term) {
+    Sum sum = 0;
+    for (int64_t n = 0; n < layout.batch; ++n) {
+      for (int64_t p = 0; p < layout.pixels; ++p) {
+        sum += term(static_cast<Sum>(in[n * layout.batch_stride + p * layout.pixel_stride]));
+      }
+    }
+    return sum;
+  };
+  *mean = sum_of([](Sum x) { return x; }) / count;
+  *squares = sum_of([&](Sum x) { return (x - *mean) * (x - *mean); });
+}
+
+// running_mean and running_var are nullptr for batch statistics that are not kept.
+Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,
+                   const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
+                   bool training, double momentum, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
+  Outputs outputs(out, save_mean, save_invstd);
+  Layout layout;
+  if (!check_same_dtype(ctx, op, in, out) || !check_same_dtype(ctx, op, in, save_mean) ||
+      !check_same_dtype(ctx, op, in, save_invstd) || !check_resize_like(ctx, op, out, in) ||
+      !read_layout(ctx, op, in, out, &layout) || (weight && !check_by_channel(ctx, op, "weight", *weight, in)) ||
+      (bias && !check_by_channel(ctx, op, "bias", *bias, in)) ||
+      (running_mean != nullptr && !check_by_channel(ctx, op, "running_mean", *running_mean, in)) ||
+      (running_var != nullptr && !check_by_channel(ctx, op, "running_var", *running_var, in))) {
+    return outputs;
+  }
+  const int64_t saved = training ? layout.channels : 0;
+  if (!check_resize(ctx, op, save_mean, &saved, 1) || !check_resize(ctx, op, save_invstd, &saved, 1)) {
+    return outputs;
+  }
+  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    using Sum = AccumulateType<T>;
+    const Sum count = static_cast<Sum>(layout.batch * layout.pixels);
+    for (int64_t c = 0; c < layout.channels; ++c) {
+      const T* x = in.const_data_ptr<T>() + c * layout.channel_stride;
+      Sum mean, variance;
+      if (training) {
+        Sum squares;
+        channel_moments(layout, x, &mean, &squares);
+        variance = squares / count;
+        if (running_mean != nullptr) {
+          const Sum keep = static_cast<Sum>(1 - momentum), add = static_cast<Sum>(momentum);
+          T& kept_mean = running_mean->mutable_data_ptr<T>()[c];
+          T& kept_variance = running_var->mutable_data_ptr<T>()[c];
+          kept_mean = static_cast<T>(keep * static_cast<Sum>(kept_mean) + add * mean);
+          kept_variance = static_cast<T>(keep * static_cast<Sum>(kept_variance) + add * (squares / (count - Sum(1))));
+        }
+      } else {
+        mean = static_cast<Sum>(running_mean->const_data_ptr<T>()[c]);
+        variance = static_cast<Sum>(running_var->const_data_ptr<T>()[c]);
+      }
+      const Sum invstd = Sum(1) / std::sqrt(variance + static_cast<Sum>(eps));
+      if (training) {
+        save_mean.mutable_data_ptr<T>()[c] = static_cast<T>(mean);
+        save_invstd.mutable_data_ptr<T>()[c] = static_cast<T>(invstd);
+      }
+      const Sum scale = weight ? invstd * static_cast<Sum>(weight->const_data_ptr<T>()[c]) : invstd;
+      const Sum shift = (bias ? static_cast<Sum>(bias->const_data_ptr<T>()[c]) : Sum(0)) - mean * scale;
+      normalize_channel(layout, x, out.mutable_data_ptr<T>() + c * layout.channel_stride, scale, shift);
+    }
+  });
+  return outputs;
+}
+
+}  // namespace
+
+/// Normalises by the running statistics; save_mean and save_invstd are empty.
+Outputs _native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, const Tensor& in,
+                                                 const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                                                 const Tensor& running_mean, const Tensor& running_var, double momentum,
+                                                 double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
+  return batch_norm(ctx, "_native_batch_norm_legit_no_training.out", in, weight, bias, &running_mean, &running_var,
+                    /*training=*/false, momentum, eps, out, save_mean, save_invstd);
+}
+
+/// With training, normalises by the batch's statistics, saves them and updates the running ones in place.
+Outputs _native_batch_norm_legit_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
+                                     const std::optional<Tensor>& bias, Tensor& running_mean, Tensor& running_var,
+                                     bool training, double momentum, double eps, Tensor& out, Tensor& save_mean,
+                                     Tensor& save_invstd) {
+  return batch_norm(ctx, "_native_batch_norm_legit.out", in, weight, bias, &running_mean, &running_var, training,
+                    momentum, eps, out, save_mean, save_invstd);
+}
+
+/// Normalises by the batch's statistics and saves them.
+Outputs _native_batch_norm_legit_no_stats_out(KernelRuntimeContext& ctx, const Tensor& in,
+                                              const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                                              bool training, double momentum, double eps, Tensor& out,
+                                              Tensor& save_mean, Tensor& save_invstd) {
+  Outputs outputs(out, save_mean, save_invstd);
+  ET_KERNEL_CHECK_MSG(
+      ctx, training, InvalidArgument, outputs,
+      "_native_batch_norm_legit.no_stats_out: there are no running statistics, so training must be true");
+  return batch_norm(ctx, "_native_batch_norm_legit.no_stats_out", in, weight, bias, nullptr, nullptr, training,
+                    momentum, eps, out, save_mean, save_invstd);
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// native_dropout.out
+#include <atomic>
+#include <tuple>
+
+#include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+
+namespace torch::executor::native {
+namespace {
+
+// Splitmix64 (Steele, Lea, Flood 2014): numbers from a counter. Every call has a range of 2^32 of its own.
+std::atomic<uint32_t> calls{0};
+
+double uniform(uint64_t counter) {
+  uint64_t z = (counter + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+/// With train, each element is zeroed with probability p and the others are divided by 1 - p; mask tells which were
+/// kept. Otherwise out is a copy and mask is all true.
+std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const Tensor& in, double p,
+                                                std::optional<bool> train, Tensor& out, Tensor& mask) {
+  const char* op = "native_dropout.out";
+  std::tuple<Tensor&, Tensor&> outputs(out, mask);
+  ET_KERNEL_CHECK_MSG(ctx, p >= 0 && p <= 1, InvalidArgument, outputs, "%s: p must be between 0 and 1, it is %f", op,
+                      p);
+  ET_KERNEL_CHECK_MSG(ctx, mask.scalar_type() == ScalarType::Bool, InvalidArgument, outputs,
+                      "%s: the mask must be Bool", op);
+  if (!check_same_dtype(ctx, op, in, out) || !check_resize_like(ctx, op, out, in) ||
+      !check_resize_like(ctx, op, mask, in)) {
+    return outputs;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::tensors_have_same_dim_order(in, out, mask), InvalidArgument, outputs,
+                      "%s: the tensors must have the same dim order", op);
+  const int64_t count = in.numel();
+  bool* kept = mask.mutable_data_ptr<bool>();
+  const bool drops = train.value_or(true) && p > 0;
+  const uint64_t counter = drops ? static_cast<uint64_t>(calls.fetch_add(1)) << 32 : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    kept[i] = !drops || uniform(counter + static_cast<uint64_t>(i)) >= p;
+  }
+  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    using Real = AccumulateType<T>;
+    const Real scale = drops && p < 1 ? static_cast<Real>(1 / (1 - p)) : Real(1);
+    for (int64_t i = 0; i < count; ++i) {
+      out.mutable_data_ptr<T>()[i] =
+          kept[i] ? static_cast<T>(static_cast<Real>(in.const_data_ptr<T>()[i]) * scale) : static_cast<T>(0);
+    }
+  });
+  return outputs;
+}
+
+}  // namespace torch::executor::native

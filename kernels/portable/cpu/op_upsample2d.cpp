@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// upsample_bilinear2d.vec_out, upsample_nearest2d.vec_out
+#include <cmath>
+
+#include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/planes.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
+
+namespace torch::executor::native {
+namespace {
+
+// Either output_size or scale_factors says what the output's size is.
+bool check_and_resize(KernelRuntimeContext& ctx, const char* op, const Tensor& in,
+                      const OptionalArrayRef<int64_t>& output_size,
+                      const std::optional<ArrayRef<double>>& scale_factors, Tensor& out) {
+  const auto fail = [&](const char* what) {
+    ET_LOG(Error, "%s: %s", op, what);
+    ctx.fail(Error::InvalidArgument);
+    return false;
+  };
+  if (in.dim() != 4) {
+    return fail("the input must have 4 dimensions");
+  }
+  if (in.size(2) == 0 || in.size(3) == 0) {
+    return fail("the planes of the input are empty");
+  }
+  if (output_size.has_value() == scale_factors.has_value()) {
+    return fail("exactly one of output_size and scale_factors must be given");
+  }
+  int64_t sizes[2];
+  for (size_t i = 0; i < 2; ++i) {
+    if (output_size.has_value()) {
+      if (output_size->size() != 2 || (*output_size)[i] <= 0) {
+        return fail("output_size must be two positive sizes");
+      }
+      sizes[i] = (*output_size)[i];
+    } else {
+      const double size = scale_factors->size() == 2 ? static_cast<double>(in.size(2 + i)) * (*scale_factors)[i] : 0.0;
+      if (!(size >= 1.0 && size < 2147483648.0)) {
+        return fail("scale_factors must be two factors that leave at least one pixel");
+      }
+      sizes[i] = static_cast<int64_t>(size);
+    }
+  }
+  return check_same_dtype(ctx, op, in, out) && check_resize_planes(ctx, op, out, in, sizes[0], sizes[1]);
+}
+
+// Input pixels for each output pixel.
+template <typename Real>
+Real scale_of(int64_t in, int64_t out, const std::optional<ArrayRef<double>>& scale_factors, size_t i,
+              bool align_corners) {
+  if (align_corners) {
+    return out > 1 ? static_cast<Real>(in - 1) / static_cast<Real>(out - 1) : Real(0);
+  }
+  return scale_factors ? static_cast<Real>(1.0 / (*scale_factors)[i]) : static_cast<Real>(in) / static_cast<Real>(out);
+}
+
+// Two neighbouring input positions and their weights.
+template <typename Real>
+struct Blend {
+  int64_t first, second;
+  Real first_weight, second_weight;
+};
+
+template <typename Real>
+Blend<Real> blend_of(int64_t o, int64_t size, Real scale, bool align_corners) {
+  Real position = align_corners ? scale * static_cast<Real>(o) : scale * (static_cast<Real>(o) + Real(0.5)) - Real(0.5);
+  position = position < Real(0) ? Real(0) : position;
+  const int64_t whole = static_cast<int64_t>(position);
+  const int64_t first = whole < size - 1 ? whole : size - 1;
+  const Real fraction = position - static_cast<Real>(first);
+  const Real weight = fraction > Real(1) ? Real(1) : fraction;
+  return {first, first < size - 1 ? first + 1 : first, Real(1) - weight, weight};
+}
+
+}  // namespace
+
+Tensor& upsample_bilinear2d_vec_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> output_size,
+                                    bool align_corners, std::optional<ArrayRef<double>> scale_factors, Tensor& out) {
+  const char* op = "upsample_bilinear2d.vec_out";
+  if (!check_and_resize(ctx, op, in, output_size, scale_factors, out)) {
+    return out;
+  }
+  const Planes from = Planes::of(in), to = Planes::of(out);
+  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    using Real = AccumulateType<T>;
+    const Real y_scale = scale_of<Real>(from.height, to.height, scale_factors, 0, align_corners);
+    const Real x_scale = scale_of<Real>(from.width, to.width, scale_factors, 1, align_corners);
+    for_each_plane(from, to, [&](int64_t in_plane, int64_t out_plane) {
+      const T* source = in.const_data_ptr<T>() + in_plane;
+      T* result = out.mutable_data_ptr<T>() + out_plane;
+      for (int64_t oh = 0; oh < to.height; ++oh) {
+        const Blend<Real> y = blend_of(oh, from.height, y_scale, align_corners);
+        for (int64_t ow = 0; ow < to.width; ++ow) {
+          const Blend<Real> x = blend_of(ow, from.width, x_scale, align_corners);
+          const auto row = [&](int64_t h) {
+            return x.first_weight * static_cast<Real>(source[from.pixel(h, x.first)]) +
+                   x.second_weight * static_cast<Real>(source[from.pixel(h, x.second)]);
+          };
+          result[to.pixel(oh, ow)] = static_cast<T>(y.first_weight * row(y.first) + y.second_weight * row(y.second));
+        }
+      }
+    });
+  });
+  return out;
+}
+
+Tensor& upsample_nearest2d_vec_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> output_size,
+                                   std::optional<ArrayRef<double>> scale_factors, Tensor& out) {
+  const char* op = "upsample_nearest2d.vec_out";
+  if (!check_and_resize(ctx, op, in, output_size, scale_factors, out)) {
+    return out;
+  }
+  const Planes from = Planes::of(in), to = Planes::of(out);
+  const float y_scale = scale_of<float>(from.height, to.height, scale_factors, 0, false);
+  const float x_scale = scale_of<float>(from.width, to.width, scale_factors, 1, false);
+  const auto nearest = [](int64_t o, float scale, int64_t size) {
+    const float position = static_cast<float>(o) * scale;
+    return position < static_cast<float>(size - 1) ? static_cast<int64_t>(position) : size - 1;
+  };
+  visit_real(ctx, op, in.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for_each_plane(from, to, [&](int64_t in_plane, int64_t out_plane) {
+      const T* source = in.const_data_ptr<T>() + in_plane;
+      T* result = out.mutable_data_ptr<T>() + out_plane;
+      for (int64_t oh = 0; oh < to.height; ++oh) {
+        const int64_t h = nearest(oh, y_scale, from.height);
+        for (int64_t ow = 0; ow < to.width; ++ow) {
+          result[to.pixel(oh, ow)] = source[from.pixel(h, nearest(ow, x_scale, from.width))];
+        }
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace torch::executor::native
