@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Runs a program with the runtime's own classes, step by step. It is also the example to start from where
+// extension/module does not fit: every piece of memory that the runtime uses is provided here.
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/evalue_util/print_evalue.h>
+#include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/extension/named_data_map/merged_data_map.h>
+#include <executorch/extension/runner_util/inputs.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/executor/memory_manager.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/platform/clock.h>
+#include <executorch/runtime/platform/log.h>
+#include <executorch/runtime/platform/platform.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include "flags.h"
+
+using executorch::extension::FlatTensorDataMap;
+using executorch::extension::MallocMemoryAllocator;
+using executorch::extension::MmapDataLoader;
+using executorch::extension::merged_data_map::MergedDataMap;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::HierarchicalAllocator;
+using executorch::runtime::MemoryManager;
+using executorch::runtime::Method;
+using executorch::runtime::MethodMeta;
+using executorch::runtime::NamedDataMap;
+using executorch::runtime::Program;
+using executorch::runtime::Result;
+using executorch::runtime::Span;
+
+namespace {
+
+// The files of external data, as one map.
+class ExternalData {
+ public:
+  Error load(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      auto loader = MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+      if (!loader.ok()) {
+        return loader.error();
+      }
+      loaders_.push_back(std::make_unique<MmapDataLoader>(std::move(loader.get())));
+      auto map = FlatTensorDataMap::load(loaders_.back().get());
+      ET_CHECK_OR_RETURN_ERROR(map.ok(), InvalidExternalData, "The data file %s cannot be used.", path.c_str());
+      maps_.push_back(std::make_unique<FlatTensorDataMap>(std::move(map.get())));
+      pointers_.push_back(maps_.back().get());
+      ET_LOG(Info, "Data file %s is loaded.", path.c_str());
+    }
+    if (!pointers_.empty()) {
+      auto merged = MergedDataMap::load(Span<const NamedDataMap*>(pointers_.data(), pointers_.size()));
+      if (!merged.ok()) {
+        return merged.error();
+      }
+      merged_ = std::make_unique<MergedDataMap>(std::move(merged.get()));
+    }
+    return Error::Ok;
+  }
+
+  const NamedDataMap* map() const { return merged_.get(); }
+
+ private:
+  std::vector<std::unique_ptr<MmapDataLoader>> loaders_;
+  std::vector<std::unique_ptr<FlatTensorDataMap>> maps_;
+  std::vector<const NamedDataMap*> pointers_;
+  std::unique_ptr<MergedDataMap> merged_;
+};
+
+Error read_files(const std::vector<std::string>& paths, std::vector<std::vector<char>>* contents) {
+  for (const std::string& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "The input file %s cannot be opened.", path.c_str());
+    contents->emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return Error::Ok;
+}
+
+Error write_outputs(const std::vector<EValue>& outputs, const std::string& base_name) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].isTensor()) {
+      continue;
+    }
+    const auto& tensor = outputs[i].toTensor();
+    const std::string path = base_name + "-" + std::to_string(i) + ".bin";
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(static_cast<const char*>(tensor.const_data_ptr()), static_cast<std::streamsize>(tensor.nbytes()));
+    file.close();
+    ET_CHECK_OR_RETURN_ERROR(!file.fail(), AccessFailed, "The output file %s cannot be written.", path.c_str());
+  }
+  return Error::Ok;
+}
+
+void print_outputs(const std::vector<EValue>& outputs, bool all) {
+  std::cout << executorch::extension::evalue_edge_items(all ? INT32_MAX : 10);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::cout << "OutputX " << i << ": " << outputs[i] << "\n";
+  }
+  std::cout << std::flush;
+}
+
+Error execute(Method& method, const Flags& flags) {
+  const et_timestamp_t start = executorch::runtime::pal_current_ticks();
+  for (uint32_t i = 0; i < flags.num_executions; ++i) {
+    const Error error = method.execute();
+    ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, Internal, "Run %u of %u failed: %s", i + 1, flags.num_executions,
+                             to_string(error));
+  }
+  const et_timestamp_t elapsed = executorch::runtime::pal_current_ticks() - start;
+  ET_LOG(Info, "Model executed successfully %u time(s) in %f ms.", flags.num_executions,
+         static_cast<double>(executorch::runtime::ticks_to_ns(elapsed)) / 1e6);
+  return Error::Ok;
+}
+
+Error run(const Flags& flags) {
+  auto loader = MmapDataLoader::from(flags.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+  ET_CHECK_OR_RETURN_ERROR(loader.ok(), AccessFailed, "The model file %s cannot be read.", flags.model_path.c_str());
+  const Result<Program> program = Program::load(&loader.get(), Program::Verification::InternalConsistency);
+  ET_CHECK_OR_RETURN_ERROR(program.ok(), InvalidProgram, "The model file %s cannot be used: %s",
+                           flags.model_path.c_str(), to_string(program.error()));
+  ET_LOG(Info, "Model file %s is loaded.", flags.model_path.c_str());
+  ExternalData external_data;
+  ET_CHECK_OK_OR_RETURN_ERROR(external_data.load(flags.data_paths));
+
+  ET_LOG(Info, "Program methods: %zu", program->num_methods());
+  ET_LOG(Info, "Running method %s", flags.method_name.c_str());
+  const Result<MethodMeta> meta = program->method_meta(flags.method_name.c_str());
+  if (!meta.ok()) {
+    for (size_t i = 0; i < program->num_methods(); ++i) {
+      ET_LOG(Error, "The program has the method '%s'.", program->get_method_name(i).get());
+    }
+    return meta.error();
+  }
+
+  // Memory whose layout was planned at export: one buffer for each memory id, handed out by id and offset.
+  std::vector<std::unique_ptr<uint8_t[]>> planned_buffers;
+  std::vector<Span<uint8_t>> planned_spans;
+  for (size_t id = 0; id < meta->num_memory_planned_buffers(); ++id) {
+    const auto size = static_cast<size_t>(meta->memory_planned_buffer_size(id).get());
+    ET_LOG(Info, "Setting up non-const buffer %zu, size %zu.", id + 1, size);
+    planned_buffers.push_back(std::make_unique<uint8_t[]>(size));
+    planned_spans.emplace_back(planned_buffers.back().get(), size);
+  }
+  HierarchicalAllocator planned_memory(Span<Span<uint8_t>>(planned_spans.data(), planned_spans.size()));
+
+  // Memory for the method's own structures, and for kernels that need some while they run.
+  MallocMemoryAllocator method_allocator;
+  MallocMemoryAllocator temp_allocator;
+  ET_LOG(Info, "Setting up memory manager");
+  MemoryManager memory_manager(&method_allocator, &planned_memory, &temp_allocator);
+
+  ET_LOG(Info, "Loading method name from plan");
+  Result<Method> method =
+      program->load_method(flags.method_name.c_str(), &memory_manager, nullptr, external_data.map());
+  ET_CHECK_OR_RETURN_ERROR(method.ok(), Internal, "The method %s cannot be loaded: %s", flags.method_name.c_str(),
+                           to_string(method.error()));
+  ET_LOG(Info, "Method loaded.");
+
+  // Outputs that were left out of the plan need memory from us.
+  std::vector<std::unique_ptr<uint8_t[]>> output_buffers;
+  for (size_t i = 0; i < method->outputs_size(); ++i) {
+    const auto info = meta->output_tensor_meta(i);
+    const EValue& output = method->get_output(i);
+    if (info.ok() && output.isTensor() && !info->is_memory_planned() && output.toTensor().const_data_ptr() == nullptr) {
+      output_buffers.push_back(std::make_unique<uint8_t[]>(info->nbytes()));
+      ET_CHECK_OK_OR_RETURN_ERROR(method->set_output_data_ptr(output_buffers.back().get(), info->nbytes(), i));
+    }
+  }
+
+  std::vector<std::vector<char>> input_files;
+  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, &input_files));
+  std::vector<std::pair<char*, size_t>> input_buffers;
+  for (auto& content : input_files) {
+    input_buffers.emplace_back(content.data(), content.size());
+  }
+  const auto inputs = executorch::extension::prepare_input_tensors(*method, {}, input_buffers);
+  ET_CHECK_OR_RETURN_ERROR(inputs.ok(), InvalidArgument, "The inputs cannot be prepared: %s",
+                           to_string(inputs.error()));
+  ET_LOG(Info, "Inputs prepared.");
+
+  ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags));
+
+  std::vector<EValue> outputs(method->outputs_size());
+  ET_CHECK_OK_OR_RETURN_ERROR(method->get_outputs(outputs.data(), outputs.size()));
+  ET_LOG(Info, "%zu outputs:", outputs.size());
+  if (flags.print_output) {
+    print_outputs(outputs, flags.print_all_output);
+  }
+  return flags.output_file.empty() ? Error::Ok : write_outputs(outputs, flags.output_file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  executorch::runtime::runtime_init();
+  Flags flags;
+  const std::string problem = parse_flags(argc, argv, &flags);
+  if (!problem.empty()) {
+    std::fprintf(stderr, "executor_runner: %s. See executor_runner --help.\n", problem.c_str());
+    return 2;
+  }
+  if (flags.help) {
+    std::fputs(kHelpText, stdout);
+    return 0;
+  }
+  const Error error = run(flags);
+  if (error != Error::Ok) {
+    std::fprintf(stderr, "executor_runner: %s could not be run (%s); the lines above say why.\n",
+                 flags.model_path.c_str(), executorch::runtime::to_string(error));
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What the command line of executor_runner asks for.
+struct Flags {
+  std::string model_path = "model.pte";
+  std::vector<std::string> data_paths;
+  std::string method_name = "forward";
+  std::vector<std::string> inputs;
+  std::string output_file;
+  uint32_t num_executions = 1;
+  bool print_all_output = false;
+  bool print_output = true;
+  bool help = false;
+};
+
+/// Reads `--name=value`, `--name value`, `-name value`, and `--name`, `--noname` for switches, over the defaults in
+/// `flags`. Returns an empty text, or what is wrong with the command line.
+std::string parse_flags(int argc, const char* const* argv, Flags* flags);
+
+/// The text of `--help`.
+extern const char* const kHelpText;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+std::string parse(std::vector<const char*> arguments, Flags* flags) {
+  arguments.insert(arguments.begin(), "executor_runner");
+  return parse_flags(static_cast<int>(arguments.size()), arguments.data(), flags);
+}
+
+}  // namespace
+
+// RTC-06
+TEST(FlagsTest, ReadsEverySpelling) {
+  Flags flags;
+  EXPECT_EQ(parse({"--model_path=a=b.pte", "-method_name", "decode", "--num_executions", "7", "--inputs=x.bin,y.bin",
+                   "--print_all_output", "--noprint_output"},
+                  &flags),
+            "");
+  EXPECT_EQ(flags.model_path, "a=b.pte");
+  EXPECT_EQ(flags.method_name, "decode");
+  EXPECT_EQ(flags.num_executions, 7u);
+  EXPECT_THAT(flags.inputs, ElementsAre("x.bin", "y.bin"));
+  EXPECT_TRUE(flags.print_all_output);
+  EXPECT_FALSE(flags.print_output);
+  EXPECT_FALSE(flags.help);
+}
+
+TEST(FlagsTest, SaysWhatIsWrong) {
+  Flags flags;
+  EXPECT_THAT(parse({"model.pte"}, &flags), HasSubstr("expected an option, found 'model.pte'"));
+  EXPECT_THAT(parse({"--modelpath=x"}, &flags), HasSubstr("unknown option '--modelpath=x'"));
+  EXPECT_THAT(parse({"--model_path"}, &flags), HasSubstr("--model_path needs a value"));
+  EXPECT_THAT(parse({"--num_executions=-1"}, &flags), HasSubstr("at least 1, found '-1'"));
+  EXPECT_THAT(parse({"--num_executions=2x"}, &flags), HasSubstr("found '2x'"));
+  EXPECT_THAT(parse({"--print_output=0"}, &flags), HasSubstr("takes no value"));
+}
+
+TEST(FlagsTest, HelpNamesEveryOption) {
+  for (const char* name : {"model_path", "data_path", "method_name", "inputs", "output_file", "print_all_output",
+                           "noprint_output", "num_executions", "help"}) {
+    EXPECT_THAT(kHelpText, HasSubstr(std::string("--") + name));
+  }
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A loaded program and its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sdk.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchProgram, MethodMeta
+
+
+class Method:
+    """A method of a program, ready to run, with memory and state of its own.
+
+    It may be called from several threads; the calls run one after the other, without the interpreter lock.
+    """
+
+    def __init__(self, method: ExecuTorchMethod) -> None:
+        self._method = method
+
+    def execute(self, inputs: Sequence[Any], *, clone_outputs: bool = True) -> Sequence[Any]:
+        """Runs the method and returns its outputs.
+
+        Args:
+            inputs: The method's inputs, flattened (see the module's documentation for their types).
+            clone_outputs: Return copies. Without, tensors are views that hold until the method runs again.
+
+        Raises:
+            ExecuTorchError: An input has a wrong type, shape or dtype, their number is wrong, or a kernel failed.
+            TypeError: An input is of a type that no method takes.
+        """
+        return self._method.call(inputs, clone_outputs)
+
+    @property
+    def metadata(self) -> MethodMeta:
+        """The method's inputs, outputs and named buffers."""
+        return self._method.method_meta()
+
+
+class Program:
+    """A loaded program: its methods, and what the file says about them."""
+
+    def __init__(self, program: ExecuTorchProgram, data: bytes | None) -> None:
+        self._program = program
+        self._data = data
+        self._methods: dict[str, Method] = {}
+        self._method_names = {program.get_method_name(index) for index in range(program.num_methods())}
+
+    @property
+    def method_names(self) -> set[str]:
+        """Names of all methods."""
+        return set(self._method_names)
+
+    def load_method(self, name: str) -> Method:
+        """Prepares a method; the same object for the same name.
+
+        Raises:
+            KeyError: There is no method of that name; the text lists those there are.
+            ExecuTorchError: Operators or backends that it needs are missing, or memory is.
+        """
+        self._check_name(name)
+        method = self._methods.get(name)
+        if method is None:
+            method = self._methods[name] = Method(self._program.load_method(name))
+        return method
+
+    def metadata(self, method_name: str) -> MethodMeta:
+        """What the file says about a method, without loading it. KeyError as for `load_method`."""
+        self._check_name(method_name)
+        return self._program.method_meta(method_name)
+
+    def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str) -> None:
+        """Writes what an event tracer recorded. NotImplementedError in a build without one."""
+        self._program.write_etdump_result_to_file(etdump_path, debug_buffer_path)
+
+    def _check_name(self, name: str) -> None:
+        if name not in self._method_names:
+            names = ", ".join(repr(known) for known in sorted(self._method_names))
+            raise KeyError(f"the program has no method {name!r}, it has {names}")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runtime of this process: what is linked in, and how programs are loaded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import BinaryIO
+
+from sdk.extension.pybindings import portable_lib
+from sdk.extension.pybindings.portable_lib import Verification
+from sdk.runtime._program import Program
+
+
+class BackendRegistry:
+    """The backends that are linked into the runtime."""
+
+    def __init__(self, legacy_module: ModuleType) -> None:
+        self._legacy_module = legacy_module
+
+    @property
+    def registered_backend_names(self) -> list[str]:
+        """Names of the backends, as programs call them."""
+        return list(self._legacy_module._get_registered_backend_names())
+
+    def is_available(self, backend_name: str) -> bool:
+        """Whether a backend is linked in and can run on this machine."""
+        return bool(self._legacy_module._is_available(backend_name))
+
+
+class OperatorRegistry:
+    """The operators whose kernels are linked into the runtime."""
+
+    def __init__(self, legacy_module: ModuleType) -> None:
+        self._legacy_module = legacy_module
+
+    @property
+    def operator_names(self) -> set[str]:
+        """Names of the operators, as programs call them: `aten::add.out`."""
+        return set(self._legacy_module._get_operator_names())
+
+
+class Runtime:
+    """The one runtime of this process; `Runtime.get()` returns it.
+
+    Attributes:
+        backend_registry: The backends that are linked in.
+        operator_registry: The operators that are linked in.
+    """
+
+    _instance: Runtime | None = None
+
+    @staticmethod
+    def get() -> Runtime:
+        """The runtime; the same object every time."""
+        if Runtime._instance is None:
+            Runtime._instance = Runtime(legacy_module=portable_lib)
+        return Runtime._instance
+
+    def __init__(self, *, legacy_module: ModuleType) -> None:
+        """Use `Runtime.get()`."""
+        self._legacy_module = legacy_module
+        self.backend_registry = BackendRegistry(legacy_module)
+        self.operator_registry = OperatorRegistry(legacy_module)
+
+    def load_program(
+        self,
+        data: bytes | bytearray | BinaryIO | Path | str,
+        *,
+        verification: Verification = Verification.InternalConsistency,
+        enable_etdump: bool = False,
+        debug_buffer_size: int = 0,
+        data_map: bytes | bytearray | BinaryIO | Path | str | None = None,
+    ) -> Program:
+        """Loads and verifies a program.
+
+        Args:
+            data: The `.pte`: a path (the file is mapped: do not change it while the program is in use), its bytes, or
+                an open binary file.
+            verification: How thoroughly to check it.
+            enable_etdump: Record what happens in an event tracer, if the build has one.
+            debug_buffer_size: Bytes for the tensors that the tracer records.
+            data_map: The `.ptd` with the program's external data, if it has any; of the same kinds as `data`.
+
+        Raises:
+            ExecuTorchError: The file cannot be read, or is not a sound program.
+            TypeError: `data` is none of these.
+        """
+        program, weights = _as_source(data, "data"), None if data_map is None else _as_source(data_map, "data_map")
+        if isinstance(program, str) and not isinstance(weights, bytes):
+            loaded = self._legacy_module._load_program(program, enable_etdump, debug_buffer_size, verification, weights)
+        else:
+            loaded = self._legacy_module._load_program_from_buffer(
+                _as_bytes(program),
+                enable_etdump,
+                debug_buffer_size,
+                verification,
+                None if weights is None else _as_bytes(weights),
+            )
+        return Program(loaded, program if isinstance(program, bytes) else None)
+
+
+def _as_source(data: bytes | bytearray | BinaryIO | Path | str, name: str) -> str | bytes:
+    """A path as str, or the bytes themselves."""
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data)
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    if hasattr(data, "read"):
+        content = data.read()
+        if isinstance(content, (bytes, bytearray)):
+            return bytes(content)
+        raise TypeError(f"{name}: expected a file opened in binary mode, found one that reads {type(content).__name__}")
+    raise TypeError(f"{name}: expected a path, bytes or a binary file, found {type(data).__name__}")
+
+
+def _as_bytes(source: str | bytes) -> bytes:
+    return Path(source).read_bytes() if isinstance(source, str) else source

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <executorch/extension/data_loader/data_range.h>
+#include <executorch/extension/data_loader/descriptor_reader.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace extension {
+
+using runtime::Error;
+using runtime::FreeableBuffer;
+using runtime::Result;
+
+namespace {
+
+// A mapping starts at a page boundary; the data inside it need not. Unmapping also drops the lock.
+void unmap(void* context, void* data, size_t size) {
+  const auto page_size = static_cast<uintptr_t>(reinterpret_cast<uintptr_t>(context));
+  const uintptr_t lead = reinterpret_cast<uintptr_t>(data) & (page_size - 1);
+  if (::munmap(static_cast<uint8_t*>(data) - lead, size + lead) != 0) {
+    ET_LOG(Error, "unmapping %zu bytes at %p failed: %s (ignored)", size, data, std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+Result<MmapDataLoader> MmapDataLoader::from(const char* file_name, MlockConfig mlock_config) {
+  ET_CHECK_OR_RETURN_ERROR(file_name != nullptr, InvalidArgument, "expected a file name, found a null pointer");
+  const long page_size = ::sysconf(_SC_PAGESIZE);
+  ET_CHECK_OR_RETURN_ERROR(page_size > 0, AccessFailed, "the page size is not known: %s", std::strerror(errno));
+  const int fd = ::open(file_name, O_RDONLY | O_CLOEXEC);
+  ET_CHECK_OR_RETURN_ERROR(fd >= 0, AccessFailed, "%s: cannot be opened: %s", file_name, std::strerror(errno));
+  const Result<size_t> size = internal::descriptor_size(fd, file_name);
+  char* name = size.ok() ? ::strdup(file_name) : nullptr;
+  if (name == nullptr) {
+    ::close(fd);
+    return size.ok() ? Error::MemoryAllocationFailed : size.error();
+  }
+  return MmapDataLoader(fd, size.get(), static_cast<size_t>(page_size), mlock_config, name);
+}
+
+MmapDataLoader::MmapDataLoader(MmapDataLoader&& rhs) noexcept
+    : file_name_(std::exchange(rhs.file_name_, nullptr)),
+      file_size_(std::exchange(rhs.file_size_, 0)),
+      page_size_(rhs.page_size_),
+      fd_(std::exchange(rhs.fd_, -1)),
+      mlock_config_(rhs.mlock_config_) {}
+
+MmapDataLoader::~MmapDataLoader() {
+  std::free(file_name_);
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
+}
+
+Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size, const DataLoader::SegmentInfo&) const {
+  ET_CHECK_OR_RETURN_ERROR(fd_ >= 0, InvalidState, "this loader was moved from");
+  const Error error = internal::check_data_range(offset, size, file_size_, file_name_);
+  if (error != Error::Ok) {
+    return error;
+  }
+  if (size == 0) {
+    return FreeableBuffer(nullptr, 0, nullptr);
+  }
+  const size_t lead = offset & (page_size_ - 1);
+  const size_t map_size = size + lead;
+  void* pages = ::mmap(nullptr, map_size, PROT_READ, MAP_PRIVATE, fd_, static_cast<off_t>(offset - lead));
+  ET_CHECK_OR_RETURN_ERROR(pages != MAP_FAILED, AccessFailed, "%s: mapping %zu bytes at offset %zu failed: %s",
+                           file_name_, map_size, offset - lead, std::strerror(errno));
+  FreeableBuffer buffer(static_cast<uint8_t*>(pages) + lead, size, unmap, reinterpret_cast<void*>(page_size_));
+  if (mlock_config_ == MlockConfig::UseMadvise) {
+    (void)::madvise(pages, map_size, MADV_WILLNEED);  // advice: nothing is wrong if it is not taken
+  } else if (mlock_config_ != MlockConfig::NoMlock && ::mlock(pages, map_size) != 0) {
+    ET_CHECK_OR_RETURN_ERROR(
+        mlock_config_ == MlockConfig::UseMlockIgnoreErrors, NotSupported,
+        "%s: locking %zu bytes at offset %zu in memory failed: %s; raise the limit (ulimit -l) or load without mlock",
+        file_name_, map_size, offset - lead, std::strerror(errno));
+    ET_LOG(Debug, "%s: locking %zu bytes failed: %s (ignored as asked)", file_name_, map_size, std::strerror(errno));
+  }
+  return buffer;
+}
+
+Result<size_t> MmapDataLoader::size() const {
+  ET_CHECK_OR_RETURN_ERROR(fd_ >= 0, InvalidState, "this loader was moved from");
+  return file_size_;
+}
+
+Error MmapDataLoader::load_into(size_t offset, size_t size, const SegmentInfo&, void* buffer) const {
+  ET_CHECK_OR_RETURN_ERROR(fd_ >= 0, InvalidState, "this loader was moved from");
+  ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || size == 0, InvalidArgument,
+                           "%s: expected a destination for %zu bytes, found a null pointer", file_name_, size);
+  const Error error = internal::check_data_range(offset, size, file_size_, file_name_);
+  if (error != Error::Ok) {
+    return error;
+  }
+  return internal::read_exactly(fd_, file_name_, offset, size, buffer);
+}
+
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/flat_tensor/serialize/serialize.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include <executorch/extension/flat_tensor/serialize/flat_tensor_header.h>
+#include <executorch/runtime/platform/log.h>
+#include <executorch/schema/flat_tensor_generated.h>
+
+namespace executorch {
+namespace extension {
+namespace flat_tensor {
+
+using runtime::Error;
+
+namespace {
+
+// The header's length, padded so that the tables behind it keep their alignment.
+constexpr size_t kPaddedHeaderSize = 48;
+
+size_t round_up(size_t value, size_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+template <typename T>
+void append_little_endian(std::string& out, T value) {
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
+  }
+}
+
+// Fills `builder` with the metadata and returns the end of the last segment, relative to the first one's start.
+size_t build_metadata(flatbuffers::FlatBufferBuilder& builder, const std::map<std::string, aten::Tensor>& tensor_map,
+                      size_t alignment) {
+  namespace fb = flat_tensor_flatbuffer;
+  std::vector<flatbuffers::Offset<fb::DataSegment>> segments;
+  std::vector<flatbuffers::Offset<fb::NamedData>> named_data;
+  size_t offset = 0;
+  size_t end = 0;
+  for (const auto& [key, tensor] : tensor_map) {
+    const auto sizes = builder.CreateVector(tensor.sizes().data(), tensor.sizes().size());
+    const auto dim_order = builder.CreateVector(tensor.dim_order().data(), tensor.dim_order().size());
+    const auto layout = fb::CreateTensorLayout(
+        builder, static_cast<executorch_flatbuffer::ScalarType>(tensor.scalar_type()), sizes, dim_order);
+    named_data.push_back(
+        fb::CreateNamedData(builder, builder.CreateString(key), static_cast<uint32_t>(segments.size()), layout));
+    segments.push_back(fb::CreateDataSegment(builder, offset, tensor.nbytes()));
+    end = offset + tensor.nbytes();
+    offset = round_up(end, alignment);
+  }
+  const auto segment_vector = builder.CreateVector(segments);
+  const auto named_data_vector = builder.CreateVector(named_data);
+  fb::FinishFlatTensorBuffer(builder, fb::CreateFlatTensor(builder, kSchemaVersion, segment_vector, named_data_vector));
+  return end;
+}
+
+}  // namespace
+
+Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& tensor_map,
+               const size_t tensor_alignment) {
+  ET_CHECK_OR_RETURN_ERROR(tensor_alignment >= 8 && (tensor_alignment & (tensor_alignment - 1)) == 0, InvalidArgument,
+                           "tensor_alignment must be a power of two of at least 8, found %zu", tensor_alignment);
+  for (const auto& [key, tensor] : tensor_map) {
+    ET_CHECK_OR_RETURN_ERROR(tensor.nbytes() == 0 || tensor.const_data_ptr() != nullptr, InvalidArgument,
+                             "the tensor '%s' has no data to write", key.c_str());
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  const size_t segment_data_size = build_metadata(builder, tensor_map, tensor_alignment);
+  const size_t metadata_size = kPaddedHeaderSize + builder.GetSize();
+  const size_t segment_base_offset = round_up(metadata_size, tensor_alignment);
+
+  // The header goes between the identifier and the tables: the root offset, which is relative to byte 0, grows with it.
+  const char* flatbuffer = reinterpret_cast<const char*>(builder.GetBufferPointer());
+  std::string head;
+  append_little_endian<uint32_t>(
+      head, flatbuffers::ReadScalar<uint32_t>(flatbuffer) + static_cast<uint32_t>(kPaddedHeaderSize));
+  head.append(flatbuffer + 4, 4);
+  head.append(FlatTensorHeader::kMagic, FlatTensorHeader::kMagicSize);
+  append_little_endian<uint32_t>(head, FlatTensorHeader::kHeaderExpectedLength);
+  append_little_endian<uint64_t>(head, kPaddedHeaderSize);
+  append_little_endian<uint64_t>(head, builder.GetSize());
+  append_little_endian<uint64_t>(head, segment_base_offset);
+  append_little_endian<uint64_t>(head, segment_data_size);
+  head.resize(FlatTensorHeader::kHeaderOffset + kPaddedHeaderSize, '\0');
+  head.append(flatbuffer + 8, builder.GetSize() - 8);
+  head.resize(segment_base_offset, '\0');
+
+  out.write(head.data(), static_cast<std::streamsize>(head.size()));
+  const std::string padding(tensor_alignment, '\0');
+  size_t written = 0;
+  for (const auto& entry : tensor_map) {
+    out.write(padding.data(), static_cast<std::streamsize>(round_up(written, tensor_alignment) - written));
+    written = round_up(written, tensor_alignment) + entry.second.nbytes();
+    out.write(static_cast<const char*>(entry.second.const_data_ptr()),
+              static_cast<std::streamsize>(entry.second.nbytes()));
+  }
+  ET_CHECK_OR_RETURN_ERROR(out.good(), AccessFailed, "writing %zu bytes of .ptd failed",
+                           segment_base_offset + segment_data_size);
+  return Error::Ok;
+}
+
+Error save_ptd(const std::string& path, const std::map<std::string, aten::Tensor>& tensor_map,
+               const size_t tensor_alignment) {
+  const std::string partial_path = path + ".partial";
+  std::ofstream file(partial_path, std::ios::binary | std::ios::trunc);
+  ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "%s: cannot be written: %s", partial_path.c_str(),
+                           std::strerror(errno));
+  Error error = save_ptd(file, tensor_map, tensor_alignment);
+  file.close();
+  if (error == Error::Ok && (file.fail() || std::rename(partial_path.c_str(), path.c_str()) != 0)) {
+    ET_LOG(Error, "%s: cannot be written: %s", path.c_str(), std::strerror(errno));
+    error = Error::AccessFailed;
+  }
+  if (error != Error::Ok) {
+    (void)std::remove(partial_path.c_str());
+  }
+  return error;
+}
+
+}  // namespace flat_tensor
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+namespace executorch {
+namespace extension {
+namespace flat_tensor {
+
+/// Version of the schema that is written.
+constexpr uint32_t kSchemaVersion = 0;
+
+/// Writes a `.ptd` with one segment a tensor, each starting at a multiple of `tensor_alignment` bytes (a power of two,
+/// at least 8). The file appears under its name only when it is complete.
+/// InvalidArgument for a bad alignment, AccessFailed if it cannot be written.
+runtime::Error save_ptd(const std::string& path, const std::map<std::string, aten::Tensor>& tensor_map,
+                        const size_t tensor_alignment);
+
+/// The same to a stream, which should be binary.
+runtime::Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& tensor_map,
+                        const size_t tensor_alignment);
+
+}  // namespace flat_tensor
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <executorch/runtime/backend/backend_options_map.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/named_data_map.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+#ifdef USE_ATEN_LIB
+#define ET_MODULE_NAMESPACE module::aten
+#else
+#define ET_MODULE_NAMESPACE module
+#endif
+
+namespace executorch {
+namespace extension {
+
+namespace internal {
+class PlannedBuffers;
+}  // namespace internal
+
+using ET_RUNTIME_NAMESPACE::Kernel;
+using ET_RUNTIME_NAMESPACE::Method;
+using ET_RUNTIME_NAMESPACE::MethodMeta;
+using ET_RUNTIME_NAMESPACE::NamedDataMap;
+using ET_RUNTIME_NAMESPACE::Program;
+using runtime::LoadBackendOptionsMap;
+
+namespace ET_MODULE_NAMESPACE {
+
+/// A program with everything it needs to run: loads the files, provides the memory, runs methods by name.
+///
+///     Module module("model.pte");
+///     auto result = module.forward(from_blob(input, {1, 3, 224, 224}));
+///     if (result.ok()) { use(result->at(0).toTensor()); }
+///
+/// Construction does nothing; the program and each method are loaded on first use. A function that fails logs what was
+/// wrong and returns a typed Error; a later call may try again. Outputs are views into the module's memory: they hold
+/// until the method runs again or is unloaded. EValues do not own tensors: inputs must stay alive while a method runs,
+/// preset ones as long as they are preset. Not thread safe: one thread at a time.
+class Module {
+ public:
+  /// How the files are read.
+  enum class LoadMode {
+    File,                      ///< Read into allocated memory.
+    Mmap,                      ///< Map; pages come from the file when first used.
+    MmapUseMlock,              ///< Map and lock in memory; an error if the system refuses.
+    MmapUseMlockIgnoreErrors,  ///< Map and lock in memory if the system lets us.
+    MmapUseMadvise,            ///< Map and ask the system to read ahead.
+  };
+
+  /// The program in `file_path`. The allocators, where given, provide the methods' own memory and the kernels'
+  /// temporary memory; malloc does otherwise. With `share_memory_arenas` all methods use one set of planned buffers:
+  /// less memory, but running one method overwrites the outputs, and the mutable state, of the others.
+  explicit Module(const std::string& file_path, const LoadMode load_mode = LoadMode::File,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr, bool share_memory_arenas = false);
+
+  /// The program in `file_path` with external data in `data_map_path`, a `.ptd` (none if empty).
+  explicit Module(const std::string& file_path, const std::string& data_map_path,
+                  const LoadMode load_mode = LoadMode::File,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr, bool share_memory_arenas = false);
+
+  /// The program in `file_path` with external data in several `.ptd` files, which may not repeat a key.
+  explicit Module(const std::string& file_path, std::vector<std::string> data_files,
+                  const LoadMode load_mode = LoadMode::File,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr, bool share_memory_arenas = false);
+
+  /// The program that `data_loader` reads, with external data from `data_map_loader` if given.
+  explicit Module(std::unique_ptr<runtime::DataLoader> data_loader,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr, bool share_memory_arenas = false);
+
+  /// A program that is loaded already, for instance by another Module: constants are shared, methods are not.
+  explicit Module(std::shared_ptr<Program> program,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr, bool share_memory_arenas = false);
+
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  Module(Module&&) = delete;
+  Module& operator=(Module&&) = delete;
+  virtual ~Module();
+
+  /// Reads and verifies the program and its data files. Does nothing if that is done.
+  ET_NODISCARD virtual runtime::Error load(const Program::Verification verification = Program::Verification::Minimal);
+
+  /// The same, and keeps `backend_options` (which must outlive the module) for the methods loaded later.
+  ET_NODISCARD virtual runtime::Error load(const LoadBackendOptionsMap& backend_options,
+                                           const Program::Verification verification = Program::Verification::Minimal);
+
+  /// The options given to `load`.
+  inline const LoadBackendOptionsMap& backend_options() const { return backend_options_; }
+
+  /// Whether the program is loaded.
+  virtual inline bool is_loaded() const { return program_ != nullptr; }
+
+  /// The program; null before it is loaded. Keeps what it was loaded from alive.
+  inline std::shared_ptr<Program> program() const { return program_; }
+
+  /// Number of methods in the program, which this loads.
+  runtime::Result<size_t> num_methods();
+
+  /// Names of the methods in the program, which this loads.
+  runtime::Result<std::unordered_set<std::string>> method_names();
+
+  /// Prepares a method: allocates its memory, initialises its delegates, looks up its kernels (in `kernel_registry`
+  /// first, if given). Does nothing if that is done. `planned_memory`, if given, is used instead of memory of the
+  /// module; `event_tracer` instead of the module's; `backend_options` instead of those given to `load`.
+  ET_NODISCARD runtime::Error load_method(const std::string& method_name,
+                                          runtime::HierarchicalAllocator* planned_memory = nullptr,
+                                          torch::executor::EventTracer* event_tracer = nullptr,
+                                          const LoadBackendOptionsMap* backend_options = nullptr,
+                                          std::vector<Kernel> kernel_registry = {});
+
+  ET_NODISCARD runtime::Error inline load_method(const std::string& method_name,
+                                                 torch::executor::EventTracer* event_tracer) {
+    return load_method(method_name, nullptr, event_tracer);
+  }
+
+  /// Frees a method with its memory. False if it was not loaded.
+  bool unload_method(const std::string& method_name);
+
+  /// The runtime's own method object, which this loads; valid until the method is unloaded.
+  ET_NODISCARD runtime::Result<Method*> method(const std::string& method_name);
+
+  ET_NODISCARD inline runtime::Error load_forward(runtime::HierarchicalAllocator* planned_memory = nullptr,
+                                                  torch::executor::EventTracer* event_tracer = nullptr,
+                                                  const LoadBackendOptionsMap* backend_options = nullptr,
+                                                  std::vector<Kernel> kernel_registry = {}) {
+    return load_method("forward", planned_memory, event_tracer, backend_options, std::move(kernel_registry));
+  }
+  ET_NODISCARD inline runtime::Error load_forward(torch::executor::EventTracer* event_tracer) {
+    return load_method("forward", nullptr, event_tracer);
+  }
+  inline bool unload_forward() { return unload_method("forward"); }
+
+  /// Whether a method is ready to run.
+  inline bool is_method_loaded(const std::string& method_name) const { return methods_.count(method_name) > 0; }
+
+  /// Inputs, outputs and memory of a method, which this loads.
+  runtime::Result<MethodMeta> method_meta(const std::string& method_name);
+
+  /// Runs a method, which this loads, and returns its outputs. `input_values` are the inputs in order; those left out
+  /// at the end, and those given as None, are taken from `set_input`. InvalidArgument if there are too many or one is
+  /// missing; what the runtime says if a type, shape or dtype does not fit.
+  ET_NODISCARD virtual runtime::Result<std::vector<runtime::EValue>> execute(
+      const std::string& method_name, const std::vector<runtime::EValue>& input_values);
+
+  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
+                                                                            const runtime::EValue& input_value) {
+    return execute(method_name, std::vector<runtime::EValue>{input_value});
+  }
+  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name) {
+    return execute(method_name, std::vector<runtime::EValue>{});
+  }
+
+  /// Runs a method and returns its first output. InvalidArgument if it has none.
+  ET_NODISCARD inline runtime::Result<runtime::EValue> get(const std::string& method_name,
+                                                           const std::vector<runtime::EValue>& input_values) {
+    return first_of(method_name, execute(method_name, input_values));
+  }
+  ET_NODISCARD inline runtime::Result<runtime::EValue> get(const std::string& method_name,
+                                                           const runtime::EValue& input_value) {
+    return get(method_name, std::vector<runtime::EValue>{input_value});
+  }
+  ET_NODISCARD inline runtime::Result<runtime::EValue> get(const std::string& method_name) {
+    return get(method_name, std::vector<runtime::EValue>{});
+  }
+
+  /// Runs "forward".
+  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> forward(
+      const std::vector<runtime::EValue>& input_values) {
+    return execute("forward", input_values);
+  }
+  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> forward(const runtime::EValue& input_value) {
+    return forward(std::vector<runtime::EValue>{input_value});
+  }
+  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> forward() {
+    return forward(std::vector<runtime::EValue>{});
+  }
+
+  /// Presets one input of a method, which this loads, for all later runs; a default-constructed EValue clears it.
+  ET_NODISCARD runtime::Error set_input(const std::string& method_name, const runtime::EValue& input_value,
+                                        size_t input_index);
+  ET_NODISCARD inline runtime::Error set_input(const runtime::EValue& input_value, size_t input_index) {
+    return set_input("forward", input_value, input_index);
+  }
+
+  /// Presets all inputs. InvalidArgument if the number differs from the method's.
+  ET_NODISCARD runtime::Error set_inputs(const std::string& method_name,
+                                         const std::vector<runtime::EValue>& input_values);
+  ET_NODISCARD inline runtime::Error set_inputs(const std::vector<runtime::EValue>& input_values) {
+    return set_inputs("forward", input_values);
+  }
+
+  /// Makes a method write one output into the memory of `output_value`, a tensor of the output's dtype and sizes that
+  /// must stay alive. InvalidArgument if it differs, or if the output was memory-planned at export.
+  ET_NODISCARD runtime::Error set_output(const std::string& method_name, runtime::EValue output_value,
+                                         size_t output_index = 0);
+  ET_NODISCARD inline runtime::Error set_output(runtime::EValue output_value, size_t output_index = 0) {
+    return set_output("forward", std::move(output_value), output_index);
+  }
+
+  /// Sets all outputs. InvalidArgument if the number differs from the method's.
+  ET_NODISCARD runtime::Error set_outputs(const std::string& method_name,
+                                          const std::vector<runtime::EValue>& output_values);
+  ET_NODISCARD inline runtime::Error set_outputs(const std::vector<runtime::EValue>& output_values) {
+    return set_outputs("forward", output_values);
+  }
+
+  /// The outputs of the last run, without running again.
+  ET_NODISCARD runtime::Result<std::vector<runtime::EValue>> get_outputs(const std::string& method_name);
+  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> get_outputs() { return get_outputs("forward"); }
+
+  ET_NODISCARD runtime::Result<runtime::EValue> get_output(const std::string& method_name, size_t output_index = 0);
+  ET_NODISCARD inline runtime::Result<runtime::EValue> get_output(size_t output_index = 0) {
+    return get_output("forward", output_index);
+  }
+
+  /// The tracer given to the constructor, or null.
+  inline runtime::EventTracer* event_tracer() const { return event_tracer_.get(); }
+
+  /// Memory for the tensors that an event tracer records; empty unless the tracer was given some.
+  runtime::Span<uint8_t> debug_buffer() { return runtime::Span<uint8_t>(debug_buffer_.data(), debug_buffer_.size()); }
+
+ private:
+  struct LoadedMethod;
+
+  static runtime::Result<runtime::EValue> first_of(const std::string& method_name,
+                                                   runtime::Result<std::vector<runtime::EValue>> outputs);
+
+  runtime::Error load_data_files();
+  runtime::Result<runtime::HierarchicalAllocator*> planned_memory_for(const std::string& method_name,
+                                                                      LoadedMethod& loaded);
+  runtime::Result<LoadedMethod*> loaded_method(const std::string& method_name);
+
+  std::string file_path_;
+  std::vector<std::string> data_files_;
+  LoadMode load_mode_ = LoadMode::File;
+  std::shared_ptr<Program> program_;
+  std::unique_ptr<runtime::DataLoader> data_loader_;  // until the program is loaded, which then owns it
+  std::unique_ptr<runtime::MemoryAllocator> memory_allocator_;
+  std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
+  std::unique_ptr<runtime::EventTracer> event_tracer_;
+  std::vector<std::unique_ptr<runtime::DataLoader>> data_map_loaders_;
+  std::vector<std::unique_ptr<NamedDataMap>> data_maps_;
+  std::unique_ptr<NamedDataMap> merged_data_map_;
+  LoadBackendOptionsMap backend_options_;
+  std::vector<uint8_t> debug_buffer_;
+  bool share_memory_arenas_ = false;
+  bool data_files_loaded_ = false;
+  std::unique_ptr<internal::PlannedBuffers> shared_buffers_;
+
+ protected:
+  std::unordered_map<std::string, std::unique_ptr<LoadedMethod>> methods_;
+};
+
+}  // namespace ET_MODULE_NAMESPACE
+
+using ::executorch::extension::ET_MODULE_NAMESPACE::Module;
+
+}  // namespace extension
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::extension::Module;
+}  // namespace executor
+}  // namespace torch

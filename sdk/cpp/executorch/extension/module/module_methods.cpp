@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The part of Module that concerns single methods: their memory, inputs, runs and outputs.
+#include <algorithm>
+#include <utility>
+
+#include <executorch/extension/module/loaded_method.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace extension {
+namespace ET_MODULE_NAMESPACE {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::HierarchicalAllocator;
+using runtime::MemoryAllocator;
+using runtime::MemoryManager;
+using runtime::Result;
+using runtime::Span;
+using runtime::Tag;
+
+Result<HierarchicalAllocator*> Module::planned_memory_for(const std::string& method_name, LoadedMethod& loaded) {
+  const auto sizes_of = [this](const char* name) -> Result<std::vector<size_t>> {
+    const Result<MethodMeta> meta = program_->method_meta(name);
+    if (!meta.ok()) {
+      return meta.error();
+    }
+    return internal::PlannedBuffers::sizes_for(meta.get());
+  };
+  auto sizes = sizes_of(method_name.c_str());
+  if (!sizes.ok()) {
+    return sizes.error();
+  }
+  if (!share_memory_arenas_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(loaded.own_buffers.allocate(sizes.get()));
+    return loaded.own_buffers.allocator();
+  }
+  if (!shared_buffers_) {
+    std::vector<size_t> largest;
+    for (size_t i = 0; i < program_->num_methods(); ++i) {
+      const Result<const char*> name = program_->get_method_name(i);
+      if (!name.ok()) {
+        return name.error();
+      }
+      auto method_sizes = sizes_of(name.get());
+      if (!method_sizes.ok()) {
+        return method_sizes.error();
+      }
+      largest.resize(std::max(largest.size(), method_sizes->size()), 0);
+      for (size_t k = 0; k < method_sizes->size(); ++k) {
+        largest[k] = std::max(largest[k], (*method_sizes)[k]);
+      }
+    }
+    auto buffers = std::make_unique<internal::PlannedBuffers>();
+    ET_CHECK_OK_OR_RETURN_ERROR(buffers->allocate(largest));
+    shared_buffers_ = std::move(buffers);
+  }
+  return shared_buffers_->allocator();
+}
+
+Error Module::LoadedMethod::provide_unplanned_outputs() {
+  const MethodMeta meta = method->method_meta();
+  for (size_t i = 0; i < method->outputs_size(); ++i) {
+    const EValue& output = method->get_output(i);
+    if (!output.isTensor() || output.toTensor().const_data_ptr() != nullptr || output.toTensor().nbytes() == 0) {
+      continue;
+    }
+    const auto info = meta.output_tensor_meta(i);
+    if (!info.ok() || info->is_memory_planned()) {
+      continue;
+    }
+    output_buffers.emplace_back(info->nbytes());
+    ET_CHECK_OR_RETURN_ERROR(output_buffers.back().data() != nullptr, MemoryAllocationFailed,
+                             "%zu bytes for output %zu could not be allocated", info->nbytes(), i);
+    ET_CHECK_OK_OR_RETURN_ERROR(method->set_output_data_ptr(output_buffers.back().data(), info->nbytes(), i));
+  }
+  return Error::Ok;
+}
+
+Error Module::load_method(const std::string& method_name, HierarchicalAllocator* planned_memory,
+                          torch::executor::EventTracer* event_tracer, const LoadBackendOptionsMap* backend_options,
+                          std::vector<Kernel> kernel_registry) {
+  if (is_method_loaded(method_name)) {
+    return Error::Ok;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  auto loaded = std::make_unique<LoadedMethod>();
+  loaded->kernel_registry = std::move(kernel_registry);
+  if (planned_memory == nullptr) {
+    const auto provided = planned_memory_for(method_name, *loaded);
+    if (!provided.ok()) {
+      return provided.error();
+    }
+    planned_memory = provided.get();
+  }
+  MemoryAllocator* method_allocator = memory_allocator_ ? memory_allocator_.get() : &loaded->own_allocator;
+  loaded->memory_manager = std::make_unique<MemoryManager>(method_allocator, planned_memory, temp_allocator_.get());
+  const NamedDataMap* data_map = nullptr;
+  if (!data_maps_.empty()) {
+    data_map = merged_data_map_ ? merged_data_map_.get() : data_maps_.front().get();
+  }
+  Result<Method> method = program_->load_method(
+      method_name.c_str(), loaded->memory_manager.get(), event_tracer != nullptr ? event_tracer : event_tracer_.get(),
+      data_map, backend_options != nullptr ? backend_options : &backend_options_,
+      Span<const Kernel>(loaded->kernel_registry.data(), loaded->kernel_registry.size()));
+  if (!method.ok()) {
+    ET_LOG(Error, "the method '%s' could not be loaded: %s", method_name.c_str(), to_string(method.error()));
+    return method.error();
+  }
+  loaded->method = std::make_unique<Method>(std::move(method.get()));
+  loaded->preset_inputs.resize(loaded->method->inputs_size());
+  ET_CHECK_OK_OR_RETURN_ERROR(loaded->provide_unplanned_outputs());
+  methods_.emplace(method_name, std::move(loaded));
+  return Error::Ok;
+}
+
+bool Module::unload_method(const std::string& method_name) {
+  return methods_.erase(method_name) > 0;
+}
+
+Result<Module::LoadedMethod*> Module::loaded_method(const std::string& method_name) {
+  ET_CHECK_OK_OR_RETURN_ERROR(load_method(method_name));
+  return methods_.at(method_name).get();
+}
+
+Result<Method*> Module::method(const std::string& method_name) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  return loaded.get()->method.get();
+}
+
+Result<MethodMeta> Module::method_meta(const std::string& method_name) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  return loaded.get()->method->method_meta();
+}
+
+Result<std::vector<EValue>> Module::execute(const std::string& method_name, const std::vector<EValue>& input_values) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  Method& method = *loaded.get()->method;
+  std::vector<EValue> inputs = loaded.get()->preset_inputs;
+  ET_CHECK_OR_RETURN_ERROR(input_values.size() <= inputs.size(), InvalidArgument,
+                           "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
+                           input_values.size());
+  for (size_t i = 0; i < input_values.size(); ++i) {
+    if (!input_values[i].isNone()) {
+      inputs[i] = input_values[i];
+    }
+  }
+  const MethodMeta meta = method.method_meta();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Result<Tag> tag = meta.input_tag(i);
+    const bool takes_none = tag.ok() && tag.get() == Tag::None;
+    ET_CHECK_OR_RETURN_ERROR(!inputs[i].isNone() || takes_none, InvalidArgument,
+                             "method '%s' takes %zu inputs, input %zu was neither passed nor set before",
+                             method_name.c_str(), inputs.size(), i);
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
+  ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
+  return get_outputs(method_name);
+}
+
+Result<EValue> Module::first_of(const std::string& method_name, Result<std::vector<EValue>> outputs) {
+  if (!outputs.ok()) {
+    return outputs.error();
+  }
+  ET_CHECK_OR_RETURN_ERROR(!outputs->empty(), InvalidArgument, "method '%s' has no outputs", method_name.c_str());
+  return outputs->front();
+}
+
+Error Module::set_input(const std::string& method_name, const EValue& input_value, size_t input_index) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  auto& inputs = loaded.get()->preset_inputs;
+  ET_CHECK_OR_RETURN_ERROR(input_index < inputs.size(), InvalidArgument,
+                           "method '%s' takes %zu inputs, there is no input %zu", method_name.c_str(), inputs.size(),
+                           input_index);
+  inputs[input_index] = input_value;
+  return Error::Ok;
+}
+
+Error Module::set_inputs(const std::string& method_name, const std::vector<EValue>& input_values) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  auto& inputs = loaded.get()->preset_inputs;
+  ET_CHECK_OR_RETURN_ERROR(input_values.size() == inputs.size(), InvalidArgument,
+                           "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
+                           input_values.size());
+  inputs = input_values;
+  return Error::Ok;
+}
+
+Error Module::set_output(const std::string& method_name, EValue output_value, size_t output_index) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  Method& method = *loaded.get()->method;
+  ET_CHECK_OR_RETURN_ERROR(output_index < method.outputs_size(), InvalidArgument,
+                           "method '%s' has %zu outputs, there is no output %zu", method_name.c_str(),
+                           method.outputs_size(), output_index);
+  ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidArgument, "output %zu: expected a tensor, found %s",
+                           output_index, tag_to_string(output_value.tag));
+  const auto info = method.method_meta().output_tensor_meta(output_index);
+  ET_CHECK_OR_RETURN_ERROR(info.ok(), InvalidArgument, "output %zu of method '%s' is not a tensor", output_index,
+                           method_name.c_str());
+  ET_CHECK_OR_RETURN_ERROR(!info->is_memory_planned(), InvalidArgument,
+                           "output %zu of method '%s' was memory-planned at export and cannot be replaced; export with "
+                           "MemoryPlanningPass(alloc_graph_output=False)",
+                           output_index, method_name.c_str());
+  const aten::Tensor& tensor = output_value.toTensor();
+  const bool same_sizes =
+      std::equal(tensor.sizes().begin(), tensor.sizes().end(), info->sizes().begin(), info->sizes().end());
+  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
+                           "output %zu of method '%s': expected a tensor of %s and %zu bytes, found %s and %zu bytes "
+                           "(or other sizes)",
+                           output_index, method_name.c_str(), runtime::toString(info->scalar_type()), info->nbytes(),
+                           runtime::toString(tensor.scalar_type()), tensor.nbytes());
+  return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
+}
+
+Error Module::set_outputs(const std::string& method_name, const std::vector<EValue>& output_values) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  const size_t count = loaded.get()->method->outputs_size();
+  ET_CHECK_OR_RETURN_ERROR(output_values.size() == count, InvalidArgument, "method '%s' has %zu outputs, found %zu",
+                           method_name.c_str(), count, output_values.size());
+  for (size_t i = 0; i < count; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(set_output(method_name, output_values[i], i));
+  }
+  return Error::Ok;
+}
+
+Result<std::vector<EValue>> Module::get_outputs(const std::string& method_name) {
+  const auto loaded = loaded_method(method_name);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  std::vector<EValue> outputs(loaded.get()->method->outputs_size());
+  ET_CHECK_OK_OR_RETURN_ERROR(loaded.get()->method->get_outputs(outputs.data(), outputs.size()));
+  return outputs;
+}
+
+Result<EValue> Module::get_output(const std::string& method_name, size_t output_index) {
+  auto outputs = get_outputs(method_name);
+  if (!outputs.ok()) {
+    return outputs.error();
+  }
+  ET_CHECK_OR_RETURN_ERROR(output_index < outputs->size(), InvalidArgument,
+                           "method '%s' has %zu outputs, there is no output %zu", method_name.c_str(), outputs->size(),
+                           output_index);
+  return (*outputs)[output_index];
+}
+
+}  // namespace ET_MODULE_NAMESPACE
+}  // namespace extension
+}  // namespace executorch

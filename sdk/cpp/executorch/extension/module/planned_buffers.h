@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/method_meta.h>
+
+namespace executorch {
+namespace extension {
+namespace internal {
+
+/// Zeroed memory that starts at a cache line. Large blocks cost nothing until they are touched.
+class ZeroedBuffer final {
+ public:
+  static constexpr size_t kAlignment = 64;
+
+  /// `size` bytes; `data()` is null if they cannot be had (and for no bytes).
+  explicit ZeroedBuffer(size_t size) : size_(size) {
+    if (size > 0 && size <= SIZE_MAX - kAlignment) {
+      block_.reset(std::calloc(size + kAlignment, 1));
+    }
+  }
+
+  uint8_t* data() const {
+    const auto address = reinterpret_cast<uintptr_t>(block_.get());
+    return reinterpret_cast<uint8_t*>((address + kAlignment - 1) & ~uintptr_t{kAlignment - 1});
+  }
+  size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(void* block) const { std::free(block); }
+  };
+  std::unique_ptr<void, Free> block_;
+  size_t size_;
+};
+
+/// The planned buffers of a method, as malloc gives them, with the allocator that hands them to the runtime.
+/// Must stay where it is while a method uses it.
+class PlannedBuffers final {
+ public:
+  PlannedBuffers() = default;
+  PlannedBuffers(const PlannedBuffers&) = delete;
+  PlannedBuffers& operator=(const PlannedBuffers&) = delete;
+
+  /// The sizes in bytes that `meta` asks for; NotSupported for memory that is not the CPU's.
+  static runtime::Result<std::vector<size_t>> sizes_for(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
+
+  /// Allocates buffers of these sizes. MemoryAllocationFailed, naming the size, if one cannot be had.
+  runtime::Error allocate(const std::vector<size_t>& sizes);
+
+  runtime::HierarchicalAllocator* allocator() { return allocator_.get(); }
+
+ private:
+  std::vector<ZeroedBuffer> buffers_;
+  std::vector<runtime::Span<uint8_t>> spans_;
+  std::unique_ptr<runtime::HierarchicalAllocator> allocator_;
+};
+
+}  // namespace internal
+}  // namespace extension
+}  // namespace executorch

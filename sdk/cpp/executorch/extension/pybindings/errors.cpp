@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/pybindings/errors.h>
+
+#include <cstdio>
+
+namespace py = pybind11;
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+namespace {
+
+// Owned by the module; like every static type of an extension module it is never freed.
+PyObject* error_class = nullptr;
+
+constexpr const char* kErrorDoc =
+    "The runtime refused or failed. The text says what was expected, what was found and where.\n\n"
+    "error: name of the runtime's error code, for example 'InvalidArgument'\n"
+    "code:  its number, the same in every language\n"
+    "log:   the runtime's own lines about it, oldest first";
+
+}  // namespace
+
+void bind_errors(py::module_& m) {
+  const std::string name = m.attr("__name__").cast<std::string>() + ".ExecuTorchError";
+  error_class = PyErr_NewExceptionWithDoc(name.c_str(), kErrorDoc, PyExc_RuntimeError, nullptr);
+  if (error_class == nullptr) {
+    throw py::error_already_set();
+  }
+  m.attr("ExecuTorchError") = py::reinterpret_borrow<py::object>(error_class);
+}
+
+void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture) {
+  const auto code = static_cast<unsigned>(error);
+  char suffix[64];
+  std::snprintf(suffix, sizeof(suffix), ": %s (0x%02x)", runtime::to_string(error), code);
+  std::string text = what + suffix;
+  py::list lines;
+  for (const std::string& line : capture.lines()) {
+    text += "\n  " + line;
+    lines.append(py::reinterpret_steal<py::str>(
+        PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace")));
+  }
+  // What a damaged file is said to contain need not be UTF-8.
+  auto message = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  py::object instance = py::reinterpret_borrow<py::object>(error_class)(message);
+  instance.attr("error") = runtime::to_string(error);
+  instance.attr("code") = code;
+  instance.attr("log") = py::tuple(lines);
+  PyErr_SetObject(error_class, instance.ptr());
+  throw py::error_already_set();
+}
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

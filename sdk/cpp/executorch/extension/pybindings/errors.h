@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include <pybind11/pybind11.h>
+
+#include <executorch/extension/pybindings/log_capture.h>
+#include <executorch/runtime/core/error.h>
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+/// Adds the exception class ExecuTorchError, a RuntimeError, to the module.
+void bind_errors(pybind11::module_& m);
+
+/// Throws an ExecuTorchError: "<what>: <Error name> (0x..)" and the captured lines below it. Needs the GIL.
+[[noreturn]] void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture);
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+#include <numeric>
+
+#include <executorch/extension/pybindings/tensor_types.h>
+#include <executorch/extension/pybindings/values.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
+namespace py = pybind11;
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+using aten::DimOrderType;
+using aten::ScalarType;
+using aten::SizesType;
+using runtime::EValue;
+
+namespace {
+
+std::string type_name(const py::handle& value) {
+  return py::str(py::type::of(value).attr("__module__")).cast<std::string>() + "." +
+         py::str(py::type::of(value).attr("__qualname__")).cast<std::string>();
+}
+
+// Where the method says nothing, or something of another rank, the layout is contiguous.
+std::vector<DimOrderType> expected_dim_order(const runtime::MethodMeta& meta, size_t index, size_t rank) {
+  std::vector<DimOrderType> dim_order(rank);
+  std::iota(dim_order.begin(), dim_order.end(), 0);
+  if (index < meta.num_inputs()) {
+    const auto tag = meta.input_tag(index);
+    if (tag.ok() && tag.get() == runtime::Tag::Tensor) {
+      const auto info = meta.input_tensor_meta(index);
+      if (info.ok() && info->dim_order().size() == rank) {
+        dim_order.assign(info->dim_order().begin(), info->dim_order().end());
+      }
+    }
+  }
+  return dim_order;
+}
+
+bool is_dense(const std::vector<SizesType>& sizes, const std::vector<ssize_t>& strides,
+              const std::vector<DimOrderType>& dim_order, size_t itemsize) {
+  ssize_t step = static_cast<ssize_t>(itemsize);
+  for (size_t i = dim_order.size(); i-- > 0;) {
+    const size_t dim = dim_order[i];
+    if (sizes[dim] == 0) {
+      return true;
+    }
+    if (sizes[dim] != 1 && strides[dim] != step) {
+      return false;
+    }
+    step *= sizes[dim];
+  }
+  return true;
+}
+
+// Copies elements in the order of `dim_order` to `out`, which is advanced.
+void copy_in_order(const uint8_t* data, const std::vector<SizesType>& sizes, const std::vector<ssize_t>& strides,
+                   const std::vector<DimOrderType>& dim_order, size_t depth, size_t itemsize, uint8_t*& out) {
+  if (depth == dim_order.size()) {
+    std::memcpy(out, data, itemsize);
+    out += itemsize;
+    return;
+  }
+  const size_t dim = dim_order[depth];
+  for (SizesType i = 0; i < sizes[dim]; ++i) {
+    copy_in_order(data + i * strides[dim], sizes, strides, dim_order, depth + 1, itemsize, out);
+  }
+}
+
+SizesType checked_size(ssize_t size, size_t index) {
+  if (size > INT32_MAX) {
+    throw py::value_error("input " + std::to_string(index) + ": a dimension of " + std::to_string(size) +
+                          " is larger than the runtime's limit of 2147483647");
+  }
+  return static_cast<SizesType>(size);
+}
+
+}  // namespace
+
+Inputs::Inputs(const py::sequence& values, const runtime::MethodMeta& meta) {
+  const size_t count = py::len(values);
+  evalues_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    add(values[i], i, meta);
+  }
+}
+
+TensorLibrary Inputs::output_library() const {
+  const bool torch = has_torch_tensor_ || (!has_array_ && !imported_torch().is_none());
+  return torch ? TensorLibrary::kTorch : TensorLibrary::kNumpy;
+}
+
+void Inputs::add(const py::handle& value, size_t index, const runtime::MethodMeta& meta) {
+  if (add_torch_tensor(value, index, meta) || add_array(value, index, meta)) {
+    return;
+  }
+  if (value.is_none()) {
+    evalues_.emplace_back();
+  } else if (py::isinstance<py::bool_>(value)) {
+    evalues_.emplace_back(value.cast<bool>());
+  } else if (py::isinstance<py::int_>(value)) {
+    evalues_.emplace_back(value.cast<int64_t>());
+  } else if (py::isinstance<py::float_>(value)) {
+    evalues_.emplace_back(value.cast<double>());
+  } else if (py::isinstance<py::str>(value)) {
+    strings_.push_back(value.cast<std::string>());
+    string_refs_.emplace_back(strings_.back().data(), strings_.back().size());
+    evalues_.emplace_back(&string_refs_.back());
+  } else {
+    const bool nested =
+        py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value) || py::isinstance<py::dict>(value);
+    throw py::type_error("input " + std::to_string(index) +
+                         ": expected a numpy array, a torch tensor, an int, float, bool, str or None, found " +
+                         type_name(value) +
+                         (nested ? "; pass the leaves of nested inputs in order (sdk.extension.pytree.tree_flatten)"
+                                 : "; convert it with numpy.asarray"));
+  }
+}
+
+void Inputs::add_tensor(const void* data, ScalarType type, std::vector<SizesType> sizes,
+                        const std::vector<ssize_t>& strides, size_t index, const runtime::MethodMeta& meta) {
+  std::vector<DimOrderType> dim_order = expected_dim_order(meta, index, sizes.size());
+  const size_t itemsize = runtime::elementSize(type);
+  if (is_dense(sizes, strides, dim_order, itemsize)) {
+    // Methods read their inputs, they never write to them.
+    tensors_.push_back(make_tensor_ptr(std::move(sizes), const_cast<void*>(data), std::move(dim_order), {}, type));
+  } else {
+    size_t nbytes = itemsize;
+    for (const SizesType size : sizes) {
+      nbytes *= static_cast<size_t>(size);
+    }
+    std::vector<uint8_t> copy(nbytes);
+    uint8_t* out = copy.data();
+    copy_in_order(static_cast<const uint8_t*>(data), sizes, strides, dim_order, 0, itemsize, out);
+    tensors_.push_back(make_tensor_ptr(std::move(sizes), std::move(copy), std::move(dim_order), {}, type));
+  }
+  evalues_.emplace_back(*tensors_.back());
+}
+
+bool Inputs::add_torch_tensor(const py::handle& value, size_t index, const runtime::MethodMeta& meta) {
+  const py::object torch = imported_torch();
+  if (torch.is_none() || !py::isinstance(value, torch.attr("Tensor"))) {
+    return false;
+  }
+  const std::string where = "input " + std::to_string(index) + ": ";
+  const auto device = py::str(value.attr("device").attr("type")).cast<std::string>();
+  if (device != "cpu") {
+    throw py::value_error(where + "expected a tensor in CPU memory, found one on '" + device + "'; call .cpu()");
+  }
+  const auto type = scalar_type_of_torch(torch, value.attr("dtype"));
+  if (!type || !value.attr("layout").is(torch.attr("strided"))) {
+    throw py::type_error(where + "expected a dense tensor of a dtype that the runtime knows, found " +
+                         py::str(value.attr("layout")).cast<std::string>() + " of " +
+                         py::str(value.attr("dtype")).cast<std::string>());
+  }
+  const py::object shape = value.attr("shape");
+  const py::object element_strides = value.attr("stride")();
+  std::vector<SizesType> sizes;
+  std::vector<ssize_t> strides;
+  for (const py::handle size : shape) {
+    sizes.push_back(checked_size(size.cast<ssize_t>(), index));
+  }
+  for (const py::handle stride : element_strides) {
+    strides.push_back(stride.cast<ssize_t>() * static_cast<ssize_t>(runtime::elementSize(*type)));
+  }
+  const auto address = value.attr("data_ptr")().cast<uintptr_t>();
+  owners_.push_back(py::reinterpret_borrow<py::object>(value));
+  has_torch_tensor_ = true;
+  add_tensor(reinterpret_cast<const void*>(address), *type, std::move(sizes), strides, index, meta);
+  return true;
+}
+
+bool Inputs::add_array(const py::handle& value, size_t index, const runtime::MethodMeta& meta) {
+  if (PyLong_Check(value.ptr()) || PyFloat_CheckExact(value.ptr()) || PyUnicode_Check(value.ptr()) || value.is_none()) {
+    return false;  // without asking numpy, which would import it
+  }
+  py::object array = py::reinterpret_borrow<py::object>(value);
+  if (!py::isinstance<py::array>(value)) {
+    // numpy's scalars are arrays without dimensions; tensors of other libraries say how to become arrays.
+    if (py::hasattr(value, "dtype") && py::hasattr(value, "__array__") && !PyFloat_Check(value.ptr())) {
+      array = py::module_::import("numpy").attr("asarray")(value);
+    } else if (py::hasattr(value, "__dlpack__")) {
+      array = py::module_::import("numpy").attr("from_dlpack")(value);
+    } else {
+      return false;
+    }
+  }
+  auto typed = py::reinterpret_borrow<py::array>(array);
+  const auto type = scalar_type_of_numpy(typed.dtype());
+  if (!type) {
+    throw py::type_error("input " + std::to_string(index) + ": the runtime has no dtype like numpy's '" +
+                         py::str(typed.dtype()).cast<std::string>() + "'");
+  }
+  std::vector<SizesType> sizes;
+  std::vector<ssize_t> strides;
+  for (ssize_t i = 0; i < typed.ndim(); ++i) {
+    sizes.push_back(checked_size(typed.shape(i), index));
+    strides.push_back(typed.strides(i));
+  }
+  owners_.push_back(array);
+  has_array_ = true;
+  add_tensor(typed.data(), *type, std::move(sizes), strides, index, meta);
+  return true;
+}
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

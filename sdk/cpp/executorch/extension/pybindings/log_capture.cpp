@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Python.h>
+
+#include <executorch/extension/pybindings/log_capture.h>
+
+#include <cstdio>
+
+#include <executorch/runtime/platform/platform.h>
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+namespace {
+
+thread_local LogCapture* innermost_capture = nullptr;
+
+void emit_log_message(et_timestamp_t, et_pal_log_level_t level, const char* filename, const char*, size_t line,
+                      const char* message, size_t length) {
+  if (innermost_capture != nullptr && (level == kError || level == kFatal)) {
+    innermost_capture->add(message, length);
+    return;
+  }
+  // sys.stderr shows up in notebooks. A thread without the GIL must not wait for it here: whoever holds it may be
+  // waiting for this thread.
+  if (Py_IsInitialized() && PyGILState_Check()) {
+    PySys_FormatStderr("%c [%s:%zu] %.*s\n", static_cast<int>(level), filename, line, static_cast<int>(length),
+                       message);
+  } else {
+    std::fprintf(stderr, "%c [%s:%zu] %.*s\n", static_cast<char>(level), filename, line, static_cast<int>(length),
+                 message);
+  }
+}
+
+}  // namespace
+
+void register_log_sink() {
+  runtime::register_pal(runtime::PalImpl::create(emit_log_message, __FILE__));
+}
+
+LogCapture::LogCapture() : outer_(innermost_capture) {
+  innermost_capture = this;
+}
+
+LogCapture::~LogCapture() {
+  innermost_capture = outer_;
+}
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

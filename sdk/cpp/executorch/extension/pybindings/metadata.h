@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <pybind11/pybind11.h>
+
+#include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/program.h>
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+/// What a program says about a method, kept valid by the program.
+struct PyMethodMeta {
+  std::shared_ptr<runtime::Program> program;
+  runtime::MethodMeta meta;
+};
+
+/// Adds the classes TensorInfo and MethodMeta to the module.
+void bind_metadata(pybind11::module_& m);
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/pybindings/metadata.h>
+#include <executorch/extension/pybindings/sources.h>
+#include <executorch/extension/pybindings/values.h>
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+/// A loaded program with its external data.
+class PyProgram final {
+ public:
+  /// Loads and verifies. Throws ExecuTorchError.
+  PyProgram(Source program, std::optional<Source> data, runtime::Program::Verification verification);
+
+  const std::string& name() const { return name_; }
+  std::vector<std::string> method_names() const;
+  PyMethodMeta method_meta(const std::string& method_name) const;
+
+  /// A Module of its own for this program, with nothing loaded: methods of two modules share constants and no state.
+  std::unique_ptr<Module> new_module() const;
+
+ private:
+  std::string name_;
+  std::optional<Source> data_;
+  std::shared_ptr<runtime::Program> program_;
+};
+
+/// Methods of a program that can run. Calls from several threads are made one after the other; the GIL is free while
+/// a method runs.
+class PyModule final {
+ public:
+  explicit PyModule(PyProgram program);
+
+  const PyProgram& program() const { return program_; }
+
+  /// Prepares a method. Throws ExecuTorchError, for an unknown name with the names there are.
+  void load_method(const std::string& method_name);
+
+  /// Passes inputs, which are kept alive until they are replaced, without running.
+  void set_inputs(const std::string& method_name, const pybind11::object& inputs);
+  /// Runs with the inputs that were passed last.
+  void execute(const std::string& method_name);
+  /// The outputs of the last run. `self` is this object's Python wrapper, which views keep alive.
+  pybind11::list get_outputs(const std::string& method_name, bool clone, const pybind11::object& self);
+  /// The three steps in one, undisturbed by other threads.
+  pybind11::list run(const std::string& method_name, const pybind11::object& inputs, bool clone,
+                     const pybind11::object& self);
+  /// The current value of a named mutable buffer, as a copy.
+  pybind11::object get_attribute(const std::string& method_name, const std::string& name);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  std::unique_ptr<Inputs> convert(const std::string& method_name, const pybind11::object& inputs);
+  void set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs);
+  void execute_locked(const std::string& method_name);
+  pybind11::list outputs_locked(const std::string& method_name, bool clone, const pybind11::object& self);
+  runtime::Method& method(const std::string& method_name);
+  Lock lock();
+
+  PyProgram program_;
+  std::unique_ptr<Inputs> inputs_;
+  TensorLibrary library_ = TensorLibrary::kNumpy;
+  std::unique_ptr<Module> module_;
+  std::mutex mutex_;
+};
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

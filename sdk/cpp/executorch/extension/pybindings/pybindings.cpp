@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The extension module `_portable_lib`: names and arguments here are public API, with the Python around it in
+// python/sdk/extension/pybindings.
+#include <string>
+#include <utility>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <executorch/extension/pybindings/errors.h>
+#include <executorch/extension/pybindings/metadata.h>
+#include <executorch/extension/pybindings/programs.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace py = pybind11;
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+using Verification = runtime::Program::Verification;
+
+namespace {
+
+[[noreturn]] void raise_not_implemented(const char* message) {
+  PyErr_SetString(PyExc_NotImplementedError, message);
+  throw py::error_already_set();
+}
+
+void refuse_etdump(bool enable_etdump, size_t debug_buffer_size) {
+  if (enable_etdump || debug_buffer_size > 0) {
+    raise_not_implemented("this build has no event tracer: load the program with enable_etdump=False");
+  }
+}
+
+// One method of a program with memory of its own.
+struct PyMethod {
+  std::shared_ptr<PyModule> module;
+  std::string name;
+};
+
+std::shared_ptr<PyModule> load_module(Source program, std::optional<Source> data, bool enable_etdump,
+                                      size_t debug_buffer_size, Verification verification) {
+  refuse_etdump(enable_etdump, debug_buffer_size);
+  auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), verification));
+  // What is missing for any method is said now, not at the first call.
+  for (const std::string& name : module->program().method_names()) {
+    module->load_method(name);
+  }
+  return module;
+}
+
+PyProgram load_program(Source program, std::optional<Source> data, bool enable_etdump, size_t debug_buffer_size,
+                       Verification verification) {
+  refuse_etdump(enable_etdump, debug_buffer_size);
+  return PyProgram(std::move(program), std::move(data), verification);
+}
+
+std::optional<Source> optional_path(const std::optional<std::string>& path) {
+  return path ? std::optional<Source>(Source::path(*path)) : std::nullopt;
+}
+
+std::optional<Source> optional_buffer(const std::optional<py::bytes>& buffer) {
+  return buffer ? std::optional<Source>(Source::buffer(*buffer)) : std::nullopt;
+}
+
+py::list operator_names() {
+  py::list names;
+  for (const auto& kernel : runtime::get_registered_kernels()) {
+    if (kernel.name_ != nullptr) {
+      names.append(py::str(kernel.name_));
+    }
+  }
+  return names;
+}
+
+py::list backend_names() {
+  py::list names;
+  for (size_t i = 0; i < runtime::get_num_registered_backends(); ++i) {
+    const auto name = runtime::get_backend_name(i);
+    if (name.ok()) {
+      names.append(py::str(name.get()));
+    }
+  }
+  return names;
+}
+
+bool backend_is_available(const std::string& name) {
+  const auto* backend = runtime::get_backend_class(name.c_str());
+  return backend != nullptr && backend->is_available();
+}
+
+void bind_module(py::module_& m) {
+  const auto run = [](const py::object& self, const std::string& method_name, const py::object& inputs,
+                      bool clone_outputs) {
+    return self.cast<PyModule&>().run(method_name, inputs, clone_outputs, self);
+  };
+  const auto forward = [run](const py::object& self, const py::object& inputs, bool clone_outputs) {
+    return run(self, "forward", inputs, clone_outputs);
+  };
+  py::class_<PyModule, std::shared_ptr<PyModule>>(m, "ExecuTorchModule", "A program whose methods are ready to run.")
+      .def("forward", forward, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true,
+           "Runs the method 'forward' and returns its outputs, flattened.")
+      .def("__call__", forward, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
+      .def("run_method", run, py::arg("method_name"), py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true,
+           "Runs a method and returns its outputs, flattened.")
+      .def(
+          "plan_execute",
+          [](const py::object& self, const std::string& method_name, bool clone_outputs) {
+            auto& module = self.cast<PyModule&>();
+            module.execute(method_name);
+            return module.get_outputs(method_name, clone_outputs, self);
+          },
+          py::arg("method_name"), py::arg("clone_outputs") = true, "Runs a method with the inputs it has.")
+      .def(
+          "method_meta", [](const PyModule& self, const std::string& name) { return self.program().method_meta(name); },
+          py::arg("method_name"))
+      .def("method_names", [](const PyModule& self) { return self.program().method_names(); })
+      .def("has_etdump", [](const PyModule&) { return false; })
+      .def(
+          "write_etdump_result_to_file",
+          [](const PyModule&, const std::string&, const py::object&) { refuse_etdump(true, 0); }, py::arg("path"),
+          py::arg("debug_buffer_path") = py::none());
+}
+
+void bind_program(py::module_& m) {
+  py::class_<PyProgram>(m, "ExecuTorchProgram", "A loaded program; its methods are loaded one by one.")
+      .def("num_methods", [](const PyProgram& self) { return self.method_names().size(); })
+      .def(
+          "get_method_name",
+          [](const PyProgram& self, size_t index) {
+            const auto names = self.method_names();
+            if (index >= names.size()) {
+              throw py::index_error("there is no method " + std::to_string(index) + ", the program has " +
+                                    std::to_string(names.size()));
+            }
+            return names[index];
+          },
+          py::arg("method_index"))
+      .def(
+          "load_method",
+          [](const PyProgram& self, const std::string& name) {
+            PyMethod method{std::make_shared<PyModule>(self), name};
+            method.module->load_method(name);
+            return method;
+          },
+          py::arg("method_name"), "A method with memory, and state, of its own.")
+      .def("method_meta", &PyProgram::method_meta, py::arg("method_name"))
+      .def("has_etdump", [](const PyProgram&) { return false; })
+      .def(
+          "write_etdump_result_to_file",
+          [](const PyProgram&, const std::string&, const py::object&) { refuse_etdump(true, 0); }, py::arg("path"),
+          py::arg("debug_buffer_path") = py::none());
+}
+
+void bind_method(py::module_& m) {
+  const auto call = [](const py::object& self, const py::object& inputs, bool clone_outputs) {
+    const auto& method = self.cast<PyMethod&>();
+    return method.module->run(method.name, inputs, clone_outputs, self);
+  };
+  py::class_<PyMethod>(m, "ExecuTorchMethod", "A method that is ready to run.")
+      .def(
+          "set_inputs",
+          [](const PyMethod& self, const py::object& inputs) { self.module->set_inputs(self.name, inputs); },
+          py::arg("inputs"), "Passes the inputs, which are kept alive until others are passed.")
+      .def(
+          "execute", [](const PyMethod& self) { self.module->execute(self.name); }, "Runs with the inputs it has.")
+      .def(
+          "get_outputs",
+          [](const py::object& self, bool clone_outputs) {
+            const auto& method = self.cast<PyMethod&>();
+            return method.module->get_outputs(method.name, clone_outputs, self);
+          },
+          py::arg("clone_outputs") = true, "The outputs of the last run, flattened.")
+      .def("call", call, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
+      .def("__call__", call, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
+      .def(
+          "get_attribute",
+          [](const PyMethod& self, const std::string& name) { return self.module->get_attribute(self.name, name); },
+          py::arg("name"), "A copy of a named mutable buffer.")
+      .def("method_meta", [](const PyMethod& self) { return self.module->program().method_meta(self.name); });
+}
+
+void bind_loading(py::module_& m) {
+  m.def(
+      "_load_for_executorch",
+      [](const std::string& program_path, const std::optional<std::string>& data_path, bool enable_etdump,
+         size_t debug_buffer_size, Verification program_verification) {
+        return load_module(Source::path(program_path), optional_path(data_path), enable_etdump, debug_buffer_size,
+                           program_verification);
+      },
+      py::arg("program_path"), py::arg("data_path") = py::none(), py::arg("enable_etdump") = false,
+      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency);
+  m.def(
+      "_load_for_executorch_from_buffer",
+      [](const py::bytes& buffer, const std::optional<py::bytes>& data_map_buffer, bool enable_etdump,
+         size_t debug_buffer_size, Verification program_verification) {
+        return load_module(Source::buffer(buffer), optional_buffer(data_map_buffer), enable_etdump, debug_buffer_size,
+                           program_verification);
+      },
+      py::arg("buffer"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
+      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency);
+  m.def(
+      "_load_program",
+      [](const std::string& path, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
+         const std::optional<std::string>& data_path) {
+        return load_program(Source::path(path), optional_path(data_path), enable_etdump, debug_buffer_size,
+                            program_verification);
+      },
+      py::arg("path"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
+      py::arg("program_verification") = Verification::Minimal, py::arg("data_path") = py::none());
+  m.def(
+      "_load_program_from_buffer",
+      [](const py::bytes& buffer, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
+         const std::optional<py::bytes>& data_map_buffer) {
+        return load_program(Source::buffer(buffer), optional_buffer(data_map_buffer), enable_etdump, debug_buffer_size,
+                            program_verification);
+      },
+      py::arg("buffer"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
+      py::arg("program_verification") = Verification::Minimal, py::arg("data_map_buffer") = py::none());
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_portable_lib, m) {
+  register_log_sink();
+  runtime::runtime_init();
+  bind_errors(m);
+  py::enum_<Verification>(m, "Verification", "How thoroughly a program is checked when it is loaded.")
+      .value("Minimal", Verification::Minimal)
+      .value("InternalConsistency", Verification::InternalConsistency);
+  bind_metadata(m);
+  bind_module(m);
+  bind_program(m);
+  bind_method(m);
+  bind_loading(m);
+  m.def("_get_operator_names", operator_names, "Names of the operators whose kernels are linked in.");
+  m.def("_get_registered_backend_names", backend_names, "Names of the backends that are linked in.");
+  m.def("_is_available", backend_is_available, py::arg("backend_name"),
+        "Whether a backend is linked in and can run on this machine.");
+}
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/pybindings/sources.h>
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/data_loader/shared_ptr_data_loader.h>
+#include <executorch/extension/pybindings/errors.h>
+
+namespace py = pybind11;
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+Source Source::path(std::string path) {
+  Source source;
+  source.name_ = std::move(path);
+  return source;
+}
+
+Source Source::buffer(const py::bytes& bytes) {
+  Source source;
+  source.name_ = "the buffer";
+  source.size_ = static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()));
+  char* data = PyBytes_AS_STRING(bytes.ptr());
+  constexpr size_t kAlignment = alignof(std::max_align_t);
+  if (reinterpret_cast<uintptr_t>(data) % kAlignment == 0) {
+    PyObject* owner = bytes.ptr();
+    Py_INCREF(owner);
+    source.data_ = std::shared_ptr<void>(data, [owner](void*) {
+      const py::gil_scoped_acquire gil;
+      Py_DECREF(owner);
+    });
+  } else {
+    void* copy = ::operator new(source.size_ + 1, std::align_val_t(kAlignment));
+    std::memcpy(copy, data, source.size_);
+    source.data_ =
+        std::shared_ptr<void>(copy, [](void* buffer) { ::operator delete(buffer, std::align_val_t(kAlignment)); });
+  }
+  return source;
+}
+
+std::unique_ptr<runtime::DataLoader> Source::open() const {
+  if (data_ != nullptr) {
+    return std::make_unique<SharedPtrDataLoader>(data_, size_);
+  }
+  const LogCapture capture;
+  auto loader = MmapDataLoader::from(name_.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+  if (!loader.ok()) {
+    throw_error("'" + name_ + "' cannot be opened", loader.error(), capture);
+  }
+  return std::make_unique<MmapDataLoader>(std::move(loader.get()));
+}
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <pybind11/pybind11.h>
+
+#include <executorch/runtime/core/data_loader.h>
+
+namespace executorch {
+namespace extension {
+namespace pybindings {
+
+/// Where a file's bytes come from: a path, which is mapped, or a bytes object, which is used in place.
+class Source final {
+ public:
+  static Source path(std::string path);
+  /// Keeps `bytes` alive. Copies it only if it is not aligned as programs must be.
+  static Source buffer(const pybind11::bytes& bytes);
+
+  /// What messages call it.
+  const std::string& name() const { return name_; }
+
+  /// A new loader; throws ExecuTorchError if the file cannot be opened.
+  std::unique_ptr<runtime::DataLoader> open() const;
+
+ private:
+  std::string name_;
+  std::shared_ptr<void> data_;  // null for a path
+  size_t size_ = 0;
+};
+
+}  // namespace pybindings
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/runner_util/inputs.h>
+
+#include <cstring>
+#include <vector>
+
+#include <executorch/extension/tensor/tensor_ptr.h>
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace extension {
+
+using runtime::Error;
+using runtime::Result;
+using runtime::Span;
+using runtime::Tag;
+
+namespace {
+
+Error set_input_over(Method& method, const TensorInfo& info, size_t index, void* data) {
+  std::vector<aten::SizesType> sizes(info.sizes().begin(), info.sizes().end());
+  std::vector<aten::DimOrderType> dim_order(info.dim_order().begin(), info.dim_order().end());
+  const TensorPtr tensor = for_blob(data, std::move(sizes), info.scalar_type()).dim_order(std::move(dim_order));
+  return method.set_input(*tensor, index);
+}
+
+}  // namespace
+
+Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options,
+                                            const std::vector<std::pair<char*, size_t>>& input_buffers) {
+  const auto meta = method.method_meta();
+  const size_t input_count = meta.num_inputs();
+  ET_CHECK_OR_RETURN_ERROR(input_count <= options.max_inputs, InvalidProgram,
+                           "the method has %zu inputs, the limit is %zu", input_count, options.max_inputs);
+  auto** buffers = static_cast<void**>(std::calloc(input_count + 1, sizeof(void*)));
+  ET_CHECK_OR_RETURN_ERROR(buffers != nullptr, MemoryAllocationFailed, "out of memory");
+  BufferCleanup cleanup(Span<void*>(buffers, input_count));
+
+  size_t total_size = 0;
+  size_t tensor_count = 0;
+  for (size_t i = 0; i < input_count; ++i) {
+    const Result<Tag> tag = meta.input_tag(i);
+    if (!tag.ok()) {
+      return tag.error();
+    }
+    if (tag.get() != Tag::Tensor) {
+      ET_LOG(Debug, "input %zu is no tensor (%s): it keeps its value", i, tag_to_string(tag.get()));
+      continue;
+    }
+    const Result<TensorInfo> info = meta.input_tensor_meta(i);
+    if (!info.ok()) {
+      return info.error();
+    }
+    const size_t nbytes = info->nbytes();
+    ET_CHECK_OR_RETURN_ERROR(nbytes <= options.max_total_allocation_size - total_size, InvalidProgram,
+                             "input %zu needs %zu bytes, which makes more than %zu for all inputs", i, nbytes,
+                             options.max_total_allocation_size);
+    total_size += nbytes;
+    buffers[i] = std::malloc(nbytes > 0 ? nbytes : 1);
+    ET_CHECK_OR_RETURN_ERROR(buffers[i] != nullptr, MemoryAllocationFailed, "input %zu: %zu bytes cannot be had", i,
+                             nbytes);
+    if (input_buffers.empty()) {
+      const TensorPtr all_ones =
+          ones(std::vector<aten::SizesType>(info->sizes().begin(), info->sizes().end()), info->scalar_type());
+      std::memcpy(buffers[i], all_ones->const_data_ptr(), nbytes);
+    } else {
+      ET_CHECK_OR_RETURN_ERROR(tensor_count < input_buffers.size(), InvalidArgument,
+                               "expected a buffer for each tensor input, found %zu", input_buffers.size());
+      const auto& [data, size] = input_buffers[tensor_count];
+      ET_CHECK_OR_RETURN_ERROR(size == nbytes, InvalidArgument,
+                               "input %zu: expected %zu bytes (as the program says), found %zu", i, nbytes, size);
+      std::memcpy(buffers[i], data, nbytes);
+    }
+    ++tensor_count;
+    const Error error = set_input_over(method, info.get(), i, buffers[i]);
+    if (error != Error::Ok) {
+      return error;
+    }
+  }
+  ET_CHECK_OR_RETURN_ERROR(input_buffers.empty() || tensor_count == input_buffers.size(), InvalidArgument,
+                           "the method has %zu tensor inputs, found %zu buffers", tensor_count, input_buffers.size());
+  return cleanup;
+}
+
+}  // namespace extension
+}  // namespace executorch

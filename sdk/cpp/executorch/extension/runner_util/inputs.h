@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/method_meta.h>
+
+namespace executorch {
+namespace extension {
+
+using ET_RUNTIME_NAMESPACE::Method;
+using ET_RUNTIME_NAMESPACE::TensorInfo;
+
+/// Owns buffers from malloc, and the malloc'ed array of pointers to them: frees all when it goes.
+class BufferCleanup final {
+ public:
+  explicit BufferCleanup(runtime::Span<void*> buffers) : buffers_(buffers) {}
+
+  BufferCleanup(BufferCleanup&& rhs) noexcept : buffers_(std::exchange(rhs.buffers_, runtime::Span<void*>())) {}
+
+  ~BufferCleanup() {
+    for (void* buffer : buffers_) {
+      std::free(buffer);
+    }
+    std::free(buffers_.data());
+  }
+
+ private:
+  BufferCleanup(const BufferCleanup&) = delete;
+  BufferCleanup& operator=(const BufferCleanup&) = delete;
+  BufferCleanup& operator=(BufferCleanup&&) = delete;
+
+  runtime::Span<void*> buffers_;
+};
+
+/// Limits against programs that ask for absurd inputs.
+struct PrepareInputTensorsOptions {
+  /// Most bytes to allocate for all inputs together.
+  size_t max_total_allocation_size = 1024 * 1024 * 1024;
+  /// Most inputs a method may have.
+  size_t max_inputs = 1024;
+};
+
+/// Gives every input of `method` a value: tensors are filled with ones, or, where `input_buffers` is not empty, with
+/// its bytes: one (pointer, size) for each tensor input in order, exactly as large as the tensor. Int, Double and Bool
+/// inputs keep the value the program has for them. The result owns the memory and must outlive the runs of `method`.
+/// InvalidProgram if a limit is exceeded, InvalidArgument if the buffers do not fit, MemoryAllocationFailed.
+runtime::Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options = {},
+                                                     const std::vector<std::pair<char*, size_t>>& input_buffers = {});
+
+}  // namespace extension
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+namespace util {
+using ::executorch::extension::BufferCleanup;
+using ::executorch::extension::prepare_input_tensors;
+}  // namespace util
+}  // namespace executor
+}  // namespace torch

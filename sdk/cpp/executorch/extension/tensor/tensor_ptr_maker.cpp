@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+
+#include <random>
+
+#include <executorch/extension/tensor/scalar_type_switch.h>
+#include <executorch/runtime/platform/assert.h>
+
+namespace executorch {
+namespace extension {
+
+using aten::ScalarType;
+using aten::SizesType;
+using aten::StridesType;
+using aten::TensorShapeDynamism;
+
+namespace {
+
+std::mt19937_64& random_engine() {
+  thread_local std::mt19937_64 engine{std::random_device{}()};
+  return engine;
+}
+
+template <typename Distribution>
+TensorPtr random_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, ScalarType type,
+                         TensorShapeDynamism dynamism, Distribution&& distribution) {
+  TensorPtr tensor = empty_strided(std::move(sizes), std::move(strides), type, dynamism);
+  internal::switch_real_type(type, "random tensor", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Drawn = typename std::remove_reference_t<Distribution>::result_type;
+    // Half and BFloat16 are made from float.
+    using Step = std::conditional_t<std::is_arithmetic_v<T>, Drawn, float>;
+    auto* data = tensor->mutable_data_ptr<T>();
+    for (ssize_t i = 0; i < tensor->numel(); ++i) {
+      data[i] = static_cast<T>(static_cast<Step>(distribution(random_engine())));
+    }
+  });
+  return tensor;
+}
+
+}  // namespace
+
+TensorPtr empty_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, ScalarType type,
+                        TensorShapeDynamism dynamism) {
+  size_t nbytes = runtime::elementSize(type);
+  for (const SizesType size : sizes) {
+    ET_CHECK_MSG(size >= 0, "a tensor cannot have the negative size %d", static_cast<int>(size));
+    ET_CHECK_MSG(!__builtin_mul_overflow(nbytes, static_cast<size_t>(size), &nbytes), "the tensor's size overflows");
+  }
+  return make_tensor_ptr(std::move(sizes), std::vector<uint8_t>(nbytes), {}, std::move(strides), type, dynamism);
+}
+
+TensorPtr full_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, aten::Scalar fill_value,
+                       ScalarType type, TensorShapeDynamism dynamism) {
+  TensorPtr tensor = empty_strided(std::move(sizes), std::move(strides), type, dynamism);
+  internal::fill_elements(tensor->mutable_data_ptr(), type, static_cast<size_t>(tensor->numel()), fill_value);
+  return tensor;
+}
+
+TensorPtr rand_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, ScalarType type,
+                       TensorShapeDynamism dynamism) {
+  return random_strided(std::move(sizes), std::move(strides), type, dynamism,
+                        std::uniform_real_distribution<float>(0.0f, 1.0f));
+}
+
+TensorPtr randn_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, ScalarType type,
+                        TensorShapeDynamism dynamism) {
+  return random_strided(std::move(sizes), std::move(strides), type, dynamism,
+                        std::normal_distribution<float>(0.0f, 1.0f));
+}
+
+TensorPtr randint_strided(int64_t low, int64_t high, std::vector<SizesType> sizes, std::vector<StridesType> strides,
+                          ScalarType type, TensorShapeDynamism dynamism) {
+  ET_CHECK_MSG(low < high, "randint needs low < high");
+  return random_strided(std::move(sizes), std::move(strides), type, dynamism,
+                        std::uniform_int_distribution<int64_t>(low, high - 1));
+}
+
+}  // namespace extension
+}  // namespace executorch
