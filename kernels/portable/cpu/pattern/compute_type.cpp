@@ -107,12 +107,11 @@ bool is_same_representation(ScalarType dtype, ComputeType type) {
 
 ConvertFn load_fn(ScalarType from, ComputeType to) {
   switch (from) {
-#define CASE(ctype, name)                                                \
-  case ScalarType::name: {                                               \
-    static constexpr ConvertFn fns[] = {                                 \
-        convert_block<float, ctype>, convert_block<double, ctype>,       \
-        convert_block<int64_t, ctype>, convert_to_logic<ctype>};         \
-    return fns[static_cast<size_t>(to)];                                 \
+#define CASE(ctype, name)                                                                          \
+  case ScalarType::name: {                                                                         \
+    static constexpr ConvertFn fns[] = {convert_block<float, ctype>, convert_block<double, ctype>, \
+                                        convert_block<int64_t, ctype>, convert_to_logic<ctype>};   \
+    return fns[static_cast<size_t>(to)];                                                           \
   }
     FORALL_STORAGE_TYPES(CASE)
 #undef CASE
@@ -123,12 +122,11 @@ ConvertFn load_fn(ScalarType from, ComputeType to) {
 
 ConvertFn store_fn(ComputeType from, ScalarType to) {
   switch (to) {
-#define CASE(ctype, name)                                                \
-  case ScalarType::name: {                                               \
-    static constexpr ConvertFn fns[] = {                                 \
-        convert_block<ctype, float>, convert_block<ctype, double>,       \
-        convert_block<ctype, int64_t>, convert_block<ctype, BoolByte>};  \
-    return fns[static_cast<size_t>(from)];                               \
+#define CASE(ctype, name)                                                                               \
+  case ScalarType::name: {                                                                              \
+    static constexpr ConvertFn fns[] = {convert_block<ctype, float>, convert_block<ctype, double>,      \
+                                        convert_block<ctype, int64_t>, convert_block<ctype, BoolByte>}; \
+    return fns[static_cast<size_t>(from)];                                                              \
   }
     FORALL_STORAGE_TYPES(CASE)
 #undef CASE
@@ -149,6 +147,17 @@ void store_scalar(const Scalar& scalar, ComputeType type, void* dst) {
     case ComputeType::Bool:
       return put(scalar_to<uint8_t>(scalar));
   }
+}
+
+void store_scalar_as(const Scalar& scalar, ScalarType dtype, void* dst) {
+  // The type that carries the value to the dtype without loss.
+  const bool is_integer = arithmetic_type(dtype) == ComputeType::Int && !scalar.isFloatingPoint();
+  const ComputeType type = dtype == ScalarType::Bool ? ComputeType::Bool
+                           : is_integer              ? ComputeType::Int
+                                                     : ComputeType::Double;
+  uint64_t number = 0;
+  store_scalar(scalar, type, &number);
+  store_fn(type, dtype)(dst, &number, 1);
 }
 
 }  // namespace torch::executor::native

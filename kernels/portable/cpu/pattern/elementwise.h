@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver of all elementwise operators: type promotion, broadcasting, dim orders, resizing of the output and the walk
-// through memory are compiled once; an operator adds one loop a compute type.
+// The driver of all elementwise operators: type promotion, broadcasting, dim orders, resizing of the output and the
+// walk through memory are compiled once; an operator adds one loop a compute type.
 #pragma once
 
 #include <tuple>
@@ -51,7 +51,11 @@ enum class Promotion : uint8_t {
 bool plan_elementwise(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
                       Promotion promotion, Tensor& out, ComputeType* type);
 
-/// Resizes `out` to the broadcast shape of the operands, or fails.
+/// The dtype part of plan_elementwise, for operators whose shape depends on more than the operands that are promoted.
+bool plan_dtype(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands, Promotion promotion,
+                const Tensor& out, ComputeType* type);
+
+/// The shape part: resizes `out` to the broadcast shape of the operands, or fails.
 bool resize_to_broadcast(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
                          Tensor& out);
 
@@ -87,6 +91,13 @@ struct Loop {
   }
 };
 
+template <typename Op, typename C>
+struct BlockLoop {
+  static void run(const void* op, void* out, const void* const* in, size_t count) {
+    (*static_cast<const Op*>(op))(static_cast<const C*>(in[0]), static_cast<C*>(out), count);
+  }
+};
+
 template <typename>
 using OperandFor = Operand;
 
@@ -99,6 +110,60 @@ void elementwise(const Op& op, const Tensor& out, internal::OperandFor<In>... op
   const internal::TypedOperand typed[] = {{operands, compute_type_of<In>()}...};
   internal::run_elementwise(&op, internal::Loop<Op, Out, In...>::run, out, compute_type_of<Out>(), typed,
                             sizeof...(In));
+}
+
+/// The same for one operand and an operator on contiguous blocks, `op(const C* in, C* out, size_t count)`, which may be
+/// in place.
+template <typename C, typename Op>
+void elementwise_blocks(const Op& op, const Tensor& out, Operand in) {
+  const internal::TypedOperand typed = {in, compute_type_of<C>()};
+  internal::run_elementwise(&op, internal::BlockLoop<Op, C>::run, out, compute_type_of<C>(), &typed, 1);
+}
+
+/// A unary operator in the dtype of its operand. `op` is called with values of one compute type and returns one.
+template <typename Op>
+Tensor& promoted_unary(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Tensor& out, const Op& op) {
+  ComputeType type;
+  if (plan_elementwise(ctx, name, {in}, Promotion::Same, out, &type)) {
+    with_arithmetic_type(type, [&](auto zero) { elementwise<decltype(zero), decltype(zero)>(op, out, in); });
+  }
+  return out;
+}
+
+/// A unary operator on floating point; integers are converted to float32.
+template <typename Op>
+Tensor& floating_unary(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Tensor& out, const Op& op) {
+  ComputeType type;
+  if (plan_elementwise(ctx, name, {in}, Promotion::IntToFloat, out, &type)) {
+    with_floating_type(type, [&](auto zero) { elementwise<decltype(zero), decltype(zero)>(op, out, in); });
+  }
+  return out;
+}
+
+/// A binary operator in the promoted dtype of its operands.
+template <typename Op>
+Tensor& promoted_binary(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op) {
+  ComputeType type;
+  if (plan_elementwise(ctx, name, {a, b}, Promotion::Same, out, &type)) {
+    with_arithmetic_type(type, [&](auto zero) {
+      using C = decltype(zero);
+      elementwise<C, C, C>(op, out, a, b);
+    });
+  }
+  return out;
+}
+
+/// A binary operator on floating point; integers are converted to float32.
+template <typename Op>
+Tensor& floating_binary(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op) {
+  ComputeType type;
+  if (plan_elementwise(ctx, name, {a, b}, Promotion::IntToFloat, out, &type)) {
+    with_floating_type(type, [&](auto zero) {
+      using C = decltype(zero);
+      elementwise<C, C, C>(op, out, a, b);
+    });
+  }
+  return out;
 }
 
 }  // namespace torch::executor::native

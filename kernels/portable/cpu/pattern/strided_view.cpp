@@ -6,32 +6,13 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/block_reader.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/element_size.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
 
 namespace torch::executor::native {
 namespace {
-
-struct Bytes16 {
-  uint64_t words[2];
-};
-
-// Calls `f` with a value of an unsigned type of `size` bytes.
-template <typename F>
-void with_element_size(size_t size, F&& f) {
-  switch (size) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Bytes16{});
-  }
-}
 
 template <typename T>
 void copy_run(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
@@ -89,37 +70,19 @@ LoopNest<2> nest_of(const StridedView& dst, const StridedView& src) {
 }
 
 void convert_copy(const StridedView& dst, const StridedView& src) {
-  constexpr int64_t kBlock = 128;
   const ComputeType type = dst.dtype == ScalarType::Bool ? ComputeType::Bool : arithmetic_type(src.dtype);
-  const ConvertFn load = load_fn(src.dtype, type);
-  const ConvertFn store = store_fn(type, dst.dtype);
-  alignas(64) char raw[kBlock * sizeof(int64_t)];
-  alignas(64) char values[kBlock * sizeof(int64_t)];
-
   LoopNest<2> nest = nest_of(dst, src);
   int64_t strides[2];
-  const int64_t inner = nest.pop(strides);
+  const size_t inner = static_cast<size_t>(nest.pop(strides));
+  BlockReader reader(src.data, src.dtype, type, strides[1]);
+  BlockWriter writer(dst.data, dst.dtype, type, inner == 1 ? 1 : strides[0]);
   nest.for_each([&](const int64_t* offsets) {
-    for (int64_t begin = 0; begin < inner; begin += kBlock) {
-      const int64_t count = std::min(kBlock, inner - begin);
-      char* to = dst.data + (offsets[0] + begin * strides[0]) * static_cast<int64_t>(dst.element_size);
-      char* from = src.data + (offsets[1] + begin * strides[1]) * static_cast<int64_t>(src.element_size);
-      const bool gathers = strides[1] != 1 && count > 1;
-      const bool scatters = strides[0] != 1 && count > 1;
-      if (gathers) {
-        with_element_size(src.element_size, [&](auto tag) {
-          using T = decltype(tag);
-          copy_run(reinterpret_cast<T*>(raw), 1, reinterpret_cast<const T*>(from), strides[1], count);
-        });
-      }
-      load(values, gathers ? raw : from, static_cast<size_t>(count));
-      store(scatters ? raw : to, values, static_cast<size_t>(count));
-      if (scatters) {
-        with_element_size(dst.element_size, [&](auto tag) {
-          using T = decltype(tag);
-          copy_run(reinterpret_cast<T*>(to), strides[0], reinterpret_cast<const T*>(raw), 1, count);
-        });
-      }
+    for (size_t begin = 0; begin < inner; begin += kBlock) {
+      const size_t count = std::min(kBlock, inner - begin);
+      const int64_t to = offsets[0] + static_cast<int64_t>(begin) * writer.stride();
+      const int64_t from = offsets[1] + static_cast<int64_t>(begin) * reader.stride();
+      std::memcpy(writer.begin(to), reader.read(from, count), count * compute_size(type));
+      writer.commit(to, count);
     }
   });
 }
@@ -132,7 +95,7 @@ void copy_elements(const StridedView& dst, const StridedView& src) {
   int64_t inner_strides[2];
   const int64_t inner = nest.pop(inner_strides);
 
-  if (inner_strides[0] == 1 && inner_strides[1] != 1) {
+  if (inner_strides[0] == 1 && inner_strides[1] != 1 && inner_strides[1] != 0) {
     // Is the source contiguous along another loop? Then that one is the row of a transposition.
     for (size_t level = 0; level < nest.depth(); ++level) {
       if (nest.stride(level, 1) != 1) {
@@ -224,6 +187,17 @@ void copy(const StridedView& dst, const StridedView& src) {
   with_element_size(dst.element_size, [&](auto tag) { copy_elements<decltype(tag)>(dst, src); });
 }
 
+bool copy_to_output(KernelRuntimeContext& ctx, const char* op, const StridedView& src, Tensor out) {
+  ET_KERNEL_CHECK_MSG(ctx, src.dtype == out.scalar_type(), InvalidArgument, false,
+                      "%s: expected tensors of one dtype, found %s and %s", op, toString(src.dtype),
+                      toString(out.scalar_type()));
+  if (!check_resize(ctx, op, out, src.sizes, src.dims)) {
+    return false;
+  }
+  copy(StridedView::of(out), src);
+  return true;
+}
+
 void copy_in_order(const Tensor& dst, const Tensor& src) {
   StridedView to = StridedView::of(dst);
   StridedView from = StridedView::of(src);
@@ -263,12 +237,14 @@ void copy_in_order(const Tensor& dst, const Tensor& src) {
   }
 }
 
-void fill(const StridedView& dst, const void* value) {
+void fill(const StridedView& dst, const Scalar& value) {
   if (dst.numel() == 0) {
     return;
   }
+  uint64_t element = 0;
+  store_scalar_as(value, dst.dtype, &element);
   StridedView source = dst;
-  source.data = static_cast<char*>(const_cast<void*>(value));
+  source.data = reinterpret_cast<char*>(&element);
   std::fill(source.strides, source.strides + source.dims, 0);
   with_element_size(dst.element_size, [&](auto tag) { copy_elements<decltype(tag)>(dst, source); });
 }

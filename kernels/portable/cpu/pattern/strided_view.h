@@ -54,10 +54,14 @@ struct StridedView {
 /// is_supported_dtype). Memory that does not need to move is not touched: copying a view to itself does nothing.
 void copy(const StridedView& dst, const StridedView& src);
 
+/// Resizes `out` to the sizes of `src` and copies it there. Fails with InvalidArgument if the dtypes differ or `out`
+/// cannot have those sizes.
+bool copy_to_output(KernelRuntimeContext& ctx, const char* op, const StridedView& src, Tensor out);
+
 /// Copies all elements in logical (row-major) order between tensors of equal numel and dtype, whatever their shapes.
 void copy_in_order(const Tensor& dst, const Tensor& src);
 
-/// Sets every element of `dst` to the element at `value`, which is of the view's dtype.
-void fill(const StridedView& dst, const void* value);
+/// Sets every element of `dst`, of a supported dtype, to `value` converted to that dtype.
+void fill(const StridedView& dst, const Scalar& value);
 
 }  // namespace torch::executor::native

@@ -18,8 +18,8 @@ using executorch::aten::SizesType;
 using executorch::aten::Tensor;
 using executorch::aten::TensorList;
 using executorch::runtime::Error;
-using executorch::runtime::kTensorDimensionLimit;
 using executorch::runtime::KernelRuntimeContext;
+using executorch::runtime::kTensorDimensionLimit;
 using executorch::runtime::toString;
 
 }  // namespace torch::executor::native

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// add.out, add.Scalar_out, sub.out, sub.Scalar_out, rsub.Scalar_out: a + alpha * b and a - alpha * b.
+#include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::runtime::isIntegralType;
+
+template <bool is_sub>
+Tensor& add_scaled(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, const Scalar& alpha,
+                   Tensor& out) {
+  const ScalarType dtype = result_type({a, b});
+  ET_KERNEL_CHECK_MSG(ctx, !isIntegralType(dtype, /*includeBool=*/true) || !alpha.isFloatingPoint(), InvalidArgument,
+                      out, "%s: alpha must be an integer because the inputs are integers", name);
+  ET_KERNEL_CHECK_MSG(ctx, !is_sub || dtype != ScalarType::Bool, InvalidArgument, out,
+                      "%s: subtraction of bool tensors is not defined; use bitwise_xor or logical_not", name);
+  ComputeType type;
+  if (!plan_elementwise(ctx, name, {a, b}, Promotion::Same, out, &type)) {
+    return out;
+  }
+  with_arithmetic_type(type, [&](auto zero) {
+    using C = decltype(zero);
+    const C scale = is_sub ? negative(scalar_to<C>(alpha)) : scalar_to<C>(alpha);
+    elementwise<C, C, C>([scale](C x, C y) { return wrapping_add(x, wrapping_mul(scale, y)); }, out, a, b);
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor& add_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, const Scalar& alpha, Tensor& out) {
+  return add_scaled<false>(ctx, "add.out", a, b, alpha, out);
+}
+
+Tensor& add_scalar_out(KernelRuntimeContext& ctx, const Tensor& a, const Scalar& b, const Scalar& alpha, Tensor& out) {
+  return add_scaled<false>(ctx, "add.Scalar_out", a, b, alpha, out);
+}
+
+Tensor& sub_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, const Scalar& alpha, Tensor& out) {
+  return add_scaled<true>(ctx, "sub.out", a, b, alpha, out);
+}
+
+Tensor& sub_scalar_out(KernelRuntimeContext& ctx, const Tensor& a, const Scalar& b, const Scalar& alpha, Tensor& out) {
+  return add_scaled<true>(ctx, "sub.Scalar_out", a, b, alpha, out);
+}
+
+Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& a, const Scalar& b, const Scalar& alpha, Tensor& out) {
+  return add_scaled<true>(ctx, "rsub.Scalar_out", b, a, alpha, out);
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// constant_pad_nd, reflection_pad{1,2,3}d, replication_pad{1,2,3}d.
+#include <algorithm>
+
+#include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/strided_view.h"
+
+namespace torch::executor::native {
+namespace {
+
+// Padding of each dimension; negative amounts crop.
+struct Padding {
+  int64_t before[kTensorDimensionLimit] = {};
+  int64_t after[kTensorDimensionLimit] = {};
+};
+
+// `pad` holds (before, after) of the last dimension, then of the one before it, and so on.
+bool parse_padding(KernelRuntimeContext& ctx, const char* name, const Tensor& in, IntArrayRef pad, Tensor& out,
+                   Padding* padding) {
+  const size_t rank = static_cast<size_t>(in.dim());
+  ET_KERNEL_CHECK_MSG(ctx, pad.size() % 2 == 0 && pad.size() / 2 <= rank, InvalidArgument, false,
+                      "%s: expected two amounts a dimension for at most %zu dimensions, found %zu amounts", name, rank,
+                      pad.size());
+  int64_t sizes[kTensorDimensionLimit];
+  std::copy(in.sizes().begin(), in.sizes().end(), sizes);
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const size_t d = rank - 1 - i;
+    padding->before[d] = pad[2 * i];
+    padding->after[d] = pad[2 * i + 1];
+    const bool fits = !__builtin_add_overflow(sizes[d], padding->before[d], &sizes[d]) &&
+                      !__builtin_add_overflow(sizes[d], padding->after[d], &sizes[d]);
+    ET_KERNEL_CHECK_MSG(ctx, fits && sizes[d] >= 0, InvalidArgument, false,
+                        "%s: dimension %zu of size %zd cannot be padded by %lld and %lld", name, d,
+                        static_cast<ssize_t>(in.sizes()[d]), static_cast<long long>(pad[2 * i]),
+                        static_cast<long long>(pad[2 * i + 1]));
+  }
+  return check_same_dtype(ctx, name, in, out) && check_resize(ctx, name, out, sizes, rank);
+}
+
+// Copies the part of `in` that remains to its place in `out` and returns that place.
+StridedView copy_inside(const Tensor& in, const Padding& padding, const Tensor& out) {
+  StridedView source = StridedView::of(in);
+  StridedView target = StridedView::of(out);
+  for (size_t d = 0; d < source.dims; ++d) {
+    const int64_t start = std::max<int64_t>(-padding.before[d], 0);
+    const int64_t end = source.sizes[d] - std::max<int64_t>(-padding.after[d], 0);
+    const int64_t length = std::max<int64_t>(end - start, 0);
+    if (length > 0) {
+      source.slice(d, start, length);
+      target.slice(d, std::max<int64_t>(padding.before[d], 0), length);
+    } else {
+      source.sizes[d] = target.sizes[d] = 0;
+    }
+  }
+  copy(target, source);
+  return target;
+}
+
+// Where an element outside of [0, size) comes from.
+int64_t reflect(int64_t index, int64_t size) {
+  return index < 0 ? -index : index >= size ? 2 * (size - 1) - index : index;
+}
+int64_t replicate(int64_t index, int64_t size) {
+  return std::clamp<int64_t>(index, 0, size - 1);
+}
+
+// Fills the borders of one dimension after the other from what has been written already.
+Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tensor& in, IntArrayRef pad, size_t dims,
+                        int64_t (*origin)(int64_t, int64_t), Tensor& out) {
+  ET_KERNEL_CHECK_MSG(ctx, pad.size() == 2 * dims && static_cast<size_t>(in.dim()) >= dims, InvalidArgument, out,
+                      "%s: expected %zu amounts and an input of at least %zu dimensions, found %zu and %zd", name,
+                      2 * dims, dims, pad.size(), static_cast<ssize_t>(in.dim()));
+  Padding padding;
+  for (size_t i = 0; i < pad.size(); ++i) {
+    const int64_t size = in.sizes()[static_cast<size_t>(in.dim()) - 1 - i / 2];
+    const bool is_reflection = origin == reflect;
+    ET_KERNEL_CHECK_MSG(ctx, size > 0 && pad[i] >= 0 && (!is_reflection || pad[i] < size), InvalidArgument, out,
+                        "%s: a dimension of size %lld cannot be padded by %lld", name, static_cast<long long>(size),
+                        static_cast<long long>(pad[i]));
+  }
+  if (!parse_padding(ctx, name, in, pad, out, &padding) || out.numel() == 0) {
+    return out;
+  }
+  const StridedView all = StridedView::of(out);
+  StridedView done = copy_inside(in, padding, out);
+  for (size_t d = done.dims; d-- > 0;) {
+    // `done` is complete in all dimensions behind d; widen it along d.
+    const int64_t first = std::max<int64_t>(padding.before[d], 0);
+    const int64_t size = in.sizes()[d];
+    const auto copy_slab = [&](int64_t position) {
+      // Positions in the output, for an index of the input and back.
+      const int64_t from = origin(position - padding.before[d], size) + padding.before[d];
+      StridedView target = done;
+      StridedView source = done;
+      target.offset((position - first) * all.strides[d]);
+      source.offset((from - first) * all.strides[d]);
+      target.sizes[d] = source.sizes[d] = 1;
+      copy(target, source);
+    };
+    for (int64_t position = 0; position < first; ++position) {
+      copy_slab(position);
+    }
+    for (int64_t position = first + done.sizes[d]; position < all.sizes[d]; ++position) {
+      copy_slab(position);
+    }
+    done.offset(-first * all.strides[d]);
+    done.sizes[d] = all.sizes[d];
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef pad, const Scalar& value,
+                            Tensor& out) {
+  constexpr const char* name = "constant_pad_nd.out";
+  Padding padding;
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()), InvalidArgument, out,
+                      "%s: inputs of dtype %s are not supported", name, toString(in.scalar_type()));
+  if (!parse_padding(ctx, name, in, pad, out, &padding)) {
+    return out;
+  }
+  fill(StridedView::of(out), value);
+  copy_inside(in, padding, out);
+  return out;
+}
+
+#define DEFINE_PADDING(kind, origin, dims)                                                                         \
+  Tensor& kind##_pad##dims##d_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef padding, Tensor& out) { \
+    return pad_from_inside(ctx, #kind "_pad" #dims "d.out", in, padding, dims, origin, out);                       \
+  }
+
+DEFINE_PADDING(reflection, reflect, 1)
+DEFINE_PADDING(reflection, reflect, 2)
+DEFINE_PADDING(reflection, reflect, 3)
+DEFINE_PADDING(replication, replicate, 1)
+DEFINE_PADDING(replication, replicate, 2)
+DEFINE_PADDING(replication, replicate, 3)
+
+}  // namespace torch::executor::native

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mul.out, mul.Scalar_out
+#include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+namespace {
+
+Tensor& mul(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
+  return promoted_binary(ctx, name, a, b, out, [](auto x, auto y) { return wrapping_mul(x, y); });
+}
+
+}  // namespace
+
+Tensor& mul_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {
+  return mul(ctx, "mul.out", a, b, out);
+}
+
+Tensor& mul_scalar_out(KernelRuntimeContext& ctx, const Tensor& a, const Scalar& b, Tensor& out) {
+  return mul(ctx, "mul.Scalar_out", a, b, out);
+}
+
+}  // namespace torch::executor::native

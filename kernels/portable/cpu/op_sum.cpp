@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions that fold values: sum, mean, prod, amax, amin, max/min of all elements, any, all.
+#include <limits>
+
+#include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/reduction.h"
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::runtime::isFloatingType;
+
+// Sums and products of float are carried on in double: exact enough without a compensation, at no cost that shows.
+template <typename C>
+using Wider = std::conditional_t<std::is_same_v<C, float>, double, C>;
+
+template <typename C>
+struct Sum {
+  using Value = C;
+  using Total = Wider<C>;
+  using Out = C;
+  Total divisor = 1;
+
+  static C identity() { return 0; }
+  static C combine(C a, C b) { return wrapping_add(a, b); }
+  static Total merge(Total a, C b) { return wrapping_add<Total>(a, b); }
+  C finish(Total total) const { return static_cast<C>(total / divisor); }
+};
+
+template <typename C>
+struct Product {
+  using Value = C;
+  using Total = Wider<C>;
+  using Out = C;
+
+  static C identity() { return 1; }
+  static C combine(C a, C b) { return wrapping_mul(a, b); }
+  static Total merge(Total a, C b) { return wrapping_mul<Total>(a, b); }
+  C finish(Total total) const { return static_cast<C>(total); }
+};
+
+template <typename C, bool is_max>
+struct Extreme {
+  using Value = C;
+  using Total = C;
+  using Out = C;
+
+  static C identity() {
+    using Limits = std::numeric_limits<C>;
+    if constexpr (Limits::has_infinity) {
+      return is_max ? -Limits::infinity() : Limits::infinity();
+    } else {
+      return is_max ? Limits::lowest() : Limits::max();
+    }
+  }
+  static C combine(C a, C b) { return is_max ? nan_max(a, b) : nan_min(a, b); }
+  static C merge(C a, C b) { return combine(a, b); }
+  C finish(C total) const { return total; }
+};
+
+template <bool is_any>
+struct Logic {
+  using Value = uint8_t;
+  using Total = uint8_t;
+  using Out = uint8_t;
+
+  static uint8_t identity() { return is_any ? 0 : 1; }
+  static uint8_t combine(uint8_t a, uint8_t b) { return is_any ? a | b : a & b; }
+  static uint8_t merge(uint8_t a, uint8_t b) { return combine(a, b); }
+  uint8_t finish(uint8_t total) const { return total; }
+};
+
+bool prepare(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+             bool keepdim, Tensor& out, ReducedDims* reduced) {
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type()),
+                      InvalidArgument, false, "%s: %s to %s is not supported", name, toString(in.scalar_type()),
+                      toString(out.scalar_type()));
+  return parse_reduced_dims(ctx, name, in, dims, reduced) && resize_to_reduced(ctx, name, in, *reduced, keepdim, out);
+}
+
+bool check_result(KernelRuntimeContext& ctx, const char* name, const std::optional<ScalarType>& dtype,
+                  const Tensor& out) {
+  ET_KERNEL_CHECK_MSG(ctx, !dtype.has_value() || *dtype == out.scalar_type(), InvalidArgument, false,
+                      "%s: the output must be %s as asked for, found %s", name, toString(*dtype),
+                      toString(out.scalar_type()));
+  return true;
+}
+
+// Sums are computed in the type of the output; a bool output is true if the sum is not zero.
+Tensor& sum(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+            bool keepdim, const std::optional<ScalarType>& dtype, bool is_mean, Tensor& out) {
+  ET_KERNEL_CHECK_MSG(ctx, !isFloatingType(in.scalar_type()) || isFloatingType(out.scalar_type()), InvalidArgument, out,
+                      "%s: %s values cannot be stored in an output of dtype %s", name, toString(in.scalar_type()),
+                      toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, !is_mean || isFloatingType(out.scalar_type()), InvalidArgument, out,
+                      "%s: a mean needs a floating-point output, found %s", name, toString(out.scalar_type()));
+  ReducedDims reduced;
+  if (check_result(ctx, name, dtype, out) && prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
+    with_arithmetic_type(arithmetic_type(out.scalar_type()), [&](auto zero) {
+      Sum<decltype(zero)> op;
+      op.divisor = is_mean ? static_cast<decltype(op.divisor)>(reduced.count) : 1;
+      reduce(op, in, reduced, out);
+    });
+  }
+  return out;
+}
+
+Tensor& product(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+                bool keepdim, const std::optional<ScalarType>& dtype, Tensor& out) {
+  ReducedDims reduced;
+  if (check_result(ctx, name, dtype, out) && prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
+    with_arithmetic_type(arithmetic_type(out.scalar_type()),
+                         [&](auto zero) { reduce(Product<decltype(zero)>(), in, reduced, out); });
+  }
+  return out;
+}
+
+template <bool is_max>
+Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+                bool keepdim, Tensor& out) {
+  ReducedDims reduced;
+  if (!check_same_dtype(ctx, name, in, out) || !prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
+    return out;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, reduced.count > 0 || out.numel() == 0, InvalidArgument, out,
+                      "%s: nothing has no extreme value: the reduced dimensions are empty", name);
+  with_arithmetic_type(arithmetic_type(in.scalar_type()),
+                       [&](auto zero) { reduce(Extreme<decltype(zero), is_max>(), in, reduced, out); });
+  return out;
+}
+
+template <bool is_any>
+Tensor& logic(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+              bool keepdim, Tensor& out) {
+  ReducedDims reduced = {{}, 1};
+  // Other than for sums, an empty list (not a missing one) means no dimension: each value is on its own.
+  const bool is_elementwise = dims.has_value() && dims->empty();
+  if (is_elementwise ? resize_to_reduced(ctx, name, in, reduced, keepdim, out)
+                     : prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
+    reduce(Logic<is_any>(), in, reduced, out);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor& sum_dim_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim,
+                    std::optional<ScalarType> dtype, Tensor& out) {
+  return sum(ctx, "sum.IntList_out", in, dim, keepdim, dtype, /*is_mean=*/false, out);
+}
+
+Tensor& mean_dim_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim,
+                     std::optional<ScalarType> dtype, Tensor& out) {
+  return sum(ctx, "mean.out", in, dim, keepdim, dtype, /*is_mean=*/true, out);
+}
+
+Tensor& mean_dtype_out(KernelRuntimeContext& ctx, const Tensor& in, std::optional<ScalarType> dtype, Tensor& out) {
+  return sum(ctx, "mean.dtype_out", in, {}, /*keepdim=*/false, dtype, /*is_mean=*/true, out);
+}
+
+Tensor& prod_out(KernelRuntimeContext& ctx, const Tensor& in, std::optional<ScalarType> dtype, Tensor& out) {
+  return product(ctx, "prod.out", in, {}, /*keepdim=*/false, dtype, out);
+}
+
+Tensor& prod_int_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool keepdim,
+                     std::optional<ScalarType> dtype, Tensor& out) {
+  return product(ctx, "prod.int_out", in, IntArrayRef(&dim, 1), keepdim, dtype, out);
+}
+
+Tensor& amax_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef dim, bool keepdim, Tensor& out) {
+  return extreme<true>(ctx, "amax.out", in, dim, keepdim, out);
+}
+
+Tensor& amin_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef dim, bool keepdim, Tensor& out) {
+  return extreme<false>(ctx, "amin.out", in, dim, keepdim, out);
+}
+
+Tensor& max_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  return extreme<true>(ctx, "max.unary_out", in, {}, /*keepdim=*/false, out);
+}
+
+Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  return extreme<false>(ctx, "min.unary_out", in, {}, /*keepdim=*/false, out);
+}
+
+#define DEFINE_LOGIC(name, is_any)                                                                                  \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool keepdim, Tensor& out) {         \
+    return logic<is_any>(ctx, #name ".out", in, IntArrayRef(&dim, 1), keepdim, out);                                \
+  }                                                                                                                 \
+  Tensor& name##_dims_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim, \
+                          Tensor& out) {                                                                            \
+    return logic<is_any>(ctx, #name ".dims_out", in, dim, keepdim, out);                                            \
+  }                                                                                                                 \
+  Tensor& name##_all_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                \
+    return logic<is_any>(ctx, #name ".all_out", in, {}, /*keepdim=*/false, out);                                    \
+  }
+
+DEFINE_LOGIC(any, true)
+DEFINE_LOGIC(all, false)
+
+}  // namespace torch::executor::native

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions of one variable that keep the dtype: abs, neg, sign, relu and the roundings.
+#include <cmath>
+
+#include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+
+#define DEFINE_UNARY(name, value)                                                      \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {       \
+    return promoted_unary(ctx, #name ".out", in, out, [](auto x) { return (value); }); \
+  }
+
+// Integers are whole already.
+#define DEFINE_ROUNDING(name, function)                                          \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
+    return promoted_unary(ctx, #name ".out", in, out, [](auto x) {               \
+      if constexpr (is_integer<decltype(x)>) {                                   \
+        return x;                                                                \
+      } else {                                                                   \
+        return function(x);                                                      \
+      }                                                                          \
+    });                                                                          \
+  }
+
+DEFINE_UNARY(abs, absolute(x))
+DEFINE_UNARY(neg, negative(x))
+DEFINE_UNARY(relu, x < 0 ? decltype(x)(0) : x)
+DEFINE_UNARY(sign, static_cast<decltype(x)>((x > 0) - (x < 0)))
+DEFINE_ROUNDING(ceil, std::ceil)
+DEFINE_ROUNDING(floor, std::floor)
+DEFINE_ROUNDING(round, std::nearbyint)  // halves go to the even neighbour
+DEFINE_ROUNDING(trunc, std::trunc)
+
+namespace {
+
+template <typename Op>
+Tensor& classify(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Tensor& out, const Op& op) {
+  ComputeType type;
+  if (plan_elementwise(ctx, name, {in}, Promotion::ToBool, out, &type)) {
+    with_arithmetic_type(type, [&](auto zero) { elementwise<uint8_t, decltype(zero)>(op, out, in); });
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor& isnan_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  return classify(ctx, "isnan.out", in, out, [](auto x) { return is_nan(x); });
+}
+
+Tensor& isinf_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  return classify(ctx, "isinf.out", in, out, [](auto x) {
+    // Infinity minus itself is NaN; NaN itself is excluded.
+    return !is_integer<decltype(x)> && !is_nan(x) && is_nan(x - x);
+  });
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// var.out, var.correction_out, var_mean.correction_out
+#include <algorithm>
+#include <tuple>
+
+#include "kernels/portable/cpu/pattern/block_reader.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/reduction.h"
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::runtime::isFloatingType;
+
+// Mean and sum of squared deviations of what has been added. Blocks are merged with the formula of Chan, Golub and
+// LeVeque (1979), which does not cancel as a difference of large sums would.
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;
+
+  template <typename C>
+  void add_block(const C* values, size_t size) {
+    double sum = 0;
+    for (size_t i = 0; i < size; ++i) {
+      sum += values[i];
+    }
+    const double block_count = static_cast<double>(size);
+    const double block_mean = sum / block_count;
+    double block_squares = 0;
+    for (size_t i = 0; i < size; ++i) {
+      const double deviation = values[i] - block_mean;
+      block_squares += deviation * deviation;
+    }
+    const double difference = block_mean - mean;
+    const double total = count + block_count;
+    mean += difference * block_count / total;
+    squares += block_squares + difference * difference * count * block_count / total;
+    count = total;
+  }
+};
+
+// `mean` may be null.
+bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+              double correction, bool keepdim, Tensor& out, Tensor* mean) {
+  ET_KERNEL_CHECK_MSG(ctx, isFloatingType(in.scalar_type()) && is_supported_dtype(in.scalar_type()), InvalidArgument,
+                      false, "%s: expected a floating-point input, found %s", name, toString(in.scalar_type()));
+  ReducedDims reduced;
+  if (!check_same_dtype(ctx, name, in, out) || !parse_reduced_dims(ctx, name, in, dims, &reduced) ||
+      !resize_to_reduced(ctx, name, in, reduced, keepdim, out)) {
+    return false;
+  }
+  if (mean != nullptr &&
+      (!check_same_dtype(ctx, name, in, *mean) || !resize_to_reduced(ctx, name, in, reduced, keepdim, *mean))) {
+    return false;
+  }
+  if (out.numel() == 0) {
+    return true;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, mean == nullptr || tensors_have_same_dim_order(out, *mean), InvalidArgument, false,
+                      "%s: both outputs must have the same dim order", name);
+  LoopNest<2> kept;
+  LoopNest<1> folded;
+  reduction_loops(in, reduced, out, &kept, &folded);
+  int64_t stride[1] = {};
+  const size_t run = reduced.count == 0 ? 0 : static_cast<size_t>(folded.pop(stride));
+  with_floating_type(arithmetic_type(in.scalar_type()), [&](auto zero) {
+    using C = decltype(zero);
+    BlockReader reader(in, compute_type_of<C>(), run == 1 ? 1 : stride[0]);
+    const auto write = [](const Tensor& tensor, int64_t offset, double value) {
+      BlockWriter writer(tensor, compute_type_of<C>(), 1);
+      *static_cast<C*>(writer.begin(offset)) = static_cast<C>(value);
+      writer.commit(offset, 1);
+    };
+    kept.for_each([&](const int64_t* offsets) {
+      Moments moments;
+      if (run > 0) {
+        folded.for_each([&](const int64_t* row) {
+          for (size_t begin = 0; begin < run; begin += kBlock) {
+            const size_t count = std::min(kBlock, run - begin);
+            const int64_t from = offsets[0] + row[0] + static_cast<int64_t>(begin) * reader.stride();
+            moments.add_block(static_cast<const C*>(reader.read(from, count)), count);
+          }
+        });
+      }
+      // Without enough values this is 0 / 0 or x / 0, as in PyTorch.
+      write(out, offsets[1], moments.squares / std::max(moments.count - correction, 0.0));
+      if (mean != nullptr) {
+        write(*mean, offsets[1], moments.count > 0 ? moments.mean : 0.0 / moments.count);
+      }
+    });
+  });
+  return true;
+}
+
+double correction_of(const std::optional<Scalar>& correction) {
+  return correction.has_value() ? scalar_to<double>(*correction) : 1.0;
+}
+
+}  // namespace
+
+Tensor& var_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool unbiased, bool keepdim,
+                Tensor& out) {
+  variance(ctx, "var.out", in, dim, unbiased ? 1.0 : 0.0, keepdim, out, nullptr);
+  return out;
+}
+
+Tensor& var_correction_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim,
+                           const std::optional<Scalar>& correction, bool keepdim, Tensor& out) {
+  variance(ctx, "var.correction_out", in, dim, correction_of(correction), keepdim, out, nullptr);
+  return out;
+}
+
+std::tuple<Tensor&, Tensor&> var_mean_correction_out(KernelRuntimeContext& ctx, const Tensor& in,
+                                                     OptionalArrayRef<int64_t> dim,
+                                                     const std::optional<Scalar>& correction, bool keepdim,
+                                                     Tensor& out0, Tensor& out1) {
+  variance(ctx, "var_mean.correction_out", in, dim, correction_of(correction), keepdim, out0, &out1);
+  return {out0, out1};
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// where.self_out, masked_fill.Scalar_out: choose by a bool (or uint8) tensor.
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+namespace {
+
+bool check_mask(KernelRuntimeContext& ctx, const char* name, const Tensor& mask) {
+  ET_KERNEL_CHECK_MSG(ctx, mask.scalar_type() == ScalarType::Bool || mask.scalar_type() == ScalarType::Byte,
+                      InvalidArgument, false, "%s: the condition must be bool or uint8, found %s", name,
+                      toString(mask.scalar_type()));
+  return true;
+}
+
+// `dtype` is the one that the result has before it is stored.
+void choose(ScalarType dtype, const Tensor& mask, Operand a, Operand b, Tensor& out) {
+  with_arithmetic_type(arithmetic_type(dtype), [&](auto zero) {
+    using C = decltype(zero);
+    elementwise<C, uint8_t, C, C>([](uint8_t m, C x, C y) { return m != 0 ? x : y; }, out, mask, a, b);
+  });
+}
+
+}  // namespace
+
+Tensor& where_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
+  ComputeType type;
+  if (check_mask(ctx, "where.self_out", condition) &&
+      plan_dtype(ctx, "where.self_out", {a, b}, Promotion::Same, out, &type) &&
+      resize_to_broadcast(ctx, "where.self_out", {condition, a, b}, out)) {
+    choose(result_type({a, b}), condition, a, b, out);
+  }
+  return out;
+}
+
+Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& mask, const Scalar& value,
+                               Tensor& out) {
+  ComputeType type;
+  if (check_mask(ctx, "masked_fill.Scalar_out", mask) &&
+      plan_dtype(ctx, "masked_fill.Scalar_out", {in}, Promotion::Same, out, &type) &&
+      resize_to_broadcast(ctx, "masked_fill.Scalar_out", {in, mask}, out)) {
+    choose(in.scalar_type(), mask, value, in, out);
+  }
+  return out;
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes lines of elements (equally spaced in memory) as values of a compute type, a block at a time.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/portable/cpu/pattern/compute_type.h"
+
+namespace torch::executor::native {
+
+/// Elements a block holds; buffers of this many values live on the stack.
+constexpr size_t kBlock = 128;
+
+/// Copies `count` elements of `element_size` bytes (1, 2, 4 or 8), `stride` elements apart, to `dst`.
+void gather(void* dst, const char* src, int64_t stride, size_t element_size, size_t count);
+
+/// The inverse of gather.
+void scatter(char* dst, int64_t stride, const void* src, size_t element_size, size_t count);
+
+/// Repeats the first of `count` elements of `element_size` bytes (1, 2, 4 or 8).
+void repeat_first(void* dst, size_t element_size, size_t count);
+
+/// Reads from the memory of one tensor.
+class BlockReader {
+ public:
+  BlockReader() = default;
+  /// `stride`: between the elements of a block, in elements.
+  BlockReader(const void* data, ScalarType dtype, ComputeType type, int64_t stride);
+  BlockReader(const Tensor& tensor, ComputeType type, int64_t stride)
+      : BlockReader(tensor.const_data_ptr(), tensor.scalar_type(), type, stride) {}
+  /// Every block is the number, repeated.
+  BlockReader(const Scalar& scalar, ComputeType type);
+
+  /// True if any number of elements can be read at once because they are used where they are.
+  bool is_direct() const { return stride_ == 1 && convert_ == nullptr; }
+
+  /// `count` values from element `offset` of the tensor on. Valid until the next call. At most kBlock, unless
+  /// is_direct(); if the stride is 0, no call with the same offset may ask for more than the first one did.
+  const void* read(int64_t offset, size_t count);
+
+  int64_t stride() const { return stride_; }
+
+ private:
+  const char* data_ = nullptr;
+  size_t element_size_ = 0;
+  size_t value_size_ = 0;
+  int64_t stride_ = 0;
+  ConvertFn convert_ = nullptr;  // null: elements have the representation of the compute type
+  const char* repeated_ = nullptr;
+  alignas(16) char raw_[kBlock * sizeof(int64_t)];
+  alignas(16) char values_[kBlock * sizeof(int64_t)];
+};
+
+/// Writes to the memory of one tensor.
+class BlockWriter {
+ public:
+  BlockWriter(void* data, ScalarType dtype, ComputeType type, int64_t stride);
+  BlockWriter(const Tensor& tensor, ComputeType type, int64_t stride)
+      : BlockWriter(tensor.mutable_data_ptr(), tensor.scalar_type(), type, stride) {}
+
+  bool is_direct() const { return stride_ == 1 && convert_ == nullptr; }
+
+  /// Where to put values that are to go to element `offset` on; followed by commit().
+  void* begin(int64_t offset) { return is_direct() ? address(offset) : values_; }
+  void commit(int64_t offset, size_t count);
+
+  int64_t stride() const { return stride_; }
+
+ private:
+  char* address(int64_t offset) const { return data_ + offset * static_cast<int64_t>(element_size_); }
+
+  char* data_;
+  size_t element_size_;
+  int64_t stride_;
+  ConvertFn convert_ = nullptr;
+  alignas(16) char raw_[kBlock * sizeof(int64_t)];
+  alignas(16) char values_[kBlock * sizeof(int64_t)];
+};
+
+}  // namespace torch::executor::native

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Adding single elements of one dtype, for the operators that scatter.
+#pragma once
+
+#include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/compute_type.h"
+
+namespace torch::executor::native {
+
+/// Adds the element at `from` to the one at `to`, both of the dtype given, which must be supported.
+class ElementAccumulate {
+ public:
+  explicit ElementAccumulate(ScalarType dtype)
+      : type_(arithmetic_type(dtype)), load_(load_fn(dtype, type_)), store_(store_fn(type_, dtype)) {}
+
+  void operator()(void* to, const void* from) const {
+    with_arithmetic_type(type_, [&](auto zero) {
+      decltype(zero) sum;
+      decltype(zero) addend;
+      load_(&sum, to, 1);
+      load_(&addend, from, 1);
+      sum = wrapping_add(sum, addend);
+      store_(to, &sum, 1);
+    });
+  }
+
+ private:
+  ComputeType type_;
+  ConvertFn load_;
+  ConvertFn store_;
+};
+
+}  // namespace torch::executor::native
