@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Graphs to programs."""
+
+from __future__ import annotations
+
+from sdk.exir.emit._emit_program import EmitterOutput, emit_program
+
+__all__ = ["EmitterOutput", "emit_program"]

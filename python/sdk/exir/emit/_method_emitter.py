@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Emission of one method: its values and the instructions that compute them."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.utils import _pytree as pytree
+
+from sdk.exir import memory
+from sdk.exir._tensor_lifetimes import control_flow_branches
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.emit._program_data import ProgramData
+from sdk.exir.emit._values import Ref, Values
+from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.schema import (
+    BackendDelegate,
+    BackendDelegateDataReference,
+    Bool,
+    Chain,
+    ContainerMetadata,
+    DataLocation,
+    DelegateCall,
+    DeviceType,
+    Double,
+    ExecutionPlan,
+    ExtraTensorInfo,
+    Frame,
+    FrameList,
+    FreeCall,
+    Instruction,
+    InstructionArguments,
+    Int,
+    JumpFalseCall,
+    KernelCall,
+    MoveCall,
+    Null,
+    Operator,
+    String,
+    Tensor,
+    TensorDataLocation,
+    TensorList,
+)
+from sdk.exir.tensor import TensorSpec, make_allocation_info, make_tensor_value
+
+# What a node stands for: a value, or several for a node that returns a list.
+Result = Any
+
+_FRAME = re.compile(r'File "(?P<file>[^"]*)", line (?P<line>\d+), in (?P<name>[^\n]*)\n\s*(?P<context>[^\n]*)')
+
+
+def _error(node: Node, problem: str, code: ExportErrorType = ExportErrorType.NOT_SUPPORTED) -> ExportError:
+    trace = node.meta.get("stack_trace")
+    return ExportError(code, f"node {node.name} ({node.target}): {problem}" + (f"\n{trace}" if trace else ""))
+
+
+class MethodEmitter:
+    """Emits one exported program. The maps for tools are complete after `emit`."""
+
+    def __init__(
+        self, name: str, program: ExportedProgram, data: ProgramData, emit_stacktrace: bool, emit_buffer_names: bool
+    ) -> None:
+        self.name = name
+        self.program = program
+        self.data = data
+        self.emit_buffer_names = emit_buffer_names
+        self.debug_handles: dict[int, int | list[int]] = {}
+        self.delegate_debug_ids: dict[int, dict[str, Any]] = {}
+        self.num_outs: dict[int, int] = {}
+
+        self._values = Values()
+        self._instructions: list[Instruction] = []
+        self._frames: list[FrameList] | None = [] if emit_stacktrace else None
+        self._operators: list[Operator] = []
+        self._operator_index: dict[tuple[str, str], int] = {}
+        self._delegates: list[BackendDelegate] = []
+        self._delegate_index: dict[int, int] = {}
+        self._spec_values: dict[TensorSpec, Ref] = {}
+        self._inputs: list[Ref] = []
+
+        signature = program.graph_signature
+        self._weights = {
+            **signature.inputs_to_parameters,
+            **signature.inputs_to_buffers,
+            **signature.inputs_to_lifted_tensor_constants,
+        }
+        # Tensors that a user can replace keep values of their own.
+        self._visible = {
+            spec
+            for node in (program.graph.output_node(), *program.graph.find_nodes(op="placeholder"))
+            for arg in ([node] if node.op == "placeholder" else node.all_input_nodes)
+            for spec in pytree.tree_leaves(arg.meta.get("spec"))
+            if isinstance(spec, TensorSpec)
+        }
+
+    def emit(self) -> ExecutionPlan:
+        graph_module = self.program.graph_module
+        sizes = graph_module.meta.get("non_const_buffer_sizes")
+        if sizes is None:
+            raise ExportError(
+                ExportErrorType.MISSING_PROPERTY,
+                f"method {self.name!r} has no memory plan; run MemoryPlanningPass first",
+            )
+        outputs = self._emit_graph(graph_module, None)
+        call_spec = self.program.call_spec
+        return ExecutionPlan(
+            name=self.name,
+            container_meta_type=ContainerMetadata(
+                encoded_inp_str=pytree.treespec_dumps(call_spec.in_spec) if call_spec.in_spec is not None else "",
+                encoded_out_str=pytree.treespec_dumps(call_spec.out_spec) if call_spec.out_spec is not None else "",
+            ),
+            values=self._values.items,
+            inputs=[int(ref) for ref in self._inputs],
+            outputs=[int(ref) for ref in outputs],
+            chains=[Chain(inputs=[], outputs=[], instructions=self._instructions, stacktrace=self._frames)],
+            operators=self._operators,
+            delegates=self._delegates,
+            non_const_buffer_sizes=list(sizes),
+            non_const_buffer_device=graph_module.meta.get("non_const_buffer_device"),
+        )
+
+    # Graphs
+
+    def _emit_graph(self, graph_module: GraphModule, operands: Sequence[Ref] | None) -> list[Ref]:
+        """Emits the nodes of a graph and returns its outputs. `operands` are the inputs of a branch."""
+        env: dict[Node, Result] = {}
+        branch_inputs = iter(operands) if operands is not None else None
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                if branch_inputs is None:
+                    env[node] = self._placeholder(node)
+                else:
+                    env[node] = next(branch_inputs, None)
+            elif node.op == "get_attr":
+                env[node] = self._attribute(graph_module, node)
+            elif node.op == "call_function":
+                env[node] = self._call(graph_module, node, env)
+            elif node.op == "output":
+                return [self._output(node, value, env) for value in pytree.tree_leaves(node.args[0], is_leaf=_is_leaf)]
+            else:
+                raise _error(node, f"{node.op} nodes have no form in a program; export the model with torch.export")
+        raise ExportError(ExportErrorType.VIOLATION_OF_SPEC, f"a graph of method {self.name!r} has no output node")
+
+    def _output(self, node: Node, value: Any, env: dict[Node, Result]) -> Ref:
+        if not isinstance(value, Node):
+            return self._values.literal(value)
+        result = env[value]
+        if not isinstance(result, Ref):
+            raise _error(
+                node, f"returns {value.name}, which is not a single value", ExportErrorType.INVALID_OUTPUT_TYPE
+            )
+        return result
+
+    def _placeholder(self, node: Node) -> Ref | None:
+        target = self._weights.get(node.name)
+        if target is not None:
+            return self._weight(node, target) if node.users else None
+        spec, value = node.meta.get("spec"), node.meta.get("val")
+        if isinstance(spec, TensorSpec):
+            ref = self._spec_values[spec] = self._values.add(self._tensor(node, spec))
+        elif value is None:
+            ref = self._values.add(Null())
+        elif isinstance(value, (bool, torch.SymBool)):
+            ref = self._values.add(Bool(bool(_hint(value, False))))
+        elif isinstance(value, (int, torch.SymInt)):
+            ref = self._values.add(Int(int(_hint(value, 0))))
+        elif isinstance(value, (float, torch.SymFloat)):
+            ref = self._values.add(Double(float(_hint(value, 0.0))))
+        elif isinstance(value, str):
+            ref = self._values.add(String(value))
+        else:
+            raise _error(
+                node,
+                f"an input of type {type(value).__name__} has no form in a program",
+                ExportErrorType.INVALID_INPUT_TYPE,
+            )
+        self._inputs.append(ref)
+        return ref
+
+    def _weight(self, node: Node, target: str) -> Ref:
+        """A parameter, buffer or constant: data of the program, of another file, or the initial value of planned memory."""
+        tensor = self.program.state_dict.get(target)
+        if tensor is None:
+            tensor = self.program.constants.get(target)
+        spec = node.meta.get("spec")
+        if not isinstance(tensor, torch.Tensor) or not isinstance(spec, TensorSpec):
+            raise _error(node, f"{target!r} is a {type(tensor).__name__}; only tensors can be weights of a program")
+        planned = spec.mem_id is not None and spec.mem_offset is not None
+        tag = node.meta.get("constant_tag")
+        value = self._tensor(node, spec)
+        if tag is not None:
+            value.data_buffer_idx = self.data.add_external(tensor, spec.dim_order, tag, target)
+            value.extra_tensor_info = replace(
+                value.extra_tensor_info or ExtraTensorInfo(),
+                fully_qualified_name=target,
+                location=TensorDataLocation.EXTERNAL,
+            )
+        elif planned:
+            value.data_buffer_idx = self.data.add_state(tensor, spec.dim_order, target)
+            if self.emit_buffer_names:
+                value.extra_tensor_info = replace(
+                    value.extra_tensor_info or ExtraTensorInfo(), fully_qualified_name=target
+                )
+        elif spec.const:
+            value.data_buffer_idx = self.data.add_constant(tensor, spec.dim_order, target)
+        ref = self._spec_values[spec] = self._values.add(value)
+        return ref
+
+    def _attribute(self, graph_module: GraphModule, node: Node) -> Ref | None:
+        value = operator.attrgetter(str(node.target))(graph_module)
+        if not isinstance(value, torch.Tensor):
+            return None  # The graph of a branch or a lowered module: its user knows what to do with it.
+        spec = TensorSpec.from_tensor(value, const=True)
+        index = self.data.add_constant(value, spec.dim_order, str(node.target))
+        return self._values.share(make_tensor_value(index, None, spec))
+
+    # Values
+
+    def _tensor(self, node: Node, spec: TensorSpec) -> Tensor:
+        if not all(isinstance(size, int) for size in spec.shape):
+            raise _error(
+                node,
+                f"its sizes {spec.shape} are symbolic; run a shape evaluation pass",
+                ExportErrorType.MISSING_PROPERTY,
+            )
+        place = None
+        if spec.mem_id is not None and spec.mem_offset is not None and not spec.const:
+            place = make_allocation_info(spec.mem_id, spec.mem_offset)
+        value = make_tensor_value(0, place, spec)
+        if spec.device != DeviceType.CPU:
+            info = value.extra_tensor_info or ExtraTensorInfo()
+            value.extra_tensor_info = replace(info, device_type=spec.device, device_index=spec.device_index)
+        return value
+
+    def _results(self, node: Node, spec: Any, shared: bool = True) -> Result:
+        """Values for what a node makes, in the structure of its spec."""
+        if isinstance(spec, (list, tuple)):
+            return [self._results(node, item, shared) for item in spec]
+        if not isinstance(spec, TensorSpec):
+            return self._scalar(node, spec)
+        if spec in self._spec_values:
+            return self._spec_values[spec]
+        value = self._tensor(node, spec)
+        # Where and how a static tensor is stored says all about it, and planning never lets two be in use at one place.
+        replaceable = spec in self._visible or value.extra_tensor_info is not None or not value.allocation_info
+        shared = shared and spec.is_static_shape_tensor and not replaceable
+        ref = self._spec_values[spec] = self._values.share(value) if shared else self._values.add(value)
+        return ref
+
+    def _scalar(self, node: Node, value: Any) -> Ref:
+        if isinstance(value, (bool, torch.SymBool)):
+            return self._values.add(Bool(False))
+        if isinstance(value, (int, torch.SymInt)):
+            return self._values.add(Int(0))
+        if isinstance(value, (float, torch.SymFloat)):
+            return self._values.add(Double(0.0))
+        raise _error(node, f"returns a {type(value).__name__}; expected a tensor or a number")
+
+    def _argument(self, value: Any, env: dict[Node, Result], kind: torch._C.JitType | None = None) -> Ref:
+        resolved = pytree.tree_map(lambda v: env[v] if isinstance(v, Node) else v, value, is_leaf=_is_leaf)
+        if isinstance(kind, torch._C.ListType) and not isinstance(resolved, (list, tuple, type(None))):
+            # Schemas like `int[2]` accept one number for all items.
+            resolved = [resolved]
+        return self._values.literal(resolved, kind)
+
+    # Calls
+
+    def _call(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
+        target = node.target
+        if target is operator.getitem:
+            return env[node.args[0]][node.args[1]]
+        if target is memory.alloc:
+            return self._results(node, node.meta.get("spec"))
+        if target is memory.view:
+            return self._view(node, env)
+        if target is memory.free:
+            return self._free(node)
+        if target is executorch_call_delegate:
+            return self._delegate_call(graph_module, node, env)
+        if control_flow_branches(graph_module, node):
+            if target.__name__ != "cond":
+                raise _error(node, "only torch.cond can be emitted; rewrite the loop or unroll it")
+            return self._cond(graph_module, node, env)
+        if not isinstance(target, torch._ops.OpOverload):
+            from sdk.exir.passes.executorch_prim_ops_registry import PYTHON_SYM_OPS
+
+            if target not in PYTHON_SYM_OPS:
+                raise _error(node, "is not an operator; only operators of a library can be called by a program")
+            target = PYTHON_SYM_OPS[target]
+        return self._kernel_call(node, target, env)
+
+    def _kernel_call(self, node: Node, target: torch._ops.OpOverload, env: dict[Node, Result]) -> Result:
+        """Arguments in the order of the schema, out arguments included, then what the operator returns."""
+        schema = target._schema
+        args: list[Ref] = []
+        outs: list[Result] = []
+        written: Ref | None = None
+        for position, argument in enumerate(schema.arguments):
+            if position < len(node.args) and not argument.kwarg_only:
+                value = node.args[position]
+            elif argument.name in node.kwargs:
+                value = node.kwargs[argument.name]
+            elif argument.has_default_value():
+                value = argument.default_value
+            else:
+                raise _error(node, f"has no argument {argument.name!r}", ExportErrorType.VIOLATION_OF_SPEC)
+            args.append(self._argument(value, env, argument.type))
+            if argument.is_out:
+                outs.append(env[value] if isinstance(value, Node) else value)
+            elif written is None and argument.alias_info is not None and argument.alias_info.is_write:
+                written = args[-1]
+        if outs:
+            result: Result = outs[0] if len(outs) == 1 else outs
+            args.append(args[-1] if len(outs) == 1 else self._values.share(TensorList([int(out) for out in outs])))
+        elif written is not None:
+            result = written
+            args.append(written)
+        else:
+            result = self._scalar_results(node, target)
+            args += [result] if isinstance(result, Ref) else result
+        self._append(node, KernelCall(self._operator(schema.name, schema.overload_name), [int(arg) for arg in args]))
+        return result
+
+    def _scalar_results(self, node: Node, target: torch._ops.OpOverload) -> Result:
+        value = node.meta.get("val")
+        if not target._schema.returns:
+            return []
+        if any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(value)):
+            raise _error(node, "returns a tensor but has no out argument; register an out variant and run ToOutVarPass")
+        return (
+            self._scalar(node, value)
+            if not isinstance(value, (list, tuple))
+            else [self._scalar(node, v) for v in value]
+        )
+
+    def _view(self, node: Node, env: dict[Node, Result]) -> Ref:
+        """A static view is another value at the same place. Otherwise the runtime has to follow its base."""
+        spec, base_ref = node.meta["spec"], env[node.args[0]]
+        if spec in self._spec_values:
+            return self._spec_values[spec]
+        base = self._values.items[base_ref].val
+        own = self._tensor(node, spec)
+        static = spec.is_static_shape_tensor and node.args[0].meta["spec"].is_static_shape_tensor
+        info = base.extra_tensor_info
+        external = info is not None and info.location == TensorDataLocation.EXTERNAL
+        if static and not external and (base.allocation_info or base.data_buffer_idx):
+            own.allocation_info = base.allocation_info
+            own.data_buffer_idx = 0 if base.allocation_info else base.data_buffer_idx
+            own.extra_tensor_info = info if info and info.device_type != DeviceType.CPU else None
+            ref = self._values.share(own)
+        else:
+            ref = self._values.add(own)
+            size = self._argument(node.args[1], env, torch._C.ListType(torch._C.IntType.get()))
+            args = [int(base_ref), int(size), int(ref)]
+            self._append(node, KernelCall(self._operator("executorch_prim::et_view", "default"), args))
+        self._spec_values[spec] = ref
+        return ref
+
+    def _free(self, node: Node) -> None:
+        ref = self._spec_values.get(node.args[0])
+        if ref is None:
+            raise _error(node, "frees a tensor that no node has made", ExportErrorType.UNINITIALIZED)
+        self._append(node, FreeCall(int(ref)))
+
+    def _delegate_call(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
+        lowered = operator.attrgetter(str(node.args[0].target))(graph_module)
+        key = id(lowered)
+        if key not in self._delegate_index:
+            self._delegate_index[key] = len(self._delegates)
+            data = self.data.add_delegate(lowered.processed_bytes)
+            reference = BackendDelegateDataReference(DataLocation.INLINE, data)
+            self._delegates.append(BackendDelegate(lowered.backend_id, reference, list(lowered.compile_specs)))
+        inputs = [self._argument(arg, env) for arg in pytree.tree_leaves(node.args[1:], is_leaf=_is_leaf)]
+        result = self._results(node, node.meta["spec"])
+        outputs = pytree.tree_leaves(result)
+        index = self._append(node, DelegateCall(self._delegate_index[key], [int(ref) for ref in (*inputs, *outputs)]))
+        original = getattr(lowered, "original_module", None)
+        if original is not None:
+            handles = (n.meta.get("debug_handle") for n in original.graph.nodes)
+            self.debug_handles[index] = sorted({handle for handle in handles if handle is not None})
+        self.num_outs[index] = len(outputs)
+        self.delegate_debug_ids[index] = {
+            "name": lowered.backend_id,
+            "delegate_map": (getattr(lowered, "meta", None) or {}).get("debug_handle_map") or {},
+        }
+        return result
+
+    def _cond(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
+        """`if false jump to ELSE; <then>; move; jump to END; ELSE: <else>; move; END:`."""
+        condition, _, _, operands = (*node.args, ())[:4]
+        then_branch, else_branch = control_flow_branches(graph_module, node)
+        # A move makes these values refer to a branch's tensors, so nothing else may use them.
+        results = self._results(node, node.meta["spec"], shared=False)
+        refs = [self._argument(operand, env) for operand in operands]
+
+        def run(branch: GraphModule) -> None:
+            outputs = self._emit_graph(branch, refs)
+            for source, target in zip(outputs, pytree.tree_leaves(results), strict=True):
+                self._append(node, MoveCall(move_from=int(source), move_to=int(target)))
+
+        to_else = JumpFalseCall(int(self._argument(condition, env)), 0)
+        self._append(node, to_else)
+        run(then_branch)
+        to_end = JumpFalseCall(int(self._values.share(Bool(False))), 0)
+        self._append(node, to_end)
+        to_else.destination_instruction = len(self._instructions)
+        run(else_branch)
+        to_end.destination_instruction = len(self._instructions)
+        return results
+
+    def _operator(self, name: str, overload: str) -> int:
+        key = (name, overload)
+        if key not in self._operator_index:
+            self._operator_index[key] = len(self._operators)
+            self._operators.append(Operator(name, overload))
+        return self._operator_index[key]
+
+    def _append(self, node: Node, arguments: InstructionArguments) -> int:
+        index = len(self._instructions)
+        self._instructions.append(Instruction(arguments))
+        handle = node.meta.get("debug_handle")
+        if handle is not None:
+            self.debug_handles[index] = handle
+        if self._frames is not None:
+            self._frames.append(FrameList(list(_frames(node.meta.get("stack_trace") or ""))))
+        return index
+
+
+def _is_leaf(value: Any) -> bool:
+    return isinstance(value, Node) or value is None
+
+
+def _hint(value: Any, default: Any) -> Any:
+    """The number that a symbolic input had in the example, as its value until a user sets it."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return default if value.node.hint is None else value.node.hint
+    return value
+
+
+def _frames(stack_trace: str) -> Iterator[Frame]:
+    for match in _FRAME.finditer(stack_trace):
+        yield Frame(match["file"], int(match["line"]), match["name"], match["context"])

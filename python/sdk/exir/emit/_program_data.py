@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Data that the methods of a program share: constants, initial state, external tensors and compiled delegates.
+
+Equal data is stored once, whichever method it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.schema import BackendDelegateInlineData, Buffer
+
+
+def tensor_storage_bytes(tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> bytes:
+    """The elements of a tensor, dimensions from outermost to innermost as in `dim_order`."""
+    if isinstance(tensor, FakeTensor) or tensor.device.type == "meta":
+        raise ExportError(
+            ExportErrorType.INVALID_INPUT_TYPE,
+            f"constant {name!r} has no data (it is a {type(tensor).__name__} on {tensor.device}); "
+            "export the model with its real weights",
+        )
+    if tensor.numel() == 0:
+        return b""
+    dense = tensor.detach().permute(tuple(dim_order)).contiguous().cpu()
+    return dense.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+@dataclass
+class _Pool:
+    """Distinct byte strings, by index."""
+
+    items: list[bytes] = field(default_factory=list)
+    _index_of: dict[bytes, int] = field(default_factory=dict)
+
+    def add(self, data: bytes) -> int:
+        index = self._index_of.setdefault(data, len(self.items))
+        if index == len(self.items):
+            self.items.append(data)
+        return index
+
+
+class ProgramData:
+    """Collects data while methods are emitted. Index 0 of constants and of initial state is a placeholder."""
+
+    def __init__(self) -> None:
+        self._constants = _Pool([b""], {})
+        self._state = _Pool([b""], {})
+        self._external = _Pool()
+        self._delegates = _Pool()
+        self.external_map: dict[str, dict[str, int]] = {}
+        # Tied weights are found by their memory, without reading them again.
+        self._seen: dict[tuple[object, ...], int] = {}
+        self._keep_alive: list[torch.Tensor] = []
+
+    def add_constant(self, tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> int:
+        """The index in the constant buffer of a tensor's data."""
+        memory = None
+        if not isinstance(tensor, FakeTensor) and tensor.layout == torch.strided and tensor.numel():
+            memory = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride(), tuple(dim_order))
+            if memory in self._seen:
+                return self._seen[memory]
+        index = self._constants.add(tensor_storage_bytes(tensor, dim_order, name))
+        if memory is not None:
+            self._seen[memory] = index
+            self._keep_alive.append(tensor)
+        return index
+
+    def add_state(self, tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> int:
+        """The index in the mutable data of a buffer's initial value; 0 for zeros, which planned memory starts as."""
+        data = tensor_storage_bytes(tensor, dim_order, name)
+        return self._state.add(data) if any(data) else 0
+
+    def add_external(self, tensor: torch.Tensor, dim_order: Sequence[int], tag: str, name: str) -> int:
+        """The index of a tensor's data that is stored as `name` in the file `tag`."""
+        keys = self.external_map.setdefault(tag, {})
+        data = tensor_storage_bytes(tensor, dim_order, name)
+        index = self._external.add(data)
+        if keys.setdefault(name, index) != index:
+            raise ExportError(
+                ExportErrorType.NOT_SUPPORTED,
+                f"two methods store different data as {name!r} in {tag!r}; give one of the weights another tag",
+            )
+        return index
+
+    def add_delegate(self, processed: bytes) -> int:
+        """The index in the delegate data of what a backend's `preprocess` has returned."""
+        return self._delegates.add(bytes(processed))
+
+    @property
+    def constant_buffer(self) -> list[Buffer]:
+        return [Buffer(data) for data in self._constants.items]
+
+    @property
+    def mutable_data(self) -> list[Buffer] | None:
+        return [Buffer(data) for data in self._state.items] if len(self._state.items) > 1 else None
+
+    @property
+    def external_buffers(self) -> list[bytes]:
+        return self._external.items
+
+    @property
+    def delegate_data(self) -> list[BackendDelegateInlineData]:
+        return [BackendDelegateInlineData(data) for data in self._delegates.items]
