@@ -2,7 +2,7 @@
 # Sourced by the other scripts: shows steps, and makes the environment that they need under <repo>/.venv.
 # Everything here may be run again at any time: what is done is not done twice.
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+root="$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 venv="${root}/.venv"
 python="${venv}/bin/python"
 logs="${root}/.cache/logs"

@@ -25,12 +25,14 @@ def closest(wrong: str, known: Iterable[str]) -> str:
 # Lines that torch appends to every message: advice on debugging torch, not the model.
 _ADVICE = (
     "Caused by: (",
-    "For more ",
-    "For extended ",
-    "For C++ ",
-    "If you suspect ",
     "Developer debug context",
-    "The following",
+    "For C++ ",
+    "For extended ",
+    "For more ",
+    "If you suspect ",
+    "The error above ",
+    "The following call ",
+    "consider using data-dependent friendly APIs",
 )
 
 

@@ -37,7 +37,7 @@ def capture(model: Model, inputs: Inputs, dynamic: DynamicShapes) -> ExportedPro
     """The model as a graph of ATen operators."""
     if model.program is not None:
         if dynamic.ranges:
-            raise CommandError("A .pt2 file was captured with its shapes; make them dynamic where it is made.")
+            raise CommandError("A .pt2 file has its shapes already; make them dynamic where it is made.")
         return model.program
     sample = resized(inputs, dynamic.capture_sizes(inputs)).copy()
     # torch prints the graph so far when it gives up; what it prints belongs to the traceback, not to the message.
@@ -49,9 +49,9 @@ def capture(model: Model, inputs: Inputs, dynamic: DynamicShapes) -> ExportedPro
             )
     except Exception as error:
         raise CommandError(
-            f"PyTorch could not capture the model as a graph: {_what_and_where(error, 8)}\n"
-            f"Code whose path depends on the values in a tensor cannot be captured as it stands; torch.cond, torch.where "
-            f"and torch._check are the ways to say it."
+            f"PyTorch could not capture the model as a graph: {_what_and_where(error, 3)}\n"
+            f"Code whose path depends on the values in a tensor cannot be captured as it stands; torch.cond and "
+            f"torch.where are the ways to say it."
         ) from error
 
 

@@ -31,7 +31,7 @@ def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
             elif verbose:
                 shown(message, category, filename, *rest, **named)
 
-        warnings.showwarning = keep  # type: ignore[assignment]
+        warnings.showwarning = keep
         try:
             if not verbose:
                 for logger in loggers:

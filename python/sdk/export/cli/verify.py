@@ -64,8 +64,7 @@ class WrittenProgram:
                 f"Install it with `pip install .`, or export with --no-verify."
             ) from error
         try:
-            self._module = portable_lib._load_for_executorch(str(program), *([] if weights is None else [str(weights)]))
-            self.method_names = list(self._module.method_names())
+            self._module = portable_lib._load_for_executorch(str(program), None if weights is None else str(weights))
         except Exception as error:
             raise CommandError(f"The runtime refuses the exported program: {first_lines(error)}") from error
 

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every code block of every page runs, in the page's order, in a folder of the page's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blocks import Block, blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BUILD = ROOT / "build" / "documents"
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """All C++ blocks that are programs of their own, compiled in one project, like a user's: the folder they are in."""
+    found = [b for page in PAGES for b in blocks(page) if b.language == "cpp" and b.kind == "run"]
+    project = BUILD / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    lines = [
+        "cmake_minimum_required(VERSION 3.24)",
+        "project(documents CXX)",
+        f'add_subdirectory("{ROOT}" sdk EXCLUDE_FROM_ALL)',
+    ]
+    for block in found:
+        source = project / f"{block.name}.cpp"
+        # Errors then name the page and its line.
+        text = f'#line {block.line} "{block.page}"\n{block.code}'
+        if not source.exists() or source.read_text() != text:
+            source.write_text(text)
+        lines += [
+            f"add_executable({block.name} {source.name})",
+            f"target_link_libraries({block.name} PRIVATE extension_module extension_tensor portable_ops_lib)",
+        ]
+    (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
+    run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
+    run(["cmake", "--build", BUILD / "out", "--parallel", str(min(os.cpu_count() or 1, 2))])
+    return BUILD / "out"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    for folder in ("scripts", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "pte-sdk").symlink_to(ROOT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "net", raising=False)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.kind == "not run here":
+            assert block.text, f"{name(page)}:{block.line}: say where it is run"
+        elif block.kind == "file":
+            Path(block.text).write_text(block.code)
+        elif block.language == "python":
+            # Padded, so that a traceback shows the page's own line numbers.
+            exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), namespace)
+        elif block.language == "bash":
+            shell(block, tmp_path)
+        elif block.language == "cpp":
+            run([request.getfixturevalue("programs") / block.name], cwd=tmp_path)
+        else:
+            pytest.fail(f"{name(page)}:{block.line}: a block of {block.language} needs <!-- file: NAME -->")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"], ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{name(page)} links to {target}, which is not there"
+
+
+def shell(block: Block, folder: Path) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
+    command = ["bash", "-euo", "pipefail", "-c", block.code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if (done.returncode != 0) != (block.kind == "fails"):
+        pytest.fail(
+            f"{block.page}:{block.line} ended with status {done.returncode}:\n{block.code}\n{done.stdout[-3000:]}"
+            f"{done.stderr[-3000:]}",
+            pytrace=False,
+        )
+
+
+def run(command: list[Any], cwd: Path | None = None) -> None:
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(
+            f"{command} ended with status {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}", pytrace=False
+        )
