@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From what the emitter and the backends have made to the bytes of a `.pte` file and of the `.ptd` files beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdk.exir._serialize._cord import Cord
+from sdk.exir._serialize._flatbuffer_program import DATA_ALIGNMENT
+from sdk.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
+from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
+from sdk.exir._serialize.data_serializer import DataPayload, DataSerializer
+from sdk.exir.schema import Program, Tensor, TensorDataLocation
+from sdk.exir.tensor_layout import TensorLayout
+
+if TYPE_CHECKING:
+    from sdk.exir.capture._config import ExecutorchBackendConfig
+    from sdk.exir.emit import EmitterOutput
+
+
+def _extract_external_tensor_layouts(program: Program) -> dict[str, TensorLayout]:
+    """Layouts of the tensors that a program expects to find outside of it, by name."""
+    layouts: dict[str, TensorLayout] = {}
+    for plan in program.execution_plan:
+        for value in plan.values:
+            tensor = value.val
+            info = tensor.extra_tensor_info if isinstance(tensor, Tensor) else None
+            if info is None or info.location != TensorDataLocation.EXTERNAL or info.fully_qualified_name is None:
+                continue
+            layout = TensorLayout(tensor.scalar_type, list(tensor.sizes), list(tensor.dim_order))
+            if layouts.setdefault(info.fully_qualified_name, layout) != layout:
+                raise ValueError(
+                    f"methods disagree on the external tensor {info.fully_qualified_name!r}: "
+                    f"{layouts[info.fully_qualified_name]} and {layout}"
+                )
+    return layouts
+
+
+def serialize_for_executorch(
+    emitter_output: EmitterOutput,
+    config: ExecutorchBackendConfig,
+    data_serializer: DataSerializer,
+    named_data_store: NamedDataStoreOutput | None = None,
+) -> tuple[Cord, dict[str, Cord]]:
+    """The program file, and the files of external data by their name without the extension.
+
+    Data that several files need is stored in each of them; within a file it is stored once.
+    """
+    store = NamedDataStore()
+    layouts = _extract_external_tensor_layouts(emitter_output.program)
+    for tag, names in (emitter_output.external_constant_map or {}).items():
+        for name, index in names.items():
+            data = emitter_output.external_constant_buffer[index]
+            store.add_named_data(name, data, DATA_ALIGNMENT, tag, layouts.get(name))
+    if named_data_store is not None:
+        store.merge_named_data_store(named_data_store)
+    output = store.get_named_data_store_output()
+
+    program = serialize_pte_binary(
+        PTEFile(
+            program=emitter_output.program,
+            mutable_data=emitter_output.mutable_data,
+            named_data=NamedDataStoreOutput(output.buffers, output.pte_data, {}),
+        ),
+        extract_delegate_segments=config.extract_delegate_segments,
+        segment_alignment=config.segment_alignment,
+        constant_tensor_alignment=config.constant_tensor_alignment,
+        delegate_alignment=config.delegate_alignment,
+    )
+    files = {
+        tag: data_serializer.serialize(DataPayload(output.buffers, entries))
+        for tag, entries in output.external_data.items()
+    }
+    return program, files
