@@ -53,6 +53,8 @@ VIEW_TO_COPY = {
 }
 """Views alias their base, which a functional graph cannot express: each becomes the operator that copies."""
 
+COPY_TO_VIEW = {copy: view for view, copy in VIEW_TO_COPY.items() if view is not aten._unsafe_view.default}
+
 MATERIALISE_ORDER = frozenset(VIEW_TO_COPY.values())
 """Operators whose result is contiguous whatever the layout of their argument."""
 
@@ -74,21 +76,39 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
     import torch._decomp
 
-    return torch._decomp._core_aten_decompositions_post_autograd()
+    # Runtimes have no kernel for vector_norm, although it counts as core.
+    extra = torch._decomp.get_decompositions([aten.linalg_vector_norm])
+    table = {**torch._decomp._core_aten_decompositions_post_autograd(), **extra}
+    # A copying view that would be decomposed into the view itself and a copy stays as it is.
+    kept = {copy for view, copy in VIEW_TO_COPY.items() if view not in table}
+    return {op: function for op, function in table.items() if op not in kept}
+
+
+_KEPT_COMPOSITES = frozenset(
+    {
+        aten.upsample_bilinear2d.vec,
+        aten.upsample_nearest2d.vec,
+        aten.sym_size.int,
+        aten.sym_stride.int,
+        aten.sym_numel.default,
+        aten.sym_storage_offset.default,
+        aten.sym_is_contiguous.default,
+    }
+)
 
 
 def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.OpOverload]) -> Callable | None:
     """The function that expresses `op` in simpler operators, or None if it stays as it is.
 
-    Operators tagged as core stay, as does everything in `preserved`. Others follow the decomposition table, and operators that
-    PyTorch itself defines in terms of others (CompositeImplicitAutograd) follow that definition.
+    Operators in `preserved` stay. Others follow the decomposition table, and operators that PyTorch itself defines in terms of
+    others (CompositeImplicitAutograd) follow that definition, except for a few that backends want whole.
     """
     if op in preserved:
         return None
     decomposition = decomposition_table().get(op)
     if decomposition is not None:
         return decomposition
-    if torch.Tag.core not in op.tags and op._can_decompose():
+    if op not in _KEPT_COMPOSITES and op._can_decompose():
         return op.decompose
     return None
 

@@ -124,7 +124,8 @@ class _without_backend_kernels:
 
 
 def _is_impure(node: Node) -> bool:
-    return node.op in ("placeholder", "output") or node.target in (
+    target = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
+    return node.op in ("placeholder", "output") or target in (
         torch.ops.aten._assert_scalar.default,
         torch.ops.aten._assert_async.msg,
         torch.ops.aten.sym_constrain_range_for_size.default,

@@ -40,6 +40,9 @@ class DecompositionRecorder(TorchDispatchMode):
         self._preserved = preserved
         self._aliased: dict[int, torch.Tensor] = {}
         self._bases: dict[int, torch.Tensor] = {}
+        self._calls: dict[int, int] = {}
+        self._call_count = 0
+        self._stale: set[int] = set()
         self._replaced: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._foreign: set[int] = set()
 
@@ -47,6 +50,8 @@ class DecompositionRecorder(TorchDispatchMode):
         """Decomposes one call. The result's tensors are ones that `emit` returned, or arguments."""
         self._aliased.clear()
         self._bases.clear()
+        self._calls.clear()
+        self._stale.clear()
         self._replaced.clear()
         self._foreign = {id(a) for a in pytree.tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)}
         with torch.no_grad(), self:
@@ -60,6 +65,8 @@ class DecompositionRecorder(TorchDispatchMode):
         return self._bases.get(id(tensor), tensor)
 
     def _current(self, tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in self._stale:
+            raise CannotDecomposeLocally("the decomposition reads memory after writing to a view of it")
         return self._replaced.get(id(tensor), (tensor, tensor))[1]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -82,15 +89,18 @@ class DecompositionRecorder(TorchDispatchMode):
             # The copy that is recorded does not share memory with its base, so neither may be written to from now on.
             base = self._bases.get(id(args[0]), args[0])
             self._aliased[id(base)] = base
+            self._call_count += 1
             for tensor in pytree.tree_leaves(result):
                 self._aliased[id(tensor)] = tensor
                 self._bases[id(tensor)] = base
+                self._calls[id(tensor)] = self._call_count
         return result
 
     def _write(self, func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         written = list(mutated_arguments(func))
         target = args[0] if args else None
-        if written != [0] or id(target) in self._aliased or id(target) in self._foreign:
+        base = self.base_of(target)
+        if written != [0] or id(base) in self._foreign:
             raise CannotDecomposeLocally(f"{func} writes to memory that other tensors share")
         with self:
             if func is aten.copy_.default:
@@ -102,5 +112,16 @@ class DecompositionRecorder(TorchDispatchMode):
                 value = functional(self._current(target), *args[1:], **kwargs)
                 if value.dtype != target.dtype:
                     value = value.to(target.dtype)
+        self._invalidate_aliases(target, base)
         self._replaced[id(target)] = (target, value)
         return target
+
+    def _invalidate_aliases(self, target: torch.Tensor, base: torch.Tensor) -> None:
+        """After a write to `target`, tensors that share its memory hold old values. Pieces of one split do not overlap."""
+        if id(base) not in self._aliased:
+            return
+        call = self._calls.get(id(target))
+        for alias in self._aliased:
+            same_memory = alias == id(base) or self._bases.get(alias) is base
+            if same_memory and alias != id(target) and (call is None or self._calls.get(alias) != call):
+                self._stale.add(alias)

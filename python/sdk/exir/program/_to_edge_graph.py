@@ -15,11 +15,13 @@ from typing import Any
 
 import torch
 from torch._subclasses import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
 from sdk.exir.program._aten_rules import (
+    COPY_TO_VIEW,
     DROPPED_OPS,
     IDENTITY_OPS,
     MATERIALISE_ORDER,
@@ -216,7 +218,7 @@ class EdgeLowering:
             for source in node.all_input_nodes:
                 origin = self._origin(source)
                 if base is _value(self._env[origin]):
-                    if base is leaf:
+                    if leaf is result and base is leaf:
                         self._same[node] = origin
                     else:
                         self._views[node] = self._views.get(origin, origin)
@@ -372,19 +374,21 @@ class EdgeLowering:
 
     def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
         tensors = [_value(a) for a in args if isinstance(a, Node) and isinstance(_value(a), torch.Tensor)]
-        constant = torch.tensor(number)
-        if op in PROMOTING_OPS and tensors:
-            dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
-            if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
-                dtype = torch.get_default_dtype()
-            constant = constant.to(dtype)
-        return self._constants(self._graph, constant)
+        with unset_fake_temporarily():
+            constant = torch.tensor(number)
+            if op in PROMOTING_OPS and tensors:
+                dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
+                if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
+                    dtype = torch.get_default_dtype()
+                constant = constant.to(dtype)
+            return self._constants(self._graph, constant)
 
     def _promote(self, args: tuple) -> tuple:
         values = [_value(a) for a in args[:2]]
         if not all(isinstance(v, torch.Tensor) for v in values) or values[0].dtype == values[1].dtype:
             return args
-        dtype = torch.result_type(*(torch.empty((1,) if v.dim() else (), dtype=v.dtype) for v in values))
+        with unset_fake_temporarily():
+            dtype = torch.result_type(*(torch.empty((1,) if v.dim() else (), dtype=v.dtype) for v in values))
         return (*(a if v.dtype == dtype else self._cast(a, dtype) for a, v in zip(args[:2], values, strict=True)), *args[2:])
 
     def _cast(self, node: Node, dtype: torch.dtype) -> Node:
@@ -396,9 +400,12 @@ class EdgeLowering:
             aten._to_copy.default: "_to_dim_order_copy",
             aten.clone.default: "_clone_dim_order",
             aten.empty.memory_format: "_empty_dim_order",
+            aten.empty_permuted.default: "_empty_dim_order",
         }
         if op not in names:
             return op, args, kwargs
+        if op is aten.empty_permuted.default:
+            args = args[:1]
         import sdk.exir.passes.dim_order_ops_registry  # noqa: F401  (registers the operators)
 
         kwargs = {k: v for k, v in kwargs.items() if k != "memory_format"}
@@ -408,13 +415,16 @@ class EdgeLowering:
     # --- values ----------------------------------------------------------------------------------------------------------
 
     def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        """The fake result of a call, given nodes or fake tensors."""
         fake_args, fake_kwargs = self._to_values((args, kwargs))
         with torch.no_grad(), self._fake_mode:
+            if op in COPY_TO_VIEW:
+                # Sizes are those of the view, which is also defined for sizes that depend on data.
+                view = COPY_TO_VIEW[op](*fake_args, **fake_kwargs)
+                return pytree.tree_map_only(torch.Tensor, self._contiguous, view)
             return op(*fake_args, **fake_kwargs)
 
     def _contiguous(self, tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.is_contiguous():
-            return tensor
         with self._fake_mode:
             return torch.empty(tensor.shape, dtype=tensor.dtype)
 
@@ -463,7 +473,8 @@ class EdgeLowering:
         constant = value.constant if isinstance(value, FakeTensor) else value
         if constant is None:
             raise CannotDecomposeLocally("a decomposition uses a tensor that no operator of the graph made")
-        node = self._constants(self._graph, constant.clone())
+        with unset_fake_temporarily():
+            node = self._constants(self._graph, constant.clone())
         self._tensor_nodes[id(value)] = (value, node)
         return node
 

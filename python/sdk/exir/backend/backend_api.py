@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`to_backend`: compiles programs, or the parts of them that a partitioner tags, with a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from sdk.exir.backend._lower_partitions import Partition, find_partitions, insert_delegates
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.partitioner import Partitioner, PartitionResult
+from sdk.exir.backend.utils import is_identical_graph
+from sdk.exir.lowered_backend_module import LoweredBackendModule
+from sdk.exir.program._rebuild import copy_program
+
+__all__ = ["CompileSpec", "LoweredBackendModule", "MethodProgramsPartitionerSpec", "to_backend", "validation_disabled"]
+
+_validate = True
+
+
+@dataclass
+class MethodProgramsPartitionerSpec:
+    """Programs and partitioners by method name. A method without a partitioner stays as it is."""
+
+    method_to_edge_program: dict[str, ExportedProgram]
+    method_to_partitioner: dict[str, Partitioner]
+
+
+@singledispatch
+def to_backend(args: Any) -> Any:
+    """Lowers to a backend. Which form is meant follows from the type of the first argument:
+
+    - `to_backend(backend_id: str, edge_program, compile_specs) -> LoweredBackendModule` lowers a whole program;
+    - `to_backend(edge_program: ExportedProgram, partitioner) -> ExportedProgram` lowers what the partitioner tags;
+    - `to_backend(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]` does so for several methods.
+    """
+    raise TypeError(f"to_backend takes a backend id, an ExportedProgram or a MethodProgramsPartitionerSpec, got {type(args).__name__}")
+
+
+@to_backend.register
+def _(backend_id: str, edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> LoweredBackendModule:
+    program = copy_program(edge_program)
+    result = _find_backend(backend_id).preprocess(program, compile_specs)
+    return _lowered(edge_program, backend_id, compile_specs, result)
+
+
+@to_backend.register
+def _(edge_program: ExportedProgram, partitioner: Partitioner) -> ExportedProgram:
+    return to_backend(MethodProgramsPartitionerSpec({"forward": edge_program}, {"forward": partitioner}))["forward"]
+
+
+@to_backend.register
+def _(method_edge_program_partitioners: MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]:
+    spec = method_edge_program_partitioners
+    lowered = dict(spec.method_to_edge_program)
+    tagged: dict[str, tuple[ExportedProgram, list[Partition]]] = {}
+    for method, program in spec.method_to_edge_program.items():
+        if method in spec.method_to_partitioner:
+            tagged[method] = _tag(program, spec.method_to_partitioner[method], method)
+    results = _preprocess({method: partitions for method, (_, partitions) in tagged.items()})
+    for method, (program, partitions) in tagged.items():
+        modules = [
+            _lowered(p.program, p.spec.backend_id, p.spec.compile_specs, results[method][i]) for i, p in enumerate(partitions)
+        ]
+        lowered[method] = insert_delegates(program, partitions, modules.__getitem__)
+        for node in lowered[method].graph.nodes:
+            node.meta.pop("delegation_tag", None)
+    return lowered
+
+
+@contextmanager
+def validation_disabled() -> Generator[None, None, None]:
+    """While active, `to_backend` does not check that partitioners leave the program as it is."""
+    global _validate
+    before, _validate = _validate, False
+    try:
+        yield
+    finally:
+        _validate = before
+
+
+def _find_backend(backend_id: str) -> type[BackendDetails]:
+    pending, known = list(BackendDetails.__subclasses__()), []
+    while pending:
+        backend = pending.pop()
+        if backend.__name__ == backend_id:
+            return backend
+        known.append(backend.__name__)
+        pending.extend(backend.__subclasses__())
+    raise NotImplementedError(
+        f"Backend {backend_id} was not found. Known backends: {', '.join(sorted(known)) or 'none'}. "
+        "A backend is a subclass of BackendDetails of that name; import the module that defines it."
+    )
+
+
+def _tag(program: ExportedProgram, partitioner: Partitioner, method: str) -> tuple[ExportedProgram, list[Partition]]:
+    if isinstance(partitioner, type):
+        partitioner = partitioner()
+    copied = copy_program(program)
+    result = partitioner(copied)
+    if not isinstance(result, PartitionResult) and not hasattr(result, "partition_tags"):
+        raise TypeError(f"{type(partitioner).__name__}.partition must return a PartitionResult, got {type(result).__name__}")
+    if not isinstance(result.partition_tags, Mapping) or result.partition_tags is None:
+        raise AssertionError(f"Partitioner {partitioner} needs a `partition_tags` field containing a mapping of tags to delegation spec")
+    tagged = result.tagged_exported_program
+    if _validate and not is_identical_graph(tagged.graph_module, program.graph_module):
+        raise ValueError(
+            f"Partitioner {type(partitioner).__name__} changed the graph of method {method!r}. It may only set "
+            'node.meta["delegation_tag"]; change graphs in a pass (EdgeProgramManager.transform).'
+        )
+    return tagged, find_partitions(tagged, dict(result.partition_tags))
+
+
+def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, PreprocessResult]]:
+    """Compiles all partitions, each backend being called once with what it gets from all methods."""
+    results: dict[str, dict[int, PreprocessResult]] = {method: {} for method in partitions}
+    backends = dict.fromkeys(p.spec.backend_id for found in partitions.values() for p in found)
+    for backend_id in backends:
+        chosen = {
+            method: [i for i, p in enumerate(found) if p.spec.backend_id == backend_id] for method, found in partitions.items()
+        }
+        chosen = {method: indices for method, indices in chosen.items() if indices}
+        programs = {m: [copy_program(partitions[m][i].program) for i in indices] for m, indices in chosen.items()}
+        specs = {m: [partitions[m][i].spec.compile_specs for i in indices] for m, indices in chosen.items()}
+        made = _find_backend(backend_id).preprocess_multimethod(programs, specs)
+        for method, indices in chosen.items():
+            if len(made.get(method, ())) != len(indices):
+                raise ValueError(
+                    f"{backend_id}.preprocess_multimethod returned {len(made.get(method, ()))} results for the "
+                    f"{len(indices)} partitions of method {method!r}"
+                )
+            results[method].update(zip(indices, made[method], strict=True))
+    return results
+
+
+def _lowered(
+    program: ExportedProgram | None, backend_id: str, compile_specs: list[CompileSpec], result: PreprocessResult
+) -> LoweredBackendModule:
+    if not isinstance(result.processed_bytes, bytes):
+        raise TypeError(f"{backend_id}.preprocess must return bytes, got {type(result.processed_bytes).__name__}")
+    assert program is not None
+    module = LoweredBackendModule(program, backend_id, result.processed_bytes, compile_specs, result.data_store_output)
+    module.meta = {"debug_handle_map": result.debug_handle_map}
+    if result._delegate_info_meta is not None:
+        module.meta["_delegate_info_meta"] = result._delegate_info_meta
+    return module

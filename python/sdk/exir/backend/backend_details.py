@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The interface a backend implements: turn a program into bytes that its runtime understands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+from torch.export import ExportedProgram
+
+from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+__all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult"]
+
+
+@dataclass
+class PreprocessResult:
+    """What a backend makes of a program.
+
+    `processed_bytes` is passed to the backend's `init()` at run time, unchanged. `debug_handle_map` maps the backend's own instruction
+    ids or names to debug handles. `data_store_output` is data stored beside the program, by key.
+    """
+
+    processed_bytes: bytes = b""
+    debug_handle_map: Optional[Union[dict[int, tuple[int]], dict[str, tuple[int]]]] = None
+    data_store_output: Optional[NamedDataStoreOutput] = None
+    _delegate_info_meta: Optional[Any] = None
+
+
+class BackendDetails(ABC):
+    """Base class of backends. The name of the class is the backend id, under which the runtime looks for its counterpart."""
+
+    @staticmethod
+    @abstractmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        """Compiles one partition."""
+
+    @classmethod
+    def preprocess_multimethod(
+        cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
+    ) -> dict[str, list[PreprocessResult]]:
+        """Compiles the partitions of all methods. Override it to share data between methods; the default compiles each alone."""
+        results = {}
+        for method, programs in edge_programs.items():
+            specs = compile_specs[method]
+            if len(specs) != len(programs):
+                raise ValueError(f"method {method!r} has {len(programs)} partitions, but {len(specs)} lists of compile specs")
+            results[method] = [cls.preprocess(program, spec) for program, spec in zip(programs, specs, strict=True)]
+        return results

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Helpers for partitioners and backends."""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from typing import Any, Optional, Union
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx import Graph, GraphModule, Node
+
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.lowered_backend_module import get_lowered_submodules
+
+
+def is_identical_graph(graph_left: GraphModule, graph_right: GraphModule) -> bool:
+    """Whether two graphs call the same operators on the same arguments in the same order. Names and metadata do not count."""
+    left, right = list(graph_left.graph.nodes), list(graph_right.graph.nodes)
+    if len(left) != len(right):
+        return False
+    number = {node: i for nodes in (left, right) for i, node in enumerate(nodes)}
+
+    def form(value: Any) -> str:
+        return repr(torch.fx.node.map_aggregate(value, lambda a: f"%{number[a]}" if isinstance(a, Node) else a))
+
+    for a, b in zip(left, right, strict=True):
+        if a.op != b.op or len(a.users) != len(b.users):
+            return False
+        if a.op == "call_function" and a.target != b.target:
+            return False
+        if form((a.args, a.kwargs)) != form((b.args, b.kwargs)):
+            return False
+    return True
+
+
+def get_non_lowered_nodes(graph: Graph) -> list[Node]:
+    """Calls that no delegate took."""
+    return [
+        n
+        for n in graph.nodes
+        if n.op == "call_function" and n.target is not executorch_call_delegate and not _reads_delegate(n)
+    ]
+
+
+def _reads_delegate(node: Node) -> bool:
+    return node.target is operator.getitem and getattr(node.args[0], "target", None) is executorch_call_delegate
+
+
+def get_delegates(graph: Graph) -> list[Node]:
+    """The nodes that hold lowered modules."""
+    return [n for n in graph.nodes if n.op == "get_attr" and n.name.startswith("lowered_module_")]
+
+
+def get_delegated_payload(graph_module: GraphModule) -> dict[str, tuple[str, list[Any], bytes]]:
+    """For every lowered module by name: backend id, compile specs and payload."""
+    return {
+        name: (module.backend_id, module.compile_specs, module.processed_bytes)
+        for name, module, _ in get_lowered_submodules(graph_module)
+    }
+
+
+def format_delegated_graph(graph_module: GraphModule) -> str:
+    """The graph as text, followed by the graph of every lowered module."""
+    lines = [str(graph_module.graph)]
+    for name, module, _ in get_lowered_submodules(graph_module):
+        lines += ["", f"{name}(): backend {module.backend_id}", str(module.original_module.graph)]
+    return "\n".join(lines)
+
+
+def print_delegated_graph(graph_module: GraphModule) -> None:
+    """Prints `format_delegated_graph`."""
+    print(format_delegated_graph(graph_module))
+
+
+def tag_constant_data(edge_program: ExportedProgram) -> None:
+    """Tags weights and unchanged buffers with the tag of their users, if these all have the same one, so that the delegate owns them."""
+    mutated = set(edge_program.graph_signature.buffers_to_mutate.values())
+    specs = _state_specs(edge_program)
+    for node in edge_program.graph.nodes:
+        spec = specs.get(node.name) if node.op == "placeholder" else None
+        if spec is not None and spec.target not in mutated and node.users:
+            tags = {user.meta.get("delegation_tag") for user in node.users}
+            if len(tags) == 1 and None not in tags:
+                node.meta["delegation_tag"] = tags.pop()
+
+
+def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
+    """Tags buffers that are changed inside one partition only, so that the delegate keeps them as its state."""
+    mutated = set(edge_program.graph_signature.buffers_to_mutate.values())
+    specs = _state_specs(edge_program)
+    for node in edge_program.graph.nodes:
+        spec = specs.get(node.name) if node.op == "placeholder" else None
+        if spec is not None and spec.target in mutated and node.users:
+            tags = {user.meta.get("delegation_tag") for user in node.users}
+            if len(tags) == 1 and None not in tags:
+                node.meta["delegation_tag"] = tags.pop()
+
+
+def _state_specs(program: ExportedProgram) -> dict[str, Any]:
+    kinds = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+    return {s.arg.name: s for s in program.graph_signature.input_specs if s.kind in kinds}
+
+
+class DelegateMappingBuilder:
+    """Collects which nodes an instruction of a backend came from.
+
+    Instructions are numbered from 0 on if `generated_identifiers`, otherwise the backend names them with ints or strings.
+    """
+
+    def __init__(self, generated_identifiers: bool = False) -> None:
+        self._generated_identifiers = generated_identifiers
+        self._entries: dict[Union[int, str], list[int]] = defaultdict(list)
+        self._next = 0
+
+    def get_delegate_mapping(self) -> Union[dict[int, tuple[int]], dict[str, tuple[int]]]:
+        """For every identifier, the debug handles it stands for."""
+        return {identifier: tuple(sorted(set(handles))) for identifier, handles in self._entries.items()}  # type: ignore[misc]
+
+    def insert_delegate_mapping_entry(
+        self,
+        nodes: Optional[Union[Node, list[Node]]] = None,
+        handles: Optional[Union[int, list[Optional[int]]]] = None,
+        identifier: Optional[Union[int, str]] = None,
+    ) -> Union[int, str]:
+        """Adds an instruction, given the nodes or the debug handles it came from. Returns its identifier."""
+        if self._generated_identifiers == (identifier is not None):
+            raise ValueError(
+                "pass identifiers, or construct the builder with generated_identifiers=True and pass none: not a mixture of both"
+            )
+        if (nodes is None) == (handles is None):
+            raise ValueError("pass either nodes or handles")
+        if identifier is None:
+            identifier, self._next = self._next, self._next + 1
+        elif identifier in self._entries:
+            raise ValueError(f"identifier {identifier!r} is in the map already")
+        elif self._entries and type(identifier) is not type(next(iter(self._entries))):
+            raise ValueError("identifiers must be all ints or all strings")
+        if nodes is not None:
+            handles = [n.meta.get("debug_handle") for n in (nodes if isinstance(nodes, list) else [nodes])]
+        found = [h for h in (handles if isinstance(handles, list) else [handles]) if h is not None]
+        self._entries[identifier] = found
+        return identifier

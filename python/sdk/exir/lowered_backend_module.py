@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`LoweredBackendModule`: a part of a program that a backend has compiled, with the program that it was made from."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from typing import TYPE_CHECKING, Any, Optional
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind, OutputSpec
+from torch.fx import Graph, GraphModule, Node
+
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
+
+if TYPE_CHECKING:
+    from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
+    from sdk.exir.passes import MemoryPlanningPass
+    from sdk.exir.schema import Program
+
+
+class LoweredBackendModule(torch.nn.Module):
+    """Calling it in Python runs the original module, so that a lowered program can be checked before it runs on a device."""
+
+    def __init__(
+        self,
+        edge_program: ExportedProgram,
+        backend_id: str,
+        processed_bytes: bytes,
+        compile_specs: list[CompileSpec],
+        named_data_store_output: Optional[NamedDataStoreOutput] = None,
+    ) -> None:
+        super().__init__()
+        self._original_exported_program = edge_program
+        self._backend_id = backend_id
+        self._processed_bytes = processed_bytes
+        self._compile_specs = compile_specs
+        self._named_data_store_output = named_data_store_output
+        self.meta: dict[str, Any] = {}
+
+    def __deepcopy__(self, memo: Optional[dict[int, Any]]) -> LoweredBackendModule:
+        # The payload and the weights of the original never change, so a copy shares them.
+        copied = LoweredBackendModule(
+            self._original_exported_program,
+            self._backend_id,
+            self._processed_bytes,
+            copy.deepcopy(self._compile_specs, memo),
+            self._named_data_store_output,
+        )
+        copied.meta = dict(self.meta)
+        return copied
+
+    @property
+    def backend_id(self) -> str:
+        """Name of the backend."""
+        return self._backend_id
+
+    @property
+    def processed_bytes(self) -> bytes:
+        """What the backend's `preprocess` returned."""
+        return self._processed_bytes
+
+    @property
+    def compile_specs(self) -> list[CompileSpec]:
+        """Options that the backend was called with; stored in the program for its `init()`."""
+        return self._compile_specs
+
+    @property
+    def original_module(self) -> ExportedProgram:
+        """The program that was lowered."""
+        return self._original_exported_program
+
+    @property
+    def named_data_store_output(self) -> Optional[NamedDataStoreOutput]:
+        """Data that the backend stores beside the program."""
+        return self._named_data_store_output
+
+    def buffer(
+        self,
+        extract_delegate_segments: bool = False,
+        segment_alignment: int = 128,
+        constant_tensor_alignment: Optional[int] = None,
+        delegate_alignment: Optional[int] = None,
+        memory_planning: Optional[MemoryPlanningPass] = None,
+    ) -> bytes:
+        """A `.pte` whose method "forward" is this module and nothing else."""
+        from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
+
+        pte = PTEFile(program=self.program(memory_planning=memory_planning))
+        data = serialize_pte_binary(
+            pte_file=pte,
+            extract_delegate_segments=extract_delegate_segments,
+            segment_alignment=segment_alignment,
+            constant_tensor_alignment=constant_tensor_alignment,
+            delegate_alignment=delegate_alignment,
+        )
+        return bytes(data)
+
+    def program(self, emit_stacktrace: bool = False, memory_planning: Optional[MemoryPlanningPass] = None) -> Program:
+        """The emitted program of `buffer()`."""
+        from sdk.exir.capture._config import ExecutorchBackendConfig
+        from sdk.exir.emit import emit_program
+        from sdk.exir.program._executorch import lower_to_executorch, plan_memory
+
+        config = ExecutorchBackendConfig()
+        if memory_planning is not None:
+            config.memory_planning_pass = memory_planning
+        programs = {"forward": lower_to_executorch(_wrap(self), config)}
+        plan_memory(programs, config)
+        return emit_program(programs, emit_stacktrace=emit_stacktrace).program
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return executorch_call_delegate(self, *args)
+
+
+def _wrap(lowered: LoweredBackendModule) -> ExportedProgram:
+    """A program that takes the user inputs of a lowered module, calls it and returns its results."""
+    from sdk.exir.program._rebuild import assemble, copy_signature
+
+    original = lowered.original_module
+    graph, root = Graph(), torch.nn.Module()
+    root.add_module("lowered_module_0", lowered)
+    signature = copy_signature(original.graph_signature)
+    user_inputs = set(signature.user_inputs)
+    signature.input_specs = [s for s in signature.input_specs if getattr(s.arg, "name", None) in user_inputs]
+    arguments = []
+    for node in original.graph.nodes:
+        if node.op == "placeholder" and node.name in user_inputs:
+            placeholder = graph.placeholder(node.name)
+            placeholder.meta = dict(node.meta)
+            arguments.append(placeholder)
+    output = next(n for n in original.graph.nodes if n.op == "output")
+    returned = list(zip(output.args[0], signature.output_specs, strict=True))
+    returned = [(value, spec) for value, spec in returned if spec.kind == OutputKind.USER_OUTPUT]
+    call = graph.call_function(executorch_call_delegate, (graph.get_attr("lowered_module_0"), *arguments))
+    call.meta["val"] = tuple(value.meta["val"] for value, _ in returned)
+    results = []
+    for i, (value, spec) in enumerate(returned):
+        item = graph.call_function(operator.getitem, (call, i))
+        item.meta["val"] = value.meta["val"]
+        spec.arg.name = item.name
+        results.append(item)
+    graph.output(tuple(results)).meta["val"] = call.meta["val"]
+    signature.output_specs = [spec for _, spec in returned]
+    return assemble(original, GraphModule(root, graph), signature, state_dict={}, constants={})
+
+
+def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:
+    """Every delegate call of a graph: name and module, and the node that calls it."""
+    found = []
+    for node in graph_module.graph.nodes:
+        if node.op == "call_function" and node.target is executorch_call_delegate:
+            name = node.args[0].target
+            found.append((name, getattr(graph_module, name), node))
+    return found
+
+
+def get_lowered_backend_modules(graph_module: GraphModule) -> list[LoweredBackendModule]:
+    """The lowered modules of a graph and of its branches."""
+    return [
+        getattr(module, node.target)
+        for module in graph_module.modules()
+        if isinstance(module, GraphModule)
+        for node in module.graph.nodes
+        if node.op == "get_attr" and is_lowered_module(getattr(module, node.target, None))
+    ]
+
+
+def create_submodule_from_nodes(
+    gm: GraphModule, node_list: list[Node], tag: str, skip_legalize_graph: bool = False
+) -> tuple[GraphModule, Node]:
+    """Moves nodes of a graph into a submodule. Returns the submodule and the `call_module` node that replaced them.
+
+    `gm` is changed. Results of the submodule are a list, read through `getitem` nodes.
+    """
+    from torch.fx.passes.tools_common import legalize_graph
+    from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule, insert_subgm, topo_sort
+
+    name = f"fused_{tag}"
+    submodule, inputs, outputs = fuse_as_graphmodule(gm, topo_sort(node_list), name)
+    gm = insert_subgm(gm, submodule, inputs, outputs)
+    if not skip_legalize_graph:
+        legalize_graph(gm)
+    call = next(n for n in gm.graph.nodes if n.op == "call_module" and n.target == name)
+    if len(outputs) == 1:
+        _return_list(gm, submodule, call)
+    call.meta["val"] = [o.meta.get("val") for o in outputs]
+    return submodule, call
+
+
+def _return_list(gm: GraphModule, submodule: GraphModule, call: Node) -> None:
+    output = next(n for n in submodule.graph.nodes if n.op == "output")
+    if isinstance(output.args[0], Node):
+        output.args = ([output.args[0]],)
+        submodule.recompile()
+    with gm.graph.inserting_after(call):
+        item = gm.graph.call_function(operator.getitem, (call, 0))
+    item.meta = dict(output.args[0][0].meta)
+    call.replace_all_uses_with(item, delete_user_cb=lambda user: user is not item)
+
+
+def arrange_graph_outputs(gm: GraphModule, output_specs: list[OutputSpec], call_module_node: Node) -> GraphModule:
+    """Drops results of a submodule that are writes to buffers it owns, which do not leave it. Changes and returns `gm`."""
+    kept = [i for i, spec in enumerate(output_specs) if spec.kind == OutputKind.USER_OUTPUT]
+    position = {old: new for new, old in enumerate(kept)}
+    for user in list(call_module_node.users):
+        if user.target is operator.getitem:
+            if user.args[1] in position:
+                user.args = (call_module_node, position[user.args[1]])
+            elif not user.users:
+                gm.graph.erase_node(user)
+    gm.recompile()
+    return gm
