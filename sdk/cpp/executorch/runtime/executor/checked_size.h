@@ -40,6 +40,6 @@ class CheckedSize final {
   bool good_;
 };
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

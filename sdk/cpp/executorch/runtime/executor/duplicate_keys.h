@@ -21,9 +21,9 @@ inline uint64_t hash_key(const char* key) {
 
 /// Finds a key that occurs twice among `key_at(0)` ... `key_at(count - 1)` without any heap.
 ///
-/// The keys are spread over passes by their hash; each pass sorts its share into a small table on the stack. The cost is
-/// count * (1 + count / 128) hashes at most, also for hostile keys: when they crowd one pass, which random ones do not,
-/// that pass ends the search.
+/// The keys are spread over passes by their hash; each pass sorts its share into a small table on the stack. The cost
+/// is count * (1 + count / 128) hashes at most, also for hostile keys: when they crowd one pass, which random ones do
+/// not, that pass ends the search.
 ///
 /// Returns true when a key occurs twice, or when the search was given up; `*duplicate` is that key or null.
 template <typename KeyAt>
@@ -60,6 +60,6 @@ bool find_duplicate_key(size_t count, KeyAt&& key_at, const char** duplicate) {
   return false;
 }
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

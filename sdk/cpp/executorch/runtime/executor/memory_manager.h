@@ -17,18 +17,13 @@ class MemoryManager final {
   ///     May be null when the method has none. Two methods share one only if they never run at the same time.
   /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. Must not be
   ///     `method_allocator`. May be null: the method then asks the platform layer (et_pal_allocate).
-  explicit MemoryManager(
-      MemoryAllocator* method_allocator,
-      HierarchicalAllocator* planned_memory = nullptr,
-      MemoryAllocator* temp_allocator = nullptr)
+  explicit MemoryManager(MemoryAllocator* method_allocator, HierarchicalAllocator* planned_memory = nullptr,
+                         MemoryAllocator* temp_allocator = nullptr)
       : method_allocator_(method_allocator), planned_memory_(planned_memory), temp_allocator_(temp_allocator) {}
 
   /// The form of older code. `constant_allocator` is not used.
-  MemoryManager(
-      [[maybe_unused]] MemoryAllocator* constant_allocator,
-      HierarchicalAllocator* non_constant_allocator,
-      MemoryAllocator* runtime_allocator,
-      MemoryAllocator* temporary_allocator)
+  MemoryManager([[maybe_unused]] MemoryAllocator* constant_allocator, HierarchicalAllocator* non_constant_allocator,
+                MemoryAllocator* runtime_allocator, MemoryAllocator* temporary_allocator)
       : MemoryManager(runtime_allocator, non_constant_allocator, temporary_allocator) {}
 
   MemoryAllocator* method_allocator() const { return method_allocator_; }
@@ -58,11 +53,11 @@ class MemoryManager final {
   MemoryAllocator* temp_allocator_;
 };
 
-} // namespace runtime
-} // namespace executorch
+}  // namespace runtime
+}  // namespace executorch
 
 namespace torch {
 namespace executor {
 using ::executorch::runtime::MemoryManager;
-} // namespace executor
-} // namespace torch
+}  // namespace executor
+}  // namespace torch

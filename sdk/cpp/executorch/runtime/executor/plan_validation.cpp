@@ -41,23 +41,17 @@ class PlanValidator final {
     for (uint32_t i = 0; i < size_of(sizes); ++i) {
       // A negative size is a huge unsigned one.
       total = total + CheckedSize(static_cast<uint64_t>(sizes->Get(i)));
-      ET_CHECK_PROGRAM(
-          total.good(), "Method '%s': planned buffer %" PRIu32 " has %" PRId64 " bytes", name_, i, sizes->Get(i));
+      ET_CHECK_PROGRAM(total.good(), "Method '%s': planned buffer %" PRIu32 " has %" PRId64 " bytes", name_, i,
+                       sizes->Get(i));
     }
     for (uint32_t i = 0; i < size_of(plan_.non_const_buffer_device()); ++i) {
       const auto* device = plan_.non_const_buffer_device()->Get(i);
-      ET_CHECK_PROGRAM(
-          device->buffer_idx() >= 0 && static_cast<uint32_t>(device->buffer_idx()) < size_of(sizes),
-          "Method '%s': a device is given for planned buffer %" PRId32 " of %" PRIu32,
-          name_,
-          device->buffer_idx(),
-          size_of(sizes));
-      ET_CHECK_PROGRAM(
-          is_known(device->device_type()),
-          "Method '%s': planned buffer %" PRId32 " is on the unknown device %d",
-          name_,
-          device->buffer_idx(),
-          static_cast<int>(device->device_type()));
+      ET_CHECK_PROGRAM(device->buffer_idx() >= 0 && static_cast<uint32_t>(device->buffer_idx()) < size_of(sizes),
+                       "Method '%s': a device is given for planned buffer %" PRId32 " of %" PRIu32, name_,
+                       device->buffer_idx(), size_of(sizes));
+      ET_CHECK_PROGRAM(is_known(device->device_type()),
+                       "Method '%s': planned buffer %" PRId32 " is on the unknown device %d", name_,
+                       device->buffer_idx(), static_cast<int>(device->device_type()));
     }
     return Error::Ok;
   }
@@ -78,21 +72,16 @@ class PlanValidator final {
     const auto* value = plan_.values()->Get(index);
     ET_CHECK_PROGRAM(
         value->val() != nullptr && value->val_type() > KernelTypes::NONE && value->val_type() <= KernelTypes::MAX,
-        "Method '%s': value %" PRIu32 " is empty or of the unknown type %u",
-        name_,
-        index,
+        "Method '%s': value %" PRIu32 " is empty or of the unknown type %u", name_, index,
         static_cast<unsigned>(value->val_type()));
     switch (value->val_type()) {
       case KernelTypes::Tensor:
-        ET_CHECK_OK_OR_RETURN_ERROR(
-            validate_tensor_value(*value->val_as_Tensor()), "Method '%s': value %" PRIu32 " is wrong", name_, index);
+        ET_CHECK_OK_OR_RETURN_ERROR(validate_tensor_value(*value->val_as_Tensor()),
+                                    "Method '%s': value %" PRIu32 " is wrong", name_, index);
         return Error::Ok;
       case KernelTypes::String:
-        ET_CHECK_PROGRAM(
-            value->val_as_String()->string_val() != nullptr,
-            "Method '%s': value %" PRIu32 " is a string without text",
-            name_,
-            index);
+        ET_CHECK_PROGRAM(value->val_as_String()->string_val() != nullptr,
+                         "Method '%s': value %" PRIu32 " is a string without text", name_, index);
         return Error::Ok;
       case KernelTypes::IntList:
         return validate_list(index, value->val_as_IntList()->items(), KernelTypes::Int, false);
@@ -103,9 +92,7 @@ class PlanValidator final {
       case KernelTypes::DoubleList:
         ET_CHECK_PROGRAM(
             value->val_as_DoubleList()->items() != nullptr && is_aligned(value->val_as_DoubleList()->items()),
-            "Method '%s': the list in value %" PRIu32 " is absent or not aligned to 8 bytes",
-            name_,
-            index);
+            "Method '%s': the list in value %" PRIu32 " is absent or not aligned to 8 bytes", name_, index);
         return Error::Ok;
       case KernelTypes::BoolList:
         return validate_bools(index, value->val_as_BoolList()->items());
@@ -117,30 +104,23 @@ class PlanValidator final {
   Error validate_bools(uint32_t index, const flatbuffers::Vector<uint8_t>* items) {
     ET_CHECK_PROGRAM(items != nullptr, "Method '%s': the list in value %" PRIu32 " is absent", name_, index);
     for (const uint8_t item : *items) {
-      ET_CHECK_PROGRAM(
-          item <= 1, "Method '%s': the list in value %" PRIu32 " holds %u, no bool", name_, index, unsigned{item});
+      ET_CHECK_PROGRAM(item <= 1, "Method '%s': the list in value %" PRIu32 " holds %u, no bool", name_, index,
+                       unsigned{item});
     }
     return Error::Ok;
   }
 
   template <typename Item>
   Error validate_list(uint32_t index, const flatbuffers::Vector<Item>* items, KernelTypes expected, bool optional) {
-    ET_CHECK_PROGRAM(
-        items != nullptr && is_aligned(items),
-        "Method '%s': the list in value %" PRIu32 " is absent or not aligned",
-        name_,
-        index);
+    ET_CHECK_PROGRAM(items != nullptr && is_aligned(items),
+                     "Method '%s': the list in value %" PRIu32 " is absent or not aligned", name_, index);
     for (uint32_t i = 0; i < items->size(); ++i) {
       const int64_t item = items->Get(i);
       const bool is_none = optional && (item == -1 || is_value(item, KernelTypes::Null));
-      ET_CHECK_PROGRAM(
-          is_none || is_value(item, expected),
-          "Method '%s': item %" PRIu32 " of the list in value %" PRIu32 " is value %" PRId64 ", which is no %s",
-          name_,
-          i,
-          index,
-          item,
-          executorch_flatbuffer::EnumNameKernelTypes(expected));
+      ET_CHECK_PROGRAM(is_none || is_value(item, expected),
+                       "Method '%s': item %" PRIu32 " of the list in value %" PRIu32 " is value %" PRId64
+                       ", which is no %s",
+                       name_, i, index, item, executorch_flatbuffer::EnumNameKernelTypes(expected));
     }
     return Error::Ok;
   }
@@ -151,36 +131,27 @@ class PlanValidator final {
     const auto* allocation = tensor.allocation_info();
     if (allocation != nullptr) {
       const uint32_t id = allocation->memory_id();
-      ET_CHECK_PROGRAM(
-          id > 0 && id < size_of(plan_.non_const_buffer_sizes()),
-          "A tensor is in planned buffer %" PRIu32 "; there are buffers 1 to %" PRId64,
-          id,
-          static_cast<int64_t>(size_of(plan_.non_const_buffer_sizes())) - 1);
-      const uint64_t offset =
-          allocation->memory_offset_low() | static_cast<uint64_t>(allocation->memory_offset_high()) << 32;
+      ET_CHECK_PROGRAM(id > 0 && id < size_of(plan_.non_const_buffer_sizes()),
+                       "A tensor is in planned buffer %" PRIu32 "; there are buffers 1 to %" PRId64, id,
+                       static_cast<int64_t>(size_of(plan_.non_const_buffer_sizes())) - 1);
+      const uint64_t offset = allocation->memory_offset_low() | static_cast<uint64_t>(allocation->memory_offset_high())
+                                                                    << 32;
       const int64_t size = plan_.non_const_buffer_sizes()->Get(id);
-      ET_CHECK_PROGRAM(
-          (CheckedSize(offset) + CheckedSize(nbytes)).at_most(static_cast<uint64_t>(size)),
-          "A tensor has %zu bytes at offset %" PRIu64 " of planned buffer %" PRIu32 ", which has %" PRId64 " bytes",
-          nbytes,
-          offset,
-          id,
-          size);
+      ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(nbytes)).at_most(static_cast<uint64_t>(size)),
+                       "A tensor has %zu bytes at offset %" PRIu64 " of planned buffer %" PRIu32 ", which has %" PRId64
+                       " bytes",
+                       nbytes, offset, id, size);
     }
     const auto* extra = tensor.extra_tensor_info();
     if (extra != nullptr) {
-      ET_CHECK_PROGRAM(
-          is_known(extra->device_type()),
-          "A tensor is on the unknown device %d",
-          static_cast<int>(extra->device_type()));
-      ET_CHECK_PROGRAM(
-          extra->location() >= executorch_flatbuffer::TensorDataLocation::MIN &&
-              extra->location() <= executorch_flatbuffer::TensorDataLocation::MAX,
-          "The data of a tensor is in the unknown place %d",
-          static_cast<int>(extra->location()));
+      ET_CHECK_PROGRAM(is_known(extra->device_type()), "A tensor is on the unknown device %d",
+                       static_cast<int>(extra->device_type()));
+      ET_CHECK_PROGRAM(extra->location() >= executorch_flatbuffer::TensorDataLocation::MIN &&
+                           extra->location() <= executorch_flatbuffer::TensorDataLocation::MAX,
+                       "The data of a tensor is in the unknown place %d", static_cast<int>(extra->location()));
       if (extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL) {
-        ET_CHECK_PROGRAM(
-            extra->fully_qualified_name() != nullptr, "The data of a tensor is in another file, but under no name");
+        ET_CHECK_PROGRAM(extra->fully_qualified_name() != nullptr,
+                         "The data of a tensor is in another file, but under no name");
         return Error::Ok;
       }
     }
@@ -193,14 +164,11 @@ class PlanValidator final {
 
   Error validate_constant(uint32_t index, size_t nbytes) {
     if (size_of(program_.constant_buffer()) > 0) {
-      ET_CHECK_PROGRAM(
-          index < program_.constant_buffer()->size(),
-          "A tensor uses constant %" PRIu32 " of %" PRIu32,
-          index,
-          program_.constant_buffer()->size());
+      ET_CHECK_PROGRAM(index < program_.constant_buffer()->size(), "A tensor uses constant %" PRIu32 " of %" PRIu32,
+                       index, program_.constant_buffer()->size());
       const uint32_t size = size_of(program_.constant_buffer()->Get(index)->storage());
-      ET_CHECK_PROGRAM(
-          nbytes <= size, "A tensor of %zu bytes uses constant %" PRIu32 " of %" PRIu32 " bytes", nbytes, index, size);
+      ET_CHECK_PROGRAM(nbytes <= size, "A tensor of %zu bytes uses constant %" PRIu32 " of %" PRIu32 " bytes", nbytes,
+                       index, size);
       return Error::Ok;
     }
     return validate_subsegment(program_.constant_segment(), index, nbytes, "constant");
@@ -209,45 +177,29 @@ class PlanValidator final {
   Error validate_initial_value(const executorch_flatbuffer::Tensor& tensor, size_t nbytes) {
     const auto* extra = tensor.extra_tensor_info();
     const uint64_t which = extra == nullptr ? 0 : extra->mutable_data_segments_idx();
-    ET_CHECK_PROGRAM(
-        which < size_of(program_.mutable_data_segments()),
-        "The initial value of a tensor is in mutable data segment %" PRIu64 " of %" PRIu32,
-        which,
-        size_of(program_.mutable_data_segments()));
+    ET_CHECK_PROGRAM(which < size_of(program_.mutable_data_segments()),
+                     "The initial value of a tensor is in mutable data segment %" PRIu64 " of %" PRIu32, which,
+                     size_of(program_.mutable_data_segments()));
     const auto* subsegments = program_.mutable_data_segments()->Get(static_cast<uint32_t>(which));
     return validate_subsegment(subsegments, tensor.data_buffer_idx(), nbytes, "initial value");
   }
 
-  Error validate_subsegment(
-      const executorch_flatbuffer::SubsegmentOffsets* subsegments,
-      uint32_t index,
-      size_t nbytes,
-      const char* what) {
+  Error validate_subsegment(const executorch_flatbuffer::SubsegmentOffsets* subsegments, uint32_t index, size_t nbytes,
+                            const char* what) {
     const uint32_t count = subsegments == nullptr ? 0 : size_of(subsegments->offsets());
     ET_CHECK_PROGRAM(index < count, "A tensor uses %s %" PRIu32 " of %" PRIu32, what, index, count);
     const uint64_t size = program_.segments()->Get(subsegments->segment_index())->size();
     const uint64_t offset = subsegments->offsets()->Get(index);
-    ET_CHECK_PROGRAM(
-        (CheckedSize(offset) + CheckedSize(nbytes)).at_most(size),
-        "A tensor of %zu bytes uses %s %" PRIu32 " at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
-        nbytes,
-        what,
-        index,
-        offset,
-        size);
+    ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(nbytes)).at_most(size),
+                     "A tensor of %zu bytes uses %s %" PRIu32 " at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
+                     nbytes, what, index, offset, size);
     return Error::Ok;
   }
 
   Error validate_indices(const flatbuffers::Vector<int32_t>* indices, const char* what) {
     for (uint32_t i = 0; i < size_of(indices); ++i) {
-      ET_CHECK_PROGRAM(
-          is_value(indices->Get(i)),
-          "Method '%s': %s %" PRIu32 " is value %" PRId32 " of %" PRIu32,
-          name_,
-          what,
-          i,
-          indices->Get(i),
-          num_values_);
+      ET_CHECK_PROGRAM(is_value(indices->Get(i)), "Method '%s': %s %" PRIu32 " is value %" PRId32 " of %" PRIu32, name_,
+                       what, i, indices->Get(i), num_values_);
     }
     return Error::Ok;
   }
@@ -256,12 +208,9 @@ class PlanValidator final {
     for (uint32_t i = 0; i < size_of(plan_.operators()); ++i) {
       const auto* op = plan_.operators()->Get(i);
       ET_CHECK_PROGRAM(size_of(op->name()) > 0, "Method '%s': operator %" PRIu32 " has no name", name_, i);
-      ET_CHECK_PROGRAM(
-          op->name()->size() + size_of(op->overload()) + 2 <= kMaxOperatorNameLength,
-          "Method '%s': the name of operator %" PRIu32 " has more than %zu characters",
-          name_,
-          i,
-          kMaxOperatorNameLength - 2);
+      ET_CHECK_PROGRAM(op->name()->size() + size_of(op->overload()) + 2 <= kMaxOperatorNameLength,
+                       "Method '%s': the name of operator %" PRIu32 " has more than %zu characters", name_, i,
+                       kMaxOperatorNameLength - 2);
     }
     return Error::Ok;
   }
@@ -269,35 +218,20 @@ class PlanValidator final {
   Error validate_delegates() {
     for (uint32_t i = 0; i < size_of(plan_.delegates()); ++i) {
       const auto* delegate = plan_.delegates()->Get(i);
-      ET_CHECK_PROGRAM(
-          delegate->id() != nullptr && delegate->processed() != nullptr,
-          "Method '%s': delegate %" PRIu32 " names no backend or has no data",
-          name_,
-          i);
+      ET_CHECK_PROGRAM(delegate->id() != nullptr && delegate->processed() != nullptr,
+                       "Method '%s': delegate %" PRIu32 " names no backend or has no data", name_, i);
       const auto* processed = delegate->processed();
       const bool in_segment = processed->location() == executorch_flatbuffer::DataLocation::SEGMENT;
       const uint32_t count = in_segment ? size_of(program_.segments()) : size_of(program_.backend_delegate_data());
-      ET_CHECK_PROGRAM(
-          in_segment || processed->location() == executorch_flatbuffer::DataLocation::INLINE,
-          "Method '%s': the data of delegate %" PRIu32 " is in the unknown place %d",
-          name_,
-          i,
-          static_cast<int>(processed->location()));
-      ET_CHECK_PROGRAM(
-          processed->index() < count,
-          "Method '%s': the data of delegate %" PRIu32 " is in %s %" PRIu32 " of %" PRIu32,
-          name_,
-          i,
-          in_segment ? "segment" : "inline data",
-          processed->index(),
-          count);
+      ET_CHECK_PROGRAM(in_segment || processed->location() == executorch_flatbuffer::DataLocation::INLINE,
+                       "Method '%s': the data of delegate %" PRIu32 " is in the unknown place %d", name_, i,
+                       static_cast<int>(processed->location()));
+      ET_CHECK_PROGRAM(processed->index() < count,
+                       "Method '%s': the data of delegate %" PRIu32 " is in %s %" PRIu32 " of %" PRIu32, name_, i,
+                       in_segment ? "segment" : "inline data", processed->index(), count);
       for (uint32_t j = 0; j < size_of(delegate->compile_specs()); ++j) {
-        ET_CHECK_PROGRAM(
-            delegate->compile_specs()->Get(j)->key() != nullptr,
-            "Method '%s': compile spec %" PRIu32 " of delegate %" PRIu32 " has no key",
-            name_,
-            j,
-            i);
+        ET_CHECK_PROGRAM(delegate->compile_specs()->Get(j)->key() != nullptr,
+                         "Method '%s': compile spec %" PRIu32 " of delegate %" PRIu32 " has no key", name_, j, i);
       }
     }
     return Error::Ok;
@@ -309,10 +243,9 @@ class PlanValidator final {
     const uint32_t count = size_of(chain.instructions());
     for (uint32_t i = 0; i < count; ++i) {
       const auto* instruction = chain.instructions()->Get(i);
-      ET_CHECK_PROGRAM(
-          instruction->instr_args() != nullptr, "Method '%s': instruction %" PRIu32 " is empty", name_, i);
-      ET_CHECK_OK_OR_RETURN_ERROR(
-          validate_instruction(*instruction, count), "Method '%s': instruction %" PRIu32 " is wrong", name_, i);
+      ET_CHECK_PROGRAM(instruction->instr_args() != nullptr, "Method '%s': instruction %" PRIu32 " is empty", name_, i);
+      ET_CHECK_OK_OR_RETURN_ERROR(validate_instruction(*instruction, count),
+                                  "Method '%s': instruction %" PRIu32 " is wrong", name_, i);
     }
     return Error::Ok;
   }
@@ -321,20 +254,15 @@ class PlanValidator final {
     switch (instruction.instr_args_type()) {
       case executorch_flatbuffer::InstructionArguments::KernelCall: {
         const auto* call = instruction.instr_args_as_KernelCall();
-        ET_CHECK_PROGRAM(
-            call->op_index() >= 0 && static_cast<uint32_t>(call->op_index()) < size_of(plan_.operators()),
-            "It calls operator %" PRId32 " of %" PRIu32,
-            call->op_index(),
-            size_of(plan_.operators()));
+        ET_CHECK_PROGRAM(call->op_index() >= 0 && static_cast<uint32_t>(call->op_index()) < size_of(plan_.operators()),
+                         "It calls operator %" PRId32 " of %" PRIu32, call->op_index(), size_of(plan_.operators()));
         return validate_indices(call->args(), "argument");
       }
       case executorch_flatbuffer::InstructionArguments::DelegateCall: {
         const auto* call = instruction.instr_args_as_DelegateCall();
         ET_CHECK_PROGRAM(
             call->delegate_index() >= 0 && static_cast<uint32_t>(call->delegate_index()) < size_of(plan_.delegates()),
-            "It calls delegate %" PRId32 " of %" PRIu32,
-            call->delegate_index(),
-            size_of(plan_.delegates()));
+            "It calls delegate %" PRId32 " of %" PRIu32, call->delegate_index(), size_of(plan_.delegates()));
         return validate_indices(call->args(), "argument");
       }
       case executorch_flatbuffer::InstructionArguments::MoveCall:
@@ -347,31 +275,24 @@ class PlanValidator final {
         return Error::Ok;
       }
       default:
-        ET_CHECK_PROGRAM(
-            false, "It has the unknown type %u", static_cast<unsigned>(instruction.instr_args_type()));
+        ET_CHECK_PROGRAM(false, "It has the unknown type %u", static_cast<unsigned>(instruction.instr_args_type()));
     }
   }
 
   static bool is_scalar(KernelTypes type) {
     return type == KernelTypes::Null || type == KernelTypes::Int || type == KernelTypes::Double ||
-        type == KernelTypes::Bool;
+           type == KernelTypes::Bool;
   }
 
   /// A value keeps its kind for as long as the method lives: lists refer to it, and instructions are bound to it.
   Error validate_move(const executorch_flatbuffer::MoveCall& move) {
-    ET_CHECK_PROGRAM(
-        is_value(move.move_from()) && is_value(move.move_to()),
-        "It moves value %" PRId32 " to value %" PRId32 " of %" PRIu32,
-        move.move_from(),
-        move.move_to(),
-        num_values_);
+    ET_CHECK_PROGRAM(is_value(move.move_from()) && is_value(move.move_to()),
+                     "It moves value %" PRId32 " to value %" PRId32 " of %" PRIu32, move.move_from(), move.move_to(),
+                     num_values_);
     const KernelTypes from = type_of(static_cast<uint32_t>(move.move_from()));
     const KernelTypes to = type_of(static_cast<uint32_t>(move.move_to()));
-    ET_CHECK_PROGRAM(
-        from == to || (is_scalar(from) && is_scalar(to)),
-        "It moves a %s to a %s",
-        executorch_flatbuffer::EnumNameKernelTypes(from),
-        executorch_flatbuffer::EnumNameKernelTypes(to));
+    ET_CHECK_PROGRAM(from == to || (is_scalar(from) && is_scalar(to)), "It moves a %s to a %s",
+                     executorch_flatbuffer::EnumNameKernelTypes(from), executorch_flatbuffer::EnumNameKernelTypes(to));
     return Error::Ok;
   }
 
@@ -379,18 +300,15 @@ class PlanValidator final {
     const int32_t condition = jump.cond_value_index();
     // A condition computed while the method runs may be any scalar in the file; its type is checked at the jump.
     const bool is_condition = is_value(condition) &&
-        (is_scalar(type_of(static_cast<uint32_t>(condition))) ||
-         (is_value(condition, KernelTypes::Tensor) &&
-          plan_.values()->Get(static_cast<uint32_t>(condition))->val_as_Tensor()->scalar_type() ==
-              executorch_flatbuffer::ScalarType::BOOL));
-    ET_CHECK_PROGRAM(
-        is_condition, "It jumps on value %" PRId32 ", which is no Bool and no Bool tensor", condition);
+                              (is_scalar(type_of(static_cast<uint32_t>(condition))) ||
+                               (is_value(condition, KernelTypes::Tensor) &&
+                                plan_.values()->Get(static_cast<uint32_t>(condition))->val_as_Tensor()->scalar_type() ==
+                                    executorch_flatbuffer::ScalarType::BOOL));
+    ET_CHECK_PROGRAM(is_condition, "It jumps on value %" PRId32 ", which is no Bool and no Bool tensor", condition);
     // One past the last instruction is the end of the chain.
     ET_CHECK_PROGRAM(
         jump.destination_instruction() >= 0 && static_cast<uint32_t>(jump.destination_instruction()) <= count,
-        "It jumps to instruction %" PRId32 " of %" PRIu32,
-        jump.destination_instruction(),
-        count);
+        "It jumps to instruction %" PRId32 " of %" PRIu32, jump.destination_instruction(), count);
     return Error::Ok;
   }
 
@@ -400,14 +318,12 @@ class PlanValidator final {
   uint32_t num_values_;
 };
 
-} // namespace
+}  // namespace
 
-Error validate_plan(
-    const executorch_flatbuffer::Program& program,
-    const executorch_flatbuffer::ExecutionPlan& plan) {
+Error validate_plan(const executorch_flatbuffer::Program& program, const executorch_flatbuffer::ExecutionPlan& plan) {
   return PlanValidator(program, plan).validate();
 }
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

@@ -13,8 +13,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Memory from the platform layer (et_pal_allocate), given back on reset() and on destruction. The temporary allocator of
-/// methods that were not given one.
+/// Memory from the platform layer (et_pal_allocate), given back on reset() and on destruction. The temporary allocator
+/// of methods that were not given one.
 class PlatformMemoryAllocator final : public MemoryAllocator {
  public:
   PlatformMemoryAllocator() : MemoryAllocator(0, nullptr) {}
@@ -57,6 +57,6 @@ class PlatformMemoryAllocator final : public MemoryAllocator {
   Block* blocks_ = nullptr;
 };
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

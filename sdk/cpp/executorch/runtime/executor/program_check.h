@@ -7,9 +7,9 @@
 
 /// Returns InvalidProgram from the function, after a log line, when something that a file says cannot be true. `where`
 /// and its arguments name the place in the file.
-#define ET_CHECK_PROGRAM(cond__, where__, ...) \
-  ET_CHECK_OR_RETURN_ERROR(                    \
-      cond__, InvalidProgram, where__ " (the program is damaged: fetch or export it again)", ##__VA_ARGS__)
+#define ET_CHECK_PROGRAM(cond__, where__, ...)                                                                    \
+  ET_CHECK_OR_RETURN_ERROR(cond__, InvalidProgram, where__ " (the program is damaged: fetch or export it again)", \
+                           ##__VA_ARGS__)
 
 namespace executorch {
 namespace runtime {
@@ -26,9 +26,10 @@ uint32_t size_of(const Vector* vector) {
 template <typename Vector>
 bool is_aligned(const Vector* vector) {
   using Element = typename Vector::value_type;
-  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(Element) == 0;
+  return vector == nullptr || vector->size() == 0 ||
+         reinterpret_cast<uintptr_t>(vector->Data()) % alignof(Element) == 0;
 }
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

@@ -18,43 +18,30 @@ Error validate_segments(const executorch_flatbuffer::Program& program, uint64_t 
   for (uint32_t i = 0; i < size_of(program.segments()); ++i) {
     const auto* segment = program.segments()->Get(i);
     const CheckedSize end = CheckedSize(segment->offset()) + CheckedSize(segment->size());
-    ET_CHECK_PROGRAM(
-        end.at_most(segment_bytes),
-        "Segment %" PRIu32 " has %" PRIu64 " bytes at offset %" PRIu64 ", but the segments have %" PRIu64
-        " bytes in all",
-        i,
-        segment->size(),
-        segment->offset(),
-        segment_bytes);
+    ET_CHECK_PROGRAM(end.at_most(segment_bytes),
+                     "Segment %" PRIu32 " has %" PRIu64 " bytes at offset %" PRIu64 ", but the segments have %" PRIu64
+                     " bytes in all",
+                     i, segment->size(), segment->offset(), segment_bytes);
   }
   return Error::Ok;
 }
 
 /// Offsets into one segment; entry 0 is reserved, so that a single entry means no data.
-Error validate_subsegments(
-    const executorch_flatbuffer::Program& program,
-    const executorch_flatbuffer::SubsegmentOffsets* subsegments,
-    const char* what) {
+Error validate_subsegments(const executorch_flatbuffer::Program& program,
+                           const executorch_flatbuffer::SubsegmentOffsets* subsegments, const char* what) {
   if (subsegments == nullptr || size_of(subsegments->offsets()) <= 1) {
     return Error::Ok;
   }
   ET_CHECK_PROGRAM(is_aligned(subsegments->offsets()), "The offsets of the %s are not aligned to 8 bytes", what);
   const uint32_t index = subsegments->segment_index();
-  ET_CHECK_PROGRAM(
-      index < size_of(program.segments()),
-      "The %s are in segment %" PRIu32 ", but there are %" PRIu32 " segments",
-      what,
-      index,
-      size_of(program.segments()));
+  ET_CHECK_PROGRAM(index < size_of(program.segments()),
+                   "The %s are in segment %" PRIu32 ", but there are %" PRIu32 " segments", what, index,
+                   size_of(program.segments()));
   const uint64_t size = program.segments()->Get(index)->size();
   for (uint32_t i = 0; i < subsegments->offsets()->size(); ++i) {
-    ET_CHECK_PROGRAM(
-        subsegments->offsets()->Get(i) <= size,
-        "Entry %" PRIu32 " of the %s starts at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
-        i,
-        what,
-        subsegments->offsets()->Get(i),
-        size);
+    ET_CHECK_PROGRAM(subsegments->offsets()->Get(i) <= size,
+                     "Entry %" PRIu32 " of the %s starts at byte %" PRIu64 " of a segment of %" PRIu64 " bytes", i,
+                     what, subsegments->offsets()->Get(i), size);
   }
   return Error::Ok;
 }
@@ -64,12 +51,9 @@ Error validate_named_data(const executorch_flatbuffer::Program& program) {
   for (uint32_t i = 0; i < size_of(entries); ++i) {
     const auto* entry = entries->Get(i);
     ET_CHECK_PROGRAM(entry->key() != nullptr, "Entry %" PRIu32 " of the named data has no key", i);
-    ET_CHECK_PROGRAM(
-        entry->segment_index() < size_of(program.segments()),
-        "Named data '%s' is in segment %" PRIu32 ", but there are %" PRIu32 " segments",
-        entry->key()->c_str(),
-        entry->segment_index(),
-        size_of(program.segments()));
+    ET_CHECK_PROGRAM(entry->segment_index() < size_of(program.segments()),
+                     "Named data '%s' is in segment %" PRIu32 ", but there are %" PRIu32 " segments",
+                     entry->key()->c_str(), entry->segment_index(), size_of(program.segments()));
   }
   const char* duplicate = nullptr;
   const bool found = internal::find_duplicate_key(
@@ -91,7 +75,7 @@ Error validate_method_names(const executorch_flatbuffer::Program& program) {
   return Error::Ok;
 }
 
-} // namespace
+}  // namespace
 
 Error validate_tensor(const executorch_flatbuffer::Tensor* tensor) {
   ET_CHECK_PROGRAM(tensor != nullptr, "A tensor value holds no tensor");
@@ -108,10 +92,9 @@ namespace internal {
 
 Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes) {
   ET_CHECK_OK_OR_RETURN_ERROR(validate_segments(program, segment_bytes));
-  ET_CHECK_PROGRAM(
-      size_of(program.constant_buffer()) == 0 || program.constant_segment() == nullptr ||
-          size_of(program.constant_segment()->offsets()) == 0,
-      "Constants are both inside the program and in a segment");
+  ET_CHECK_PROGRAM(size_of(program.constant_buffer()) == 0 || program.constant_segment() == nullptr ||
+                       size_of(program.constant_segment()->offsets()) == 0,
+                   "Constants are both inside the program and in a segment");
   ET_CHECK_OK_OR_RETURN_ERROR(validate_subsegments(program, program.constant_segment(), "constants"));
   for (uint32_t i = 0; i < size_of(program.mutable_data_segments()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(
@@ -125,6 +108,6 @@ Error validate_program(const executorch_flatbuffer::Program& program, uint64_t s
   return Error::Ok;
 }
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

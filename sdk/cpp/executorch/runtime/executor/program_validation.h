@@ -29,12 +29,12 @@ ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& t
 ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes);
 
 /// The part of validate_program that concerns one method. Everything outside the plans has been checked before.
-ET_NODISCARD Error
-validate_plan(const executorch_flatbuffer::Program& program, const executorch_flatbuffer::ExecutionPlan& plan);
+ET_NODISCARD Error validate_plan(const executorch_flatbuffer::Program& program,
+                                 const executorch_flatbuffer::ExecutionPlan& plan);
 
 /// Bytes of `name.overload` with its NUL.
 constexpr size_t kMaxOperatorNameLength = 256;
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

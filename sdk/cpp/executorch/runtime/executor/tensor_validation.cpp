@@ -17,45 +17,34 @@ bool is_known(executorch_flatbuffer::ScalarType type) {
 }
 
 Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t dim) {
-  ET_CHECK_PROGRAM(
-      size_of(dim_order) == dim,
-      "A tensor has %" PRIu32 " sizes but a dim order of %" PRIu32 " entries",
-      dim,
-      size_of(dim_order));
+  ET_CHECK_PROGRAM(size_of(dim_order) == dim, "A tensor has %" PRIu32 " sizes but a dim order of %" PRIu32 " entries",
+                   dim, size_of(dim_order));
   uint32_t seen = 0;
   static_assert(kTensorDimensionLimit < 32, "one bit a dimension");
   for (uint32_t i = 0; i < dim; ++i) {
     const uint8_t entry = dim_order->Get(i);
-    ET_CHECK_PROGRAM(
-        entry < dim && (seen & (1u << entry)) == 0,
-        "Entry %" PRIu32 " of a dim order is %u: it is no permutation of %" PRIu32 " dimensions",
-        i,
-        static_cast<unsigned>(entry),
-        dim);
+    ET_CHECK_PROGRAM(entry < dim && (seen & (1u << entry)) == 0,
+                     "Entry %" PRIu32 " of a dim order is %u: it is no permutation of %" PRIu32 " dimensions", i,
+                     static_cast<unsigned>(entry), dim);
     seen |= 1u << entry;
   }
   return Error::Ok;
 }
 
-} // namespace
+}  // namespace
 
 Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, size_t* nbytes) {
-  ET_CHECK_PROGRAM(
-      is_known(tensor.scalar_type()), "A tensor has the unknown dtype %d", static_cast<int>(tensor.scalar_type()));
+  ET_CHECK_PROGRAM(is_known(tensor.scalar_type()), "A tensor has the unknown dtype %d",
+                   static_cast<int>(tensor.scalar_type()));
   ET_CHECK_PROGRAM(tensor.layout() == 0, "A tensor has layout %d; only 0 (strided) exists", tensor.layout());
-  ET_CHECK_PROGRAM(
-      tensor.storage_offset() == 0, "A tensor has storage offset %" PRId32 ", expected 0", tensor.storage_offset());
-  ET_CHECK_PROGRAM(
-      tensor.shape_dynamism() >= executorch_flatbuffer::TensorShapeDynamism::MIN &&
-          tensor.shape_dynamism() <= executorch_flatbuffer::TensorShapeDynamism::MAX,
-      "A tensor has the unknown shape dynamism %d",
-      static_cast<int>(tensor.shape_dynamism()));
+  ET_CHECK_PROGRAM(tensor.storage_offset() == 0, "A tensor has storage offset %" PRId32 ", expected 0",
+                   tensor.storage_offset());
+  ET_CHECK_PROGRAM(tensor.shape_dynamism() >= executorch_flatbuffer::TensorShapeDynamism::MIN &&
+                       tensor.shape_dynamism() <= executorch_flatbuffer::TensorShapeDynamism::MAX,
+                   "A tensor has the unknown shape dynamism %d", static_cast<int>(tensor.shape_dynamism()));
   const uint32_t dim = size_of(tensor.sizes());
-  ET_CHECK_PROGRAM(
-      dim <= kTensorDimensionLimit,
-      "A tensor has %" PRIu32 " dimensions; at most %zu are supported",
-      dim,
-      static_cast<size_t>(kTensorDimensionLimit));
+  ET_CHECK_PROGRAM(dim <= kTensorDimensionLimit, "A tensor has %" PRIu32 " dimensions; at most %zu are supported", dim,
+                   static_cast<size_t>(kTensorDimensionLimit));
   ET_CHECK_OK_OR_RETURN_ERROR(validate_dim_order(tensor.dim_order(), dim));
 
   CheckedSize bytes(elementSize(static_cast<aten::ScalarType>(tensor.scalar_type())));
@@ -74,6 +63,6 @@ Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, size_t
   return Error::Ok;
 }
 
-} // namespace internal
-} // namespace runtime
-} // namespace executorch
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The second half of loading a method: what instructions may do to values, and their operators.
+#include <cstring>
+#include <new>
+
+#include <executorch/runtime/executor/instruction.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/runtime/executor/program_validation.h>
+#include <executorch/schema/program_generated.h>
+#include <prim_ops/prim_ops.h>
+
+namespace executorch {
+namespace runtime {
+
+using executorch_flatbuffer::InstructionArguments;
+using executorch_flatbuffer::KernelTypes;
+using internal::Instruction;
+using internal::size_of;
+
+namespace {
+
+/// The most tensors that a kernel key can describe; operators with more have fallback kernels only.
+constexpr size_t kMaxKeyTensors = 16;
+
+// The operators whose outputs cannot be told from their arguments.
+constexpr const char kViewOperator[] = "executorch_prim::et_view.default";
+constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
+
+using OperatorName = char[internal::kMaxOperatorNameLength];
+
+/// Writes `name.overload`.
+Error get_operator_name(const executorch_flatbuffer::Operator& op, OperatorName& name) {
+  const uint32_t overload_length = size_of(op.overload());
+  ET_CHECK_PROGRAM(op.name() != nullptr && op.name()->size() + overload_length + 2 <= sizeof(OperatorName),
+                   "An operator has no name, or one that is too long");
+  std::memcpy(name, op.name()->c_str(), op.name()->size());
+  size_t length = op.name()->size();
+  if (overload_length > 0) {
+    name[length++] = '.';
+    std::memcpy(name + length, op.overload()->c_str(), overload_length);
+    length += overload_length;
+  }
+  name[length] = '\0';
+  return Error::Ok;
+}
+
+/// Calls `visit` with the index of every value in a list value.
+template <typename Visit>
+void for_each_item(const executorch_flatbuffer::EValue& value, Visit&& visit) {
+  const auto visit_all = [&](const auto* items) {
+    for (uint32_t i = 0; i < size_of(items); ++i) {
+      if (items->Get(i) >= 0) {
+        visit(static_cast<int32_t>(items->Get(i)));
+      }
+    }
+  };
+  if (const auto* ints = value.val_as_IntList()) {
+    visit_all(ints->items());
+  } else if (const auto* tensors = value.val_as_TensorList()) {
+    visit_all(tensors->items());
+  } else if (const auto* optional = value.val_as_OptionalTensorList()) {
+    visit_all(optional->items());
+  }
+}
+
+/// The operands of an instruction, whatever its kind.
+template <typename Visit>
+void for_each_operand(const executorch_flatbuffer::Instruction& instruction, Visit&& visit) {
+  const auto visit_all = [&](const flatbuffers::Vector<int32_t>* args) {
+    for (uint32_t i = 0; i < size_of(args); ++i) {
+      visit(args->Get(i));
+    }
+  };
+  switch (instruction.instr_args_type()) {
+    case InstructionArguments::KernelCall:
+      return visit_all(instruction.instr_args_as_KernelCall()->args());
+    case InstructionArguments::DelegateCall:
+      return visit_all(instruction.instr_args_as_DelegateCall()->args());
+    case InstructionArguments::MoveCall:
+      visit(instruction.instr_args_as_MoveCall()->move_from());
+      return visit(instruction.instr_args_as_MoveCall()->move_to());
+    case InstructionArguments::JumpFalseCall:
+      return visit(instruction.instr_args_as_JumpFalseCall()->cond_value_index());
+    case InstructionArguments::FreeCall:
+      return visit(instruction.instr_args_as_FreeCall()->value_index());
+    default:
+      return;
+  }
+}
+
+/// The kernel for these tensors. A caller's own list need not have the operators that every program may use.
+Result<OpFunction> find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_registry) {
+  if (kernel_registry.empty()) {
+    return get_op_function_from_registry(name, tensors);
+  }
+  for (const auto& kernels : {kernel_registry, prim_ops::scalar_kernels(), prim_ops::tensor_kernels()}) {
+    auto kernel = get_op_function_from_registry(name, tensors, kernels);
+    if (kernel.ok()) {
+      return kernel;
+    }
+  }
+  return Error::OperatorMissing;
+}
+
+bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const executorch_flatbuffer::KernelCall& call) {
+  const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call.op_index()));
+  OperatorName name;
+  return get_operator_name(op, name) == Error::Ok && std::strcmp(name, kViewOperator) == 0;
+}
+
+}  // namespace
+
+/// Finds out what may happen to each value while the method runs.
+Error Method::flag_values() {
+  if (num_values_ == 0) {
+    return Error::Ok;
+  }
+  value_flags_ = memory_manager_->method_allocator()->allocateList<uint8_t>(num_values_);
+  if (value_flags_ == nullptr) {
+    return Error::MemoryAllocationFailed;
+  }
+  for (size_t i = 0; i < num_values_; ++i) {
+    const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(i));
+    uint8_t flags = 0;
+    if (const auto* tensor = serialized.val_as_Tensor()) {
+      const bool planned = tensor->allocation_info() != nullptr;
+      const bool external =
+          tensor->extra_tensor_info() != nullptr &&
+          tensor->extra_tensor_info()->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL;
+      if (!planned && (external || tensor->data_buffer_idx() > 0)) {
+        flags = kReadOnly;
+      } else if (!planned) {
+        flags = kMayHaveNoData;
+      }
+    }
+    value_flags_[i] = flags;
+  }
+  for (size_t i = 0; i < inputs_size(); ++i) {
+    uint8_t& flags = value_flags_[input_index(i)];
+    if ((flags & kMayHaveNoData) != 0) {
+      // execute() wants every input set.
+      flags = kBorrowed;
+    }
+  }
+  for (size_t i = 0; i < num_values_; ++i) {
+    for_each_item(*plan_->values()->Get(static_cast<uint32_t>(i)),
+                  [this](int32_t item) { value_flags_[item] |= kUsed; });
+  }
+  for (uint32_t c = 0; c < size_of(plan_->chains()); ++c) {
+    const auto* instructions = plan_->chains()->Get(c)->instructions();
+    for (uint32_t i = 0; i < size_of(instructions); ++i) {
+      const auto& instruction = *instructions->Get(i);
+      for_each_operand(instruction, [this](int32_t operand) { value_flags_[operand] |= kUsed; });
+      if (const auto* free_call = instruction.instr_args_as_FreeCall()) {
+        uint8_t& flags = value_flags_[free_call->value_index()];
+        // Planned memory and constants are never given back.
+        if ((flags & kBorrowed) != 0) {
+          flags |= kMayHaveNoData;
+        }
+      }
+      const auto* call = instruction.instr_args_as_KernelCall();
+      if (call != nullptr && is_view_call(*plan_, *call)) {
+        ET_CHECK_PROGRAM(size_of(call->args()) == 3 && values_[call->args()->Get(2)].isTensor(),
+                         "A view has no output tensor");
+        value_flags_[call->args()->Get(2)] |= kView | kReadOnly | kMayHaveNoData;
+        has_views_ = true;
+      }
+    }
+  }
+  return Error::Ok;
+}
+
+Error Method::init_chains(Span<const Kernel> kernel_registry) {
+  MemoryAllocator* allocator = memory_manager_->method_allocator();
+  const uint32_t num_chains = size_of(plan_->chains());
+  chains_ = allocator->allocateList<internal::Chain>(num_chains);
+  const uint32_t num_operators = size_of(plan_->operators());
+  bool* missing = num_operators == 0 ? nullptr : allocator->allocateList<bool>(num_operators);
+  if (chains_ == nullptr || (missing == nullptr && num_operators > 0)) {
+    return Error::MemoryAllocationFailed;
+  }
+  for (uint32_t i = 0; i < num_operators; ++i) {
+    missing[i] = false;
+  }
+  for (uint32_t c = 0; c < num_chains; ++c) {
+    const auto* serialized = plan_->chains()->Get(c)->instructions();
+    const uint32_t count = size_of(serialized);
+    Instruction* instructions = nullptr;
+    if (count > 0) {
+      instructions = allocator->allocateList<Instruction>(count);
+      if (instructions == nullptr) {
+        return Error::MemoryAllocationFailed;
+      }
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          init_instruction(*serialized->Get(i), kernel_registry, new (&instructions[i]) Instruction(), missing),
+          "Instruction %" PRIu32 " of chain %" PRIu32 " cannot be made", i, c);
+    }
+    new (&chains_[c]) internal::Chain(instructions, count);
+    ++num_chains_;
+  }
+  size_t num_missing = 0;
+  for (uint32_t i = 0; i < num_operators; ++i) {
+    num_missing += missing[i];
+  }
+  ET_CHECK_OR_RETURN_ERROR(
+      num_missing == 0, OperatorMissing,
+      "Method '%s' needs %zu operators that are not registered, named above: link a kernel library that has them (with "
+      "a selective build, add them to its list)",
+      plan_->name()->c_str(), num_missing);
+  return Error::Ok;
+}
+
+Error Method::init_instruction(const executorch_flatbuffer::Instruction& serialized, Span<const Kernel> kernel_registry,
+                               Instruction* instruction, bool* operator_missing) {
+  ET_CHECK_PROGRAM(serialized.instr_args() != nullptr, "An instruction is empty");
+  uint32_t count = 0;
+  bool may_have_no_data = false;
+  for_each_operand(serialized, [&](int32_t operand) {
+    ++count;
+    may_have_no_data |= (value_flags_[operand] & kMayHaveNoData) != 0;
+    for_each_item(*plan_->values()->Get(static_cast<uint32_t>(operand)),
+                  [&](int32_t item) { may_have_no_data |= (value_flags_[item] & kMayHaveNoData) != 0; });
+  });
+  EValue** args = nullptr;
+  if (count > 0) {
+    args = memory_manager_->method_allocator()->allocateList<EValue*>(count);
+    if (args == nullptr) {
+      return Error::MemoryAllocationFailed;
+    }
+  }
+  uint32_t next = 0;
+  for_each_operand(serialized, [&](int32_t operand) { args[next++] = &values_[operand]; });
+  instruction->args = args;
+  instruction->num_args = count;
+  instruction->check_data = may_have_no_data;
+  switch (serialized.instr_args_type()) {
+    case InstructionArguments::KernelCall:
+      instruction->kind = Instruction::Kind::Kernel;
+      return resolve_kernel(*serialized.instr_args_as_KernelCall(), kernel_registry, instruction, operator_missing);
+    case InstructionArguments::DelegateCall:
+      instruction->kind = Instruction::Kind::Delegate;
+      // Constructed later; the place is known.
+      instruction->delegate = delegates_ + serialized.instr_args_as_DelegateCall()->delegate_index();
+      return Error::Ok;
+    case InstructionArguments::MoveCall:
+      instruction->kind = Instruction::Kind::Move;
+      return args[1]->isTensor() ? check_writable(serialized.instr_args_as_MoveCall()->move_to(), "A move") : Error::Ok;
+    case InstructionArguments::JumpFalseCall:
+      instruction->kind = Instruction::Kind::JumpFalse;
+      instruction->destination =
+          static_cast<uint32_t>(serialized.instr_args_as_JumpFalseCall()->destination_instruction());
+      return Error::Ok;
+    case InstructionArguments::FreeCall:
+      instruction->kind = Instruction::Kind::Free;
+      instruction->num_args = may_have_no_data ? 1 : 0;
+      return Error::Ok;
+    default:
+      ET_CHECK_PROGRAM(false, "An instruction has the unknown type %u",
+                       static_cast<unsigned>(serialized.instr_args_type()));
+  }
+}
+
+Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span<const Kernel> kernel_registry,
+                             Instruction* instruction, bool* operator_missing) {
+  const auto op_index = static_cast<uint32_t>(call.op_index());
+  OperatorName name;
+  ET_CHECK_OK_OR_RETURN_ERROR(get_operator_name(*plan_->operators()->Get(op_index), name));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_kernel_outputs(call, name));
+  if (std::strcmp(name, kViewOperator) == 0) {
+    // It is what gives its output data, and looks at its input itself.
+    instruction->check_data = false;
+  }
+  TensorMeta tensors[kMaxKeyTensors];
+  size_t num_tensors = 0;
+  for (uint32_t i = 0; i < instruction->num_args; ++i) {
+    if (!instruction->args[i]->isTensor()) {
+      continue;
+    }
+    if (num_tensors == kMaxKeyTensors) {
+      num_tensors = 0;
+      break;
+    }
+    const auto& tensor = instruction->args[i]->toTensor();
+    const auto dim_order = tensor.dim_order();
+    tensors[num_tensors++] = TensorMeta(
+        tensor.scalar_type(), Span<executorch::aten::DimOrderType>(
+                                  const_cast<executorch::aten::DimOrderType*>(dim_order.data()), dim_order.size()));
+  }
+  const Span<const TensorMeta> key(tensors, num_tensors);
+  const auto kernel = find_kernel(name, key, kernel_registry);
+  if (kernel.ok()) {
+    instruction->kernel = *kernel;
+    return Error::Ok;
+  }
+  if (!operator_missing[op_index]) {
+    ET_LOG(Error, "Operator %s is not registered for these dtypes and memory orders", name);
+  }
+  operator_missing[op_index] = true;
+  return Error::Ok;
+}
+
+Error Method::check_writable(int32_t value, const char* name) const {
+  const uint8_t flags = value_flags_[value];
+  ET_CHECK_PROGRAM((flags & kReadOnly) == 0, "%s writes to value %" PRId32 ", a constant or a view of another tensor",
+                   name, value);
+  ET_CHECK_PROGRAM((flags & kBorrowed) == 0 ||
+                       values_[value].toTensor().shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC,
+                   "%s writes to value %" PRId32 ", an input of dynamic shape without planned memory", name, value);
+  return Error::Ok;
+}
+
+/// The last argument of a call is what the operator returns: the output tensor or a list of them, given once more. That
+/// says where the outputs are without knowing the operator's schema; all else would let a damaged file write to
+/// constants.
+Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call, const char* name) const {
+  const uint32_t count = size_of(call.args());
+  if (count == 0) {
+    return Error::Ok;
+  }
+  if (std::strcmp(name, kCopyIndexOperator) == 0) {
+    return values_[call.args()->Get(0)].isTensor() ? check_writable(call.args()->Get(0), name) : Error::Ok;
+  }
+  const int32_t last = call.args()->Get(count - 1);
+  const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(last));
+  if (serialized.val_type() == KernelTypes::Tensor) {
+    if ((value_flags_[last] & kView) != 0 && std::strcmp(name, kViewOperator) == 0) {
+      return Error::Ok;
+    }
+    const auto& op = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()));
+    const bool in_place = op.name()->c_str()[op.name()->size() - 1] == '_';
+    const uint32_t output = in_place ? 0 : count - 2;
+    ET_CHECK_PROGRAM(count >= 2 && call.args()->Get(output) == last,
+                     "%s returns value %" PRId32 ", which is not its output argument", name, last);
+    return check_writable(last, name);
+  }
+  if (serialized.val_type() != KernelTypes::TensorList) {
+    return Error::Ok;
+  }
+  const auto* returned = serialized.val_as_TensorList()->items();
+  const uint32_t num_outputs = size_of(returned);
+  // The outputs are one list, or the same number of tensors.
+  const auto* list =
+      count < 2 ? nullptr
+                : plan_->values()->Get(static_cast<uint32_t>(call.args()->Get(count - 2)))->val_as_TensorList();
+  const auto* outputs = list == nullptr ? nullptr : list->items();
+  ET_CHECK_PROGRAM(outputs != nullptr ? size_of(outputs) == num_outputs : num_outputs < count,
+                   "%s returns %" PRIu32 " tensors, more or less than its output arguments", name, num_outputs);
+  for (uint32_t i = 0; i < num_outputs; ++i) {
+    const int32_t output = outputs != nullptr ? outputs->Get(i) : call.args()->Get(count - 1 - num_outputs + i);
+    ET_CHECK_PROGRAM(output == returned->Get(i), "%s returns value %" PRId32 ", which is not its output argument", name,
+                     returned->Get(i));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_writable(output, name));
+  }
+  return Error::Ok;
+}
+
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running a method.
+#include <cstring>
+
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/instruction.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch {
+namespace runtime {
+
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using internal::Instruction;
+using internal::size_of;
+
+namespace {
+
+bool lacks_data(const Tensor& tensor) {
+  return tensor.const_data_ptr() == nullptr && tensor.numel() > 0;
+}
+
+bool lacks_data(const EValue& value) {
+  if (value.isTensor()) {
+    return lacks_data(value.toTensor());
+  }
+  if (value.isTensorList()) {
+    const auto tensors = value.tryToTensorList();
+    if (tensors.ok()) {
+      for (const Tensor& tensor : *tensors) {
+        if (lacks_data(tensor)) {
+          return true;
+        }
+      }
+    }
+  } else if (value.isListOptionalTensor()) {
+    const auto tensors = value.tryToListOptionalTensor();
+    if (tensors.ok()) {
+      for (const auto& tensor : *tensors) {
+        if (tensor.has_value() && lacks_data(*tensor)) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// True: go on with the next instruction. False: jump.
+Result<bool> read_condition(const EValue& value) {
+  if (value.isBool()) {
+    return value.toBool();
+  }
+  ET_CHECK_OR_RETURN_ERROR(value.isTensor() && value.toTensor().scalar_type() == ScalarType::Bool, InvalidProgram,
+                           "The condition of a jump is of type %s; a Bool or a Bool tensor is expected",
+                           tag_to_string(value.tag));
+  const Tensor& tensor = value.toTensor();
+  // Read as bytes: a byte other than 0 and 1 is no valid bool, but nonzero.
+  const uint8_t* elements = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  return tensor.numel() == 0 || std::memchr(elements, 0, static_cast<size_t>(tensor.numel())) == nullptr;
+}
+
+/// Copies the elements, not the handle: each value keeps its own planned memory, which may be reused the moment its own
+/// lifetime ends.
+Error move_tensor(const Tensor& from, const Tensor& to) {
+  ET_CHECK_OR_RETURN_ERROR(from.scalar_type() == to.scalar_type(), InvalidProgram,
+                           "A tensor of dtype %s is moved to one of dtype %s", toString(from.scalar_type()),
+                           toString(to.scalar_type()));
+  ET_CHECK_OR_RETURN_ERROR(from.dim_order().equals(to.dim_order()), InvalidProgram,
+                           "A tensor is moved to one of another memory order");
+  ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(to, from.sizes()), "A tensor is moved to one that cannot have its shape");
+  if (from.nbytes() > 0) {
+    std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
+  }
+  return Error::Ok;
+}
+
+Error move_value(const EValue& from, EValue* to) {
+  if (to->isTensor()) {
+    return move_tensor(from.toTensor(), to->toTensor());
+  }
+  *to = from;
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error Method::execute() {
+  position_ = {0, 0};
+  internal::event_tracer_create_event_block(event_tracer_, "Execute");
+  internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
+  ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
+  for (size_t chain = 0; chain < num_chains_; ++chain) {
+    const internal::Chain instructions = chains_[chain];
+    size_t next = 0;
+    while (next < instructions.size()) {
+      position_ = {chain, next};
+      const Instruction& instruction = instructions[next];
+      ++next;
+      const Error error = run_instruction(instruction, &next);
+      if (ET_UNLIKELY(error != Error::Ok)) {
+        position_ = {0, 0};
+        return error;
+      }
+    }
+  }
+  log_outputs();
+  position_ = {0, 0};
+  return Error::Ok;
+}
+
+Error Method::step() {
+  if (!in_progress()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
+    skip_finished_chains();
+  }
+  if (position_.chain == num_chains_) {
+    return Error::EndOfMethod;
+  }
+  internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::step");
+  size_t next = position_.instruction + 1;
+  ET_CHECK_OK_OR_RETURN_ERROR(run_instruction(chains_[position_.chain][position_.instruction], &next));
+  position_.instruction = next;
+  skip_finished_chains();
+  if (position_.chain == num_chains_) {
+    log_outputs();
+  }
+  return Error::Ok;
+}
+
+Error Method::experimental_step() {
+  return step();
+}
+
+Error Method::reset_execution() {
+  ET_CHECK_OR_RETURN_ERROR(position_.chain == num_chains_, InvalidState,
+                           "The method is at instruction %zu of chain %zu; it can be reset when it came to its end",
+                           position_.instruction, position_.chain);
+  position_ = {0, 0};
+  return Error::Ok;
+}
+
+Error Method::experimental_reset_execution() {
+  return reset_execution();
+}
+
+void Method::skip_finished_chains() {
+  while (position_.chain < num_chains_ && position_.instruction >= chains_[position_.chain].size()) {
+    position_ = {position_.chain + 1, 0};
+  }
+}
+
+Error Method::begin_execution() {
+  for (size_t i = 0; i < inputs_size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(input_set_[i], InvalidArgument, "Input %zu of method '%s' was not set; it has %zu inputs",
+                             i, plan_->name()->c_str(), inputs_size());
+  }
+  if (has_views_) {
+    // What they showed in the last execution may be gone.
+    for (size_t i = 0; i < num_values_; ++i) {
+      if ((value_flags_[i] & kView) != 0) {
+        values_[i].toTensor().set_data(nullptr);
+      }
+    }
+  }
+  return Error::Ok;
+}
+
+void Method::log_outputs() {
+  if (internal::event_tracer_active(event_tracer_)) {
+    for (size_t i = 0; i < outputs_size(); ++i) {
+      internal::event_tracer_log_evalue_output(event_tracer_, get_output(i));
+    }
+  }
+}
+
+Error Method::run_instruction(const Instruction& instruction, size_t* next) {
+  if (ET_UNLIKELY(instruction.check_data) && instruction.kind != Instruction::Kind::Free) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_data(instruction));
+  }
+  switch (instruction.kind) {
+    case Instruction::Kind::Kernel:
+      return run_kernel(instruction);
+    case Instruction::Kind::Delegate:
+      return run_delegate(instruction);
+    case Instruction::Kind::Move:
+      return move_value(*instruction.args[0], instruction.args[1]);
+    case Instruction::Kind::JumpFalse: {
+      ET_ASSIGN_OR_RETURN(condition, read_condition(*instruction.args[0]));
+      if (!condition) {
+        *next = instruction.destination;
+      }
+      return Error::Ok;
+    }
+    case Instruction::Kind::Free:
+      if (instruction.num_args > 0) {
+        instruction.args[0]->toTensor().set_data(nullptr);
+      }
+      return Error::Ok;
+  }
+  return Error::Internal;
+}
+
+Error Method::run_kernel(const Instruction& instruction) {
+  internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
+                                                                 static_cast<DebugHandle>(position_.instruction));
+  internal::EventTracerProfileOpScope scope(event_tracer_, "OPERATOR_CALL");
+  KernelRuntimeContext context(event_tracer_, temp_allocator_);
+  instruction.kernel(context, Span<EValue*>(instruction.args, instruction.num_args));
+  temp_allocator_->reset();
+  const Error error = context.failure_state();
+  if (ET_UNLIKELY(error != Error::Ok)) {
+    ET_LOG(Error, "Operator %s (instruction %zu of method '%s') failed: %s (0x%x)", current_operator_name(),
+           position_.instruction, plan_->name()->c_str(), to_string(error), static_cast<unsigned>(error));
+  }
+  return error;
+}
+
+Error Method::run_delegate(const Instruction& instruction) {
+  internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
+                                                                 static_cast<DebugHandle>(position_.instruction));
+  internal::EventTracerProfileOpScope scope(event_tracer_, "DELEGATE_CALL");
+  BackendExecutionContext context(event_tracer_, temp_allocator_, plan_->name()->c_str());
+  const Error error = instruction.delegate->execute(context, Span<EValue*>(instruction.args, instruction.num_args));
+  temp_allocator_->reset();
+  if (ET_UNLIKELY(error != Error::Ok)) {
+    ET_LOG(Error, "Backend %s (instruction %zu of method '%s') failed: %s (0x%x)", instruction.delegate->id(),
+           position_.instruction, plan_->name()->c_str(), to_string(error), static_cast<unsigned>(error));
+  }
+  return error;
+}
+
+Error Method::check_data(const Instruction& instruction) const {
+  for (uint32_t i = 0; i < instruction.num_args; ++i) {
+    if (!lacks_data(*instruction.args[i])) {
+      continue;
+    }
+    const auto value = instruction.args[i] - values_;
+    for (size_t output = 0; output < outputs_size(); ++output) {
+      ET_CHECK_OR_RETURN_ERROR(
+          output_index(output) != value, InvalidState,
+          "Output %zu of method '%s' has no planned memory and was given none: call set_output_data_ptr() first",
+          output, plan_->name()->c_str());
+    }
+    ET_LOG(Error,
+           "Argument %" PRIu32
+           " of instruction %zu (%s) of method '%s' is a tensor without data: value %td has no memory "
+           "at this point",
+           i, position_.instruction, current_operator_name(), plan_->name()->c_str(), value);
+    return Error::InvalidProgram;
+  }
+  return Error::Ok;
+}
+
+const char* Method::current_operator_name() const {
+  const auto* chain = plan_->chains()->Get(static_cast<uint32_t>(position_.chain));
+  const auto* instruction = chain->instructions()->Get(static_cast<uint32_t>(position_.instruction));
+  const auto* call = instruction->instr_args_as_KernelCall();
+  return call == nullptr ? executorch_flatbuffer::EnumNameInstructionArguments(instruction->instr_args_type())
+                         : plan_->operators()->Get(static_cast<uint32_t>(call->op_index()))->name()->c_str();
+}
+
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checking and setting the inputs of a method.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch {
+namespace runtime {
+
+using executorch::aten::DimOrderType;
+using executorch::aten::Tensor;
+using executorch_flatbuffer::KernelTypes;
+
+namespace {
+
+/// The dimensions with more than one element, outermost in memory first. Two tensors of the same sizes lie in memory in
+/// the same way exactly when these are the same.
+struct MemoryOrder {
+  DimOrderType dims[kTensorDimensionLimit];
+  size_t size = 0;
+
+  explicit MemoryOrder(const Tensor& tensor) {
+    const auto order = tensor.dim_order();
+    for (ssize_t i = 0; i < tensor.dim(); ++i) {
+      // Without a dim order the tensor is contiguous.
+      const DimOrderType dim = order.empty() ? static_cast<DimOrderType>(i) : order[static_cast<size_t>(i)];
+      if (tensor.size(dim) > 1) {
+        dims[size++] = dim;
+      }
+    }
+  }
+
+  bool operator==(const MemoryOrder& other) const {
+    return size == other.size && std::equal(dims, dims + size, other.dims);
+  }
+};
+
+}  // namespace
+
+Error Method::set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues) {
+  ET_CHECK_OR_RETURN_ERROR(input_evalues.size() == inputs_size(), InvalidArgument,
+                           "Method '%s' has %zu inputs, %zu were given", plan_->name()->c_str(), inputs_size(),
+                           input_evalues.size());
+  for (size_t i = 0; i < input_evalues.size(); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(set_input(input_evalues[i], i));
+  }
+  return Error::Ok;
+}
+
+Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
+  ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
+                           "Input %zu was given, method '%s' has %zu inputs", input_idx, plan_->name()->c_str(),
+                           inputs_size());
+  const int32_t index = input_index(input_idx);
+  const auto type = plan_->values()->Get(static_cast<uint32_t>(index))->val_type();
+  if (type == KernelTypes::Tensor) {
+    ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument, "Input %zu must be a Tensor, found %s",
+                             input_idx, tag_to_string(input_evalue.tag));
+    ET_CHECK_OK_OR_RETURN_ERROR(set_tensor_input(input_evalue.toTensor(), input_idx));
+  } else {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_scalar_input(input_evalue, input_idx));
+    if (input_evalue.isScalar() || input_evalue.isNone()) {
+      value_at(index) = input_evalue;
+    }
+  }
+  input_set_[input_idx] = true;
+  return Error::Ok;
+}
+
+Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
+  const int32_t index = input_index(input_idx);
+  const Tensor& to = value_at(index).toTensor();
+  ET_CHECK_OR_RETURN_ERROR(from.scalar_type() == to.scalar_type(), InvalidArgument,
+                           "Input %zu must have dtype %s, found %s", input_idx, toString(to.scalar_type()),
+                           toString(from.scalar_type()));
+  ET_CHECK_OR_RETURN_ERROR(from.dim() == to.dim(), InvalidArgument, "Input %zu must have %zd dimensions, found %zd",
+                           input_idx, static_cast<ssize_t>(to.dim()), static_cast<ssize_t>(from.dim()));
+  const bool has_data = from.const_data_ptr() != nullptr || from.numel() == 0;
+  ET_CHECK_OR_RETURN_ERROR(has_data, InvalidArgument, "Input %zu is a tensor without data", input_idx);
+  const bool planned =
+      plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->allocation_info() != nullptr;
+  const auto alignment = std::min<size_t>(static_cast<size_t>(to.element_size()), alignof(std::max_align_t));
+  ET_CHECK_OR_RETURN_ERROR(planned || reinterpret_cast<uintptr_t>(from.const_data_ptr()) % alignment == 0,
+                           InvalidArgument,
+                           "Input %zu is used in place and must be at a multiple of %zu bytes, found %p", input_idx,
+                           alignment, from.const_data_ptr());
+
+  if (resize_tensor(to, from.sizes()) != Error::Ok) {
+    const bool is_static = to.shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
+    const auto found =
+        tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(from.sizes().data(), from.sizes().size()));
+    const auto* sizes = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->sizes();
+    const auto expected =
+        tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(sizes->data(), sizes->size()));
+    ET_LOG(Error, "Input %zu must have %s %s, found %s%s", input_idx, is_static ? "sizes" : "at most the sizes",
+           expected.data(), found.data(), is_static ? ": export with a dynamic shape to give it other sizes" : "");
+    return Error::InvalidArgument;
+  }
+  ET_CHECK_OR_RETURN_ERROR(from.numel() == 0 || MemoryOrder(from) == MemoryOrder(to), InvalidArgument,
+                           "Input %zu must be %s in memory, found another dim order: copy it to that order first",
+                           input_idx,
+                           is_contiguous_dim_order(to.dim_order().data(), to.dim_order().size()) ? "contiguous"
+                           : is_channels_last_dim_order(to.dim_order().data(), to.dim_order().size())
+                               ? "channels last"
+                               : "of the dim order it was exported with");
+  if (!planned) {
+    to.set_data(const_cast<void*>(from.const_data_ptr()));
+  } else if (from.nbytes() > 0 && from.const_data_ptr() != to.const_data_ptr()) {
+    std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
+  }
+  return Error::Ok;
+}
+
+/// A scalar that instructions use may change from call to call. One that nothing uses was built into the program when
+/// it was exported; another value would be ignored, so it is refused.
+Error Method::check_scalar_input(const EValue& found, size_t input_idx) const {
+  const int32_t index = input_index(input_idx);
+  const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index));
+  const bool used = (value_flags_[index] & kUsed) != 0;
+  Tag expected = Tag::None;
+  char value[32] = "";
+  bool same = true;
+  switch (serialized.val_type()) {
+    case KernelTypes::Null:
+      // An open scalar, or an argument that was None.
+      ET_CHECK_OR_RETURN_ERROR(found.isScalar() || (!used && found.isNone()), InvalidArgument,
+                               "Input %zu must be an Int, Double or Bool%s, found %s", input_idx,
+                               used ? "" : ", or None", tag_to_string(found.tag));
+      return Error::Ok;
+    case KernelTypes::Int: {
+      expected = Tag::Int;
+      const int64_t fixed = serialized.val_as_Int()->int_val();
+      std::snprintf(value, sizeof(value), "%" PRId64, fixed);
+      same = found.isInt() && found.toInt() == fixed;
+      break;
+    }
+    case KernelTypes::Double: {
+      expected = Tag::Double;
+      const double fixed = serialized.val_as_Double()->double_val();
+      std::snprintf(value, sizeof(value), "%.17g", fixed);
+      // Bits, so that NaN is the same as NaN.
+      const double given = found.isDouble() ? found.toDouble() : 0;
+      same = found.isDouble() && (given == fixed || std::memcmp(&given, &fixed, sizeof(fixed)) == 0);
+      break;
+    }
+    case KernelTypes::Bool:
+      expected = Tag::Bool;
+      std::snprintf(value, sizeof(value), "%s", serialized.val_as_Bool()->bool_val() ? "true" : "false");
+      same = found.isBool() && found.toBool() == serialized.val_as_Bool()->bool_val();
+      break;
+    case KernelTypes::String: {
+      const auto text = serialized.val_as_String()->string_val()->string_view();
+      ET_CHECK_OR_RETURN_ERROR(found.isString() && found.toString() == text, InvalidArgument,
+                               "Input %zu must be the String '%.*s' that the method was exported with", input_idx,
+                               static_cast<int>(text.size()), text.data());
+      return Error::Ok;
+    }
+    default:
+      ET_LOG(Error, "Input %zu is a list (%s); inputs are tensors and scalars: give its items one by one", input_idx,
+             executorch_flatbuffer::EnumNameKernelTypes(serialized.val_type()));
+      return Error::InvalidArgument;
+  }
+  ET_CHECK_OR_RETURN_ERROR(found.tag == expected, InvalidArgument, "Input %zu must be of type %s, found %s", input_idx,
+                           tag_to_string(expected), tag_to_string(found.tag));
+  ET_CHECK_OR_RETURN_ERROR(
+      used || same, InvalidArgument,
+      "Input %zu has the value %s built in since the export and cannot be changed: export it as a tensor or with a "
+      "dynamic value",
+      input_idx, value);
+  return Error::Ok;
+}
+
+}  // namespace runtime
+}  // namespace executorch

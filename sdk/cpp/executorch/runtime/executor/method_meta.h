@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/core/tag.h>
+
+namespace executorch_flatbuffer {
+struct ExecutionPlan;
+struct Tensor;
+}  // namespace executorch_flatbuffer
+
+namespace executorch {
+namespace runtime {
+
+/// What is known of a tensor before it exists. Everything it returns lives as long as the Program.
+class TensorInfo final {
+ public:
+  TensorInfo() = delete;
+  TensorInfo(const TensorInfo&) = default;
+  TensorInfo(TensorInfo&&) = default;
+  TensorInfo& operator=(const TensorInfo&) = default;
+  TensorInfo& operator=(TensorInfo&& other) = default;
+  ~TensorInfo() = default;
+
+  /// The sizes; their upper bound for a tensor of dynamic shape.
+  Span<const int32_t> sizes() const { return sizes_; }
+
+  /// The dimensions from the outermost to the innermost in memory.
+  Span<const uint8_t> dim_order() const { return dim_order_; }
+
+  executorch::aten::ScalarType scalar_type() const { return scalar_type_; }
+
+  /// Whether the data has a place in planned memory; otherwise the caller supplies it.
+  bool is_memory_planned() const { return is_memory_planned_; }
+
+  /// Bytes of data for sizes().
+  size_t nbytes() const { return nbytes_; }
+
+  /// The fully qualified name of a parameter or buffer; empty for other tensors.
+  std::string_view name() const { return name_; }
+
+ private:
+  friend class MethodMeta;
+
+  TensorInfo(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
+
+  Span<const int32_t> sizes_;
+  Span<const uint8_t> dim_order_;
+  std::string_view name_;
+  executorch::aten::ScalarType scalar_type_;
+  bool is_memory_planned_;
+  size_t nbytes_;
+};
+
+/// What is known of a method without loading it: its inputs and outputs and the memory it needs. Must not outlive the
+/// Program. Errors of all functions that take an index: InvalidArgument when it is out of range.
+class MethodMeta final {
+ public:
+  MethodMeta() = delete;
+  MethodMeta(const MethodMeta&) = default;
+  MethodMeta(MethodMeta&&) = default;
+  MethodMeta& operator=(const MethodMeta&) = default;
+  MethodMeta& operator=(MethodMeta&& other) = default;
+  ~MethodMeta() = default;
+
+  const char* name() const;
+
+  size_t num_inputs() const;
+
+  /// The kind of an input. None: a scalar whose value is not fixed, or an argument that was None at export.
+  Result<Tag> input_tag(size_t index) const;
+
+  /// Errors also: InvalidArgument when the input is no tensor.
+  Result<TensorInfo> input_tensor_meta(size_t index) const;
+
+  size_t num_outputs() const;
+
+  Result<Tag> output_tag(size_t index) const;
+
+  /// Errors also: InvalidArgument when the output is no tensor.
+  Result<TensorInfo> output_tensor_meta(size_t index) const;
+
+  /// The mutable state of the method that carries a name; Method::get_attribute gives access to it.
+  size_t num_attributes() const;
+
+  Result<TensorInfo> attribute_tensor_meta(size_t index) const;
+
+  /// How many planned buffers the method wants, see MemoryManager.
+  size_t num_memory_planned_buffers() const;
+
+  /// Bytes of planned buffer `index`.
+  Result<int64_t> memory_planned_buffer_size(size_t index) const;
+
+  /// The device that planned buffer `index` must be on.
+  Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
+
+  /// Whether a part of the method runs on the backend of that name.
+  bool uses_backend(const char* backend_name) const;
+
+  /// The number of distinct backends of the method.
+  size_t num_backends() const;
+
+  Result<const char*> get_backend_name(size_t index) const;
+
+  /// The number of instructions of the first chain.
+  size_t num_instructions() const;
+
+  /// The name that older code uses for num_memory_planned_buffers().
+  ET_DEPRECATED size_t num_non_const_buffers() const { return num_memory_planned_buffers(); }
+
+  /// The name that older code uses for memory_planned_buffer_size().
+  ET_DEPRECATED Result<int64_t> non_const_buffer_size(size_t index) const { return memory_planned_buffer_size(index); }
+
+ private:
+  friend class Program;
+  friend class Method;
+
+  explicit MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan) : plan_(plan) {}
+
+  const executorch_flatbuffer::ExecutionPlan* plan_;
+};
+
+}  // namespace runtime
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::runtime::MethodMeta;
+using ::executorch::runtime::TensorInfo;
+}  // namespace executor
+}  // namespace torch

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/runtime/executor/program.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/executor/checked_size.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/platform/profiler.h>
+#include <executorch/schema/extended_header.h>
+#include <executorch/schema/program_generated.h>
+#include <prim_ops/prim_ops.h>
+
+namespace executorch {
+namespace runtime {
+
+using internal::CheckedSize;
+using internal::size_of;
+
+namespace {
+
+/// The flatbuffer holds 16-byte aligned data.
+constexpr size_t kProgramAlignment = 16;
+/// No table of the schema nests deeper than this.
+constexpr uint32_t kMaxTableDepth = 32;
+constexpr size_t kIdentifierOffset = 4;
+constexpr size_t kIdentifierLength = 4;
+
+/// Where the parts of a program file are.
+struct Layout {
+  size_t program_size;
+  size_t segment_base_offset;  ///< 0: no segments
+  size_t segment_bytes;        ///< from the base on
+};
+
+Result<Layout> find_parts(const void* head, size_t file_size) {
+  const auto header = ExtendedHeader::Parse(head, ExtendedHeader::kNumHeadBytes);
+  if (header.error() == Error::NotFound) {
+    return Layout{file_size, 0, 0};
+  }
+  if (!header.ok()) {
+    return header.error();
+  }
+  const CheckedSize segments_end = CheckedSize(header->segment_base_offset) + CheckedSize(header->segment_data_size);
+  const uint64_t expected = std::max(header->program_size, segments_end.value());
+  ET_CHECK_PROGRAM(segments_end.good() && expected <= file_size,
+                   "The file has %zu bytes, its header says at least %" PRIu64 ": it was cut off", file_size, expected);
+  Layout layout{static_cast<size_t>(header->program_size), static_cast<size_t>(header->segment_base_offset), 0};
+  if (layout.segment_base_offset != 0) {
+    ET_CHECK_PROGRAM(layout.segment_base_offset <= file_size,
+                     "The file has %zu bytes, its segments start at byte %zu: it was cut off", file_size,
+                     layout.segment_base_offset);
+    // Older files do not say where the segments end.
+    layout.segment_bytes = header->segment_data_size != 0 ? static_cast<size_t>(header->segment_data_size)
+                                                          : file_size - layout.segment_base_offset;
+  }
+  return layout;
+}
+
+Error check_identifier(const void* data, size_t size) {
+  const char* found = static_cast<const char*>(data) + kIdentifierOffset;
+  switch (Program::check_header(data, size)) {
+    case Program::HeaderStatus::CompatibleVersion:
+      return Error::Ok;
+    case Program::HeaderStatus::IncompatibleVersion:
+      ET_LOG(Error,
+             "The program has format version '%.4s', this runtime reads '%s': export it again, or update the runtime",
+             found, executorch_flatbuffer::ProgramIdentifier());
+      return Error::InvalidProgram;
+    default:
+      ET_LOG(Error, "This is no program: bytes 4 to 7 are %02x %02x %02x %02x, expected '%s' (is it a .pte file?)",
+             found[0] & 0xff, found[1] & 0xff, found[2] & 0xff, found[3] & 0xff,
+             executorch_flatbuffer::ProgramIdentifier());
+      return Error::InvalidProgram;
+  }
+}
+
+Error verify_structure(const void* data, size_t size) {
+  ET_CHECK_PROGRAM(size < FLATBUFFERS_MAX_BUFFER_SIZE, "The program without its segments has %zu bytes", size);
+  flatbuffers::Verifier::Options options;
+  options.max_depth = kMaxTableDepth;
+  // A table has four bytes of its own and a four-byte reference. More of them means that they share parts on purpose,
+  // to make reading take forever.
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(size / 4 + 1);
+  flatbuffers::Verifier verifier(static_cast<const uint8_t*>(data), size, options);
+  ET_CHECK_PROGRAM(executorch_flatbuffer::VerifyProgramBuffer(verifier),
+                   "The flatbuffer of %zu bytes is not well formed", size);
+  return Error::Ok;
+}
+
+/// Whether any constant is in the constant segment; entry 0 is reserved.
+bool has_constant_segment(const executorch_flatbuffer::Program& program) {
+  return program.constant_segment() != nullptr && size_of(program.constant_segment()->offsets()) > 1;
+}
+
+/// The segment that holds the constants; empty when there are none.
+Result<FreeableBuffer> load_constants(const DataLoader* loader, const executorch_flatbuffer::Program& program,
+                                      size_t segment_base_offset) {
+  if (!has_constant_segment(program)) {
+    return FreeableBuffer();
+  }
+  const uint32_t index = program.constant_segment()->segment_index();
+  ET_CHECK_PROGRAM(index < size_of(program.segments()), "The constants are in segment %" PRIu32 " of %" PRIu32, index,
+                   size_of(program.segments()));
+  const auto* segment = program.segments()->Get(index);
+  if (segment->size() == 0) {
+    return FreeableBuffer();
+  }
+  ET_ASSIGN_OR_RETURN(
+      data,
+      loader->load(segment_base_offset + static_cast<size_t>(segment->offset()), static_cast<size_t>(segment->size()),
+                   DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, index)),
+      "The constants cannot be read");
+  ET_CHECK_OR_RETURN_ERROR(data.size() >= segment->size(), AccessFailed,
+                           "The loader gave %zu of %" PRIu64 " bytes of constants", data.size(), segment->size());
+  return data;
+}
+
+}  // namespace
+
+Program::HeaderStatus Program::check_header(const void* data, size_t size) {
+  if (data == nullptr || size < kMinHeadBytes) {
+    return HeaderStatus::ShortData;
+  }
+  const char* found = static_cast<const char*>(data) + kIdentifierOffset;
+  const char* expected = executorch_flatbuffer::ProgramIdentifier();
+  if (std::memcmp(found, expected, kIdentifierLength) == 0) {
+    return HeaderStatus::CompatibleVersion;
+  }
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool other_version = found[0] == 'E' && found[1] == 'T' && is_digit(found[2]) && is_digit(found[3]);
+  return other_version ? HeaderStatus::IncompatibleVersion : HeaderStatus::NotPresent;
+}
+
+Program::Program(DataLoader* loader, FreeableBuffer&& program_data,
+                 const executorch_flatbuffer::Program* internal_program, size_t segment_base_offset,
+                 FreeableBuffer&& constant_segment_data, std::optional<internal::PteDataMap>&& pte_data_map)
+    : loader_(loader),
+      program_data_(std::move(program_data)),
+      internal_program_(internal_program),
+      segment_base_offset_(segment_base_offset),
+      constant_segment_data_(std::move(constant_segment_data)),
+      pte_data_map_(std::move(pte_data_map)) {}
+
+Result<Program> Program::load(DataLoader* loader, Verification verification) {
+  EXECUTORCH_SCOPE_PROF("Program::load");
+  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "A program is read through a loader, it is null");
+  ET_CHECK_OK_OR_RETURN_ERROR(prim_ops::register_prim_ops(), "The operators of every program cannot be registered");
+  ET_ASSIGN_OR_RETURN(file_size, loader->size(), "The size of the program cannot be found out");
+  ET_CHECK_OR_RETURN_ERROR(
+      file_size >= ExtendedHeader::kNumHeadBytes, InvalidArgument,
+      "The program has %zu bytes, at least %zu are needed: the file is empty, cut off or of another kind", file_size,
+      ExtendedHeader::kNumHeadBytes);
+
+  const DataLoader::SegmentInfo program_info(DataLoader::SegmentInfo::Type::Program);
+  Layout layout{};
+  {
+    ET_ASSIGN_OR_RETURN(head, loader->load(0, ExtendedHeader::kNumHeadBytes, program_info),
+                        "The program cannot be read");
+    ET_CHECK_OR_RETURN_ERROR(head.size() >= ExtendedHeader::kNumHeadBytes, AccessFailed,
+                             "The loader gave %zu of the first %zu bytes", head.size(), ExtendedHeader::kNumHeadBytes);
+    ET_CHECK_OK_OR_RETURN_ERROR(check_identifier(head.data(), head.size()));
+    ET_ASSIGN_OR_RETURN(parts, find_parts(head.data(), file_size));
+    layout = parts;
+  }
+  ET_ASSIGN_OR_RETURN(data, loader->load(0, layout.program_size, program_info), "The program cannot be read");
+  ET_CHECK_OR_RETURN_ERROR(data.size() >= layout.program_size, AccessFailed,
+                           "The loader gave %zu of the program's %zu bytes", data.size(), layout.program_size);
+  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data.data()) % kProgramAlignment == 0, InvalidArgument,
+                           "The program is at address %p; the loader must put it at a multiple of %zu", data.data(),
+                           kProgramAlignment);
+  if (verification == Verification::InternalConsistency) {
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data.data(), layout.program_size));
+  }
+  const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data.data());
+  if (verification == Verification::InternalConsistency) {
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_program(*program, layout.segment_bytes));
+  }
+
+  ET_ASSIGN_OR_RETURN(constants, load_constants(loader, *program, layout.segment_base_offset));
+
+  std::optional<internal::PteDataMap> named_data;
+  if (size_of(program->named_data()) > 0) {
+    ET_ASSIGN_OR_RETURN(map, internal::PteDataMap::create(loader, layout.segment_base_offset, program->named_data(),
+                                                          program->segments()));
+    named_data.emplace(std::move(map));
+  }
+  return Program(loader, std::move(data), program, layout.segment_base_offset, std::move(constants),
+                 std::move(named_data));
+}
+
+Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
+  const uint8_t* bytes = nullptr;
+  uint64_t size = 0;
+  if (has_constant_segment(*internal_program_)) {
+    const auto* offsets = internal_program_->constant_segment()->offsets();
+    ET_CHECK_OR_RETURN_ERROR(buffer_idx < offsets->size(), InvalidArgument,
+                             "Constant %zu was asked for, there are %" PRIu32, buffer_idx, offsets->size());
+    const uint64_t offset = offsets->Get(static_cast<uint32_t>(buffer_idx));
+    ET_CHECK_PROGRAM(offset <= constant_segment_data_.size(), "Constant %zu starts at byte %" PRIu64 " of %zu",
+                     buffer_idx, offset, constant_segment_data_.size());
+    bytes = static_cast<const uint8_t*>(constant_segment_data_.data()) + offset;
+    size = constant_segment_data_.size() - offset;
+  } else {
+    const auto* buffers = internal_program_->constant_buffer();
+    ET_CHECK_OR_RETURN_ERROR(buffer_idx < size_of(buffers), InvalidArgument,
+                             "Constant %zu was asked for, there are %" PRIu32, buffer_idx, size_of(buffers));
+    const auto* storage = buffers->Get(static_cast<uint32_t>(buffer_idx))->storage();
+    bytes = storage == nullptr ? nullptr : storage->data();
+    size = size_of(storage);
+  }
+  ET_CHECK_PROGRAM(nbytes <= size, "Constant %zu has %" PRIu64 " bytes, %zu are needed", buffer_idx, size, nbytes);
+  return static_cast<const void*>(bytes);
+}
+
+Result<const NamedDataMap*> Program::get_named_data_map() const {
+  if (!pte_data_map_.has_value()) {
+    return Error::NotFound;
+  }
+  return static_cast<const NamedDataMap*>(&*pte_data_map_);
+}
+
+size_t Program::num_methods() const {
+  return size_of(internal_program_->execution_plan());
+}
+
+Result<const char*> Program::get_method_name(size_t method_index) const {
+  ET_CHECK_OR_RETURN_ERROR(method_index < num_methods(), InvalidArgument,
+                           "Method %zu was asked for, the program has %zu", method_index, num_methods());
+  const auto* name = internal_program_->execution_plan()->Get(static_cast<uint32_t>(method_index))->name();
+  ET_CHECK_PROGRAM(name != nullptr, "Method %zu has no name", method_index);
+  return name->c_str();
+}
+
+Result<const executorch_flatbuffer::ExecutionPlan*> Program::find_plan(const char* method_name) const {
+  ET_CHECK_OR_RETURN_ERROR(method_name != nullptr, InvalidArgument, "The name of the method is null");
+  for (size_t i = 0; i < num_methods(); ++i) {
+    const auto* plan = internal_program_->execution_plan()->Get(static_cast<uint32_t>(i));
+    if (plan->name() != nullptr && std::strcmp(plan->name()->c_str(), method_name) == 0) {
+      return plan;
+    }
+  }
+  ET_LOG(Error, "The program has no method '%s'; it has %zu:", method_name, num_methods());
+  for (size_t i = 0; i < num_methods(); ++i) {
+    const auto* name = internal_program_->execution_plan()->Get(static_cast<uint32_t>(i))->name();
+    ET_LOG(Error, "  '%s'", name == nullptr ? "" : name->c_str());
+  }
+  return Error::InvalidArgument;
+}
+
+Result<Method> Program::load_method(const char* method_name, MemoryManager* memory_manager, EventTracer* event_tracer,
+                                    const NamedDataMap* named_data_map, const LoadBackendOptionsMap* backend_options,
+                                    Span<const Kernel> kernel_registry) const {
+  EXECUTORCH_SCOPE_PROF("Program::load_method");
+  internal::event_tracer_create_event_block(event_tracer, "Default");
+  internal::EventTracerProfileMethodScope scope(event_tracer, "Program::load_method");
+  ET_ASSIGN_OR_RETURN(plan, find_plan(method_name));
+  return Method::load(plan, this, memory_manager, event_tracer, named_data_map, backend_options, kernel_registry);
+}
+
+Result<MethodMeta> Program::method_meta(const char* method_name) const {
+  ET_ASSIGN_OR_RETURN(plan, find_plan(method_name));
+  return MethodMeta(plan);
+}
+
+Result<const char*> Program::get_output_flattening_encoding(const char* method_name) const {
+  ET_ASSIGN_OR_RETURN(plan, find_plan(method_name));
+  const auto* container = plan->container_meta_type();
+  ET_CHECK_OR_RETURN_ERROR(container != nullptr && container->encoded_out_str() != nullptr, NotFound,
+                           "Method '%s' does not say how its outputs were flattened", method_name);
+  return container->encoded_out_str()->c_str();
+}
+
+Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& segment_info) const {
+  ET_CHECK_OR_RETURN_ERROR(segment_base_offset_ != 0, NotFound, "The program has no segments");
+  const size_t index = segment_info.segment_index;
+  const auto* segments = internal_program_->segments();
+  ET_CHECK_PROGRAM(index < size_of(segments), "Segment %zu was asked for, there are %" PRIu32, index,
+                   size_of(segments));
+  const auto* segment = segments->Get(static_cast<uint32_t>(index));
+  return loader_->load(segment_base_offset_ + static_cast<size_t>(segment->offset()),
+                       static_cast<size_t>(segment->size()), segment_info);
+}
+
+Error Program::get_backend_delegate_data(size_t index, const void** out_data, size_t* out_size) const {
+  const auto* entries = internal_program_->backend_delegate_data();
+  ET_CHECK_OR_RETURN_ERROR(index < size_of(entries), NotFound, "Delegate data %zu was asked for, there are %" PRIu32,
+                           index, size_of(entries));
+  const auto* data = entries->Get(static_cast<uint32_t>(index))->data();
+  *out_data = data == nullptr ? nullptr : data->data();
+  *out_size = size_of(data);
+  return Error::Ok;
+}
+
+Error Program::load_mutable_subsegment_into(size_t mutable_data_segments_index, size_t offset_index, size_t size,
+                                            void* buffer) const {
+  const auto* all = internal_program_->mutable_data_segments();
+  ET_CHECK_OR_RETURN_ERROR(mutable_data_segments_index < size_of(all), NotFound,
+                           "Mutable data segment %zu was asked for, there are %" PRIu32, mutable_data_segments_index,
+                           size_of(all));
+  const auto* subsegments = all->Get(static_cast<uint32_t>(mutable_data_segments_index));
+  ET_CHECK_PROGRAM(offset_index < size_of(subsegments->offsets()) &&
+                       subsegments->segment_index() < size_of(internal_program_->segments()),
+                   "Initial value %zu was asked for, there are %" PRIu32, offset_index,
+                   size_of(subsegments->offsets()));
+  const auto* segment = internal_program_->segments()->Get(subsegments->segment_index());
+  const uint64_t offset = subsegments->offsets()->Get(static_cast<uint32_t>(offset_index));
+  ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(size)).at_most(segment->size()),
+                   "Initial value %zu has %zu bytes at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
+                   offset_index, size, offset, segment->size());
+  if (size == 0) {
+    return Error::Ok;
+  }
+  return loader_->load_into(
+      segment_base_offset_ + static_cast<size_t>(segment->offset() + offset), size,
+      DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Mutable, subsegments->segment_index()), buffer);
+}
+
+}  // namespace runtime
+}  // namespace executorch

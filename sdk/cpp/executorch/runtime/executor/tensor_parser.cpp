@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/runtime/executor/tensor_parser.h>
+
+#include <cstring>
+#include <new>
+
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/runtime/executor/program_validation.h>
+
+namespace executorch {
+namespace runtime {
+namespace deserialization {
+
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using executorch::aten::TensorImpl;
+using ::executorch::runtime::internal::size_of;
+
+namespace {
+
+bool is_external(const executorch_flatbuffer::Tensor& tensor) {
+  return tensor.extra_tensor_info() != nullptr &&
+         tensor.extra_tensor_info()->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL;
+}
+
+/// Kernels read elements in place, so data must start at a multiple of the element's size.
+Error check_alignment(const void* data, ScalarType type, const char* what) {
+  const size_t alignment =
+      elementSize(type) > alignof(std::max_align_t) ? alignof(std::max_align_t) : elementSize(type);
+  ET_CHECK_OR_RETURN_ERROR(
+      reinterpret_cast<uintptr_t>(data) % alignment == 0, InvalidArgument,
+      "The %s of a tensor of dtype %s is at address %p, no multiple of %zu: align the buffer it is in to 16 bytes",
+      what, toString(type), data, alignment);
+  return Error::Ok;
+}
+
+Result<void*> planned_data(const executorch_flatbuffer::AllocationDetails& allocation, size_t nbytes,
+                           HierarchicalAllocator* allocator) {
+  ET_CHECK_OR_RETURN_ERROR(
+      allocator != nullptr, InvalidState,
+      "The method needs planned memory, but the MemoryManager has none: see MethodMeta::num_memory_planned_buffers");
+  const uint64_t offset = allocation.memory_offset_low() | static_cast<uint64_t>(allocation.memory_offset_high()) << 32;
+  ET_CHECK_PROGRAM(allocation.memory_id() > 0 && offset <= SIZE_MAX,
+                   "A tensor is at byte %" PRIu64 " of planned buffer %" PRIu32, offset, allocation.memory_id());
+  const uint32_t index = allocation.memory_id() - 1;
+  auto address = allocator->get_offset_address(index, static_cast<size_t>(offset), nbytes);
+  ET_CHECK_OR_RETURN_ERROR(address.ok(), MemoryAllocationFailed,
+                           "Planned buffer %" PRIu32 " is too small for %zu bytes at offset %" PRIu64
+                           ": see MethodMeta::memory_planned_buffer_size(%" PRIu32 ")",
+                           index, nbytes, offset, index);
+  return address;
+}
+
+/// Copies the data of an external tensor to its place in planned memory.
+Error load_external(const executorch_flatbuffer::Tensor& tensor, const char* key, size_t nbytes,
+                    const NamedDataMap* named_data_map, void* data) {
+  ET_CHECK_OR_RETURN_ERROR(named_data_map != nullptr, InvalidExternalData,
+                           "The program expects '%s' in another file: load it together with its .ptd", key);
+  ET_ASSIGN_OR_RETURN(layout, named_data_map->get_tensor_layout(key), "'%s' is not in the external data", key);
+  ET_CHECK_OK_OR_RETURN_ERROR(validateTensorLayout(&tensor, layout), "'%s' of the external data does not fit", key);
+  ET_CHECK_OK_OR_RETURN_ERROR(named_data_map->load_data_into(key, data, nbytes),
+                              "'%s' of the external data cannot be read", key);
+  return Error::Ok;
+}
+
+/// The shape arrays of a tensor. Those of a static tensor stay in the program; no one writes to them.
+struct Shape {
+  executorch::aten::SizesType* sizes;
+  executorch::aten::DimOrderType* dim_order;
+  executorch::aten::StridesType* strides;
+};
+
+Result<Shape> make_shape(const executorch_flatbuffer::Tensor& tensor, MemoryAllocator* allocator) {
+  const uint32_t dim = size_of(tensor.sizes());
+  Shape shape{nullptr, nullptr, nullptr};
+  if (dim == 0) {
+    return shape;
+  }
+  shape.sizes = const_cast<int32_t*>(tensor.sizes()->data());
+  shape.dim_order = const_cast<uint8_t*>(tensor.dim_order()->data());
+  if (tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::STATIC) {
+    auto* sizes = allocator->allocateList<executorch::aten::SizesType>(dim);
+    auto* dim_order = allocator->allocateList<executorch::aten::DimOrderType>(dim);
+    if (sizes == nullptr || dim_order == nullptr) {
+      return Error::MemoryAllocationFailed;
+    }
+    std::memcpy(sizes, shape.sizes, dim * sizeof(*sizes));
+    std::memcpy(dim_order, shape.dim_order, dim * sizeof(*dim_order));
+    shape.sizes = sizes;
+    shape.dim_order = dim_order;
+  }
+  shape.strides = allocator->allocateList<executorch::aten::StridesType>(dim);
+  if (shape.strides == nullptr) {
+    return Error::MemoryAllocationFailed;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(shape.sizes, shape.dim_order, dim, shape.strides));
+  return shape;
+}
+
+}  // namespace
+
+NamedData* get_data_by_key(const char* key, Span<NamedData> entries) {
+  for (auto& entry : entries) {
+    if (std::strcmp(entry.key, key) == 0) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor, const TensorLayout& expected_layout) {
+  const auto expected_type = static_cast<ScalarType>(s_tensor->scalar_type());
+  ET_CHECK_OR_RETURN_ERROR(expected_layout.scalar_type() == expected_type, InvalidExternalData,
+                           "The external data has dtype %s, the program expects %s",
+                           toString(expected_layout.scalar_type()), toString(expected_type));
+  const uint32_t dim = size_of(s_tensor->sizes());
+  ET_CHECK_OR_RETURN_ERROR(expected_layout.sizes().size() == dim && expected_layout.dim_order().size() == dim,
+                           InvalidExternalData, "The external data has %zu dimensions, the program expects %" PRIu32,
+                           expected_layout.sizes().size(), dim);
+  for (uint32_t i = 0; i < dim; ++i) {
+    ET_CHECK_OR_RETURN_ERROR(expected_layout.sizes()[i] == s_tensor->sizes()->Get(i), InvalidExternalData,
+                             "The external data has size %" PRId32 " in dimension %" PRIu32
+                             ", the program expects %" PRId32,
+                             expected_layout.sizes()[i], i, s_tensor->sizes()->Get(i));
+    ET_CHECK_OR_RETURN_ERROR(expected_layout.dim_order()[i] == s_tensor->dim_order()->Get(i), InvalidExternalData,
+                             "Entry %" PRIu32 " of the external data's dim order is %u, the program expects %u", i,
+                             static_cast<unsigned>(expected_layout.dim_order()[i]),
+                             static_cast<unsigned>(s_tensor->dim_order()->Get(i)));
+  }
+  return Error::Ok;
+}
+
+Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, const Program* program, size_t nbytes,
+                               HierarchicalAllocator* allocator, const NamedDataMap* named_data_map,
+                               Span<NamedData> external_constants) {
+  const auto* allocation = s_tensor->allocation_info();
+  const auto* extra = s_tensor->extra_tensor_info();
+  const auto type = static_cast<ScalarType>(s_tensor->scalar_type());
+  if (allocation != nullptr) {
+    ET_ASSIGN_OR_RETURN(data, planned_data(*allocation, nbytes, allocator));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "planned memory"));
+    if (is_external(*s_tensor)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          load_external(*s_tensor, extra->fully_qualified_name()->c_str(), nbytes, named_data_map, data));
+    } else if (s_tensor->data_buffer_idx() > 0) {
+      const size_t segment = extra == nullptr ? 0 : static_cast<size_t>(extra->mutable_data_segments_idx());
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          program->load_mutable_subsegment_into(segment, s_tensor->data_buffer_idx(), nbytes, data),
+          "The initial value of a mutable buffer cannot be read");
+    }
+    return data;
+  }
+  if (is_external(*s_tensor)) {
+    const char* key = extra->fully_qualified_name()->c_str();
+    NamedData* constant = get_data_by_key(key, external_constants);
+    ET_CHECK_OR_RETURN_ERROR(constant != nullptr && constant->buffer.size() >= nbytes, InvalidExternalData,
+                             "'%s' of the external data is absent or has fewer than %zu bytes", key, nbytes);
+    ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(constant->buffer.data(), type, "external data"));
+    return const_cast<void*>(constant->buffer.data());
+  }
+  if (s_tensor->data_buffer_idx() > 0) {
+    ET_ASSIGN_OR_RETURN(data, program->get_constant_buffer_data(s_tensor->data_buffer_idx(), nbytes));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "constant data"));
+    return const_cast<void*>(data);
+  }
+  return static_cast<void*>(nullptr);
+}
+
+Result<Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
+                           const executorch_flatbuffer::Tensor* s_tensor, const NamedDataMap* named_data_map,
+                           Span<NamedData> external_constants) {
+  // Also for programs that were loaded without verification: what follows relies on the layout.
+  size_t nbytes = 0;
+  ET_CHECK_OK_OR_RETURN_ERROR(::executorch::runtime::internal::validate_tensor_layout(*s_tensor, &nbytes));
+  MemoryAllocator* allocator = memory_manager->method_allocator();
+  ET_ASSIGN_OR_RETURN(shape, make_shape(*s_tensor, allocator));
+  auto* memory = allocator->allocateInstance<TensorImpl>();
+  if (memory == nullptr) {
+    return Error::MemoryAllocationFailed;
+  }
+  ET_ASSIGN_OR_RETURN(data, getTensorDataPtr(s_tensor, program, nbytes, memory_manager->planned_memory(),
+                                             named_data_map, external_constants));
+  const auto* extra = s_tensor->extra_tensor_info();
+  return Tensor(new (memory) TensorImpl(
+      static_cast<ScalarType>(s_tensor->scalar_type()), static_cast<ssize_t>(size_of(s_tensor->sizes())), shape.sizes,
+      data, shape.dim_order, shape.strides, static_cast<TensorShapeDynamism>(s_tensor->shape_dynamism()),
+      extra == nullptr ? etensor::DeviceType::CPU : static_cast<etensor::DeviceType>(extra->device_type()),
+      extra == nullptr ? etensor::DeviceIndex{0} : extra->device_index()));
+}
+
+Result<BoxedEvalueList<Tensor>> parseTensorList(const flatbuffers::Vector<int32_t>* tensor_indices, EValue* values,
+                                                size_t values_len, MemoryManager* memory_manager) {
+  ET_CHECK_PROGRAM(tensor_indices != nullptr, "A list has no items");
+  const size_t count = tensor_indices->size();
+  ET_ASSIGN_OR_RETURN(storage, internal::allocate_list<Tensor>(count, memory_manager));
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t index = tensor_indices->Get(static_cast<uint32_t>(i));
+    ET_CHECK_PROGRAM(index >= 0 && static_cast<size_t>(index) < values_len,
+                     "Item %zu of a list is value %" PRId32 " of %zu", i, index, values_len);
+    storage.wrapped[i] = &values[index];
+    // The list copies the tensors in when it is read; until then the items must be valid objects.
+    new (&storage.unwrapped[i]) Tensor(nullptr);
+  }
+  return BoxedEvalueList<Tensor>(storage.wrapped, storage.unwrapped, static_cast<int>(count));
+}
+
+}  // namespace deserialization
+}  // namespace runtime
+}  // namespace executorch

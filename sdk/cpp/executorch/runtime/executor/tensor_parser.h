@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/named_data_map.h>
+#include <executorch/runtime/core/tensor_layout.h>
+#include <executorch/runtime/executor/memory_manager.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/schema/program_generated.h>
+
+// From tables of a program to values of a method. All memory comes from the method allocator; the parts of the program
+// that are used in place must outlive it.
+
+namespace executorch {
+namespace runtime {
+namespace deserialization {
+
+/// A constant that came from another file, kept for as long as the method lives.
+struct NamedData {
+  const char* key;
+  FreeableBuffer buffer;
+};
+
+/// The entry with that key, or null.
+NamedData* get_data_by_key(const char* key, Span<NamedData> entries);
+
+/// Makes a tensor. Its data pointer is null when neither the program nor the plan gives it data.
+/// Errors: MemoryAllocationFailed, InvalidProgram, InvalidExternalData, or those of the loader.
+ET_NODISCARD Result<executorch::aten::Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
+                                                          const executorch_flatbuffer::Tensor* s_tensor,
+                                                          const NamedDataMap* named_data_map = nullptr,
+                                                          Span<NamedData> external_constants = {});
+
+/// Makes a list that refers to values by index. Errors: InvalidProgram, MemoryAllocationFailed.
+ET_NODISCARD Result<BoxedEvalueList<executorch::aten::Tensor>> parseTensorList(
+    const flatbuffers::Vector<int32_t>* tensor_indices, EValue* values, size_t values_len,
+    MemoryManager* memory_manager);
+
+/// Errors: InvalidExternalData, after a log line, when dtype, sizes or dim order of external data differ.
+ET_NODISCARD Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor,
+                                        const TensorLayout& expected_layout);
+
+namespace internal {
+
+/// Storage for a boxed list of `count` items of T that refer to `values`.
+template <typename T>
+struct ListStorage {
+  EValue** wrapped;
+  T* unwrapped;
+};
+
+template <typename T>
+Result<ListStorage<T>> allocate_list(size_t count, MemoryManager* memory_manager) {
+  MemoryAllocator* allocator = memory_manager->method_allocator();
+  ListStorage<T> storage{nullptr, nullptr};
+  if (count > 0) {
+    storage.wrapped = allocator->allocateList<EValue*>(count);
+    storage.unwrapped = allocator->allocateList<T>(count);
+    if (storage.wrapped == nullptr || storage.unwrapped == nullptr) {
+      return Error::MemoryAllocationFailed;
+    }
+  }
+  return storage;
+}
+
+}  // namespace internal
+
+/// Makes a list whose items may be None: -1 is None, and so is the index of a value that is None.
+/// Errors: InvalidProgram, MemoryAllocationFailed.
+template <typename T>
+ET_NODISCARD Result<BoxedEvalueList<std::optional<T>>> parseListOptionalType(
+    const flatbuffers::Vector<int32_t>* value_indices, EValue* values, size_t values_len,
+    MemoryManager* memory_manager) {
+  ET_CHECK_OR_RETURN_ERROR(value_indices != nullptr, InvalidProgram, "A list has no items field");
+  const size_t count = value_indices->size();
+  ET_ASSIGN_OR_RETURN(storage, internal::allocate_list<std::optional<T>>(count, memory_manager));
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t index = value_indices->Get(static_cast<uint32_t>(i));
+    new (&storage.unwrapped[i]) std::optional<T>();
+    if (index == -1) {
+      storage.wrapped[i] = nullptr;
+      continue;
+    }
+    ET_CHECK_OR_RETURN_ERROR(index >= 0 && static_cast<size_t>(index) < values_len, InvalidProgram,
+                             "Item %zu of a list is value %d of %zu", i, static_cast<int>(index), values_len);
+    storage.wrapped[i] = &values[index];
+  }
+  return BoxedEvalueList<std::optional<T>>(storage.wrapped, storage.unwrapped, static_cast<int>(count));
+}
+
+/// Where the data of a tensor of `nbytes` bytes is; null when it has no place yet.
+/// Errors: as parseTensor.
+ET_NODISCARD Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, const Program* program,
+                                            size_t nbytes, HierarchicalAllocator* allocator,
+                                            const NamedDataMap* named_data_map = nullptr,
+                                            Span<NamedData> external_constants = {});
+
+}  // namespace deserialization
+}  // namespace runtime
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+namespace deserialization {
+using ::executorch::runtime::deserialization::getTensorDataPtr;
+using ::executorch::runtime::deserialization::parseListOptionalType;
+using ::executorch::runtime::deserialization::parseTensor;
+using ::executorch::runtime::deserialization::parseTensorList;
+}  // namespace deserialization
+}  // namespace executor
+}  // namespace torch
