@@ -21,7 +21,12 @@ target_include_directories(executorch_flatbuffers SYSTEM INTERFACE
   "$<BUILD_INTERFACE:${EXECUTORCH_THIRD_PARTY_DIR}/flatbuffers/include>")
 
 if(EXECUTORCH_BUILD_TESTS)
-  find_package(GTest 1.12 QUIET)
+  # Some packages of GoogleTest come without GoogleMock.
+  find_library(EXECUTORCH_GMOCK_LIBRARY gmock)
+  mark_as_advanced(EXECUTORCH_GMOCK_LIBRARY)
+  if(EXECUTORCH_GMOCK_LIBRARY)
+    find_package(GTest 1.12 QUIET)
+  endif()
   if(NOT GTest_FOUND)
     executorch_fetch(googletest)
     set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)
