@@ -161,6 +161,10 @@ Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<
 namespace internal {
 
 Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t buffer_size) {
+  if (key.empty() && buffer_size > 0) {
+    buffer[0] = '\0';  // An operator without tensors has no specialised kernels.
+    return Error::Ok;
+  }
   size_t length = 0;
   bool fits = buffer_size > 0;
   const auto append = [&](const char* format, auto value) {
