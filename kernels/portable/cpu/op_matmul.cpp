@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
 #include <cinttypes>
+#include <cstring>
 
+#include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/matrix.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -12,15 +14,13 @@ namespace {
 using executorch::runtime::kTensorDimensionLimit;
 
 // Dimension `dim` of a tensor is the rows and `dim + 1` the columns, in whatever order they lie in memory.
-template <typename T>
-Matrix<const T> matrix_of(const Tensor& tensor, ssize_t dim) {
-  return {tensor.const_data_ptr<T>(), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
+Matrix matrix_of(const Tensor& tensor, ssize_t dim) {
+  return {const_cast<void*>(tensor.const_data_ptr()), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
           tensor.strides()[dim + 1]};
 }
-template <typename T>
-Matrix<T> mutable_matrix_of(Tensor& tensor, ssize_t dim) {
-  return {tensor.mutable_data_ptr<T>(), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
-          tensor.strides()[dim + 1]};
+
+void step_batch(Matrix& matrix, const Tensor& tensor) {
+  matrix.data = static_cast<char*>(matrix.data) + tensor.strides()[0] * tensor.element_size();
 }
 
 bool check_rank(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor, ssize_t rank) {
@@ -42,6 +42,14 @@ bool check_inner(KernelRuntimeContext& ctx, const char* op, int64_t columns, int
   return false;
 }
 
+bool check_arithmetic(KernelRuntimeContext& ctx, const char* op, const Tensor& tensor) {
+  const bool holds = is_supported_dtype(tensor.scalar_type()) && tensor.scalar_type() != ScalarType::Bool;
+  if (!holds) {
+    fail_dtype(ctx, op, tensor.scalar_type());
+  }
+  return holds;
+}
+
 // a (batch x m x k) times b (batch x k x n); without a batch when `rank` is 2. Resizes out.
 bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, const Tensor& b, Tensor& out,
                    ssize_t rank) {
@@ -60,18 +68,21 @@ bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, c
   for (ssize_t d = 0; d < rank; ++d) {
     sizes[d] = d == rank - 1 ? b.size(d) : a.size(d);
   }
-  return check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
+  return check_arithmetic(ctx, op, out) && check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
 }
 
-template <typename T>
-void batched_product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate) {
-  Matrix<const T> x = matrix_of<T>(a, 1), y = matrix_of<T>(b, 1);
-  Matrix<T> z = mutable_matrix_of<T>(out, 1);
-  for (ssize_t i = 0; i < a.size(0); ++i) {
-    multiply<T>(x, y, z, accumulate);
-    x.data += a.strides()[0];
-    y.data += b.strides()[0];
-    z.data += out.strides()[0];
+// Products of matrices, or of each pair of a batch.
+void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate) {
+  if (out.dim() == 2) {
+    multiply(out.scalar_type(), matrix_of(a, 0), matrix_of(b, 0), matrix_of(out, 0), accumulate);
+    return;
+  }
+  Matrix x = matrix_of(a, 1), y = matrix_of(b, 1), z = matrix_of(out, 1);
+  for (ssize_t i = 0; i < out.size(0); ++i) {
+    multiply(out.scalar_type(), x, y, z, accumulate);
+    step_batch(x, a);
+    step_batch(y, b);
+    step_batch(z, out);
   }
 }
 
@@ -147,11 +158,7 @@ Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& sel
     if (start_from_self) {
       scale_and_add<T, Sum>(self, strides, beta_value, /*keep=*/false, alpha_value, out);
     }
-    if (rank == 2) {
-      multiply<T>(matrix_of<T>(a, 0), matrix_of<T>(b, 0), mutable_matrix_of<T>(out, 0), start_from_self);
-    } else {
-      batched_product<T>(a, b, out, start_from_self);
-    }
+    product(a, b, out, start_from_self);
     if (!start_from_self) {
       scale_and_add<T, Sum>(self, strides, beta_value, /*keep=*/true, alpha_value, out);
     }
@@ -163,20 +170,14 @@ Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& sel
 
 Tensor& mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
   if (check_product(ctx, "mm.out", self, mat2, out, 2)) {
-    visit_real(ctx, "mm.out", out.scalar_type(), [&](auto tag) {
-      using T = typename decltype(tag)::Type;
-      multiply<T>(matrix_of<T>(self, 0), matrix_of<T>(mat2, 0), mutable_matrix_of<T>(out, 0), /*accumulate=*/false);
-    });
+    product(self, mat2, out, /*accumulate=*/false);
   }
   return out;
 }
 
 Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
   if (check_product(ctx, "bmm.out", self, mat2, out, 3)) {
-    visit_real(ctx, "bmm.out", out.scalar_type(), [&](auto tag) {
-      using T = typename decltype(tag)::Type;
-      batched_product<T>(self, mat2, out, /*accumulate=*/false);
-    });
+    product(self, mat2, out, /*accumulate=*/false);
   }
   return out;
 }
@@ -196,7 +197,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
                    const std::optional<Tensor>& bias, Tensor& out) {
   const char* op = "linear.out";
   if (!check_rank(ctx, op, "the weight", weight, 2) || !check_same_dtype(ctx, op, input, weight) ||
-      !check_same_dtype(ctx, op, input, out)) {
+      !check_same_dtype(ctx, op, input, out) || !check_arithmetic(ctx, op, out)) {
     return out;
   }
   ET_KERNEL_CHECK_MSG(ctx, input.dim() >= 1, InvalidArgument, out, "%s: the input must have a dimension", op);
@@ -222,31 +223,32 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
       ctx,
       executorch::runtime::tensor_is_default_dim_order(input) && executorch::runtime::tensor_is_default_dim_order(out),
       InvalidArgument, out, "%s: the input and the output must be contiguous in the default dim order", op);
-  visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    const Matrix<const T> x{input.const_data_ptr<T>(), rows, k, k, 1};
-    const Matrix<const T> w{weight.const_data_ptr<T>(), n, k, weight.strides()[0], weight.strides()[1]};
-    const Matrix<T> y{out.mutable_data_ptr<T>(), rows, n, n, 1};
-    constexpr bool kStartFromBias = sizeof(T) >= sizeof(float);
-    if (bias && kStartFromBias) {
+  const Matrix x{const_cast<void*>(input.const_data_ptr()), rows, k, k, 1};
+  const Matrix w = matrix_of(weight, 0);
+  const Matrix y{out.mutable_data_ptr(), rows, n, n, 1};
+  const bool start_from_bias = bias && out.element_size() >= static_cast<ssize_t>(sizeof(float));
+  if (start_from_bias) {
+    const size_t row_bytes = static_cast<size_t>(n) * out.element_size();
+    for (int64_t i = 0; row_bytes > 0 && i < rows; ++i) {
+      std::memcpy(static_cast<char*>(y.data) + static_cast<size_t>(i) * row_bytes, bias->const_data_ptr(), row_bytes);
+    }
+  }
+  // With few rows the weight is what is large: let it be the matrix that is read where it lies.
+  if (rows < 16) {
+    multiply(out.scalar_type(), w, x.transposed(), y.transposed(), start_from_bias);
+  } else {
+    multiply(out.scalar_type(), x, w.transposed(), y, start_from_bias);
+  }
+  if (bias && !start_from_bias) {
+    visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      using Sum = AccumulateType<T>;
+      T* value = out.mutable_data_ptr<T>();
       for (int64_t i = 0; i < rows * n; ++i) {
-        y.data[i] = bias->const_data_ptr<T>()[i % n];
+        value[i] = static_cast<T>(static_cast<Sum>(value[i]) + static_cast<Sum>(bias->const_data_ptr<T>()[i % n]));
       }
-    }
-    const auto transposed = [](auto m) { return decltype(m){m.data, m.cols, m.rows, m.col_stride, m.row_stride}; };
-    // With few rows the weight is what is large: let it be the matrix that is read where it lies.
-    if (rows < 16) {
-      multiply<T>(w, transposed(x), transposed(y), bias && kStartFromBias);
-    } else {
-      multiply<T>(x, transposed(w), y, bias && kStartFromBias);
-    }
-    if (bias && !kStartFromBias) {
-      for (int64_t i = 0; i < rows * n; ++i) {
-        using Sum = AccumulateType<T>;
-        y.data[i] = static_cast<T>(static_cast<Sum>(y.data[i]) + static_cast<Sum>(bias->const_data_ptr<T>()[i % n]));
-      }
-    }
-  });
+    });
+  }
   return out;
 }
 

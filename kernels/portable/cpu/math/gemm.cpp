@@ -45,7 +45,7 @@ struct Tile {
   int64_t n_count;
 };
 
-template <int kWidth, int kRows, int kVectors, bool kUnitStride>
+template <int kWidth, int kRows, int kVectors>
 ET_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
   Floats<kWidth> sum[kRows][kVectors];
   for (int i = 0; i < kRows; ++i) {
@@ -56,7 +56,7 @@ ET_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
   const float* a = tile.a;
   const float* b = tile.b;
   const int64_t a_row_stride = tile.a_row_stride;
-  const int64_t a_k_stride = kUnitStride ? 1 : tile.a_k_stride;
+  const int64_t a_k_stride = tile.a_k_stride;
   for (int64_t k = 0; k < tile.k_count; ++k) {
     Floats<kWidth> row[kVectors];
     for (int v = 0; v < kVectors; ++v) {
@@ -101,7 +101,7 @@ ET_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
 }
 
 // All rows of C for one panel of B (kVectors * kWidth columns).
-template <typename Isa, int kVectors, bool kUnitStride>
+template <typename Isa, int kVectors>
 ET_ALWAYS_INLINE void multiply_rows(Tile tile, int64_t rows) {
   const auto advance = [&tile, &rows](int64_t count) {
     tile.a += count * tile.a_row_stride;
@@ -110,33 +110,29 @@ ET_ALWAYS_INLINE void multiply_rows(Tile tile, int64_t rows) {
     rows -= count;
   };
   while (rows >= Isa::kRows) {
-    multiply_tile<Isa::kWidth, Isa::kRows, kVectors, kUnitStride>(tile);
+    multiply_tile<Isa::kWidth, Isa::kRows, kVectors>(tile);
     advance(Isa::kRows);
   }
   if (Isa::kRows > 4 && rows >= 4) {
-    multiply_tile<Isa::kWidth, 4, kVectors, kUnitStride>(tile);
+    multiply_tile<Isa::kWidth, 4, kVectors>(tile);
     advance(4);
   }
   if (rows >= 2) {
-    multiply_tile<Isa::kWidth, 2, kVectors, kUnitStride>(tile);
+    multiply_tile<Isa::kWidth, 2, kVectors>(tile);
     advance(2);
   }
   if (rows >= 1) {
-    multiply_tile<Isa::kWidth, 1, kVectors, kUnitStride>(tile);
+    multiply_tile<Isa::kWidth, 1, kVectors>(tile);
   }
 }
 
 template <typename Isa>
 ET_ALWAYS_INLINE void multiply_panel(const Tile& tile, int64_t rows) {
-  if (tile.a_k_stride == 1) {
-    // A last panel of few columns is not worth the whole width.
-    if (Isa::kVectors > 1 && tile.n_count <= Isa::kWidth) {
-      multiply_rows<Isa, 1, true>(tile, rows);
-    } else {
-      multiply_rows<Isa, Isa::kVectors, true>(tile, rows);
-    }
+  // A last panel of few columns is not worth the whole width.
+  if (Isa::kVectors > 1 && tile.n_count <= Isa::kWidth) {
+    multiply_rows<Isa, 1>(tile, rows);
   } else {
-    multiply_rows<Isa, Isa::kVectors, false>(tile, rows);
+    multiply_rows<Isa, Isa::kVectors>(tile, rows);
   }
 }
 
