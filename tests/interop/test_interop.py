@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from sdk.runtime import Runtime
 from torch.utils._pytree import tree_leaves
 
 import zoo
 from sdk.exir import ExecutorchProgramManager, to_edge
 from sdk.exir._serialize import _deserialize_pte_binary
+from sdk.runtime import Runtime
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
