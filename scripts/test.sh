@@ -50,8 +50,6 @@ main() {
 set_up() {
   system ccache ccache "makes rebuilds quick"
   make_venv
-  system '/usr/include/gtest/gtest.h' libgtest-dev "GoogleTest"
-  system '/usr/*/*/libgmock.a' libgmock-dev "GoogleMock"
   clang >/dev/null || system clang++ clang "libFuzzer"
   build_tools
   packages build test demo

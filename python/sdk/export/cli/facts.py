@@ -204,7 +204,7 @@ def _type(value: Any) -> str:
     if isinstance(value, schema.Tensor):
         scalar = ScalarType(value.scalar_type)
         dynamic = "up to " if value.shape_dynamism != schema.TensorShapeDynamism.STATIC else ""
-        return f"{_NAMES.get(scalar, scalar.name.lower())}[{dynamic}{', '.join(map(str, value.sizes))}]"
+        return f"{dynamic}{_NAMES.get(scalar, scalar.name.lower())}[{', '.join(map(str, value.sizes))}]"
     return {"Int": "int", "Double": "float", "Bool": "bool", "String": "str", "Null": "None"}.get(
         type(value).__name__, type(value).__name__
     )

