@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Offline dynamic storage allocation: places blocks with known lifetimes in the smallest arena that a few heuristics find.
+"""Offline dynamic storage allocation: places blocks with known lifetimes in as small an arena as heuristics find.
 
-The problem is NP-hard. Placing blocks one by one, each into a gap that is free for its whole lifetime, comes close to the
-optimum if the order is good; which order is good depends on the graph. So several are tried, and the blocks that end up on
-top of the best plan are then placed earlier, until the plan reaches the lower bound or stops improving.
+The problem is NP-hard. Placing blocks one by one, each into a gap that is free for its whole lifetime, comes close to
+the optimum if the order is good; which order is good depends on the graph. So several are tried, and the blocks that
+end up on top of the best plan are then placed earlier, until the plan reaches the lower bound or stops improving.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
 
 
 def pack_objects(blocks: Sequence[Block]) -> tuple[int, list[int]]:
-    """Like `pack`, but blocks share memory only by sharing their offset: arenas of whole objects, one block at a time."""
+    """Like `pack`, but blocks share memory only with blocks at the same offset."""
     objects: list[list[Block]] = []
     home: dict[int, int] = {}
     for index in sorted(range(len(blocks)), key=lambda index: (-blocks[index].size, blocks[index].first)):

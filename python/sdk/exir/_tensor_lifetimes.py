@@ -144,7 +144,8 @@ def collect_specs_from_nodes(
 ) -> Iterator[TensorSpec]:
     """The specs of tensors that need memory of their own, in graph order. Each `ignore_...` leaves a group out.
 
-    `ignore_out_var_node` takes a result from its `memory.alloc` node instead of from the operator, whose spec it shares.
+    `ignore_out_var_node` takes a result from its `memory.alloc` node instead of from the operator, whose spec it
+    shares.
     """
     nodes = list(nodes)
     mutated = _mutated_placeholders(graph_signature)

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any
 
 import torch
 
 from sdk.exir.tensor import TensorSpec
 
 TensorAllocSpec = tuple[tuple[int], torch.dtype]
-AllocSpec = Union[TensorAllocSpec, list[TensorAllocSpec]]
+AllocSpec = TensorAllocSpec | list[TensorAllocSpec]
 
 
 def alloc(spec: AllocSpec) -> Any:

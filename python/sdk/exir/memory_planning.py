@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Memory planning: how long each tensor of a graph is needed, and where in which arena it lives.
 
-A planner sees a set of `TensorSpec`s with a `lifetime` each and assigns `mem_id` (the arena; 1 unless a pass has chosen
-another) and `mem_offset`. Specs are storage: nodes that share a spec, and views, share memory. The memory of a branch of
-control flow is one block of its parent that lives while the control flow node runs.
+A planner sees a set of `TensorSpec`s with a `lifetime` each and assigns `mem_id` (the arena; 1 unless a pass has
+chosen another) and `mem_offset`. Specs are storage: nodes that share a spec, and views, share memory. The memory of a
+branch of control flow is one block of its parent that lives while the control flow node runs.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def greedy(
 ) -> MemoryAlgoResult:
     """Reuses memory of tensors that are no longer needed; tries several orders and keeps the smallest plan.
 
-    `extra_padding` bytes are added to each arena. Without `allow_overlapping_allocations` two tensors share memory only if
-    they start at the same offset.
+    `extra_padding` bytes are added to each arena. Without `allow_overlapping_allocations` two tensors share memory
+    only if they start at the same offset.
     """
     return _plan(specs, alignment, pack if allow_overlapping_allocations else pack_objects, extra_padding)
 
@@ -318,9 +318,9 @@ def apply_algo(
 ) -> list[int]:
     """Plans a graph and its branches; returns the size in bytes of each arena (index = memory id, entry 0 is 0).
 
-    `algo(alignment, specs, graph_module, graph_signature, extra_padding)` is called for each graph, innermost first, and
-    either sets the specs' places and returns the sizes or returns a `MemoryAlgoResult`. Inputs, outputs and mutable
-    buffers that are not to be allocated keep no place: the program's user supplies their memory.
+    `algo(alignment, specs, graph_module, graph_signature, extra_padding)` is called for each graph, innermost first,
+    and either sets the specs' places and returns the sizes or returns a `MemoryAlgoResult`. Inputs, outputs and
+    mutable buffers that are not to be allocated keep no place: the program's user supplies their memory.
     """
     _update_lifetimes(graph_module, graph_signature)
     planner = _Planner(algo, alignment, enable_non_cpu_memory_planning)
@@ -344,7 +344,7 @@ def _update_lifetimes(graph_module: GraphModule, graph_signature: ExportGraphSig
 
 
 def insert_calls_to_free(graph_module: GraphModule, allspecs: Iterable[TensorSpec] | None = None) -> None:
-    """Adds `memory.free` after the last use of each tensor that is allocated at run time because its size has no bound."""
+    """Adds `memory.free` after the last use of each tensor that is allocated at run time: its size has no bound."""
     if allspecs is None:
         allspecs = collect_specs_from_nodes(graph_module.graph.nodes, ignore_dynamic_unbound_tensor=False)
     unbound = [spec for spec in dict.fromkeys(allspecs) if spec.is_dynamic_unbound_tensor]

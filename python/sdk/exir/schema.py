@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Union
 
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.scalar_type import ScalarType
@@ -194,19 +193,9 @@ class OptionalTensorList:
     items: list[int]
 
 
-KernelTypes = Union[
-    Int,
-    Double,
-    Bool,
-    String,
-    Tensor,
-    IntList,
-    BoolList,
-    DoubleList,
-    TensorList,
-    Null,
-    OptionalTensorList,
-]
+KernelTypes = (
+    Int | Double | Bool | String | Tensor | IntList | BoolList | DoubleList | TensorList | Null | OptionalTensorList
+)
 
 
 @dataclass
@@ -281,13 +270,7 @@ class FreeCall:
     value_index: int
 
 
-InstructionArguments = Union[
-    KernelCall,
-    DelegateCall,
-    MoveCall,
-    JumpFalseCall,
-    FreeCall,
-]
+InstructionArguments = KernelCall | DelegateCall | MoveCall | JumpFalseCall | FreeCall
 
 
 @dataclass

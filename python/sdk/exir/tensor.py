@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`TensorSpec`: what the compiler knows about a tensor before it has data, and its translation to the program schema.
 
-Passes attach a spec to every tensor-valued node as `node.meta["spec"]`; the memory planner fills in where the tensor will live
-and the emitter turns the result into `schema.Tensor`.
+Passes attach a spec to every tensor-valued node as `node.meta["spec"]`; the memory planner fills in where the tensor
+will live and the emitter turns the result into `schema.Tensor`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ enum_to_scalar_map = {enum: dtype for dtype, enum in scalar_type_table.items()}
 _MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1}
 
 
-class AddressSpaceOverflowException(Exception):
+class AddressSpaceOverflowException(Exception):  # noqa: N818 - a public name
     """A memory offset that needs more than 64 bits."""
 
 
@@ -89,7 +89,7 @@ def memory_format_enum(memory_format: torch.memory_format) -> int:
     except KeyError:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            f"{memory_format} cannot be passed to an operator (expected torch.contiguous_format or torch.preserve_format); "
+            f"{memory_format} cannot be passed to an operator (expected contiguous_format or preserve_format); "
             "leave dim order enabled in EdgeCompileConfig, which turns memory formats into dim orders",
         ) from None
 
@@ -157,7 +157,7 @@ def determine_tensor_dynanism(shape: Iterable[int | torch.SymInt]) -> TensorShap
 
 
 class TensorSpec:
-    """Type, layout and planned place of a tensor. Compared and hashed by identity: nodes share storage by sharing a spec.
+    """Type, layout and planned place of a tensor. Compared by identity: nodes share storage by sharing a spec.
 
     Sizes and strides count elements and may be symbolic until a shape evaluation pass has run. The planner sets
     `lifetime` ([first, last] node index), `mem_id` (arena), `mem_offset` (bytes into it) and `mem_obj_id` (which reused
@@ -250,8 +250,8 @@ class TensorSpec:
     def __repr__(self) -> str:
         return (
             f"TensorSpec(dtype={self.scalar_type}, shape={self.shape}, layout={self.layout}, "
-            f"is_sparse={self.is_sparse}, shape_dynamism={int(self.shape_dynamism)}, const={self.const}, requires_grad={self.requires_grad}, "
-            f"device={self.device.name}:{self.device_index})"
+            f"is_sparse={self.is_sparse}, shape_dynamism={int(self.shape_dynamism)}, const={self.const}, "
+            f"requires_grad={self.requires_grad}, device={self.device.name}:{self.device_index})"
         )
 
     def debug(self) -> str:

@@ -33,7 +33,7 @@ class SegmentWriter:
 
 
 class SegmentReader:
-    """The segments of a file, checked against its size. `base` is the offset in the file that theirs are relative to."""
+    """The segments of a file, checked against its size. `base` is where in the file their offsets start."""
 
     def __init__(self, segments: list[DataSegment], data: memoryview, base: int) -> None:
         self._segments = segments

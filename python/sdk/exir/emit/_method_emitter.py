@@ -185,7 +185,7 @@ class MethodEmitter:
         return ref
 
     def _weight(self, node: Node, target: str) -> Ref:
-        """A parameter, buffer or constant: data of the program, of another file, or the initial value of planned memory."""
+        """A parameter, buffer or constant: data of the program or of another file, or an initial value."""
         tensor = self.program.state_dict.get(target)
         if tensor is None:
             tensor = self.program.constants.get(target)

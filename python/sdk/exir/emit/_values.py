@@ -82,8 +82,8 @@ class Values:
             return self._list(value, kind)
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            f"{value!r} of type {type(value).__name__} cannot be an argument of an operator; expected a tensor, number, "
-            "string, dtype, or a list of these",
+            f"{value!r} of type {type(value).__name__} cannot be an argument of an operator; expected a tensor, "
+            "number, string, dtype, or a list of these",
         )
 
     def _list(self, items: Sequence[Any], kind: torch._C.JitType | None) -> KernelTypes:

@@ -32,7 +32,7 @@ class MemoryPlanningPass(PassBase):
 
     Arguments:
         memory_planning_algo: called as `algo(alignment, specs, graph_module, graph_signature, extra_padding)`; sets the
-            place of each spec and returns the arenas' sizes in bytes, or returns a `MemoryAlgoResult`. Default: `greedy`.
+            place of each spec and returns the arenas' sizes in bytes, or returns a `MemoryAlgoResult`.
         allow_lifetime_and_storage_overlap: accept plans in which tensors share memory while both are needed.
         alloc_graph_input, alloc_graph_output, alloc_mutable_buffers: whether the plan has room for them. If not, the
             program's user supplies the memory at run time.
@@ -127,7 +127,7 @@ class MemoryPlanningPass(PassBase):
                     self.state.mutated.add(name)
 
     def run_multimethod(self) -> None:
-        """Places buffers that any method changes, in one arena that all methods have. Call after `run` on each method."""
+        """Places buffers that any method changes, in one arena of all methods. Call after `run` on each of them."""
         if not self.share_mutable_buffers or not self.state.graph_modules:
             return
         sizes = [module.meta["non_const_buffer_sizes"] for module in self.state.graph_modules]
