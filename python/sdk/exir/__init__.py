@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The compiler: takes programs that `torch.export` captured and turns them into `.pte` files.
 
-`to_edge(exported).to_executorch().save("model.pte")` is the whole way; see `EdgeProgramManager` for the steps between. Importing this
-package is cheap: each name is loaded when it is first used.
+`to_edge(exported).to_executorch().save("model.pte")` is the whole way; see `EdgeProgramManager` for the steps
+between. Importing this package is cheap: each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -26,9 +26,41 @@ _EXPORTS = {
 }
 
 _SUBMODULES = frozenset(
-    "_serialize _warnings backend capture common control_flow debug_handle_utils delegate dialects dim_order_utils dynamic_shape emit "
-    "error graph_module lowered_backend_module memory memory_planning operator pass_base pass_manager passes print_program program "
-    "scalar_type schema serde sym_util tensor tensor_layout tracer verification version wrap".split()
+    [
+        "_serialize",
+        "_warnings",
+        "backend",
+        "capture",
+        "common",
+        "control_flow",
+        "debug_handle_utils",
+        "delegate",
+        "dialects",
+        "dim_order_utils",
+        "dynamic_shape",
+        "emit",
+        "error",
+        "graph_module",
+        "lowered_backend_module",
+        "memory",
+        "memory_planning",
+        "operator",
+        "pass_base",
+        "pass_manager",
+        "passes",
+        "print_program",
+        "program",
+        "scalar_type",
+        "schema",
+        "serde",
+        "sym_util",
+        "tensor",
+        "tensor_layout",
+        "tracer",
+        "verification",
+        "version",
+        "wrap",
+    ]
 )
 
 __all__ = sorted(_EXPORTS)

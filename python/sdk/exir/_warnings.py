@@ -7,7 +7,7 @@ The message of a deprecation names the replacement and the earliest version that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from typing_extensions import deprecated
 
@@ -21,10 +21,10 @@ class ExperimentalWarning(DeprecationWarning):
         super().__init__(*args, **kwargs)
 
 
-class experimental(deprecated):
+class experimental(deprecated):  # noqa: N801 (public name, spelled like `deprecated`)
     """Decorator for classes, functions and overloads that are experimental."""
 
     def __init__(
-        self, message: str, /, *, category: Optional[type[Warning]] = ExperimentalWarning, stacklevel: int = 1
+        self, message: str, /, *, category: type[Warning] | None = ExperimentalWarning, stacklevel: int = 1
     ) -> None:
         super().__init__(message, category=category, stacklevel=stacklevel)

@@ -40,7 +40,8 @@ def is_lowered_module(obj: Any) -> bool:
 
 
 def get_lowered_module_name(root: torch.nn.Module, lowered_module: torch.nn.Module) -> str:
-    """The name under which `lowered_module` is an attribute of `root`; it is added as `lowered_module_<n>` if it is not one yet."""
+    """The name under which `lowered_module` is an attribute of `root`; it is added as `lowered_module_<n>` if it
+    is not one yet."""
     for name, module in root.named_children():
         if module is lowered_module:
             return name
@@ -79,7 +80,9 @@ def _trace(mode: ProxyTorchDispatchMode, lowered_module: torch.nn.Module, *args:
     result = lowered_module.original_module.module()(*args)
     name = get_lowered_module_name(mode.tracer.root, lowered_module)
     node_args = (mode.tracer.create_proxy("get_attr", name, (), {}), *pytree.tree_map(_proxy_of(mode), args))
-    proxy = mode.tracer.create_proxy("call_function", executorch_call_delegate, node_args, {}, name="executorch_call_delegate")
+    proxy = mode.tracer.create_proxy(
+        "call_function", executorch_call_delegate, node_args, {}, name="executorch_call_delegate"
+    )
     return track_tensor_tree(result, proxy, constant=None, tracer=mode.tracer)
 
 

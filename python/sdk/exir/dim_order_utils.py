@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conversions between memory formats and dim orders.
 
-A dim order lists the dimensions from the outermost to the innermost in memory: `[0, 1, 2, 3]` for a contiguous NCHW tensor,
-`[0, 2, 3, 1]` for the same sizes in channels-last layout.
+A dim order lists the dimensions from the outermost to the innermost in memory: `[0, 1, 2, 3]` for a contiguous
+NCHW tensor, `[0, 2, 3, 1]` for the same sizes in channels-last layout.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ def _get_contiguous_dim_order(ndim: int) -> list[int]:
 
 def _get_channels_last_dim_order(ndim: int) -> list[int]:
     if ndim not in _CHANNELS_LAST:
-        raise AssertionError(f"channels_last needs a tensor of 3, 4 or 5 dimensions, got {ndim}; use torch.contiguous_format")
+        raise AssertionError(
+            f"channels_last needs a tensor of 3, 4 or 5 dimensions, got {ndim}; use torch.contiguous_format"
+        )
     return _CHANNELS_LAST[ndim]
 
 
@@ -35,7 +37,9 @@ def get_memory_format(dim_order: list[int] | None) -> torch.memory_format:
         return torch.channels_last
     if dim_order == _CHANNELS_LAST[5]:
         return torch.channels_last_3d
-    raise AssertionError(f"dim order {dim_order} is neither contiguous nor channels_last, the two layouts that are supported")
+    raise AssertionError(
+        f"dim order {dim_order} is neither contiguous nor channels_last, the two layouts that are supported"
+    )
 
 
 def get_dim_order(memory_format: torch.memory_format | None, ndim: int) -> list[int] | None:
@@ -46,7 +50,9 @@ def get_dim_order(memory_format: torch.memory_format | None, ndim: int) -> list[
         return _get_contiguous_dim_order(ndim)
     if memory_format in (torch.channels_last, torch.channels_last_3d):
         return _get_channels_last_dim_order(ndim)
-    raise AssertionError(f"{memory_format} has no dim order; expected contiguous_format, channels_last or preserve_format")
+    raise AssertionError(
+        f"{memory_format} has no dim order; expected contiguous_format, channels_last or preserve_format"
+    )
 
 
 def is_channel_last_dim_order(tensor: torch.Tensor) -> bool:

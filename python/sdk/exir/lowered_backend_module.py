@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.export import ExportedProgram
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class LoweredBackendModule(torch.nn.Module):
-    """Calling it in Python runs the original module, so that a lowered program can be checked before it runs on a device."""
+    """Calling it in Python runs the original module, so that a lowered program can be checked before it runs on a
+    device."""
 
     def __init__(
         self,
@@ -30,7 +31,7 @@ class LoweredBackendModule(torch.nn.Module):
         backend_id: str,
         processed_bytes: bytes,
         compile_specs: list[CompileSpec],
-        named_data_store_output: Optional[NamedDataStoreOutput] = None,
+        named_data_store_output: NamedDataStoreOutput | None = None,
     ) -> None:
         super().__init__()
         self._original_exported_program = edge_program
@@ -40,7 +41,7 @@ class LoweredBackendModule(torch.nn.Module):
         self._named_data_store_output = named_data_store_output
         self.meta: dict[str, Any] = {}
 
-    def __deepcopy__(self, memo: Optional[dict[int, Any]]) -> LoweredBackendModule:
+    def __deepcopy__(self, memo: dict[int, Any] | None) -> LoweredBackendModule:
         # The payload and the weights of the original never change, so a copy shares them.
         copied = LoweredBackendModule(
             self._original_exported_program,
@@ -73,7 +74,7 @@ class LoweredBackendModule(torch.nn.Module):
         return self._original_exported_program
 
     @property
-    def named_data_store_output(self) -> Optional[NamedDataStoreOutput]:
+    def named_data_store_output(self) -> NamedDataStoreOutput | None:
         """Data that the backend stores beside the program."""
         return self._named_data_store_output
 
@@ -81,9 +82,9 @@ class LoweredBackendModule(torch.nn.Module):
         self,
         extract_delegate_segments: bool = False,
         segment_alignment: int = 128,
-        constant_tensor_alignment: Optional[int] = None,
-        delegate_alignment: Optional[int] = None,
-        memory_planning: Optional[MemoryPlanningPass] = None,
+        constant_tensor_alignment: int | None = None,
+        delegate_alignment: int | None = None,
+        memory_planning: MemoryPlanningPass | None = None,
     ) -> bytes:
         """A `.pte` whose method "forward" is this module and nothing else."""
         from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
@@ -98,7 +99,7 @@ class LoweredBackendModule(torch.nn.Module):
         )
         return bytes(data)
 
-    def program(self, emit_stacktrace: bool = False, memory_planning: Optional[MemoryPlanningPass] = None) -> Program:
+    def program(self, emit_stacktrace: bool = False, memory_planning: MemoryPlanningPass | None = None) -> Program:
         """The emitted program of `buffer()`."""
         from sdk.exir.capture._config import ExecutorchBackendConfig
         from sdk.exir.emit import emit_program
@@ -202,7 +203,8 @@ def _return_list(gm: GraphModule, submodule: GraphModule, call: Node) -> None:
 
 
 def arrange_graph_outputs(gm: GraphModule, output_specs: list[OutputSpec], call_module_node: Node) -> GraphModule:
-    """Drops results of a submodule that are writes to buffers it owns, which do not leave it. Changes and returns `gm`."""
+    """Drops results of a submodule that are writes to buffers it owns, which do not leave it. Changes and returns
+    `gm`."""
     kept = [i for i, spec in enumerate(output_specs) if spec.kind == OutputKind.USER_OUTPUT]
     position = {old: new for new, old in enumerate(kept)}
     for user in list(call_module_node.users):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base classes of passes.
 
-`ExportPass` re-interprets a graph node by node: override `call_operator` (and `placeholder`, `output`, `call_cond`, ...) to change
-what each node becomes. It keeps metadata and recomputes fake values, which makes it the safe choice for passes outside this package.
-`ExportedProgramPassBase` is for passes that change weights or the signature as well as the graph.
+`ExportPass` re-interprets a graph node by node: override `call_operator` (and `placeholder`, `output`,
+`call_cond`, ...) to change what each node becomes. It keeps metadata and recomputes fake values, which makes it
+the safe choice for passes outside this package. `ExportedProgramPassBase` is for passes that change weights or the
+signature as well as the graph.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 import torch
 from torch._export.pass_base import (
@@ -41,7 +42,7 @@ __all__ = [
 
 Argument = Any
 Fn = Callable[..., Any]
-PassType = Union["ExportedProgramPassBase", Callable[[GraphModule], Optional[PassResult]]]
+PassType = Union["ExportedProgramPassBase", Callable[[GraphModule], PassResult | None]]
 
 
 class ExportPassBaseError(RuntimeError):
@@ -51,9 +52,9 @@ class ExportPassBaseError(RuntimeError):
 class ExportPass(_ExportPassBase):
     """Rebuilds the graph by running it on fake tensors, with a hook for every kind of node.
 
-    `call_operator(op, args, kwargs, meta)` is called for each operator; return `super().call_operator(...)` with what should be in the
-    graph instead, or one of the arguments to drop the node. `placeholder`, `output`, `call_getitem`, `call_cond`, `call_map`,
-    `call_delegate` and `call_submodule` do the same for other nodes.
+    `call_operator(op, args, kwargs, meta)` is called for each operator; return `super().call_operator(...)` with
+    what should be in the graph instead, or one of the arguments to drop the node. `placeholder`, `output`,
+    `call_getitem`, `call_cond`, `call_map`, `call_delegate` and `call_submodule` do the same for other nodes.
     """
 
     class ExportTracer(_ExportPassBase.ExportTracer):
@@ -65,7 +66,8 @@ class ExportPass(_ExportPassBase):
                     self.submodules[a] = name
             elif isinstance(a, torch.Tensor) and hasattr(a, "constant") and a.constant is None:
                 raise ExportPassBaseError(
-                    f"a pass put the fake tensor {a} into the graph. Build new tensors with operators (super().call_operator), "
+                    f"a pass put the fake tensor {a} into the graph. Build new tensors with operators "
+                    f"(super().call_operator), "
                     "or pass a real torch.tensor(...) to make a constant."
                 )
             return super().create_arg(a)
@@ -92,7 +94,9 @@ class ExportPass(_ExportPassBase):
         """A constant of a control-flow branch."""
         return value
 
-    def call_delegate(self, lowered_module: Any, args: tuple, kwargs: dict[str, Argument], meta: NodeMetadata) -> ProxyValue:
+    def call_delegate(
+        self, lowered_module: Any, args: tuple, kwargs: dict[str, Argument], meta: NodeMetadata
+    ) -> ProxyValue:
         """A call of a lowered submodule; `args` are its inputs."""
         return self._fx("call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta)
 
@@ -137,7 +141,8 @@ class ExportedProgramPassResult:
 
 
 class ExportedProgramPassBase(ABC):
-    """A pass over an `ExportedProgram`: graph, signature and weights. `requires` and `ensures` raise if a condition does not hold."""
+    """A pass over an `ExportedProgram`: graph, signature and weights. `requires` and `ensures` raise if a
+    condition does not hold."""
 
     def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
         self.requires(exported_program)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 import torch
 import torch.fx.passes.infra.pass_manager as fx
@@ -18,7 +18,7 @@ from sdk.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResul
 
 _log = logging.getLogger(__name__)
 
-Passes = Optional[Union[list[PassType], list[list[PassType]]]]
+Passes = Optional[list[PassType] | list[list[PassType]]]
 
 
 def pass_name(fn: Any) -> str:
@@ -87,9 +87,12 @@ class PassManager(fx.PassManager):
     set_checks = add_checks
 
     def check(self, module: torch.nn.Module) -> None:
-        """What must always hold: `module` is a graph module with a well-formed graph. Returns nothing, raises otherwise."""
+        """What must always hold: `module` is a graph module with a well-formed graph. Returns nothing, raises
+        otherwise."""
         if not isinstance(module, GraphModule):
-            raise ExportError(ExportErrorType.VIOLATION_OF_SPEC, f"a pass must return a GraphModule, got {type(module).__name__}")
+            raise ExportError(
+                ExportErrorType.VIOLATION_OF_SPEC, f"a pass must return a GraphModule, got {type(module).__name__}"
+            )
         module.graph.lint()
 
     def __call__(self, module: GraphModule) -> PassResult:
@@ -106,7 +109,9 @@ class PassManager(fx.PassManager):
                 if result is None:
                     continue
                 if not isinstance(result, PassResult):
-                    raise TypeError(f"pass {pass_name(fn)} must return a PassResult or None, got {type(result).__name__}")
+                    raise TypeError(
+                        f"pass {pass_name(fn)} must return a PassResult or None, got {type(result).__name__}"
+                    )
                 module, changed = result.graph_module, changed or result.modified
                 self.check(module)
                 if self._checks.checks:
@@ -124,7 +129,7 @@ class ExportedProgramPassManager(fx.PassManager):
     def __init__(
         self,
         passes: Passes = None,
-        constraints: Optional[list[Callable[[Callable, Callable], bool]]] = None,
+        constraints: list[Callable[[Callable, Callable], bool]] | None = None,
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
         steps: int = 1,
@@ -146,12 +151,13 @@ class ExportedProgramPassManager(fx.PassManager):
         """What must always hold: an exported program with a well-formed graph."""
         if not isinstance(exported_program, ExportedProgram):
             raise ExportError(
-                ExportErrorType.VIOLATION_OF_SPEC, f"a pass must return an ExportedProgram, got {type(exported_program).__name__}"
+                ExportErrorType.VIOLATION_OF_SPEC,
+                f"a pass must return an ExportedProgram, got {type(exported_program).__name__}",
             )
         exported_program.graph_module.graph.lint()
 
     def __call__(
-        self, exported_program: ExportedProgram, override_verifiers: Optional[list[type]] = None
+        self, exported_program: ExportedProgram, override_verifiers: list[type] | None = None
     ) -> ExportedProgramPassResult:
         from sdk.exir.program._rebuild import copy_program, with_graph_module
 
@@ -178,5 +184,7 @@ class ExportedProgramPassManager(fx.PassManager):
             if not changed:
                 break
         if modified:
-            program = with_graph_module(program, program.graph_module, verifiers=override_verifiers or program.verifiers)
+            program = with_graph_module(
+                program, program.graph_module, verifiers=override_verifiers or program.verifiers
+            )
         return ExportedProgramPassResult(program, modified)

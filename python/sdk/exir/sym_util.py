@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Union
 
 import sympy
 import torch
@@ -19,12 +18,14 @@ class UnboundedSizeError(ExportError):
     def __init__(self, expr: object) -> None:
         super().__init__(
             ExportErrorType.NOT_SUPPORTED,
-            f"size {expr} has no upper bound, so no memory can be planned for it. Give the dynamic dimension one when exporting, for "
-            'example torch.export.Dim("batch", min=1, max=64), or, for a size that depends on data, torch._check(n <= 64) in the model.',
+            f"size {expr} has no upper bound, so no memory can be planned for it. Give the dynamic dimension one "
+            f"when exporting, for "
+            'example torch.export.Dim("batch", min=1, max=64), or, for a size that depends on data, torch._check(n '
+            "<= 64) in the model.",
         )
 
 
-def upper_bound(size: Union[int, torch.SymInt]) -> Union[int, None]:
+def upper_bound(size: int | torch.SymInt) -> int | None:
     """The largest value `size` can take; None if it is unbounded."""
     if isinstance(size, int):
         return size
@@ -39,7 +40,7 @@ def upper_bound(size: Union[int, torch.SymInt]) -> Union[int, None]:
     return int(bound)
 
 
-def eval_upper_bound(maybe_symint: Union[int, torch.SymInt]) -> int:
+def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:
     """The largest value that a size can take. Raises `UnboundedSizeError` if there is none."""
     bound = upper_bound(maybe_symint)
     if bound is None:
@@ -47,28 +48,28 @@ def eval_upper_bound(maybe_symint: Union[int, torch.SymInt]) -> int:
     return bound
 
 
-def eval_expr(symint: Union[int, torch.SymInt]) -> Union[int, None]:
+def eval_expr(symint: int | torch.SymInt) -> int | None:
     """The value a symbolic size had in the example inputs; None if it depends on data."""
     if isinstance(symint, int):
         return symint
     return None if symint.node.hint is None else int(symint.node.hint)
 
 
-def eval_shape(shape: Iterable[Union[int, torch.SymInt]]) -> list[Union[int, None]]:
+def eval_shape(shape: Iterable[int | torch.SymInt]) -> list[int | None]:
     """`eval_expr` of every size."""
     return [eval_expr(size) for size in shape]
 
 
-def eval_shape_upper_bound(shape: Sequence[Union[int, torch.SymInt]]) -> list[int]:
+def eval_shape_upper_bound(shape: Sequence[int | torch.SymInt]) -> list[int]:
     """`eval_upper_bound` of every size."""
     return [eval_upper_bound(size) for size in shape]
 
 
-def is_symbolic(shape: Iterable[Union[int, torch.SymInt]]) -> bool:
+def is_symbolic(shape: Iterable[int | torch.SymInt]) -> bool:
     """Whether any size is symbolic."""
     return any(isinstance(size, torch.SymInt) for size in shape)
 
 
-def collect_free_symbols(shape: Iterable[Union[int, torch.SymInt]]) -> set[str]:
+def collect_free_symbols(shape: Iterable[int | torch.SymInt]) -> set[str]:
     """Names of the symbols that a shape depends on."""
     return {str(symbol) for size in shape if isinstance(size, torch.SymInt) for symbol in size.node.expr.free_symbols}

@@ -48,7 +48,8 @@ class Partition:
 
 
 def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -> list[Partition]:
-    """The partitions of a tagged program, in the order of their tags' first nodes, branches of control flow included."""
+    """The partitions of a tagged program, in the order of their tags' first nodes, branches of control flow
+    included."""
     partitions = []
     for module in program.graph_module.modules():
         if not isinstance(module, GraphModule):
@@ -59,7 +60,8 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
             if tag is not None and node.op in ("call_function", "get_attr"):
                 if tag not in tags:
                     raise ValueError(
-                        f"node {node.name} has the delegation tag {tag!r}, for which the partitioner gave no DelegationSpec; "
+                        f"node {node.name} has the delegation tag {tag!r}, for which the partitioner gave no "
+                        f"DelegationSpec; "
                         f"it gave {', '.join(sorted(tags)) or 'none'}"
                     )
                 by_tag.setdefault(tag, []).append(node)
@@ -68,7 +70,9 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
     return partitions
 
 
-def _partition(program: ExportedProgram, module: GraphModule, tag: str, spec: DelegationSpec, nodes: list[Node]) -> Partition:
+def _partition(
+    program: ExportedProgram, module: GraphModule, tag: str, spec: DelegationSpec, nodes: list[Node]
+) -> Partition:
     members = set(nodes)
     signature = program.graph_signature
     state = {s.arg.name for s in signature.input_specs if s.kind != InputKind.USER_INPUT and hasattr(s.arg, "name")}
@@ -82,8 +86,10 @@ def _partition(program: ExportedProgram, module: GraphModule, tag: str, spec: De
         others = [u.name for u in node.users if u not in members and u.op != "output"]
         if others:
             raise ValueError(
-                f"{node.name} is tagged {tag!r}, so the backend {spec.backend_id} would own it, but {', '.join(others)} outside "
-                "the partition use it too. Do not tag constants that are shared, or duplicate them first (duplicate_constant_node)."
+                f"{node.name} is tagged {tag!r}, so the backend {spec.backend_id} would own it, but "
+                f"{', '.join(others)} outside "
+                "the partition use it too. Do not tag constants that are shared, or duplicate them first "
+                "(duplicate_constant_node)."
             )
     written = _writes(program, module, members, owned) if is_top else []
     results = {value for _, value in written}
@@ -93,7 +99,9 @@ def _partition(program: ExportedProgram, module: GraphModule, tag: str, spec: De
     return partition
 
 
-def _writes(program: ExportedProgram, module: GraphModule, members: set[Node], owned: list[Node]) -> list[tuple[Node, Node]]:
+def _writes(
+    program: ExportedProgram, module: GraphModule, members: set[Node], owned: list[Node]
+) -> list[tuple[Node, Node]]:
     """Buffers that the partition owns and changes, each with the node that computes its new value."""
     targets = {s.target: s.arg.name for s in program.graph_signature.input_specs if s.kind == InputKind.BUFFER}
     by_name = {n.name: n for n in owned}
@@ -106,7 +114,9 @@ def _writes(program: ExportedProgram, module: GraphModule, members: set[Node], o
         if buffer is None:
             continue
         if value not in members:
-            raise ValueError(f"buffer {spec.target} is tagged for a delegate, but its new value is computed outside of the partition")
+            raise ValueError(
+                f"buffer {spec.target} is tagged for a delegate, but its new value is computed outside of the partition"
+            )
         found.append((buffer, value))
     return found
 
@@ -133,7 +143,9 @@ def _program_of(program: ExportedProgram, partition: Partition) -> ExportedProgr
         mapping[node] = new
         if node in partition.owned:
             spec = copy.copy(specs[node.name])
-            source, target = (program.state_dict, state) if spec.target in program.state_dict else (program.constants, constants)
+            source, target = (
+                (program.state_dict, state) if spec.target in program.state_dict else (program.constants, constants)
+            )
             target[spec.target] = source[spec.target]
             spec.arg = copy.copy(spec.arg)
         else:
@@ -179,7 +191,8 @@ def _argument(node: Node) -> Any:
 def insert_delegates(
     program: ExportedProgram, partitions: list[Partition], make: Callable[[int], LoweredBackendModule]
 ) -> ExportedProgram:
-    """Replaces each partition by a call of `make(i)`. Edits the graph of `program`; returns it with the new signature and weights."""
+    """Replaces each partition by a call of `make(i)`. Edits the graph of `program`; returns it with the new
+    signature and weights."""
     removed: set[str] = set()
     for i, partition in enumerate(partitions):
         _insert_delegate(partition, make(i))
@@ -200,7 +213,10 @@ def insert_delegates(
     used = {s.target for s in signature.input_specs}
     keep = {k: v for k, v in program.state_dict.items() if k not in gone or k in used}
     constants = {k: v for k, v in program.constants.items() if k not in gone or k in used}
-    names = [n.name if isinstance(n, Node) else None for n in next(n for n in program.graph.nodes if n.op == "output").args[0]]
+    names = [
+        n.name if isinstance(n, Node) else None
+        for n in next(n for n in program.graph.nodes if n.op == "output").args[0]
+    ]
     for name, spec in zip(names, signature.output_specs, strict=True):
         if name is not None:
             spec.arg.name = name
@@ -244,7 +260,8 @@ def _insert_delegate(partition: Partition, lowered: LoweredBackendModule) -> Non
 
 
 def sort_topologically(graph: Graph) -> None:
-    """Moves nodes so that each comes after what it reads, changing the order as little as possible. Raises if there is a cycle."""
+    """Moves nodes so that each comes after what it reads, changing the order as little as possible. Raises if
+    there is a cycle."""
     order: list[Node] = []
     state: dict[Node, int] = {}
     nodes = list(graph.nodes)
@@ -263,7 +280,8 @@ def sort_topologically(graph: Graph) -> None:
             elif state.get(following) == 1:
                 cycle = ", ".join(n.name for n, _ in stack)
                 raise ValueError(
-                    f"a partition depends on its own result through nodes outside of it ({cycle}). Nodes of one tag must be "
+                    f"a partition depends on its own result through nodes outside of it ({cycle}). Nodes of one tag "
+                    f"must be "
                     "computable together: split the partition."
                 )
             else:

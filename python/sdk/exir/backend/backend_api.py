@@ -40,7 +40,10 @@ def to_backend(args: Any) -> Any:
     - `to_backend(edge_program: ExportedProgram, partitioner) -> ExportedProgram` lowers what the partitioner tags;
     - `to_backend(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedProgram]` does so for several methods.
     """
-    raise TypeError(f"to_backend takes a backend id, an ExportedProgram or a MethodProgramsPartitionerSpec, got {type(args).__name__}")
+    raise TypeError(
+        f"to_backend takes a backend id, an ExportedProgram or a MethodProgramsPartitionerSpec, got "
+        f"{type(args).__name__}"
+    )
 
 
 @to_backend.register
@@ -66,7 +69,8 @@ def _(method_edge_program_partitioners: MethodProgramsPartitionerSpec) -> dict[s
     results = _preprocess({method: partitions for method, (_, partitions) in tagged.items()})
     for method, (program, partitions) in tagged.items():
         modules = [
-            _lowered(p.program, p.spec.backend_id, p.spec.compile_specs, results[method][i]) for i, p in enumerate(partitions)
+            _lowered(p.program, p.spec.backend_id, p.spec.compile_specs, results[method][i])
+            for i, p in enumerate(partitions)
         ]
         lowered[method] = insert_delegates(program, partitions, modules.__getitem__)
         for node in lowered[method].graph.nodes:
@@ -105,9 +109,13 @@ def _tag(program: ExportedProgram, partitioner: Partitioner, method: str) -> tup
     copied = copy_program(program)
     result = partitioner(copied)
     if not isinstance(result, PartitionResult) and not hasattr(result, "partition_tags"):
-        raise TypeError(f"{type(partitioner).__name__}.partition must return a PartitionResult, got {type(result).__name__}")
+        raise TypeError(
+            f"{type(partitioner).__name__}.partition must return a PartitionResult, got {type(result).__name__}"
+        )
     if not isinstance(result.partition_tags, Mapping) or result.partition_tags is None:
-        raise AssertionError(f"Partitioner {partitioner} needs a `partition_tags` field containing a mapping of tags to delegation spec")
+        raise AssertionError(
+            f"Partitioner {partitioner} needs a `partition_tags` field containing a mapping of tags to delegation spec"
+        )
     tagged = result.tagged_exported_program
     if _validate and not is_identical_graph(tagged.graph_module, program.graph_module):
         raise ValueError(
@@ -123,7 +131,8 @@ def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, P
     backends = dict.fromkeys(p.spec.backend_id for found in partitions.values() for p in found)
     for backend_id in backends:
         chosen = {
-            method: [i for i, p in enumerate(found) if p.spec.backend_id == backend_id] for method, found in partitions.items()
+            method: [i for i, p in enumerate(found) if p.spec.backend_id == backend_id]
+            for method, found in partitions.items()
         }
         chosen = {method: indices for method, indices in chosen.items() if indices}
         programs = {m: [copy_program(partitions[m][i].program) for i in indices] for m, indices in chosen.items()}

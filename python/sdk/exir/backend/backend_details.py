@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any
 
 from torch.export import ExportedProgram
 
@@ -19,18 +19,20 @@ __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult
 class PreprocessResult:
     """What a backend makes of a program.
 
-    `processed_bytes` is passed to the backend's `init()` at run time, unchanged. `debug_handle_map` maps the backend's own instruction
-    ids or names to debug handles. `data_store_output` is data stored beside the program, by key.
+    `processed_bytes` is passed to the backend's `init()` at run time, unchanged. `debug_handle_map` maps the
+    backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,
+    by key.
     """
 
     processed_bytes: bytes = b""
-    debug_handle_map: Optional[Union[dict[int, tuple[int]], dict[str, tuple[int]]]] = None
-    data_store_output: Optional[NamedDataStoreOutput] = None
-    _delegate_info_meta: Optional[Any] = None
+    debug_handle_map: dict[int, tuple[int]] | dict[str, tuple[int]] | None = None
+    data_store_output: NamedDataStoreOutput | None = None
+    _delegate_info_meta: Any | None = None
 
 
 class BackendDetails(ABC):
-    """Base class of backends. The name of the class is the backend id, under which the runtime looks for its counterpart."""
+    """Base class of backends. The name of the class is the backend id, under which the runtime looks for its
+    counterpart."""
 
     @staticmethod
     @abstractmethod
@@ -41,11 +43,14 @@ class BackendDetails(ABC):
     def preprocess_multimethod(
         cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
     ) -> dict[str, list[PreprocessResult]]:
-        """Compiles the partitions of all methods. Override it to share data between methods; the default compiles each alone."""
+        """Compiles the partitions of all methods. Override it to share data between methods; the default compiles
+        each alone."""
         results = {}
         for method, programs in edge_programs.items():
             specs = compile_specs[method]
             if len(specs) != len(programs):
-                raise ValueError(f"method {method!r} has {len(programs)} partitions, but {len(specs)} lists of compile specs")
+                raise ValueError(
+                    f"method {method!r} has {len(programs)} partitions, but {len(specs)} lists of compile specs"
+                )
             results[method] = [cls.preprocess(program, spec) for program, spec in zip(programs, specs, strict=True)]
         return results

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple
 
 import torch
 from torch.export import ExportedProgram
@@ -37,14 +37,14 @@ class Partitioner(ABC):
     `sdk.exir.backend.utils.tag_constant_data`) if the backend is to store them itself.
     """
 
-    def __init__(self, spec: Mapping[Union[str, int, float, bool], object] = MappingProxyType({})) -> None:
+    def __init__(self, spec: Mapping[str | int | float | bool, object] = MappingProxyType({})) -> None:
         self._spec = spec
 
     def __call__(self, exported_program: ExportedProgram) -> PartitionResult:
         return self.partition(exported_program)
 
     @property
-    def spec(self) -> Mapping[Union[str, int, float, bool], object]:
+    def spec(self) -> Mapping[str | int | float | bool, object]:
         """Options given to the constructor."""
         return self._spec
 
@@ -54,6 +54,7 @@ class Partitioner(ABC):
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
-    ) -> tuple[list[torch._ops.OpOverload], Optional[Callable[[torch.fx.Node], bool]]]:
-        """Operators that `to_edge_transform_and_lower` keeps whole for this partitioner, and a filter for their nodes."""
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
+        """Operators that `to_edge_transform_and_lower` keeps whole for this partitioner, and a filter for their
+        nodes."""
         return ([], None)

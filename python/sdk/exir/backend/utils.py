@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from typing import Any, Optional, Union
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -17,7 +17,8 @@ from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 
 def is_identical_graph(graph_left: GraphModule, graph_right: GraphModule) -> bool:
-    """Whether two graphs call the same operators on the same arguments in the same order. Names and metadata do not count."""
+    """Whether two graphs call the same operators on the same arguments in the same order. Names and metadata do
+    not count."""
     left, right = list(graph_left.graph.nodes), list(graph_right.graph.nodes)
     if len(left) != len(right):
         return False
@@ -76,7 +77,8 @@ def print_delegated_graph(graph_module: GraphModule) -> None:
 
 
 def tag_constant_data(edge_program: ExportedProgram) -> None:
-    """Tags weights and unchanged buffers with the tag of their users, if these all have the same one, so that the delegate owns them."""
+    """Tags weights and unchanged buffers with the tag of their users, if these all have the same one, so that the
+    delegate owns them."""
     mutated = set(edge_program.graph_signature.buffers_to_mutate.values())
     specs = _state_specs(edge_program)
     for node in edge_program.graph.nodes:
@@ -107,28 +109,30 @@ def _state_specs(program: ExportedProgram) -> dict[str, Any]:
 class DelegateMappingBuilder:
     """Collects which nodes an instruction of a backend came from.
 
-    Instructions are numbered from 0 on if `generated_identifiers`, otherwise the backend names them with ints or strings.
+    Instructions are numbered from 0 on if `generated_identifiers`, otherwise the backend names them with ints or
+    strings.
     """
 
     def __init__(self, generated_identifiers: bool = False) -> None:
         self._generated_identifiers = generated_identifiers
-        self._entries: dict[Union[int, str], list[int]] = defaultdict(list)
+        self._entries: dict[int | str, list[int]] = defaultdict(list)
         self._next = 0
 
-    def get_delegate_mapping(self) -> Union[dict[int, tuple[int]], dict[str, tuple[int]]]:
+    def get_delegate_mapping(self) -> dict[int, tuple[int]] | dict[str, tuple[int]]:
         """For every identifier, the debug handles it stands for."""
         return {identifier: tuple(sorted(set(handles))) for identifier, handles in self._entries.items()}  # type: ignore[misc]
 
     def insert_delegate_mapping_entry(
         self,
-        nodes: Optional[Union[Node, list[Node]]] = None,
-        handles: Optional[Union[int, list[Optional[int]]]] = None,
-        identifier: Optional[Union[int, str]] = None,
-    ) -> Union[int, str]:
+        nodes: Node | list[Node] | None = None,
+        handles: int | list[int | None] | None = None,
+        identifier: int | str | None = None,
+    ) -> int | str:
         """Adds an instruction, given the nodes or the debug handles it came from. Returns its identifier."""
         if self._generated_identifiers == (identifier is not None):
             raise ValueError(
-                "pass identifiers, or construct the builder with generated_identifiers=True and pass none: not a mixture of both"
+                "pass identifiers, or construct the builder with generated_identifiers=True and pass none: not a "
+                "mixture of both"
             )
         if (nodes is None) == (handles is None):
             raise ValueError("pass either nodes or handles")

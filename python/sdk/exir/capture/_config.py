@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of the two lowering steps: `EdgeCompileConfig` for `to_edge`, `ExecutorchBackendConfig` for `to_executorch`."""
+"""Options of the two lowering steps: `EdgeCompileConfig` for `to_edge`, `ExecutorchBackendConfig` for
+`to_executorch`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from sdk.exir.passes.propagate_device_config import PropagateDeviceConfig
 
-PassType = Callable[["GraphModule"], Optional[Any]]
+PassType = Callable[["GraphModule"], Any | None]
 
 
 @dataclass
@@ -37,8 +38,8 @@ class EdgeCompileConfig:
     """How `to_edge` lowers.
 
     `_check_ir_validity`: verify the result. `_skip_dim_order`: keep memory formats instead of dim orders.
-    `_core_aten_ops_exception_list`: operators outside Core ATen that are accepted. `preserve_ops`: operators that are accepted and
-    not decomposed.
+    `_core_aten_ops_exception_list`: operators outside Core ATen that are accepted. `preserve_ops`: operators that
+    are accepted and not decomposed.
     """
 
     _check_ir_validity: bool = True
@@ -75,18 +76,18 @@ def _default_device_config() -> Any:
 class ExecutorchBackendConfig:
     """How `to_executorch` lowers, plans memory and writes the program.
 
-    Passes run in this order: `passes` (yours), spec propagation, `sym_shape_eval_pass`, view elimination (`remove_view_copy`),
-    `to_out_var_pass`, `memory_planning_pass`. The two marked "per method" also take a dict from method name to pass.
-    Alignments are in bytes.
+    Passes run in this order: `passes` (yours), spec propagation, `sym_shape_eval_pass`, view elimination
+    (`remove_view_copy`), `to_out_var_pass`, `memory_planning_pass`. The two marked "per method" also take a dict
+    from method name to pass. Alignments are in bytes.
     """
 
     passes: list[PassType] = field(default_factory=list)
     """Run first, on the edge graph of every method."""
 
-    memory_planning_pass: Union[PassType, dict[str, PassType]] = field(default_factory=_default_memory_planning)
+    memory_planning_pass: PassType | dict[str, PassType] = field(default_factory=_default_memory_planning)
     """Places tensors in memory; per method."""
 
-    propagate_device_config: Union["PropagateDeviceConfig", dict[str, "PropagateDeviceConfig"]] = field(
+    propagate_device_config: PropagateDeviceConfig | dict[str, PropagateDeviceConfig] = field(
         default_factory=_default_device_config
     )
     """Copies between devices at a method's boundary; per method."""
@@ -106,19 +107,19 @@ class ExecutorchBackendConfig:
     segment_alignment: int = 128
     """Alignment of segments in the file."""
 
-    constant_tensor_alignment: Optional[int] = None
+    constant_tensor_alignment: int | None = None
     """Alignment of every constant tensor in its segment; None for the default (16)."""
 
-    delegate_alignment: Optional[int] = None
+    delegate_alignment: int | None = None
     """Alignment of delegates' data inside the program; None for the default (16)."""
 
-    sym_shape_eval_pass: Union[PassType, dict[str, PassType]] = field(default_factory=_default_shape_evaluation)
+    sym_shape_eval_pass: PassType | dict[str, PassType] = field(default_factory=_default_shape_evaluation)
     """Replaces symbolic sizes of specs by upper bounds; per method."""
 
     remove_view_copy: bool = True
     """Share memory between a tensor and its reshaped form instead of copying."""
 
-    external_constants: Union[bool, Callable[["Node"], Optional[str]]] = False
+    external_constants: bool | Callable[[Node], str | None] = False
     """Store constants in a separate file: all of them, or those for which the function returns a file name."""
 
     external_mutable_weights: bool = False
@@ -136,5 +137,5 @@ class ExecutorchBackendConfig:
     enable_non_cpu_memory_planning: bool = True
     """Plan tensors of other devices in arenas of their own."""
 
-    reinplace_extra_ops: Optional[frozenset[Any]] = None
+    reinplace_extra_ops: frozenset[Any] | None = None
     """Operators to reinplace besides the default ones."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ops`: the operators of every dialect, addressed as `ops.edge.aten.add.Tensor` or `ops.backend.my_namespace.my_op.default`."""
+"""`ops`: the operators of every dialect, addressed as `ops.edge.aten.add.Tensor` or
+`ops.backend.my_namespace.my_op.default`."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class _DialectNamespace(types.ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if name == "dim_order_ops":
-            import sdk.exir.passes.dim_order_ops_registry  # noqa: F401  (registers the operators)
+            import sdk.exir.passes.dim_order_ops_registry
         elif name == "executorch_prim":
             import sdk.exir.passes.executorch_prim_ops_registry  # noqa: F401  (registers the operators)
         namespace = _OpNamespace(self._dialect_name, name)
@@ -82,9 +83,9 @@ ops = _Ops()
 def bind_pattern_to_op(library: torch.library.Library, schema_or_name: str) -> Callable[[Callable], Callable]:
     """Decorator that makes the decorated function the implementation of an operator.
 
-    `schema_or_name` is a schema, which defines the operator in `library`, or the name of an operator that is already defined. The
-    function becomes its CompositeImplicitAutograd kernel: the operator runs wherever the function's operators run, and exporting
-    a graph that contains it again decomposes it into them.
+    `schema_or_name` is a schema, which defines the operator in `library`, or the name of an operator that is
+    already defined. The function becomes its CompositeImplicitAutograd kernel: the operator runs wherever the
+    function's operators run, and exporting a graph that contains it again decomposes it into them.
     """
 
     def decorate(pattern: Callable) -> Callable:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
@@ -41,17 +41,18 @@ def is_inplace_variant(qualified_opname: str, overload: str) -> bool:
 
 
 def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
-    """For every result that is one of the arguments (an out or in-place argument): result position to argument position."""
+    """For every result that is one of the arguments (an out or in-place argument): result position to argument
+    position."""
     result = {}
     for i, returned in enumerate(schema.returns):
         for j, argument in enumerate(schema.arguments):
-            if _is_written(argument) and returned.alias_info is not None:
-                if returned.alias_info.before_set == argument.alias_info.before_set:
-                    result[i] = j
+            aliases = _is_written(argument) and returned.alias_info is not None
+            if aliases and returned.alias_info.before_set == argument.alias_info.before_set:
+                result[i] = j
     return result
 
 
-def _get_overload_schema(op_overload: torch._ops.OpOverload) -> Optional[Any]:
+def _get_overload_schema(op_overload: torch._ops.OpOverload) -> Any | None:
     """The schema of an operator in torchgen's model; None if torchgen cannot parse it."""
     from torchgen.model import FunctionSchema
 
@@ -65,14 +66,15 @@ def _get_overload_schema(op_overload: torch._ops.OpOverload) -> Optional[Any]:
 def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOverload, tuple[str, ...]]:
     """The out variant of an operator, and the names of its out arguments in order.
 
-    An overload qualifies if it takes the operator's arguments, of the same names and types, and one out argument a result. It may
-    leave out dtype, layout, device and pin_memory, which the out tensors imply. Raises `NoOutVariantError` if there is none.
+    An overload qualifies if it takes the operator's arguments, of the same names and types, and one out argument a
+    result. It may leave out dtype, layout, device and pin_memory, which the out tensors imply. Raises
+    `NoOutVariantError` if there is none.
     """
     schema = op_overload._schema
     if any(a.is_out for a in schema.arguments):
         return op_overload, tuple(a.name for a in schema.arguments if a.is_out)
     packet = op_overload.overloadpacket
-    best: Optional[tuple[int, torch._ops.OpOverload]] = None
+    best: tuple[int, torch._ops.OpOverload] | None = None
     for name in packet.overloads():
         candidate = getattr(packet, name)
         missing = _missing_arguments(schema, candidate._schema)
@@ -86,7 +88,7 @@ def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOve
     return best[1], tuple(a.name for a in best[1]._schema.arguments if a.is_out)
 
 
-def _missing_arguments(functional: torch.FunctionSchema, candidate: torch.FunctionSchema) -> Optional[int]:
+def _missing_arguments(functional: torch.FunctionSchema, candidate: torch.FunctionSchema) -> int | None:
     """How many arguments the candidate leaves out; None if it is not an out variant of the functional operator."""
     outs = [a for a in candidate.arguments if a.is_out]
     if not outs or [_kind(o) for o in outs] != [_kind(r) for r in functional.returns]:

@@ -15,7 +15,6 @@ _EXPORTS = {
     "MemoryFormatOpsPass": "memory_format_ops_pass",
     "MemoryPlanningPass": "memory_planning_pass",
     "NormalizeViewCopyBasePass": "normalize_view_copy_base_pass",
-    "QuantFusionPass": "quant_fusion_pass",
     "RemoveGraphAssertsPass": "remove_graph_asserts_pass",
     "RemoveMixedTypeOperators": "remove_mixed_type_operators",
     "RemoveNoopPass": "remove_noop_pass",
@@ -26,10 +25,8 @@ _EXPORTS = {
     "SymToTensorPass": "sym_to_tensor_pass",
     "ToOutVarPass": "to_out_var_pass",
     "dead_code_elimination_pass": "dead_code_elimination",
-    "convert_constant_dim_order_pass": "convert_constant_dim_order_pass",
     "propagate_dynamic_shape": "dynamic_shape_propagation",
     "remove_unused_parameters_pass": "remove_unused_parameters_pass",
-    "to_scratch_op_pass": "scratch_tensors",
 }
 
 __all__ = sorted(_EXPORTS)

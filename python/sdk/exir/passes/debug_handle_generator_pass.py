@@ -14,7 +14,8 @@ from sdk.exir.pass_base import ExportPass
 
 
 class DebugHandleGeneratorPass(ExportPass):
-    """Gives every operator a handle from 1 on, branches included. Elements of a result have the handle of the operator."""
+    """Gives every operator a handle from 1 on, branches included. Elements of a result have the handle of the
+    operator."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         handle = UNSET_DEBUG_HANDLE

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Registers `dim_order_ops`: ATen operators with a memory format, written with a dim order instead.
 
-A memory format is a name for a few stride patterns; a dim order says for any rank which dimension is outermost, and is what the
-program format stores. The Python implementations call the ATen operators, so graphs that contain these stay executable.
+A memory format is a name for a few stride patterns; a dim order says for any rank which dimension is outermost,
+and is what the program format stores. The Python implementations call the ATen operators, so graphs that contain
+these stay executable.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ _TENSOR_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=N
 
 _SCHEMAS = (
     f"_to_dim_order_copy(Tensor self, *, {_TENSOR_OPTIONS}, bool non_blocking=False, int[]? dim_order=None) -> Tensor",
-    "_to_dim_order_copy.out(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
+    "_to_dim_order_copy.out(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
     f"_empty_dim_order(SymInt[] size, *, {_TENSOR_OPTIONS}, int[]? dim_order=None) -> Tensor",
     "_empty_dim_order.out(SymInt[] size, *, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
     "_clone_dim_order(Tensor self, *, bool non_blocking=False, int[]? dim_order=None) -> Tensor",
-    "_clone_dim_order.out(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
+    "_clone_dim_order.out(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
 )
 
 
@@ -29,7 +32,9 @@ def _memory_format(dim_order: Sequence[int] | None) -> torch.memory_format:
     return torch.preserve_format if dim_order is None else get_memory_format(list(dim_order))
 
 
-def _to_dim_order_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, dim_order=None):
+def _to_dim_order_copy(
+    self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, dim_order=None
+):
     return torch.ops.aten._to_copy.default(
         self,
         dtype=dtype,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Registers `executorch_prim`: arithmetic on scalars that the runtime carries out between kernel calls.
 
-Sizes of dynamic tensors are computed by a program itself. In exported graphs that arithmetic appears as Python operators on
-symbolic integers; `PYTHON_SYM_OPS` maps each to the runtime's operator.
+Sizes of dynamic tensors are computed by a program itself. In exported graphs that arithmetic appears as Python
+operators on symbolic integers; `PYTHON_SYM_OPS` maps each to the runtime's operator.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ lib = _register()
 _scalar_ops = torch.ops.executorch_prim
 
 PYTHON_SYM_OPS: dict[Callable, torch._ops.OpOverload] = {
-    **{function: getattr(_scalar_ops, name).Scalar for table in (_BINARY, _COMPARISON, _UNARY) for name, function in table.items()},
+    **{
+        function: getattr(_scalar_ops, name).Scalar
+        for table in (_BINARY, _COMPARISON, _UNARY)
+        for name, function in table.items()
+    },
     torch.sym_ite: _scalar_ops.sym_ite.Scalar,
     operator.not_: _scalar_ops.sym_not.Scalar,
 }

@@ -7,7 +7,6 @@ The mark is `node.meta["constant_tag"]`, the name of the file, on the placeholde
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Optional
 
 import torch
 from torch.export import ExportedProgram
@@ -19,11 +18,12 @@ from sdk.exir.tensor import TensorSpec
 
 DEFAULT_TAG = "_default_external_constant"
 
-GenTagFn = Callable[[Node], Optional[str]]
+GenTagFn = Callable[[Node], str | None]
 
 
-def external_constants_pass(gm: GraphModule, gen_tag_fn: Optional[GenTagFn] = None) -> PassResult:
-    """Marks every constant placeholder. `gen_tag_fn` returns the file's name for a node, or None to keep it in the program."""
+def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None) -> PassResult:
+    """Marks every constant placeholder. `gen_tag_fn` returns the file's name for a node, or None to keep it in the
+    program."""
     marked = 0
     for node in gm.graph.nodes:
         spec = node.meta.get("spec")
@@ -50,7 +50,9 @@ def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> 
     return PassResult(gm, marked > 0)
 
 
-def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_fn: Optional[GenTagFn] = None) -> PassResult:
+def delegate_external_constants_pass_unlifted(
+    module: torch.nn.Module, gen_tag_fn: GenTagFn | None = None
+) -> PassResult:
     """Marks weights of a module before it is lowered, so that a backend stores its share of them in the named file.
 
     `module` is the graph module of `torch.export.export(...).module()`, where weights are attributes.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the new values of buffers back at the end of a method.
 
-In a functional graph a method returns what it wants to be written. The program instead ends with `copy_(buffer, new_value)` for every
-changed buffer (or input) and returns only the user's outputs.
+In a functional graph a method returns what it wants to be written. The program instead ends with `copy_(buffer,
+new_value)` for every changed buffer (or input) and returns only the user's outputs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from torch.fx import GraphModule, Node
 from sdk.exir import memory
 from sdk.exir.dialects._ops import ops as exir_ops
 
-_MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, getattr(OutputKind, "PARAMETER_MUTATION", None))
+_MUTATIONS = (
+    OutputKind.BUFFER_MUTATION,
+    OutputKind.USER_INPUT_MUTATION,
+    getattr(OutputKind, "PARAMETER_MUTATION", None),
+)
 
 
 def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule, ExportGraphSignature]:

@@ -33,4 +33,6 @@ class NormalizeViewCopyBasePass(PassBase):
             if isinstance(module, GraphModule):
                 for node in module.graph.nodes:
                     if _is_view_copy(node):
-                        internal_assert(not _is_view_copy(node.args[0]), f"the base of {node.name} is still a view_copy")
+                        internal_assert(
+                            not _is_view_copy(node.args[0]), f"the base of {node.name} is still a view_copy"
+                        )

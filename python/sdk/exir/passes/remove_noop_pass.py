@@ -58,7 +58,11 @@ def is_noop(node: Node) -> bool:
         return False
     if node.target.name() == "aten::slice_copy.Tensor" and len(node.args) > 4 and node.args[4] != 1:
         return False
-    return source.dtype == result.dtype and tuple(source.stride()) == tuple(result.stride()) and _same_sizes(source, result)
+    return (
+        source.dtype == result.dtype
+        and tuple(source.stride()) == tuple(result.stride())
+        and _same_sizes(source, result)
+    )
 
 
 def _same_sizes(a: torch.Tensor, b: torch.Tensor) -> bool:

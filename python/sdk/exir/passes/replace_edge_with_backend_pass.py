@@ -16,7 +16,8 @@ def _is_number(node: Node) -> bool:
 
 
 class EdgeToBackendOpsPass(PassBase):
-    """`operator.mul(sym_size, 2)` becomes `executorch_prim.mul.Scalar(sym_size, 2)`. Raises for arithmetic without an operator."""
+    """`operator.mul(sym_size, 2)` becomes `executorch_prim.mul.Scalar(sym_size, 2)`. Raises for arithmetic without
+    an operator."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

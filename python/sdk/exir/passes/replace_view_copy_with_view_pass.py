@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replaces `view_copy` by `memory.view`: the reshaped tensor shares the memory of its base and costs nothing at run time."""
+"""Replaces `view_copy` by `memory.view`: the reshaped tensor shares the memory of its base and costs nothing at
+run time."""
 
 from __future__ import annotations
 
@@ -109,12 +110,15 @@ class ReplaceViewCopyWithViewPass(PassBase):
             if isinstance(module, GraphModule):
                 for node in module.graph.nodes:
                     if _is_view_copy(node):
-                        internal_assert(not _is_view_copy(node.args[0]), f"the base of {node.name} is itself a view_copy")
+                        internal_assert(
+                            not _is_view_copy(node.args[0]), f"the base of {node.name} is itself a view_copy"
+                        )
 
 
 def _can_share(node: Node) -> bool:
     base, val = node.args[0].meta.get("val"), node.meta.get("val")
     if not isinstance(node.meta.get("spec"), TensorSpec) or not isinstance(base, torch.Tensor):
         return False
-    # The elements of a view are those of its base in memory order, which is the logical order only of a contiguous tensor.
+    # The elements of a view are those of its base in memory order, which is the logical order only of a contiguous
+    # tensor.
     return list(dim_order_from_stride(base.stride())) == list(range(base.dim())) and base.dtype == val.dtype

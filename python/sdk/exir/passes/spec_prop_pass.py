@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -24,12 +24,17 @@ def make_spec(value: Any) -> Any:
         with torch.no_grad():
             return TensorSpec.from_tensor(value)
     if isinstance(value, (tuple, list)):
-        return type(value)(make_spec(v) for v in value) if type(value) in (tuple, list) else tuple(make_spec(v) for v in value)
+        return (
+            type(value)(make_spec(v) for v in value)
+            if type(value) in (tuple, list)
+            else tuple(make_spec(v) for v in value)
+        )
     return value
 
 
 class SpecPropPass(ExportPass):
-    """Derives specs from the fake tensors in `node.meta["val"]`. Nodes that pass on a tensor share the spec of its producer."""
+    """Derives specs from the fake tensors in `node.meta["val"]`. Nodes that pass on a tensor share the spec of its
+    producer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +73,7 @@ def _spec_of(node: Node) -> Any:
     if node.op == "output":
         return pytree.tree_map(lambda a: a.meta.get("spec") if isinstance(a, Node) else a, node.args[0])
     if node.target is operator.getitem and isinstance(node.args[0], Node):
-        specs: Optional[Any] = node.args[0].meta.get("spec")
+        specs: Any | None = node.args[0].meta.get("spec")
         if isinstance(specs, (tuple, list)):
             return specs[node.args[1]]
     if node.target is torch.ops.aten.copy_.default:

@@ -50,7 +50,8 @@ class ConstraintBasedSymShapeEvalPass(PassBase):
 
 
 class HintBasedSymShapeEvalPass(PassBase):
-    """Plans for the sizes of the example inputs. Larger inputs then do not fit; use `ConstraintBasedSymShapeEvalPass` instead."""
+    """Plans for the sizes of the example inputs. Larger inputs then do not fit; use
+    `ConstraintBasedSymShapeEvalPass` instead."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         def hint(size: Any) -> int:

@@ -29,8 +29,8 @@ _NO_MEMORY = frozenset(
 
 
 class ToOutVarPass(PassBase):
-    """Rewrites calls in place. Operators without an out variant are an error that names all of them at once, or are left as they are
-    if `ignore_to_out_var_failure`."""
+    """Rewrites calls in place. Operators without an out variant are an error that names all of them at once, or
+    are left as they are if `ignore_to_out_var_failure`."""
 
     def __init__(self, ignore_to_out_var_failure: bool = False) -> None:
         self.ignore_to_out_var_failure = ignore_to_out_var_failure
@@ -43,7 +43,7 @@ class ToOutVarPass(PassBase):
         if missing and not self.ignore_to_out_var_failure:
             places = "\n".join(f"  {name}: {place}" for name, place in sorted(missing.items()))
             raise RuntimeError(
-                f"Missing out variants: {set(sorted(missing))}\n{places}\n"
+                f"Missing out variants: {set(missing)}\n{places}\n"
                 "The runtime gives operators memory through out arguments. Register an out variant for each "
                 "(torch.library), decompose it, or delegate it to a backend."
             )
@@ -95,4 +95,8 @@ def _alloc_argument(spec: Any) -> Any:
 
 def _place(node: Node) -> str:
     trace = node.meta.get("stack_trace")
-    return trace.strip().splitlines()[-2].strip() if trace and len(trace.strip().splitlines()) >= 2 else f"node {node.name}"
+    return (
+        trace.strip().splitlines()[-2].strip()
+        if trace and len(trace.strip().splitlines()) >= 2
+        else f"node {node.name}"
+    )

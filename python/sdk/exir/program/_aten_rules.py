@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `to_edge` knows of single ATen operators: which are views, which are no-ops, which promote dtypes, which decompose."""
+"""What `to_edge` knows of single ATen operators: which are views, which are no-ops, which promote dtypes, which
+decompose."""
 
 from __future__ import annotations
 
@@ -100,8 +101,9 @@ _KEPT_COMPOSITES = frozenset(
 def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.OpOverload]) -> Callable | None:
     """The function that expresses `op` in simpler operators, or None if it stays as it is.
 
-    Operators in `preserved` stay. Others follow the decomposition table, and operators that PyTorch itself defines in terms of
-    others (CompositeImplicitAutograd) follow that definition, except for a few that backends want whole.
+    Operators in `preserved` stay. Others follow the decomposition table, and operators that PyTorch itself defines
+    in terms of others (CompositeImplicitAutograd) follow that definition, except for a few that backends want
+    whole.
     """
     if op in preserved:
         return None
@@ -119,7 +121,8 @@ def returns_alias(op: torch._ops.OpOverload) -> bool:
 
 
 def functional_form(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The operator that computes what the in-place operator `op` writes, or None if there is none of the same arguments."""
+    """The operator that computes what the in-place operator `op` writes, or None if there is none of the same
+    arguments."""
     name = op._schema.name.split("::")[-1]
     if not name.endswith("_") or name.endswith("__"):
         return None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ATen dialect to edge dialect: lowers the graph of an `ExportedProgram` and rebuilds its signature around the result."""
+"""ATen dialect to edge dialect: lowers the graph of an `ExportedProgram` and rebuilds its signature around the
+result."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.program._aten_rules import decomposition_table
-from sdk.exir.program._recorder import CannotDecomposeLocally
+from sdk.exir.program._recorder import NeedsRetracingError
 from sdk.exir.program._to_edge_graph import EdgeGraph, EdgeLowering, EdgeOptions
 
 
@@ -35,11 +36,12 @@ def lower_to_edge(
 ) -> ExportedProgram:
     """The edge form of a program. The input is not changed; weights are shared, not copied.
 
-    Programs that write through views are first made functional by `torch.export`'s own tracer, which is slower; `notes` then says so.
+    Programs that write through views are first made functional by `torch.export`'s own tracer, which is slower;
+    `notes` then says so.
     """
     try:
         return _lower(program, options, verifier)
-    except CannotDecomposeLocally as reason:
+    except NeedsRetracingError as reason:
         if notes is not None:
             notes.append(f"the program was re-traced to make it functional: {reason}")
         preserved = options.preserved
@@ -59,7 +61,7 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
     root = torch.nn.Module()
     constants = _ConstantPlaceholders(program, fake_mode)
     lowering = EdgeLowering(module, root, fake_mode, options, constants)
-    with _without_backend_kernels():
+    with _WithoutBackendKernels():
         lowered = lowering.run()
     outputs = _add_output(lowered, program)
     lowered.graph.eliminate_dead_code(_is_impure)
@@ -106,7 +108,7 @@ def fake_mode_of(module: GraphModule) -> FakeTensorMode:
     return mode
 
 
-class _without_backend_kernels:
+class _WithoutBackendKernels:
     """PyTorch must decompose into operators that exist everywhere, not into those of its own CPU back ends."""
 
     def __enter__(self) -> None:
@@ -175,7 +177,11 @@ def _argument(value: Any, old: Any) -> Any:
         name = getattr(old, "name", "") or ""
         return ConstantArgument(name=name, value=value)
     val = value.meta.get("val")
-    for kind, argument in ((torch.SymInt, SymIntArgument), (torch.SymFloat, SymFloatArgument), (torch.SymBool, SymBoolArgument)):
+    for kind, argument in (
+        (torch.SymInt, SymIntArgument),
+        (torch.SymFloat, SymFloatArgument),
+        (torch.SymBool, SymBoolArgument),
+    ):
         if isinstance(val, kind):
             return argument(name=value.name)
     return TensorArgument(name=value.name)
@@ -194,7 +200,7 @@ def _add_output(lowered: EdgeGraph, program: ExportedProgram) -> list[OutputSpec
             InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
         }
         if spec.kind not in kinds:
-            raise CannotDecomposeLocally(f"the program writes to the constant {name}")
+            raise NeedsRetracingError(f"the program writes to the constant {name}")
         target = name if spec.kind == InputKind.USER_INPUT else spec.target
         values.append(value)
         specs.append(OutputSpec(kind=kinds[spec.kind], arg=_argument(value, None), target=target))
@@ -223,7 +229,8 @@ def _signature(
 
 
 def _call_graph(program: ExportedProgram) -> list[Any]:
-    """The module call graph. Only the root's calling convention outlives lowering: submodules' nodes no longer exist."""
+    """The module call graph. Only the root's calling convention outlives lowering: submodules' nodes no longer
+    exist."""
     entries = []
     for entry in program.module_call_graph:
         entry = copy.copy(entry)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Edge dialect to the form that is emitted: specs, upper bounds, shared views, out variants, write-backs, planned memory."""
+"""Edge dialect to the form that is emitted: specs, upper bounds, shared views, out variants, write-backs, planned
+memory."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def lower_to_executorch(
     RemoveGraphAssertsPass()(gm)
     copies = protect_values_from_write_back(gm, program.graph_signature)
     if copies:
-        notes.append(f"{method}: {copies} old value(s) of mutable buffers are copied, because they are needed after the update")
+        notes.append(
+            f"{method}: {copies} old value(s) of mutable buffers are copied, because they are needed after the update"
+        )
     RemoveNoopPass()(gm)
     EdgeToBackendOpsPass()(gm)
     if config.remove_view_copy:
@@ -77,14 +80,6 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
 
 
 def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:
-    if config.do_quant_fusion_and_const_prop:
-        from sdk.exir.passes.quant_fusion_pass import quant_fusion_and_const_prop_pass
-
-        program = quant_fusion_and_const_prop_pass(program)
-    if config.run_reinplace_pass:
-        from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
-
-        program = reinplace_pass(program, DEFAULT_INPLACEABLE_OPS | (config.reinplace_extra_ops or frozenset()))
     if not config.passes:
         return copy_program(program)
     from sdk.exir.program._program import _transform
@@ -94,10 +89,19 @@ def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) 
 
 
 def _check_config(config: ExecutorchBackendConfig) -> None:
+    for name in ("do_quant_fusion_and_const_prop", "run_reinplace_pass"):
+        if getattr(config, name):
+            raise ExportError(
+                ExportErrorType.NOT_SUPPORTED,
+                f"ExecutorchBackendConfig.{name}=True is not supported by this version of the exporter; leave it "
+                f"False. "
+                "The program is the same, only slower.",
+            )
     if config.dynamic_memory_planning_mode != DynamicMemoryPlanningMode.UPPER_BOUND:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            "ExecutorchBackendConfig.dynamic_memory_planning_mode=SYMBOLIC is not supported: the runtime does not allocate "
+            "ExecutorchBackendConfig.dynamic_memory_planning_mode=SYMBOLIC is not supported: the runtime does not "
+            "allocate "
             "memory while a method runs. Use DynamicMemoryPlanningMode.UPPER_BOUND.",
         )
     devices = config.propagate_device_config
@@ -105,7 +109,8 @@ def _check_config(config: ExecutorchBackendConfig) -> None:
         if device.skip_h2d_for_method_inputs or device.skip_d2h_for_method_outputs:
             raise ExportError(
                 ExportErrorType.NOT_SUPPORTED,
-                "ExecutorchBackendConfig.propagate_device_config: only tensors in host memory are supported, so there are no "
+                "ExecutorchBackendConfig.propagate_device_config: only tensors in host memory are supported, so "
+                "there are no "
                 "copies between devices to skip.",
             )
 

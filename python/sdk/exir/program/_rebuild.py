@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -13,7 +13,8 @@ from torch.fx import Graph, GraphModule, Node
 
 
 def copy_graph_module(gm: GraphModule) -> GraphModule:
-    """A graph module with graph and metadata of its own. Tensors and lowered modules are shared, branches are copied."""
+    """A graph module with graph and metadata of its own. Tensors and lowered modules are shared, branches are
+    copied."""
     graph = Graph()
     mapping: dict[Node, Node] = {}
     for node in gm.graph.nodes:
@@ -58,9 +59,9 @@ def assemble(
     gm: GraphModule,
     signature: ExportGraphSignature,
     *,
-    verifiers: Optional[list[type]] = None,
-    state_dict: Optional[dict[str, Any]] = None,
-    constants: Optional[dict[str, Any]] = None,
+    verifiers: list[type] | None = None,
+    state_dict: dict[str, Any] | None = None,
+    constants: dict[str, Any] | None = None,
 ) -> ExportedProgram:
     """`program` with another graph module and signature. Verified only if `verifiers` are given."""
     new = ExportedProgram.__new__(ExportedProgram)
@@ -78,7 +79,9 @@ def assemble(
     return new
 
 
-def with_graph_module(program: ExportedProgram, gm: GraphModule, *, verifiers: Optional[list[type]] = None) -> ExportedProgram:
+def with_graph_module(
+    program: ExportedProgram, gm: GraphModule, *, verifiers: list[type] | None = None
+) -> ExportedProgram:
     """`program` with a graph module that a pass made: the signature takes the new names of inputs and outputs."""
     signature = copy_signature(program.graph_signature)
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]

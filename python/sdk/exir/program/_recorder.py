@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the decomposition of one operator on fake tensors and hands every core operator that it calls to a graph builder.
+"""Runs the decomposition of one operator on fake tensors and hands every core operator that it calls to a graph
+builder.
 
-Re-tracing a whole program to decompose a few of its operators costs seconds. Here only the operators that decompose are run, each in
-place, and everything around them is copied.
+Re-tracing a whole program to decompose a few of its operators costs seconds. Here only the operators that
+decompose are run, each in place, and everything around them is copied.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Emit = Callable[[torch._ops.OpOverload, tuple, dict], Any]
 """Adds a call to the graph: takes fake tensors and returns the fake result."""
 
 
-class CannotDecomposeLocally(Exception):
+class NeedsRetracingError(Exception):
     """The decomposition needs what only a trace of the whole program gives, for example writes through a view."""
 
 
@@ -66,7 +67,7 @@ class DecompositionRecorder(TorchDispatchMode):
 
     def _current(self, tensor: torch.Tensor) -> torch.Tensor:
         if id(tensor) in self._stale:
-            raise CannotDecomposeLocally("the decomposition reads memory after writing to a view of it")
+            raise NeedsRetracingError("the decomposition reads memory after writing to a view of it")
         return self._replaced.get(id(tensor), (tensor, tensor))[1]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -101,14 +102,14 @@ class DecompositionRecorder(TorchDispatchMode):
         target = args[0] if args else None
         base = self.base_of(target)
         if written != [0] or id(base) in self._foreign:
-            raise CannotDecomposeLocally(f"{func} writes to memory that other tensors share")
+            raise NeedsRetracingError(f"{func} writes to memory that other tensors share")
         with self:
             if func is aten.copy_.default:
                 value = args[1].to(target.dtype).expand(target.shape)
             else:
                 functional = functional_form(func)
                 if functional is None:
-                    raise CannotDecomposeLocally(f"{func} has no functional form")
+                    raise NeedsRetracingError(f"{func} has no functional form")
                 value = functional(self._current(target), *args[1:], **kwargs)
                 if value.dtype != target.dtype:
                     value = value.to(target.dtype)
@@ -117,7 +118,8 @@ class DecompositionRecorder(TorchDispatchMode):
         return target
 
     def _invalidate_aliases(self, target: torch.Tensor, base: torch.Tensor) -> None:
-        """After a write to `target`, tensors that share its memory hold old values. Pieces of one split do not overlap."""
+        """After a write to `target`, tensors that share its memory hold old values. Pieces of one split do not
+        overlap."""
         if id(base) not in self._aliased:
             return
         call = self._calls.get(id(target))

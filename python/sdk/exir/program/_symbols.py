@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes for symbolic sizes: finds the node that computes a `SymInt`, or builds one from the sizes of tensors in the graph."""
+"""Nodes for symbolic sizes: finds the node that computes a `SymInt`, or builds one from the sizes of tensors in
+the graph."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ class SymbolTable:
         return self._fold(function, [self._build(a, shape_env) for a in expr.args], expr, shape_env)
 
     def _fold(self, function: Any, operands: list[Any], expr: sympy.Expr, shape_env: Any) -> Node:
-        # A sum or product of several terms becomes a chain; the value of a partial result is computed from its operands.
+        # A sum or product of several terms becomes a chain; the value of a partial result is computed from its
+        # operands.
         values = [o.meta["val"] if isinstance(o, Node) else o for o in operands]
         node, value = operands[0], values[0]
         for operand, operand_value in zip(operands[1:], values[1:], strict=True):

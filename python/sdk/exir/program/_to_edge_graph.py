@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turns the graph of an ATen program into edge dialect in one walk.
 
-Each node is copied, decomposed in place, or replaced: views become copies, writes become new values, numbers where an operator takes
-a tensor become constants, memory formats become dim orders. The fake tensors that exporting left in `node.meta["val"]` are reused
-wherever the layout of an operator's arguments has not changed, so most nodes cost no tensor computation at all.
+Each node is copied, decomposed in place, or replaced: views become copies, writes become new values, numbers where
+an operator takes a tensor become constants, memory formats become dim orders. The fake tensors that exporting left
+in `node.meta["val"]` are reused wherever the layout of an operator's arguments has not changed, so most nodes cost
+no tensor computation at all.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sdk.exir.program._aten_rules import (
     mutated_arguments,
     returns_alias,
 )
-from sdk.exir.program._recorder import CannotDecomposeLocally, DecompositionRecorder
+from sdk.exir.program._recorder import DecompositionRecorder, NeedsRetracingError
 from sdk.exir.program._symbols import SYM_TYPES, SymbolTable
 
 ConstantSink = Callable[[Graph, torch.Tensor], Node]
@@ -42,7 +43,8 @@ ConstantSink = Callable[[Graph, torch.Tensor], Node]
 
 @dataclass
 class EdgeOptions:
-    """How far to lower: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order` replaces memory formats."""
+    """How far to lower: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order`
+    replaces memory formats."""
 
     preserved: frozenset[torch._ops.OpOverload] = frozenset()
     keep: Callable[[Node], bool] | None = None
@@ -51,7 +53,8 @@ class EdgeOptions:
 
 @dataclass
 class EdgeGraph:
-    """The lowered graph, with the values that placeholders were given by in-place writes (in order of the first write)."""
+    """The lowered graph, with the values that placeholders were given by in-place writes (in order of the first
+    write)."""
 
     graph: Graph
     outputs: Any
@@ -89,7 +92,7 @@ class EdgeLowering:
         self._recorder = DecompositionRecorder(self._record, options.preserved)
 
     def run(self) -> EdgeGraph:
-        """Walks the graph once. Raises `CannotDecomposeLocally` if the program must be traced as a whole instead."""
+        """Walks the graph once. Raises `NeedsRetracingError` if the program must be traced as a whole instead."""
         placeholders: dict[str, Node] = {}
         outputs: Any = None
         for node in self._module.graph.nodes:
@@ -103,10 +106,11 @@ class EdgeLowering:
             elif node.op == "output":
                 outputs = self._map(node.args[0])
             else:
-                raise CannotDecomposeLocally(f"{node.op} nodes are lowered by tracing")
+                raise NeedsRetracingError(f"{node.op} nodes are lowered by tracing")
         return EdgeGraph(self._graph, outputs, self._written, placeholders)
 
-    # --- nodes -----------------------------------------------------------------------------------------------------------
+    # --- nodes
+    # -----------------------------------------------------------------------------------------------------------
 
     def _placeholder(self, node: Node) -> Node:
         new = self._graph.placeholder(node.name)
@@ -192,15 +196,19 @@ class EdgeLowering:
 
     def _copy(self, node: Node, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         old_args = node.all_input_nodes
-        unchanged = op not in VIEW_TO_COPY and op not in MATERIALISE_ORDER and all(
-            _same_layout(old.meta.get("val"), self._env[self._origin(old)]) for old in old_args
+        unchanged = (
+            op not in VIEW_TO_COPY
+            and op not in MATERIALISE_ORDER
+            and all(_same_layout(old.meta.get("val"), self._env[self._origin(old)]) for old in old_args)
         )
         val = node.meta.get("val")
         if not unchanged and not _has_unbacked(val):
             val = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
         return self._emit(op, args, kwargs, val)
 
-    def _decompose(self, node: Node, op: torch._ops.OpOverload, decomposition: Callable, args: tuple, kwargs: dict) -> Any:
+    def _decompose(
+        self, node: Node, op: torch._ops.OpOverload, decomposition: Callable, args: tuple, kwargs: dict
+    ) -> Any:
         fake_args, fake_kwargs = self._to_values((args, kwargs))
         with self._fake_mode:
             result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)
@@ -233,22 +241,34 @@ class EdgeLowering:
             return new
         operands = [a for a in pytree.tree_leaves(args) if isinstance(a, Node)]
         if op.name() not in ("cond", "while_loop", "map_impl", "scan"):
-            raise CannotDecomposeLocally(f"{op.name()} is lowered by tracing")
-        new_args = pytree.tree_map(lambda a: self._submodule(node, op, a, args, operands) if isinstance(a, GraphModule) else a, args)
+            raise NeedsRetracingError(f"{op.name()} is lowered by tracing")
+        new_args = pytree.tree_map(
+            lambda a: self._submodule(node, op, a, args, operands) if isinstance(a, GraphModule) else a, args
+        )
         new = self._graph.call_function(op, new_args, self._map(node.kwargs))
         new.meta = {**self._meta, "val": pytree.tree_map_only(torch.Tensor, self._contiguous, node.meta.get("val"))}
         return new
 
     def _submodule(self, node: Node, op: Any, module: GraphModule, args: tuple, operands: list[Node]) -> Node:
         for inner in module.graph.nodes:
-            if inner.op == "call_function" and isinstance(inner.target, torch._ops.OpOverload) and inner.target._schema.is_mutable:
-                raise CannotDecomposeLocally(f"a branch of {node.name} writes in place")
-        name = next(n.target for n in self._module.graph.nodes if n.op == "get_attr" and getattr(self._module, n.target, None) is module)
+            if (
+                inner.op == "call_function"
+                and isinstance(inner.target, torch._ops.OpOverload)
+                and inner.target._schema.is_mutable
+            ):
+                raise NeedsRetracingError(f"a branch of {node.name} writes in place")
+        name = next(
+            n.target
+            for n in self._module.graph.nodes
+            if n.op == "get_attr" and getattr(self._module, n.target, None) is module
+        )
         root = torch.nn.Module()
         values = None
         if op.name() == "cond":
             values = [_value(a) for a in args[3]]
-        lowered = EdgeLowering(module, root, self._fake_mode, self._options, _attribute_sink(root, self._fake_mode), values).run()
+        lowered = EdgeLowering(
+            module, root, self._fake_mode, self._options, _attribute_sink(root, self._fake_mode), values
+        ).run()
         lowered.graph.output(lowered.outputs)
         submodule = GraphModule(root, lowered.graph)
         setattr(self._root, name, submodule)
@@ -275,19 +295,22 @@ class EdgeLowering:
         self._module = outer
         return tuple(result) if isinstance(result, (list, tuple)) else (result,)
 
-    # --- writes ----------------------------------------------------------------------------------------------------------
+    # --- writes
+    # ----------------------------------------------------------------------------------------------------------
 
     def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
         """Replaces an in-place operator: from here on its target means the new value."""
         if list(mutated_arguments(op)) != [0]:
-            raise CannotDecomposeLocally(f"{op} writes to several arguments")
+            raise NeedsRetracingError(f"{op} writes to several arguments")
         target = self._origin(node.args[0])
         position = self._order[node]
         base = self._views.get(target, target)
         for other in [base, *(v for v, b in self._views.items() if b is base)]:
-            later = [user for same in self._aliases(other) for user in same.users if self._order.get(user, 0) > position]
+            later = [
+                user for same in self._aliases(other) for user in same.users if self._order.get(user, 0) > position
+            ]
             if other is not target and (later or other.op == "placeholder"):
-                raise CannotDecomposeLocally(f"{node.name} writes through a view")
+                raise NeedsRetracingError(f"{node.name} writes through a view")
         old_value = self._env[target]
         args, kwargs = self._map(node.args), self._map(node.kwargs)
         old = _value(old_value)
@@ -296,7 +319,7 @@ class EdgeLowering:
         else:
             functional = functional_form(op)
             if functional is None:
-                raise CannotDecomposeLocally(f"{op} has no functional form")
+                raise NeedsRetracingError(f"{op} has no functional form")
             decomposition = decomposition_of(functional, self._options.preserved)
             if decomposition is None:
                 value = self._emit(functional, args, kwargs, self._evaluate(functional, args, kwargs))
@@ -331,7 +354,8 @@ class EdgeLowering:
     def _aliases(self, node: Node) -> list[Node]:
         return [node, *(n for n in self._same if self._origin(n) is node)]
 
-    # --- emission --------------------------------------------------------------------------------------------------------
+    # --- emission
+    # --------------------------------------------------------------------------------------------------------
 
     def _record(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         """Called by the recorder with fake tensors; returns the fake result."""
@@ -365,7 +389,8 @@ class EdgeLowering:
         return new
 
     def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Numbers that stand where the schema wants a tensor become constants of the dtype the operation would give them."""
+        """Numbers that stand where the schema wants a tensor become constants of the dtype the operation would
+        give them."""
         new_args = list(args)
         for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
             if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
@@ -389,11 +414,16 @@ class EdgeLowering:
             return args
         with unset_fake_temporarily():
             dtype = torch.result_type(*(torch.empty((1,) if v.dim() else (), dtype=v.dtype) for v in values))
-        return (*(a if v.dtype == dtype else self._cast(a, dtype) for a, v in zip(args[:2], values, strict=True)), *args[2:])
+        return (
+            *(a if v.dtype == dtype else self._cast(a, dtype) for a, v in zip(args[:2], values, strict=True)),
+            *args[2:],
+        )
 
     def _cast(self, node: Node, dtype: torch.dtype) -> Node:
         kwargs = {"dtype": dtype}
-        return self._emit(aten._to_copy.default, (node,), kwargs, self._evaluate(aten._to_copy.default, (node,), kwargs))
+        return self._emit(
+            aten._to_copy.default, (node,), kwargs, self._evaluate(aten._to_copy.default, (node,), kwargs)
+        )
 
     def _to_dim_order(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> tuple[Any, tuple, dict]:
         names = {
@@ -412,7 +442,8 @@ class EdgeLowering:
         kwargs["dim_order"] = list(_dim_order(val))
         return getattr(torch.ops.dim_order_ops, names[op]).default, args, kwargs
 
-    # --- values ----------------------------------------------------------------------------------------------------------
+    # --- values
+    # ----------------------------------------------------------------------------------------------------------
 
     def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         """The fake result of a call, given nodes or fake tensors."""
@@ -466,13 +497,13 @@ class EdgeLowering:
             try:
                 return self._symbols.node_for(value)
             except KeyError as error:
-                raise CannotDecomposeLocally(str(error)) from error
+                raise NeedsRetracingError(str(error)) from error
         return value
 
     def _unknown_tensor(self, value: torch.Tensor) -> Node:
         constant = value.constant if isinstance(value, FakeTensor) else value
         if constant is None:
-            raise CannotDecomposeLocally("a decomposition uses a tensor that no operator of the graph made")
+            raise NeedsRetracingError("a decomposition uses a tensor that no operator of the graph made")
         with unset_fake_temporarily():
             node = self._constants(self._graph, constant.clone())
         self._tensor_nodes[id(value)] = (value, node)
@@ -502,7 +533,9 @@ def _value(arg: Any) -> Any:
 def _same_layout(old: Any, new: Any) -> bool:
     value = _value(new)
     if isinstance(old, torch.Tensor):
-        return value is old or (isinstance(value, torch.Tensor) and old.stride() == value.stride() and old.dtype == value.dtype)
+        return value is old or (
+            isinstance(value, torch.Tensor) and old.stride() == value.stride() and old.dtype == value.dtype
+        )
     if isinstance(old, (tuple, list)):
         return isinstance(value, (tuple, list)) and all(_same_layout(o, n) for o, n in zip(old, value, strict=False))
     return True
@@ -511,7 +544,9 @@ def _same_layout(old: Any, new: Any) -> bool:
 def _has_unbacked(val: Any) -> bool:
     from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-    return any(isinstance(leaf, (torch.Tensor, *SYM_TYPES)) and free_unbacked_symbols(leaf) for leaf in pytree.tree_leaves(val))
+    return any(
+        isinstance(leaf, (torch.Tensor, *SYM_TYPES)) and free_unbacked_symbols(leaf) for leaf in pytree.tree_leaves(val)
+    )
 
 
 def _dim_order(val: torch.Tensor) -> tuple[int, ...]:

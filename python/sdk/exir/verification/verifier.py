@@ -58,13 +58,15 @@ def not_core_message(op: OpOverload) -> str:
     return (
         f"Operator {op.__module__}.{op} is not Aten Canonical: it is not in the Core ATen operator set "
         "(https://pytorch.org/docs/stable/torch.compiler_ir.html#core-aten-ir) and has no decomposition into it.\n"
-        f"To export it as it is, pass compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.{op}]) and make sure "
+        f"To export it as it is, pass "
+        f"compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.{op}]) and make sure "
         "that a backend takes the operator or that a kernel for it is linked into the runtime. "
-        "If the module is only used for inference, call .eval() and export under torch.no_grad(): training uses other operators."
+        "If the module is only used for inference, call .eval() and export under torch.no_grad(): training uses "
+        "other operators."
     )
 
 
-def EXIRATenDialectVerifier(
+def EXIRATenDialectVerifier(  # noqa: N802 (public name)
     edge_compile_config: EdgeCompileConfig | None = None,
     class_only: bool = False,
     exception_list: list[OpOverload] | None = None,
@@ -81,14 +83,14 @@ def EXIRATenDialectVerifier(
             return (OpOverload, HigherOrderOperator, types.BuiltinFunctionType)
 
         def check_valid_op(self, op: Any) -> None:
-            if isinstance(op, OpOverload) and (config is None or config._check_ir_validity):
-                if op not in exceptions and not _is_core(op):
-                    raise SpecViolationError(not_core_message(op))
+            check = isinstance(op, OpOverload) and (config is None or config._check_ir_validity)
+            if check and op not in exceptions and not _is_core(op):
+                raise SpecViolationError(not_core_message(op))
 
     return _EXIRATenDialectVerifier if class_only else _EXIRATenDialectVerifier()
 
 
-def EXIREdgeDialectVerifier(
+def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
     edge_compile_config: EdgeCompileConfig | None = None,
     class_only: bool = False,
     core_aten_ops_exception_list: list[OpOverload] | None = None,
@@ -96,8 +98,9 @@ def EXIREdgeDialectVerifier(
 ) -> Any:
     """A verifier of edge dialect; an instance, or the class (which `ExportedProgram` takes) if `class_only`.
 
-    Checks that calls go to edge operators, that these are core operators, listed in `core_aten_ops_exception_list` or
-    `preserve_ops`, or custom ones, and that tensors are strided. `EdgeCompileConfig(_check_ir_validity=False)` accepts everything.
+    Checks that calls go to edge operators, that these are core operators, listed in `core_aten_ops_exception_list`
+    or `preserve_ops`, or custom ones, and that tensors are strided. `EdgeCompileConfig(_check_ir_validity=False)`
+    accepts everything.
     """
     check_validity = edge_compile_config is None or edge_compile_config._check_ir_validity
     use_dim_order = not (edge_compile_config is not None and edge_compile_config._skip_dim_order)
@@ -193,5 +196,6 @@ def _check_tensors(node: Node) -> None:
     for tensor in val if isinstance(val, (tuple, list)) else (val,):
         if isinstance(tensor, torch.Tensor) and tensor.layout is not torch.strided:
             raise SpecViolationError(
-                f"Node {node.name} has layout {tensor.layout}; programs hold strided tensors only. Call .to_dense() on it."
+                f"Node {node.name} has layout {tensor.layout}; programs hold strided tensors only. Call .to_dense() "
+                f"on it."
             )

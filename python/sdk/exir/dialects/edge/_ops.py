@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators of the edge dialect: ATen operators as the compiler sees them, before they become kernels.
 
-An `EdgeOpOverload` wraps a `torch._ops.OpOverload`. It is called, printed and compared like the operator it wraps, but is a type of
-its own, so that a graph shows which dialect it is in and a backend's pass cannot confuse the two.
+An `EdgeOpOverload` wraps a `torch._ops.OpOverload`. It is called, printed and compared like the operator it wraps,
+but is a type of its own, so that a graph shows which dialect it is in and a backend's pass cannot confuse the two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import torch
 _PRINTED_MODULE = "executorch.exir.dialects.edge._ops"
 
 _edge_dialect_info: dict[str, Any] = {}
-"""Dtype constraints by qualified operator name (`namespace::name.overload`). Operators without an entry take every dtype."""
+"""Dtype constraints by qualified operator name (`namespace::name.overload`). Operators without an entry take every
+dtype."""
 
 
 class AllowedDtypeSet:
@@ -44,8 +45,9 @@ class AllowedDtypeSet:
 class FunctionDtypeConstraint:
     """Which combinations of dtypes an operator accepts.
 
-    `type_alias` maps a name to dtypes, and each entry of `type_constraint` maps every tensor argument and result to an alias.
-    Arguments that name the same alias must have the same dtype. One satisfied entry makes the call valid.
+    `type_alias` maps a name to dtypes, and each entry of `type_constraint` maps every tensor argument and result
+    to an alias. Arguments that name the same alias must have the same dtype. One satisfied entry makes the call
+    valid.
     """
 
     def __init__(
@@ -65,7 +67,8 @@ class FunctionDtypeConstraint:
         return set().union(*(self.type_alias[c[arg_name]] for c in self.type_constraint if arg_name in c))
 
     def validate(self, types: dict[str, torch.dtype | None]) -> bool:
-        """Whether the dtypes of a call, by argument name (None: an optional tensor that is absent), are a valid combination."""
+        """Whether the dtypes of a call, by argument name (None: an optional tensor that is absent), are a valid
+        combination."""
         known = self.essential_tensor_io_names | self.optional_tensor_io_names
         if not self.essential_tensor_io_names <= types.keys() or not types.keys() <= known:
             return False
@@ -122,8 +125,8 @@ class EdgeDialectFunctionSchema:
 class EdgeOpOverload:
     """One overload of an operator in the edge dialect, for example `exir_ops.edge.aten.add.Tensor`.
 
-    Calling it runs the ATen operator, so graphs stay executable. There is one object per overload and process: compare with `is`
-    or `==`.
+    Calling it runs the ATen operator, so graphs stay executable. There is one object per overload and process:
+    compare with `is` or `==`.
     """
 
     def __init__(self, op: torch._ops.OpOverload, schema: EdgeDialectFunctionSchema) -> None:
@@ -176,7 +179,9 @@ class EdgeOpOverload:
 class EdgeOpOverloadPacket:
     """All overloads of one operator; an overload is an attribute: `exir_ops.edge.aten.add.Tensor`."""
 
-    def __init__(self, qualified_op_name: str, op_name: str, parent_overload_packet: torch._ops.OpOverloadPacket) -> None:
+    def __init__(
+        self, qualified_op_name: str, op_name: str, parent_overload_packet: torch._ops.OpOverloadPacket
+    ) -> None:
         self._qualified_op_name = qualified_op_name
         self.__name__ = op_name
         self.__module__ = _PRINTED_MODULE
@@ -187,7 +192,9 @@ class EdgeOpOverloadPacket:
             raise AttributeError(key)
         overload = getattr(self._op, key)
         if not isinstance(overload, torch._ops.OpOverload):
-            raise AttributeError(f"{self._qualified_op_name} has no overload {key!r}; it has {', '.join(self._op.overloads())}")
+            raise AttributeError(
+                f"{self._qualified_op_name} has no overload {key!r}; it has {', '.join(self._op.overloads())}"
+            )
         edge_op = to_edge_op(overload)
         setattr(self, key, edge_op)
         return edge_op

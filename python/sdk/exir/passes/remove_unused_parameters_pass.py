@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Drops weights that a program does not read."""
+
+from __future__ import annotations
+
+from torch.export import ExportedProgram
+
+from sdk.exir.passes.constant_prop_pass import remove_unused_constants
+from sdk.exir.program._rebuild import copy_program
+
+
+def remove_unused_parameters_pass(ep: ExportedProgram) -> ExportedProgram:
+    """A copy of the program without the parameters, buffers and constants that no node uses."""
+    return remove_unused_constants(copy_program(ep))
