@@ -27,8 +27,8 @@ using executorch::runtime::testing::TensorFactory;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// A test of operators: `ctx` is the context to call kernels with, and must be without failure when the test ends unless
-/// expect_failure() was called.
+/// A test of operators: `ctx` is the context to call kernels with, and must be without failure when the test ends
+/// unless expect_failure() was called.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override { executorch::runtime::runtime_init(); }
@@ -43,7 +43,8 @@ class KernelTest : public ::testing::Test {
   KernelRuntimeContext ctx;
 };
 
-/// `count` small numbers that follow no pattern of strides: ((7 i + seed) mod 13 - 6) / 4, exact in every floating-point type.
+/// `count` small numbers that follow no pattern of strides: ((7 i + seed) mod 13 - 6) / 4, exact in every
+/// floating-point type.
 inline std::vector<float> sample_values(size_t count, int seed = 0) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) {
