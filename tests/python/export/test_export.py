@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command from end to end: what it writes, what it says, and that a failure leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from sdk.export.cli import pipeline
+from sdk.export.cli.model import load_model
+from sdk.runtime import Runtime
+
+Export = Callable[..., Any]
+
+
+def run(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    return Runtime.get().load_program(program).load_method("forward").execute(list(inputs))[0]
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Everything in the folder but the model file."""
+    return sorted(f.name for f in folder.iterdir() if not f.name.startswith("models_") and f.name != "__pycache__")
+
+
+def test_a_model_is_exported_verified_and_summed_up(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:net")
+    assert answer.status == 0, answer.err
+    for stage in ("load", "eager", "capture", "lower", "emit", "write", "verify"):
+        assert re.search(rf"✓ {stage} +\d+\.\d s", answer.err), stage
+    assert "net.pte" in answer.out and "forward(float32[1, 8]) -> float32[1, 4]" in answer.out
+    # 8*16 + 16 + 16*4 + 4 parameters of 4 bytes.
+    assert re.search(r"weights +848 B", answer.out)
+    assert "aten::relu.out" in answer.out
+    assert re.search(r"verified +(equal to PyTorch|largest difference from PyTorch \d)", answer.out)
+    assert left_behind(models.parent) == ["net.pte"]
+    module = load_model(f"{models.name}:net").module
+    x = torch.ones(1, 8)
+    torch.testing.assert_close(run("net.pte", x), module(x))
+
+
+def test_a_saved_program_is_exported(models: Path, export: Export) -> None:
+    module = load_model(f"{models.name}:Net").module
+    torch.export.save(torch.export.export(module, (torch.ones(3, 8),)), "saved.pt2")
+    assert export("saved.pt2", "--output", "from_saved.pte").status == 0
+    torch.testing.assert_close(run("from_saved.pte", torch.ones(3, 8)), module(torch.ones(3, 8)))
+
+
+def test_dynamic_sizes_are_verified_at_both_ends(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:net", "--input", "1x8:float32", "--dynamic", "x.0=1..16")
+    assert answer.status == 0, answer.err
+    assert "smallest sizes, float32[1, 8]" in answer.out and "largest sizes, float32[16, 8]" in answer.out
+    for batch in (1, 7, 16):
+        assert run("net.pte", torch.ones(batch, 8)).shape == (batch, 4)
+
+
+def test_sizes_that_the_model_does_not_take_are_found(models: Path, export: Export) -> None:
+    two = ("--input", "2x3:float32", "--input", "2x3:float32")
+    answer = export(f"{models.name}:Sum", *two, "--dynamic", "a.0=1..8")
+    assert answer.status == 1
+    assert "does not take the largest sizes that --dynamic promises" in answer.err
+    assert left_behind(models.parent) == []
+
+
+def test_state_starts_with_its_value(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:Counter", "--input", "1:float32=1")
+    assert answer.status == 0, answer.err
+    # The buffer starts at 5 and grows by 1 with every call.
+    forward = Runtime.get().load_program("counter.pte").load_method("forward")
+    assert [forward.execute([torch.ones(1)])[0].item() for _ in range(3)] == [7.0, 8.0, 9.0]
+
+
+def test_external_weights(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:net", "--external-weights", "--output", "thin.pte")
+    assert answer.status == 0, answer.err
+    assert left_behind(models.parent) == ["thin.ptd", "thin.pte"]
+    assert "thin.ptd" in answer.out
+    assert Path("thin.ptd").stat().st_size > 848 > 0
+
+
+def test_json_report(models: Path, export: Export) -> None:
+    assert export(f"{models.name}:net", "--report", "report.json").status == 0
+    report = json.loads(Path("report.json").read_text())
+    assert report["program"]["bytes"] == Path("net.pte").stat().st_size
+    assert report["program"]["weight_bytes"] == 848
+    (method,) = report["methods"]
+    assert method["operators"]["aten::relu.out"] == 1
+    planned = method["planned_tensors"]
+    assert planned and all(t["offset"] + t["nbytes"] <= method["arena_bytes"][str(t["memory_id"])] for t in planned)
+    # Two tensors that live at the same time must not share bytes.
+    for one in planned:
+        for two in planned:
+            together = (
+                one["memory_id"] == two["memory_id"] and one["first"] <= two["last"] and two["first"] <= one["last"]
+            )
+            apart = one["offset"] + one["nbytes"] <= two["offset"] or two["offset"] + two["nbytes"] <= one["offset"]
+            assert one is two or not together or apart or one["offset"] == two["offset"], (one, two)
+    assert [stage["name"] for stage in report["stages"]][-1] == "verify"
+
+
+def test_html_report_is_one_complete_page(models: Path, export: Export) -> None:
+    assert export(f"{models.name}:net", "--report", "report.html").status == 0
+    page = Path("report.html").read_text()
+    assert not re.search(r'(src|href)="', page) and "<script" not in page
+    (picture,) = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    boxes = ElementTree.fromstring(picture).findall("rect")
+    assert len(boxes) > 0 and all(box.find("title").text for box in boxes)
+
+
+def test_a_difference_is_found_and_nothing_is_kept(
+    models: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = pipeline.eager
+    monkeypatch.setattr(pipeline, "eager", lambda model, inputs: honest(model, inputs) + 0.5)
+    answer = export(f"{models.name}:net")
+    assert answer.status == 1
+    assert "differs from PyTorch's" in answer.err and "0.5" in answer.err
+    assert left_behind(models.parent) == []
+    # The way out that the message names.
+    assert export(f"{models.name}:net", "--tolerance", "1000").status == 0
+
+
+def test_code_that_cannot_be_captured_shows_the_line(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:Branch", "--input", "4:float32")
+    assert answer.status == 1
+    assert f"{models.name}:33: in forward: if x.sum() > 0:" in answer.err
+    assert "Traceback" not in answer.err and "torch.cond" in answer.err
+    assert "Traceback" in export(f"{models.name}:Branch", "--input", "4:float32", "-v").err
+
+
+def test_a_model_that_fails_in_pytorch_shows_the_line(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:net", "--input", "1x9:float32")
+    assert answer.status == 1
+    assert "fails in PyTorch with inputs float32[1, 9]" in answer.err and "in forward: return self.two" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("nowhere/net.pte", "there is no folder `nowhere`"),
+        ("net.bin", "the name of a program ends in .pte"),
+        ("taken.pte", "is a folder; name a file"),
+    ],
+)
+def test_an_unwritable_output_is_found_before_the_work(models: Path, export: Export, output: str, says: str) -> None:
+    (models.parent / "taken.pte").mkdir()
+    answer = export(f"{models.name}:net", "--output", output)
+    assert answer.status == 1 and says in answer.err
+    assert "capture" not in answer.err
+    assert left_behind(models.parent) == ["taken.pte"]
+
+
+def test_a_full_disk_leaves_the_old_program(models: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert export(f"{models.name}:net").status == 0
+    before = Path("net.pte").read_bytes()
+
+    def full(manager: object, program: Path) -> None:
+        program.write_bytes(b"half a program")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pipeline, "write_program", full)
+    answer = export(f"{models.name}:net")
+    assert answer.status == 1 and "the disk is full" in answer.err
+    assert Path("net.pte").read_bytes() == before
+    assert left_behind(models.parent) == ["net.pte"]
+
+
+def test_strict_turns_a_note_into_a_failure(models: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_LARGEST_INPUTS", 300)
+    dynamic = ("--input", "2x8:float32", "--dynamic", "x.0=1..100")
+    answer = export(f"{models.name}:net", *dynamic)
+    assert answer.status == 0 and "The largest sizes were not verified" in answer.out
+    Path("net.pte").unlink()
+    answer = export(f"{models.name}:net", *dynamic, "--strict")
+    assert answer.status == 1 and "The largest sizes were not verified" in answer.err
+    assert left_behind(models.parent) == []
