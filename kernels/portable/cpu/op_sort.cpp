@@ -59,7 +59,7 @@ struct Line {
     for (int64_t root = k / 2; root-- > 0;) {
       sift_down(root, k);
     }
-    for (int64_t i = k; i < length; ++i) {
+    for (int64_t i = k; k > 0 && i < length; ++i) {
       if (precedes(i, index(0))) {
         index(0) = i;
         sift_down(0, k);

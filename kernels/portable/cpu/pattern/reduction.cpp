@@ -90,8 +90,8 @@ void internal::run_reduction(const void* op, const ReductionLoops& loops, const 
 
   alignas(16) char totals[kBlock * sizeof(int64_t)];
   alignas(16) char partials[kBlock * sizeof(int64_t)];
-  int64_t kept_strides[2];
-  int64_t folded_strides[1];
+  int64_t kept_strides[2] = {};
+  int64_t folded_strides[1] = {};
   const bool is_empty = reduced.count == 0;
   const LoopNest<2> all_kept = kept;
   const LoopNest<1> all_folded = folded;
