@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs the fuzz target's program driver without libFuzzer, with any compiler:
+//   replay_program FILE_OR_FOLDER...            every file once (folders are searched)
+//   replay_program --mutate FILE_OR_FOLDER...   also every truncation and every flipped bit of the first kilobytes
+//   replay_program --expect-executed ...        fails unless every file executes to its end
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "program_driver.h"
+
+namespace {
+
+using executorch::fuzz::Outcome;
+using executorch::fuzz::run_program;
+
+/// Where a program says that its flatbuffer ends; the rest is weights, which have no structure to break.
+constexpr size_t kMaxMutatedBytes = 8192;
+
+struct Counts {
+  size_t refused = 0;
+  size_t loaded = 0;
+  size_t executed = 0;
+
+  void add(Outcome outcome) {
+    refused += outcome == Outcome::Refused;
+    loaded += outcome == Outcome::Loaded;
+    executed += outcome == Outcome::Executed;
+  }
+};
+
+std::vector<uint8_t> read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::vector<uint8_t>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+std::vector<std::filesystem::path> find_files(const std::vector<std::string>& arguments) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& argument : arguments) {
+    if (!std::filesystem::is_directory(argument)) {
+      files.emplace_back(argument);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(argument)) {
+      const auto extension = entry.path().extension();
+      if (entry.is_regular_file() && (extension == ".pte" || extension.empty())) {
+        files.push_back(entry.path());
+      }
+    }
+  }
+  return files;
+}
+
+Counts mutate(const std::vector<uint8_t>& original) {
+  Counts counts;
+  const size_t limit = std::min(original.size(), kMaxMutatedBytes);
+  for (size_t length = 0; length < limit; ++length) {
+    counts.add(run_program(original.data(), length));
+  }
+  std::vector<uint8_t> bytes = original;
+  for (size_t i = 0; i < limit; ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      bytes[i] = static_cast<uint8_t>(original[i] ^ (1 << bit));
+      counts.add(run_program(bytes.data(), bytes.size()));
+    }
+    for (const uint8_t value : {uint8_t{0x00}, uint8_t{0xff}, uint8_t{0x7f}}) {
+      bytes[i] = value;
+      counts.add(run_program(bytes.data(), bytes.size()));
+    }
+    bytes[i] = original[i];
+  }
+  return counts;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto take_flag = [&](const char* flag) {
+    for (auto it = arguments.begin(); it != arguments.end(); ++it) {
+      if (*it == flag) {
+        arguments.erase(it);
+        return true;
+      }
+    }
+    return false;
+  };
+  const bool with_mutations = take_flag("--mutate");
+  const bool expect_executed = take_flag("--expect-executed");
+  const bool verbose = take_flag("--verbose");
+  if (!verbose) {
+    executorch::fuzz::silence_logs();
+  }
+  const auto files = find_files(arguments);
+  if (files.empty()) {
+    std::fprintf(stderr, "replay_program: no .pte files named or found; usage: replay_program [--mutate] PATH...\n");
+    return 2;
+  }
+  size_t not_executed = 0;
+  for (const auto& file : files) {
+    const auto bytes = read_file(file);
+    Counts counts;
+    const Outcome outcome = run_program(bytes.data(), bytes.size());
+    counts.add(outcome);
+    not_executed += outcome != Outcome::Executed;
+    if (with_mutations) {
+      const Counts more = mutate(bytes);
+      counts.refused += more.refused;
+      counts.loaded += more.loaded;
+      counts.executed += more.executed;
+    }
+    std::printf(
+        "%s: %zu executed, %zu loaded only, %zu refused\n",
+        file.c_str(),
+        counts.executed,
+        counts.loaded,
+        counts.refused);
+    std::fflush(stdout);
+  }
+  if (expect_executed && not_executed > 0) {
+    std::fprintf(stderr, "replay_program: %zu of %zu programs did not execute\n", not_executed, files.size());
+    return 1;
+  }
+  return 0;
+}
