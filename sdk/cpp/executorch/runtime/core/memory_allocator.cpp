@@ -5,7 +5,7 @@
 namespace executorch {
 namespace runtime {
 
-void* MemoryAllocator::allocate(size_t size, size_t alignment) {
+void* MemoryAllocator::allocate_from_buffer(size_t size, size_t alignment) {
   if (!isPowerOf2(alignment)) {
     ET_LOG(Error, "expected an alignment that is a power of two, found %" ET_PRIsize_t, alignment);
     return nullptr;

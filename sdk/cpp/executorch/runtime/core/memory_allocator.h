@@ -45,7 +45,11 @@ class MemoryAllocator {
    * @param alignment Bytes; a power of two.
    * @return Uninitialised memory, or null (logged) when it does not fit or the alignment is no power of two.
    */
-  virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment);
+  // Inline, as every virtual function here: the runtime is compiled without RTTI, and a subclass that is compiled with it
+  // needs the class's type information, which then comes from its own object file.
+  virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
+    return allocate_from_buffer(size, alignment);
+  }
 
   /// Memory for one T without constructing it, or null.
   template <typename T>
@@ -91,6 +95,8 @@ class MemoryAllocator {
   }
 
  private:
+  void* allocate_from_buffer(size_t size, size_t alignment);
+
   uint8_t* const begin_;
   uint8_t* const end_;
   uint8_t* cur_;
