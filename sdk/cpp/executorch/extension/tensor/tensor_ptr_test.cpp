@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/tensor/tensor.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/platform/runtime.h>
+
+using namespace executorch::extension;  // NOLINT: as the documents' samples do
+using executorch::aten::DimOrderType;
+using executorch::aten::ScalarType;
+using executorch::aten::SizesType;
+using executorch::aten::StridesType;
+using executorch::aten::Tensor;
+using executorch::aten::TensorShapeDynamism;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using testing::Each;
+using testing::ElementsAre;
+
+static_assert(std::is_same_v<TensorPtr, std::shared_ptr<Tensor>>, "TEN-02");
+
+namespace {
+
+class TensorPtrTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { executorch::runtime::runtime_init(); }
+};
+using TensorPtrDeathTest = TensorPtrTest;
+using TensorMakerTest = TensorPtrTest;
+
+template <typename T>
+std::vector<T> values(const TensorPtr& tensor) {
+  const T* data = tensor->const_data_ptr<T>();
+  return std::vector<T>(data, data + tensor->numel());
+}
+
+std::vector<int> sizes(const TensorPtr& tensor) {
+  return {tensor->sizes().begin(), tensor->sizes().end()};
+}
+std::vector<int> strides(const TensorPtr& tensor) {
+  return {tensor->strides().begin(), tensor->strides().end()};
+}
+std::vector<int> dim_order(const TensorPtr& tensor) {
+  return {tensor->dim_order().begin(), tensor->dim_order().end()};
+}
+
+}  // namespace
+
+TEST_F(TensorPtrTest, Ten03OwnsDataOfTheDeducedType) {
+  const auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  EXPECT_EQ(tensor->scalar_type(), ScalarType::Float);
+  EXPECT_THAT(sizes(tensor), ElementsAre(2, 3));
+  EXPECT_THAT(strides(tensor), ElementsAre(3, 1));
+  EXPECT_THAT(dim_order(tensor), ElementsAre(0, 1));
+  EXPECT_THAT(values<float>(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(TensorPtrTest, Ten04PointersAreNotOwnedVectorsAre) {
+  float data[] = {1, 2, 3, 4, 5, 6};
+  const auto view = make_tensor_ptr({2, 3}, data);
+  view->mutable_data_ptr<float>()[0] = 7;
+  EXPECT_EQ(data[0], 7);
+  std::vector<float> vector = {1, 2};
+  const float* address = vector.data();
+  const auto owner = make_tensor_ptr({2}, std::move(vector));
+  EXPECT_EQ(owner->const_data_ptr<float>(), address) << "a moved vector is not copied";
+}
+
+TEST_F(TensorPtrTest, Ten05And06ScalarTensors) {
+  const auto pi = make_tensor_ptr(3.14);
+  EXPECT_EQ(pi->scalar_type(), ScalarType::Double);
+  EXPECT_EQ(pi->dim(), 0);
+  EXPECT_EQ(pi->numel(), 1);
+  EXPECT_EQ(pi->const_data_ptr<double>()[0], 3.14);
+  const auto number = make_tensor_ptr(42, ScalarType::Float);
+  EXPECT_EQ(number->scalar_type(), ScalarType::Float);
+  EXPECT_EQ(number->const_data_ptr<float>()[0], 42.0f);
+  EXPECT_EQ(make_tensor_ptr(true)->scalar_type(), ScalarType::Bool);
+}
+
+TEST_F(TensorPtrTest, Ten07ConvertsAndInfersOneDimension) {
+  const auto tensor = make_tensor_ptr({1, 2, 3, 4, 5, 6}, ScalarType::Double);
+  EXPECT_THAT(sizes(tensor), ElementsAre(6));
+  EXPECT_THAT(values<double>(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
+  const auto half = make_tensor_ptr({1.5f, -2.0f}, ScalarType::Half);
+  EXPECT_EQ(static_cast<float>(half->const_data_ptr<executorch::aten::Half>()[1]), -2.0f);
+  EXPECT_THAT(values<bool>(make_tensor_ptr({true, false, true})), ElementsAre(true, false, true));
+  EXPECT_THAT(values<int64_t>(make_tensor_ptr({true, false}, ScalarType::Long)), ElementsAre(1, 0));
+}
+
+TEST_F(TensorPtrDeathTest, Ten08And09LossyConversionsAreRefused) {
+  EXPECT_DEATH(make_tensor_ptr({1.5f, 2.5f}, ScalarType::Int), "Float elements cannot become Int");
+  EXPECT_DEATH(make_tensor_ptr({1, 2}, ScalarType::Bool), "Int elements cannot become Bool");
+}
+
+TEST_F(TensorPtrTest, Ten10BytesAreReinterpreted) {
+  const std::vector<int32_t> numbers = {1, -2, 3, 4, 5, 6};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(numbers.data());
+  const auto tensor = make_tensor_ptr({2, 3}, std::vector<uint8_t>(bytes, bytes + 24), ScalarType::Int);
+  EXPECT_THAT(values<int32_t>(tensor), ElementsAre(1, -2, 3, 4, 5, 6));
+}
+
+TEST_F(TensorPtrDeathTest, WrongAmountsOfDataAreRefused) {
+  EXPECT_DEATH(make_tensor_ptr({2, 3}, std::vector<uint8_t>(23), ScalarType::Int), "holds 24 bytes, found 23");
+  EXPECT_DEATH(make_tensor_ptr({2, 3}, {1.0f, 2.0f}), "holds 6 elements, found 2");
+  EXPECT_DEATH(make_tensor_ptr({2, -3}, nullptr), "negative size -3");
+}
+
+TEST_F(TensorPtrTest, Ten12DeleterRunsOnce) {
+  int calls = 0;
+  auto* data = new double[6]{1, 2, 3, 4, 5, 6};
+  {
+    auto tensor =
+        make_tensor_ptr({2, 3}, data, ScalarType::Double, TensorShapeDynamism::DYNAMIC_BOUND, [&calls](void* pointer) {
+          ++calls;
+          delete[] static_cast<double*>(pointer);
+        });
+    const auto shared = tensor;  // TEN-13
+    tensor.reset();
+    EXPECT_EQ(calls, 0);
+    EXPECT_EQ(shared->const_data_ptr<double>()[5], 6);
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(TensorPtrTest, Ten14ViewsHaveMetadataOfTheirOwn) {
+  auto original = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  auto view = make_tensor_ptr(*original);
+  ASSERT_EQ(resize_tensor_ptr(view, {1, 3}), Error::Ok);
+  EXPECT_THAT(sizes(original), ElementsAre(2, 3));
+  view->mutable_data_ptr<float>()[0] = 9;
+  EXPECT_EQ(original->const_data_ptr<float>()[0], 9);
+  auto reshaped = make_tensor_ptr(original, {3, 2});
+  original.reset();
+  EXPECT_THAT(sizes(reshaped), ElementsAre(3, 2));
+  EXPECT_EQ(reshaped->const_data_ptr<float>()[5], 6) << "a view of a TensorPtr keeps it alive";
+}
+
+TEST_F(TensorPtrDeathTest, ViewsCannotBeLarger) {
+  const auto original = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  EXPECT_DEATH(make_tensor_ptr(*original, {7}), "needs 7 elements, the tensor holds 6");
+}
+
+TEST_F(TensorPtrTest, Ten15ClonesAreIndependent) {
+  float data[] = {1, 2, 3, 4};
+  const auto original = for_blob(data, {1, 2, 1, 2}).strides({4, 1, 4, 2}).make_tensor_ptr();
+  const auto clone = clone_tensor_ptr(original);
+  data[0] = 9;
+  EXPECT_THAT(values<float>(clone), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(dim_order(clone), dim_order(original));
+  EXPECT_THAT(values<double>(clone_tensor_ptr(*original, ScalarType::Double)), ElementsAre(9, 2, 3, 4));
+}
+
+TEST_F(TensorPtrTest, Ten17ResizesWithinTheFirstSize) {
+  auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  for (const std::vector<SizesType>& allowed :
+       std::vector<std::vector<SizesType>>{{2, 2}, {1, 3}, {3, 2}, {6, 1}, {0, 3}}) {
+    ASSERT_EQ(resize_tensor_ptr(tensor, allowed), Error::Ok);
+    EXPECT_THAT(sizes(tensor), testing::ElementsAreArray(allowed));
+  }
+  EXPECT_NE(resize_tensor_ptr(tensor, {7, 1}), Error::Ok);
+  EXPECT_NE(resize_tensor_ptr(tensor, {6}), Error::Ok);
+  auto fixed = make_tensor_ptr({2}, {1.0f, 2.0f}, {}, {}, ScalarType::Float, TensorShapeDynamism::STATIC);
+  EXPECT_NE(resize_tensor_ptr(fixed, {1}), Error::Ok);
+}
+
+TEST_F(TensorPtrTest, LayoutsFollowFromStridesOrDimOrder) {
+  const auto by_strides = for_blob(nullptr, {1, 3, 4, 5}).strides({60, 1, 15, 3}).make_tensor_ptr();
+  EXPECT_THAT(dim_order(by_strides), ElementsAre(0, 2, 3, 1));
+  const auto by_dim_order = for_blob(nullptr, {1, 3, 4, 5}).dim_order({0, 2, 3, 1}).make_tensor_ptr();
+  EXPECT_THAT(strides(by_dim_order), ElementsAre(60, 1, 15, 3));
+}
+
+TEST_F(TensorPtrDeathTest, ImpossibleLayoutsAreRefused) {
+  EXPECT_DEATH(from_blob(nullptr, {2, 3}, std::vector<StridesType>{6, 2}), "stride 0 is 6, .* has 3 there|stride 1");
+  EXPECT_DEATH(for_blob(nullptr, {2, 3}).dim_order({0, 0}).make_tensor_ptr(), "lists every dimension");
+  EXPECT_DEATH(for_blob(nullptr, {2, 3}).dim_order({0}).make_tensor_ptr(), "of 2 dimensions, found 1");
+}
+
+TEST_F(TensorMakerTest, Ten18To20Blobs) {
+  double data[] = {1, 2, 3, 4, 5, 6};
+  const auto tensor = for_blob(data, {2, 3}, ScalarType::Double)
+                          .strides({3, 1})
+                          .dynamism(TensorShapeDynamism::STATIC)
+                          .make_tensor_ptr();
+  EXPECT_EQ(tensor->shape_dynamism(), TensorShapeDynamism::STATIC);
+  EXPECT_EQ(tensor->mutable_data_ptr(), data);
+  bool deleted = false;
+  int numbers[] = {1, 2, 3};
+  {
+    const auto blob = from_blob(numbers, {3}, ScalarType::Int, [&](void*) { deleted = true; });
+  }
+  EXPECT_TRUE(deleted);
+}
+
+TEST_F(TensorMakerTest, Ten21To24Filled) {
+  EXPECT_THAT(sizes(empty({2, 3})), ElementsAre(2, 3));
+  EXPECT_THAT(dim_order(empty_strided({2, 3}, {1, 2})), ElementsAre(1, 0));
+  EXPECT_THAT(values<float>(full({2, 3}, 42.0f)), Each(42.0f));
+  EXPECT_THAT(values<int64_t>(full({3}, 7, ScalarType::Long)), Each(7));
+  EXPECT_THAT(values<bool>(full({2}, true, ScalarType::Bool)), Each(true));
+  EXPECT_THAT(values<float>(zeros({2, 3})), Each(0.0f));
+  EXPECT_THAT(values<uint8_t>(ones({3, 4}, ScalarType::Byte)), Each(1));
+  EXPECT_THAT(values<float>(ones_strided({2, 2}, {1, 2})), Each(1.0f));
+  EXPECT_THAT(values<float>(zeros_strided({2, 2}, {1, 2})), Each(0.0f));
+  const auto like = full_like(empty_strided({2, 3}, {1, 2}, ScalarType::Int), 5);
+  EXPECT_EQ(like->scalar_type(), ScalarType::Int);
+  EXPECT_THAT(strides(like), ElementsAre(1, 2));
+  EXPECT_THAT(values<int32_t>(like), Each(5));
+  EXPECT_EQ(zeros_like(like, ScalarType::Double)->scalar_type(), ScalarType::Double);
+  EXPECT_EQ(scalar_tensor(3.14f)->dim(), 0);  // TEN-28
+  EXPECT_FLOAT_EQ(scalar_tensor(3.14f)->const_data_ptr<float>()[0], 3.14f);
+}
+
+TEST_F(TensorMakerTest, Ten25To27Random) {
+  const auto uniform = values<float>(rand({1000}));
+  EXPECT_THAT(uniform, Each(testing::AllOf(testing::Ge(0.0f), testing::Lt(1.0f))));
+  EXPECT_NEAR(std::accumulate(uniform.begin(), uniform.end(), 0.0) / 1000, 0.5, 0.1);  // ten standard errors
+  const auto normal = values<float>(randn({10000}));
+  EXPECT_NEAR(std::accumulate(normal.begin(), normal.end(), 0.0) / 10000, 0.0, 0.1);
+  const auto integers = values<int32_t>(randint(0, 10, {1000}));
+  EXPECT_THAT(integers, Each(testing::AllOf(testing::Ge(0), testing::Lt(10))));
+  EXPECT_THAT(integers, testing::Contains(0));
+  EXPECT_THAT(integers, testing::Contains(9));
+  EXPECT_EQ(randint_like(rand({2}), 0, 2)->scalar_type(), ScalarType::Float);
+}
+
+TEST_F(TensorPtrTest, Ten29ConvertsToEValue) {
+  const auto tensor = make_tensor_ptr({2}, {1.0f, 2.0f});
+  const std::vector<EValue> inputs = {tensor, 3.0};
+  ASSERT_TRUE(inputs[0].isTensor());
+  EXPECT_EQ(inputs[0].toTensor().const_data_ptr<float>()[1], 2.0f);
+}
+
+TEST_F(TensorPtrTest, Accessor) {
+  const auto tensor = zeros({2, 3});
+  const auto column_major = make_tensor_ptr({2, 3}, {1.0f, 4.0f, 2.0f, 5.0f, 3.0f, 6.0f}, {1, 0});
+  auto accessor = make_tensor_accessor<float, 2>(*column_major);
+  ASSERT_TRUE(accessor.ok());
+  EXPECT_EQ(accessor.get()[0][2], 3);
+  EXPECT_EQ(accessor.get()[1][0], 4);
+  accessor.get()[1][0] = 8;
+  EXPECT_EQ(column_major->const_data_ptr<float>()[1], 8);
+  EXPECT_EQ((make_tensor_accessor<float, 3>(*tensor).error()), Error::InvalidArgument);
+  EXPECT_EQ((make_tensor_accessor<int32_t, 2>(*tensor).error()), Error::InvalidArgument);
+}
