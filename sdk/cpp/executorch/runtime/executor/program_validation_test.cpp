@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/executor/program_builder.h>
+#include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/platform/runtime.h>
+
+using executorch::extension::BufferDataLoader;
+using executorch::runtime::Error;
+using executorch::runtime::Program;
+using executorch::runtime::testing::ProgramBuilder;
+using executorch::runtime::testing::ProgramBytes;
+using executorch::runtime::testing::TensorSpec;
+namespace fb = executorch_flatbuffer;
+
+namespace {
+
+class ProgramValidationTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+  }
+
+  /// The error of loading a program that `build` adds to.
+  Error load(const std::function<void(ProgramBuilder&)>& build) {
+    ProgramBuilder builder;
+    build(builder);
+    const ProgramBytes bytes = builder.finish();
+    BufferDataLoader loader(bytes.data(), bytes.size());
+    return Program::load(&loader).error();
+  }
+
+  Error load_tensor(const TensorSpec& spec) {
+    return load([&](ProgramBuilder& builder) { builder.tensor(spec); });
+  }
+};
+
+TEST_F(ProgramValidationTest, WellFormedProgramsLoad) {
+  EXPECT_EQ(load([](ProgramBuilder&) {}), Error::Ok);
+  EXPECT_EQ(
+      load([](ProgramBuilder& b) {
+        const int32_t a = b.tensor({{2, 3}});
+        const int32_t i = b.integer(1);
+        const int32_t flag = b.boolean(true);
+        b.int_list({i, i});
+        b.tensor_list({a});
+        b.optional_tensor_list({-1, a, b.null()});
+        b.bool_list({0, 1});
+        b.inputs = {a};
+        b.outputs = {a, i};
+        b.jump_false(flag, 2);
+        b.move(a, a);
+      }),
+      Error::Ok);
+}
+
+TEST_F(ProgramValidationTest, TensorLayoutsAreChecked) {
+  EXPECT_EQ(load_tensor({{2, 3}}), Error::Ok);
+  EXPECT_EQ(load_tensor({{}}), Error::Ok);
+  EXPECT_EQ(load_tensor({{2, -1}}), Error::InvalidProgram);
+  EXPECT_EQ(load_tensor({std::vector<int32_t>(17, 1)}), Error::InvalidProgram);
+  TensorSpec spec{{2, 3}};
+  for (const auto& dim_order :
+       std::vector<std::vector<uint8_t>>{{0, 0}, {0, 2}, {1}, {0, 1, 2}, {255, 0}}) {
+    spec.dim_order = dim_order;
+    EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+  }
+  spec.dim_order = {1, 0};
+  EXPECT_EQ(load_tensor(spec), Error::Ok);
+  for (const int type : {-1, 8, 14 + 4, 30, 127}) {
+    spec.type = static_cast<fb::ScalarType>(type);
+    EXPECT_EQ(load_tensor(spec), Error::InvalidProgram) << type;
+  }
+  TensorSpec dynamism{{2}};
+  dynamism.dynamism = static_cast<fb::TensorShapeDynamism>(3);
+  EXPECT_EQ(load_tensor(dynamism), Error::InvalidProgram);
+}
+
+TEST_F(ProgramValidationTest, SizesThatOverflowAreRefused) {
+  TensorSpec spec;
+  spec.planned = false;
+  // 2^31 - 1 in each of three dimensions: more bytes than 64 bits count.
+  spec.sizes = {INT32_MAX, INT32_MAX, INT32_MAX};
+  EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+  // The product is 2^64, which wraps to 0.
+  spec.sizes = {1 << 16, 1 << 16, 1 << 16, 1 << 16};
+  EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+  // No elements, but strides that do not fit 32 bits.
+  spec.sizes = {0, 1 << 20, 1 << 20};
+  EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+}
+
+TEST_F(ProgramValidationTest, PlannedMemoryIsChecked) {
+  // 256 bytes in buffer 1.
+  TensorSpec spec{{64}};
+  EXPECT_EQ(load_tensor(spec), Error::Ok);
+  spec.offset = 4;
+  EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+  spec.offset = 0;
+  spec.offset_high = 1;
+  EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+  spec.offset = UINT32_MAX;
+  spec.offset_high = UINT32_MAX;
+  EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
+  for (const uint32_t id : {0u, 2u, UINT32_MAX}) {
+    TensorSpec other{{1}};
+    other.memory_id = id;
+    EXPECT_EQ(load_tensor(other), Error::InvalidProgram) << id;
+  }
+  EXPECT_EQ(load([](ProgramBuilder& b) { b.planned_sizes = {0, -1}; }), Error::InvalidProgram);
+  EXPECT_EQ(load([](ProgramBuilder& b) { b.planned_sizes = {0, INT64_MAX, INT64_MAX}; }), Error::InvalidProgram);
+}
+
+TEST_F(ProgramValidationTest, ConstantsAreChecked) {
+  const auto load_constant = [this](uint32_t index, size_t bytes) {
+    return load([&](ProgramBuilder& b) {
+      b.constants = {std::vector<uint8_t>(bytes)};
+      TensorSpec spec{{4}};
+      spec.planned = false;
+      spec.data_buffer_idx = index;
+      b.tensor(spec);
+    });
+  };
+  EXPECT_EQ(load_constant(1, 16), Error::Ok);
+  EXPECT_EQ(load_constant(1, 15), Error::InvalidProgram);
+  EXPECT_EQ(load_constant(2, 16), Error::InvalidProgram);
+  EXPECT_EQ(load_constant(UINT32_MAX, 16), Error::InvalidProgram);
+  TensorSpec initial{{4}};
+  initial.data_buffer_idx = 1;
+  EXPECT_EQ(load_tensor(initial), Error::InvalidProgram) << "there is no mutable data segment";
+  TensorSpec external{{4}};
+  external.location = fb::TensorDataLocation::EXTERNAL;
+  external.name = "weight";
+  EXPECT_EQ(load_tensor(external), Error::Ok);
+  external.location = static_cast<fb::TensorDataLocation>(2);
+  EXPECT_EQ(load_tensor(external), Error::InvalidProgram);
+}
+
+TEST_F(ProgramValidationTest, ListsMayOnlyHoldWhatTheyPromise) {
+  const auto cases = std::vector<std::function<void(ProgramBuilder&)>>{
+      [](ProgramBuilder& b) { b.int_list({0}); }, // itself
+      [](ProgramBuilder& b) { b.int_list({-1}); },
+      [](ProgramBuilder& b) { b.int_list({int64_t{1} << 32}); },
+      [](ProgramBuilder& b) { b.int_list({b.boolean(true)}); },
+      [](ProgramBuilder& b) { b.tensor_list({b.integer(1)}); },
+      [](ProgramBuilder& b) { b.tensor_list({-1}); },
+      [](ProgramBuilder& b) { b.optional_tensor_list({-2}); },
+      [](ProgramBuilder& b) { b.optional_tensor_list({b.integer(1)}); },
+      [](ProgramBuilder& b) { b.bool_list({0, 2}); },
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(load(cases[i]), Error::InvalidProgram) << "case " << i;
+  }
+}
+
+TEST_F(ProgramValidationTest, ValuesOfUnknownTypesAreRefused) {
+  for (const int type : {0, 12, 255}) {
+    EXPECT_EQ(
+        load([&](ProgramBuilder& b) {
+          const int32_t table = b.null();
+          (void)table;
+          b.value(static_cast<fb::KernelTypes>(type), flatbuffers::Offset<void>());
+        }),
+        Error::InvalidProgram)
+        << type;
+  }
+  EXPECT_EQ(
+      load([](ProgramBuilder& b) { b.value(fb::KernelTypes::Tensor, flatbuffers::Offset<void>()); }),
+      Error::InvalidProgram);
+}
+
+TEST_F(ProgramValidationTest, InstructionsAreChecked) {
+  const auto cases = std::vector<std::function<void(ProgramBuilder&)>>{
+      [](ProgramBuilder& b) { b.call(0, {}); }, // no operators
+      [](ProgramBuilder& b) { b.call(b.op("aten::add", "out") + 1, {}); },
+      [](ProgramBuilder& b) { b.call(b.op("aten::add", "out") - 1, {}); },
+      [](ProgramBuilder& b) { b.call(b.op("aten::add", "out"), {0}); }, // no values
+      [](ProgramBuilder& b) { b.call(b.op("aten::add", "out"), {-1}); },
+      [](ProgramBuilder& b) { b.op("", "out"); },
+      [](ProgramBuilder& b) { b.op(std::string(300, 'a'), "out"); },
+      [](ProgramBuilder& b) { b.call_delegate(0, {}); },
+      [](ProgramBuilder& b) { b.backend("SomeBackend", 0); }, // no inline data
+      [](ProgramBuilder& b) { b.move(b.integer(1), 5); },
+      [](ProgramBuilder& b) { b.move(b.integer(1), b.tensor({{1}})); },
+      [](ProgramBuilder& b) { b.jump_false(b.boolean(true), 2); },
+      [](ProgramBuilder& b) { b.jump_false(b.boolean(true), -1); },
+      [](ProgramBuilder& b) { b.jump_false(b.tensor({{1}}), 0); }, // a float
+      [](ProgramBuilder& b) { b.free_value(b.integer(1)); },
+      [](ProgramBuilder& b) { b.inputs = {0}; },
+      [](ProgramBuilder& b) { b.outputs = {-1}; },
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(load(cases[i]), Error::InvalidProgram) << "case " << i;
+  }
+}
+
+TEST_F(ProgramValidationTest, MethodNamesAreUnique) {
+  EXPECT_EQ(load([](ProgramBuilder& b) { b.names = {"encode", "decode"}; }), Error::Ok);
+  EXPECT_EQ(load([](ProgramBuilder& b) { b.names = {"encode", "decode", "encode"}; }), Error::InvalidProgram);
+  EXPECT_EQ(load([](ProgramBuilder& b) { b.names = {}; }), Error::InvalidProgram);
+  // More than one pass of the search.
+  std::vector<std::string> many;
+  for (int i = 0; i < 1000; ++i) {
+    many.push_back("method" + std::to_string(i));
+  }
+  EXPECT_EQ(load([&](ProgramBuilder& b) { b.names = many; }), Error::Ok);
+  many.push_back("method500");
+  EXPECT_EQ(load([&](ProgramBuilder& b) { b.names = many; }), Error::InvalidProgram);
+}
+
+TEST_F(ProgramValidationTest, FilesThatAreNoProgramsAreRefused) {
+  ProgramBuilder builder;
+  const ProgramBytes bytes = builder.finish();
+  const auto load_changed = [&](size_t size, size_t position, uint8_t value) {
+    ProgramBytes changed(bytes.data(), size);
+    if (position < size) {
+      changed.data()[position] = value;
+    }
+    BufferDataLoader loader(changed.data(), changed.size());
+    return Program::load(&loader).error();
+  };
+  const size_t all = bytes.size();
+  EXPECT_EQ(load_changed(all, all, 0), Error::Ok);
+  EXPECT_EQ(load_changed(63, all, 0), Error::InvalidArgument);
+  EXPECT_EQ(load_changed(0, all, 0), Error::InvalidArgument);
+  EXPECT_EQ(load_changed(all, 4, 'X'), Error::InvalidProgram);
+  EXPECT_EQ(load_changed(all, 7, '3'), Error::InvalidProgram);
+  EXPECT_EQ(load_changed(all, 3, 0x7f), Error::InvalidProgram);
+  EXPECT_EQ(Program::check_header(bytes.data(), all), Program::HeaderStatus::CompatibleVersion);
+  EXPECT_EQ(Program::check_header(bytes.data(), 63), Program::HeaderStatus::ShortData);
+  ProgramBytes other(bytes.data(), all);
+  other.data()[7] = '3';
+  EXPECT_EQ(Program::check_header(other.data(), all), Program::HeaderStatus::IncompatibleVersion);
+  other.data()[4] = 'X';
+  EXPECT_EQ(Program::check_header(other.data(), all), Program::HeaderStatus::NotPresent);
+}
+
+// Verification by default, in every build type: this is what keeps it so.
+TEST_F(ProgramValidationTest, VerificationIsTheDefault) {
+  ProgramBuilder builder;
+  builder.outputs = {7};
+  const ProgramBytes bytes = builder.finish();
+  BufferDataLoader loader(bytes.data(), bytes.size());
+  EXPECT_EQ(Program::load(&loader).error(), Error::InvalidProgram);
+  EXPECT_TRUE(Program::load(&loader, Program::Verification::Minimal).ok());
+}
+
+} // namespace
