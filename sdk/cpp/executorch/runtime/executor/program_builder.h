@@ -66,8 +66,8 @@ class ProgramBuilder {
     if (spec.planned) {
       allocation = fb::CreateAllocationDetails(builder_, spec.memory_id, spec.offset, spec.offset_high);
     }
-    const auto tensor = fb::CreateTensor(
-        builder_, spec.type, 0, sizes, order, false, spec.data_buffer_idx, allocation, 0, spec.dynamism, extra);
+    const auto tensor = fb::CreateTensor(builder_, spec.type, 0, sizes, order, false, spec.data_buffer_idx, allocation,
+                                         0, spec.dynamism, extra);
     return value(fb::KernelTypes::Tensor, tensor.Union());
   }
 
@@ -81,9 +81,8 @@ class ProgramBuilder {
     return value(fb::KernelTypes::TensorList, fb::CreateTensorList(builder_, builder_.CreateVector(items)).Union());
   }
   int32_t optional_tensor_list(const std::vector<int32_t>& items) {
-    return value(
-        fb::KernelTypes::OptionalTensorList,
-        fb::CreateOptionalTensorList(builder_, builder_.CreateVector(items)).Union());
+    return value(fb::KernelTypes::OptionalTensorList,
+                 fb::CreateOptionalTensorList(builder_, builder_.CreateVector(items)).Union());
   }
   int32_t bool_list(const std::vector<uint8_t>& items) {
     return value(fb::KernelTypes::BoolList, fb::CreateBoolList(builder_, builder_.CreateVector(items)).Union());
@@ -105,22 +104,19 @@ class ProgramBuilder {
   }
 
   void call(int32_t op_index, const std::vector<int32_t>& args) {
-    instruction(
-        fb::InstructionArguments::KernelCall,
-        fb::CreateKernelCall(builder_, op_index, builder_.CreateVector(args)).Union());
+    instruction(fb::InstructionArguments::KernelCall,
+                fb::CreateKernelCall(builder_, op_index, builder_.CreateVector(args)).Union());
   }
   void call_delegate(int32_t delegate, const std::vector<int32_t>& args) {
-    instruction(
-        fb::InstructionArguments::DelegateCall,
-        fb::CreateDelegateCall(builder_, delegate, builder_.CreateVector(args)).Union());
+    instruction(fb::InstructionArguments::DelegateCall,
+                fb::CreateDelegateCall(builder_, delegate, builder_.CreateVector(args)).Union());
   }
   void move(int32_t from, int32_t to) {
     instruction(fb::InstructionArguments::MoveCall, fb::CreateMoveCall(builder_, from, to).Union());
   }
   void jump_false(int32_t condition, int32_t destination) {
-    instruction(
-        fb::InstructionArguments::JumpFalseCall,
-        fb::CreateJumpFalseCall(builder_, condition, destination).Union());
+    instruction(fb::InstructionArguments::JumpFalseCall,
+                fb::CreateJumpFalseCall(builder_, condition, destination).Union());
   }
   void free_value(int32_t index) {
     instruction(fb::InstructionArguments::FreeCall, fb::CreateFreeCall(builder_, index).Union());
@@ -135,8 +131,7 @@ class ProgramBuilder {
 
   /// A program whose methods are all the same.
   ProgramBytes finish() {
-    const auto chain =
-        fb::CreateChain(builder_, 0, 0, builder_.CreateVector(instructions_));
+    const auto chain = fb::CreateChain(builder_, 0, 0, builder_.CreateVector(instructions_));
     const auto chains = builder_.CreateVector(&chain, 1);
     const auto values = builder_.CreateVector(values_);
     const auto operators = builder_.CreateVector(operators_);
@@ -147,8 +142,8 @@ class ProgramBuilder {
     std::vector<flatbuffers::Offset<fb::ExecutionPlan>> plans;
     for (const auto& name : names) {
       const auto text = builder_.CreateString(name);
-      plans.push_back(fb::CreateExecutionPlan(
-          builder_, text, 0, values, input_indices, output_indices, chains, operators, delegates, planned));
+      plans.push_back(fb::CreateExecutionPlan(builder_, text, 0, values, input_indices, output_indices, chains,
+                                              operators, delegates, planned));
     }
     std::vector<flatbuffers::Offset<fb::Buffer>> buffers;
     if (!constants.empty()) {
@@ -176,6 +171,6 @@ class ProgramBuilder {
   std::vector<flatbuffers::Offset<fb::Instruction>> instructions_;
 };
 
-} // namespace testing
-} // namespace runtime
-} // namespace executorch
+}  // namespace testing
+}  // namespace runtime
+}  // namespace executorch

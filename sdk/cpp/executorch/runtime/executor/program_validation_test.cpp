@@ -21,9 +21,7 @@ namespace {
 
 class ProgramValidationTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    executorch::runtime::runtime_init();
-  }
+  void SetUp() override { executorch::runtime::runtime_init(); }
 
   /// The error of loading a program that `build` adds to.
   Error load(const std::function<void(ProgramBuilder&)>& build) {
@@ -41,21 +39,20 @@ class ProgramValidationTest : public ::testing::Test {
 
 TEST_F(ProgramValidationTest, WellFormedProgramsLoad) {
   EXPECT_EQ(load([](ProgramBuilder&) {}), Error::Ok);
-  EXPECT_EQ(
-      load([](ProgramBuilder& b) {
-        const int32_t a = b.tensor({{2, 3}});
-        const int32_t i = b.integer(1);
-        const int32_t flag = b.boolean(true);
-        b.int_list({i, i});
-        b.tensor_list({a});
-        b.optional_tensor_list({-1, a, b.null()});
-        b.bool_list({0, 1});
-        b.inputs = {a};
-        b.outputs = {a, i};
-        b.jump_false(flag, 2);
-        b.move(a, a);
-      }),
-      Error::Ok);
+  EXPECT_EQ(load([](ProgramBuilder& b) {
+              const int32_t a = b.tensor({{2, 3}});
+              const int32_t i = b.integer(1);
+              const int32_t flag = b.boolean(true);
+              b.int_list({i, i});
+              b.tensor_list({a});
+              b.optional_tensor_list({-1, a, b.null()});
+              b.bool_list({0, 1});
+              b.inputs = {a};
+              b.outputs = {a, i};
+              b.jump_false(flag, 2);
+              b.move(a, a);
+            }),
+            Error::Ok);
 }
 
 TEST_F(ProgramValidationTest, TensorLayoutsAreChecked) {
@@ -64,8 +61,7 @@ TEST_F(ProgramValidationTest, TensorLayoutsAreChecked) {
   EXPECT_EQ(load_tensor({{2, -1}}), Error::InvalidProgram);
   EXPECT_EQ(load_tensor({std::vector<int32_t>(17, 1)}), Error::InvalidProgram);
   TensorSpec spec{{2, 3}};
-  for (const auto& dim_order :
-       std::vector<std::vector<uint8_t>>{{0, 0}, {0, 2}, {1}, {0, 1, 2}, {255, 0}}) {
+  for (const auto& dim_order : std::vector<std::vector<uint8_t>>{{0, 0}, {0, 2}, {1}, {0, 1, 2}, {255, 0}}) {
     spec.dim_order = dim_order;
     EXPECT_EQ(load_tensor(spec), Error::InvalidProgram);
   }
@@ -142,7 +138,7 @@ TEST_F(ProgramValidationTest, ConstantsAreChecked) {
 
 TEST_F(ProgramValidationTest, ListsMayOnlyHoldWhatTheyPromise) {
   const auto cases = std::vector<std::function<void(ProgramBuilder&)>>{
-      [](ProgramBuilder& b) { b.int_list({0}); }, // itself
+      [](ProgramBuilder& b) { b.int_list({0}); },  // itself
       [](ProgramBuilder& b) { b.int_list({-1}); },
       [](ProgramBuilder& b) { b.int_list({int64_t{1} << 32}); },
       [](ProgramBuilder& b) { b.int_list({b.boolean(true)}); },
@@ -159,36 +155,34 @@ TEST_F(ProgramValidationTest, ListsMayOnlyHoldWhatTheyPromise) {
 
 TEST_F(ProgramValidationTest, ValuesOfUnknownTypesAreRefused) {
   for (const int type : {0, 12, 255}) {
-    EXPECT_EQ(
-        load([&](ProgramBuilder& b) {
-          const int32_t table = b.null();
-          (void)table;
-          b.value(static_cast<fb::KernelTypes>(type), flatbuffers::Offset<void>());
-        }),
-        Error::InvalidProgram)
+    EXPECT_EQ(load([&](ProgramBuilder& b) {
+                const int32_t table = b.null();
+                (void)table;
+                b.value(static_cast<fb::KernelTypes>(type), flatbuffers::Offset<void>());
+              }),
+              Error::InvalidProgram)
         << type;
   }
-  EXPECT_EQ(
-      load([](ProgramBuilder& b) { b.value(fb::KernelTypes::Tensor, flatbuffers::Offset<void>()); }),
-      Error::InvalidProgram);
+  EXPECT_EQ(load([](ProgramBuilder& b) { b.value(fb::KernelTypes::Tensor, flatbuffers::Offset<void>()); }),
+            Error::InvalidProgram);
 }
 
 TEST_F(ProgramValidationTest, InstructionsAreChecked) {
   const auto cases = std::vector<std::function<void(ProgramBuilder&)>>{
-      [](ProgramBuilder& b) { b.call(0, {}); }, // no operators
+      [](ProgramBuilder& b) { b.call(0, {}); },  // no operators
       [](ProgramBuilder& b) { b.call(b.op("aten::add", "out") + 1, {}); },
       [](ProgramBuilder& b) { b.call(b.op("aten::add", "out") - 1, {}); },
-      [](ProgramBuilder& b) { b.call(b.op("aten::add", "out"), {0}); }, // no values
+      [](ProgramBuilder& b) { b.call(b.op("aten::add", "out"), {0}); },  // no values
       [](ProgramBuilder& b) { b.call(b.op("aten::add", "out"), {-1}); },
       [](ProgramBuilder& b) { b.op("", "out"); },
       [](ProgramBuilder& b) { b.op(std::string(300, 'a'), "out"); },
       [](ProgramBuilder& b) { b.call_delegate(0, {}); },
-      [](ProgramBuilder& b) { b.backend("SomeBackend", 0); }, // no inline data
+      [](ProgramBuilder& b) { b.backend("SomeBackend", 0); },  // no inline data
       [](ProgramBuilder& b) { b.move(b.integer(1), 5); },
       [](ProgramBuilder& b) { b.move(b.integer(1), b.tensor({{1}})); },
       [](ProgramBuilder& b) { b.jump_false(b.boolean(true), 2); },
       [](ProgramBuilder& b) { b.jump_false(b.boolean(true), -1); },
-      [](ProgramBuilder& b) { b.jump_false(b.tensor({{1}}), 0); }, // a float
+      [](ProgramBuilder& b) { b.jump_false(b.tensor({{1}}), 0); },  // a float
       [](ProgramBuilder& b) { b.free_value(b.integer(1)); },
       [](ProgramBuilder& b) { b.inputs = {0}; },
       [](ProgramBuilder& b) { b.outputs = {-1}; },
@@ -249,4 +243,4 @@ TEST_F(ProgramValidationTest, VerificationIsTheDefault) {
   EXPECT_TRUE(Program::load(&loader, Program::Verification::Minimal).ok());
 }
 
-} // namespace
+}  // namespace
