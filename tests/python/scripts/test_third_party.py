@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/third_party: pinned sources, the same bytes from every place, nothing half done."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.util
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "third_party"
+
+
+@pytest.fixture
+def script() -> ModuleType:
+    loader = SourceFileLoader("third_party_script", str(SCRIPT))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module  # dataclasses look their module up
+    loader.exec_module(module)
+    return module
+
+
+def write_archive(path: pathlib.Path, files: dict[str, bytes]) -> str:
+    with tarfile.open(path, "w:gz") as tar:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def pinned(script: ModuleType, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A mirror folder with one archive, pinned as `sample`; returns the output folder."""
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    sha256 = write_archive(mirror / "sample.tar.gz", {"sample-1.0/include/a.h": b"a\n", "sample-1.0/docs/b": b"b\n"})
+    reference = tmp_path / "reference" / "include"
+    reference.mkdir(parents=True)
+    (reference / "a.h").write_bytes(b"a\n")
+    pin = script.Pin(
+        url="http://127.0.0.1:9/none",
+        suite="none",
+        package="none",
+        archive="sample.tar.gz",
+        archive_sha256=sha256,
+        content_sha256=script.content_hash(reference.parent),
+        keep=("include/*",),
+    )
+    monkeypatch.setitem(script.PINS, "sample", pin)
+    monkeypatch.setenv(script.MIRROR_VARIABLE, str(mirror))
+    return tmp_path / "output"
+
+
+def run(script: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["third_party", *arguments])
+    script.main()
+
+
+def test_unpacks_the_kept_part_and_is_then_quiet(
+    script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(script, monkeypatch, "--output", str(pinned), "sample")
+    assert (pinned / "sample" / "include" / "a.h").read_text() == "a\n"
+    assert not (pinned / "sample" / "docs").exists()
+    assert "ready" in capsys.readouterr().err
+    run(script, monkeypatch, "--output", str(pinned), "sample")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_changed_pin_replaces_what_is_there(
+    script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = pinned / "sample"
+    old.mkdir(parents=True)
+    (old / "stale.h").touch()
+    (old / script.STAMP).write_text("0" * 64)
+    run(script, monkeypatch, "--output", str(pinned), "sample")
+    assert sorted(path.name for path in old.iterdir()) == [script.STAMP, "include"]
+
+
+@pytest.mark.parametrize("field", ["archive_sha256", "content_sha256"])
+def test_other_bytes_are_refused_and_leave_nothing(
+    script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    monkeypatch.setitem(script.PINS, "sample", dataclasses.replace(script.PINS["sample"], **{field: "0" * 64}))
+    with pytest.raises(SystemExit) as failure:
+        run(script, monkeypatch, "--output", str(pinned), "--only", "mirror", "sample")
+    text = str(failure.value)
+    assert "sample could not be fetched" in text
+    assert "SHA-256" in text and "expected" in text
+    assert script.MIRROR_VARIABLE in text
+    assert [path.name for path in pinned.iterdir()] == [".lock"]
+
+
+def test_an_archive_cannot_write_outside(script: ModuleType, tmp_path: pathlib.Path) -> None:
+    archive = tmp_path / "bad.tar.gz"
+    write_archive(archive, {"top/include/../../../escaped": b"x"})
+    pin = dataclasses.replace(script.PINS["flatbuffers"], keep=("*",))
+    target = tmp_path / "target"
+    target.mkdir()
+    with pytest.raises(script.SourceError, match="leaves the folder"):
+        script.unpack(archive, pin, target)
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_unknown_names_are_an_error() -> None:
+    done = subprocess.run([sys.executable, str(SCRIPT), "nothing"], text=True, capture_output=True, env=os.environ)
+    assert done.returncode == 2
+    assert "flatbuffers" in done.stderr
+
+
+def test_every_pin_is_complete(script: ModuleType) -> None:
+    for name, pin in script.PINS.items():
+        assert len(pin.archive_sha256) == 64, name
+        assert len(pin.content_sha256) == 64, name
+        assert pin.url.startswith("https://"), name
