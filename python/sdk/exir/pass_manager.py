@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 import torch
 import torch.fx.passes.infra.pass_manager as fx
@@ -18,7 +18,7 @@ from sdk.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResul
 
 _log = logging.getLogger(__name__)
 
-Passes = Optional[list[PassType] | list[list[PassType]]]
+Passes = list[PassType] | list[list[PassType]] | None
 
 
 def pass_name(fn: Any) -> str:

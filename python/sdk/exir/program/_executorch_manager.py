@@ -109,8 +109,7 @@ class ExecutorchProgramManager:
             _write_atomically(directory / (name if name.endswith(".ptd") else f"{name}.ptd"), data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the `.pte` to `path`, and external constants beside it. An existing file is replaced only by a complete
-        one."""
+        """Writes the `.pte` to `path`, and external constants beside it. A failure leaves existing files as they are."""
         target = Path(path)
         if target.suffix != ".pte":
             raise ValueError(f"the path of a program must end in .pte, got {os.fspath(path)!r}")
@@ -120,7 +119,7 @@ class ExecutorchProgramManager:
 
 
 def _write_atomically(path: Path, data: Any) -> None:
-    """Writes to a temporary name in the same directory and renames: `path` holds a complete file or what it held before."""
+    """Writes under a temporary name and renames: `path` holds a complete file, or what it held before."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:

@@ -17,7 +17,7 @@ def as_methods(programs: Programs) -> dict[str, ExportedProgram]:
         return {"forward": programs}
     if isinstance(programs, Mapping) and all(isinstance(p, ExportedProgram) for p in programs.values()):
         return dict(programs)
-    if isinstance(programs, (torch.nn.Module, GraphModule)):
+    if isinstance(programs, torch.nn.Module):
         raise TypeError(
             f"expected an ExportedProgram, got the module {type(programs).__name__}; call "
             f"torch.export.export(module, inputs) first"

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ATen to edge dialect: names, operators, rules, and numbers against eager PyTorch."""
+
+from __future__ import annotations
+
+import copy
+
+import edge_cases
+import pytest
+import torch
+from torch._export.verifier import SpecViolationError
+from torch.export import export
+from torch.utils import _pytree as pytree
+
+from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.pass_base import ExportPass
+
+
+class SimpleConv(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 16, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.conv(x))
+
+
+def _calls(program):
+    return [n for n in program.graph.nodes if n.op == "call_function"]
+
+
+def _targets(program):
+    return [n.target for n in _calls(program)]
+
+
+def run_program(program, *args):
+    """Runs a functional program on its own weights; returns what it returns, written values first."""
+    state = {**program.state_dict, **program.constants}
+    inputs, rest = [], iter(pytree.tree_leaves(args))
+    for spec in program.graph_signature.input_specs:
+        inputs.append(next(rest) if spec.kind.name == "USER_INPUT" else state[spec.target])
+    with torch.no_grad():
+        return torch.fx.Interpreter(program.graph_module).run(*inputs)
+
+
+@pytest.mark.parametrize("name", edge_cases.CASES)
+def test_lowering_keeps_the_numbers(name):
+    """EDGE-01, EDGE-02: every lowered graph computes what eager PyTorch computes, with the metadata it claims."""
+    torch.manual_seed(0)
+    module, args = edge_cases.CASES[name]()
+    module.eval()
+    expected = pytree.tree_leaves(module(*copy.deepcopy(args)))
+    program = to_edge(export(module, args)).exported_program()
+    actual = pytree.tree_leaves(run_program(program, *args))
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected, strict=True):
+        torch.testing.assert_close(a, e, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", edge_cases.CASES)
+def test_metadata_describes_the_tensors(name):
+    """DIA-10: shape, dtype and layout of every node's `val` are those of the tensor that the node produces."""
+    module, args = edge_cases.CASES[name]()
+    program = to_edge(export(module.eval(), args)).exported_program()
+    wrong = []
+
+    class Check(torch.fx.Interpreter):
+        def run_node(self, n):
+            result = super().run_node(n)
+            val = n.meta.get("val")
+            if isinstance(result, torch.Tensor) and n.op == "call_function":
+                same = val.shape == result.shape and val.dtype == result.dtype
+                if not same or (result.numel() > 1 and val.stride() != result.stride()):
+                    wrong.append((n.name, val.shape, result.shape, val.stride(), result.stride()))
+            return result
+
+    state = {**program.state_dict, **program.constants}
+    rest = iter(pytree.tree_leaves(args))
+    specs = program.graph_signature.input_specs
+    inputs = [next(rest) if s.kind.name == "USER_INPUT" else state[s.target] for s in specs]
+    with torch.no_grad():
+        Check(program.graph_module).run(*inputs)
+    assert wrong == []
+
+
+def test_names_of_the_tutorial():
+    """EDGE-01: nodes and operators print as in the documents."""
+    program = to_edge(export(SimpleConv(), (torch.randn(1, 3, 256, 256),))).exported_program()
+    assert [n.name for n in _calls(program)] == ["aten_convolution_default", "aten_relu_default"]
+    assert "executorch_exir_dialects_edge__ops_aten_convolution_default" in str(program)
+    convolution = _calls(program)[0]
+    assert convolution.args[3:] == ([1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+
+
+def test_all_calls_are_edge_operators():
+    """EDGE-02"""
+    program = to_edge(export(SimpleConv(), (torch.randn(1, 3, 8, 8),))).exported_program()
+    assert all(isinstance(t, EdgeOpOverload) for t in _targets(program))
+    assert exir_ops.edge.aten.relu.default in _targets(program)
+    assert exir_ops.edge.aten.relu.default is exir_ops.edge.aten.relu.default
+
+
+def test_linear_becomes_permute_and_addmm():
+    """DIA-02"""
+    program = to_edge(export(torch.nn.Linear(4, 5), (torch.randn(2, 4),))).exported_program()
+    assert [n.name for n in _calls(program)] == ["aten_permute_copy_default", "aten_addmm_default"]
+
+
+def test_numbers_become_constants_of_the_promoted_dtype():
+    """EDGE-02: a number where the operator takes a tensor is lifted; equal numbers share one constant."""
+    program = to_edge(export(edge_cases.Function(lambda x: (x + 1) * 1), (torch.randn(2),))).exported_program()
+    constants = {k: v for k, v in program.state_dict.items() if k.startswith("_lifted_tensor_constant")}
+    assert list(constants) == ["_lifted_tensor_constant0"]
+    assert constants["_lifted_tensor_constant0"].dtype == torch.float32
+    kinds = {s.target: s.kind.name for s in program.graph_signature.input_specs}
+    assert kinds["_lifted_tensor_constant0"] == "BUFFER"
+
+
+def test_single_program_is_called_forward():
+    """EDGE-03"""
+    manager = to_edge(export(SimpleConv(), (torch.randn(1, 3, 8, 8),)))
+    assert manager.methods == {"forward"}
+    assert manager.config_methods == set()
+
+
+def test_several_methods_and_constants():
+    """EDGE-04, EDGE-05, EDGE-15"""
+    program = export(torch.nn.Linear(4, 5), (torch.randn(2, 4),))
+    manager = to_edge({"encode": program, "decode": program}, constant_methods={"get_bos_id": 1})
+    assert manager.methods == {"encode", "decode"}
+    assert manager.config_methods == {"get_bos_id"}
+    with pytest.raises(KeyError, match="'forward'; the methods are decode, encode"):
+        manager.exported_program()
+
+
+def test_a_constant_method_cannot_replace_a_method():
+    program = export(torch.nn.Linear(4, 5), (torch.randn(2, 4),))
+    with pytest.raises(ValueError, match="'forward' is both"):
+        to_edge(program, constant_methods={"forward": 1})
+
+
+def test_input_program_is_not_changed():
+    program = export(SimpleConv(), (torch.randn(1, 3, 8, 8),))
+    before, weight = str(program), program.state_dict["conv.weight"]
+    lowered = to_edge(program).exported_program()
+    assert str(program) == before
+    assert lowered.state_dict["conv.weight"] is weight
+
+
+def test_operator_outside_core_is_an_error_with_its_source():
+    """EDGE-14"""
+    module = torch.nn.BatchNorm2d(3).train()
+    program = export(module, (torch.randn(2, 3, 4, 4),))
+    with pytest.raises(
+        SpecViolationError, match="_native_batch_norm_legit_functional.default is not Aten Canonical"
+    ) as e:
+        to_edge(program)
+    assert "batchnorm.py" in str(e.value)
+    assert "_core_aten_ops_exception_list" in str(e.value)
+
+
+def test_check_can_be_turned_off_and_operators_excepted():
+    """EDGE-06"""
+    program = export(torch.nn.BatchNorm2d(3).train(), (torch.randn(2, 3, 4, 4),))
+    to_edge(program, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    op = torch.ops.aten._native_batch_norm_legit_functional.default
+    to_edge(program, compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[op]))
+
+
+def test_preserved_operators_stay_whole():
+    """EDGE-06: preserve_ops"""
+    config = EdgeCompileConfig(preserve_ops=[torch.ops.aten.linear.default])
+    program = to_edge(export(torch.nn.Linear(4, 5), (torch.randn(2, 4),)), compile_config=config).exported_program()
+    assert _targets(program) == [exir_ops.edge.aten.linear.default]
+
+
+def test_memory_formats_become_dim_orders():
+    """DIA-09"""
+    function = edge_cases.Function(lambda x: x.to(memory_format=torch.channels_last))
+    program = export(function, (torch.randn(1, 2, 3, 3),))
+    (node,) = _calls(to_edge(program).exported_program())
+    assert node.target is exir_ops.edge.dim_order_ops._to_dim_order_copy.default
+    assert node.kwargs["dim_order"] == [0, 2, 3, 1]
+    (node,) = _calls(to_edge(program, compile_config=EdgeCompileConfig(_skip_dim_order=True)).exported_program())
+    assert node.target is exir_ops.edge.aten._to_copy.default
+
+
+def test_transform_replaces_operators_in_a_copy():
+    """EDGE-10, PAS-08"""
+
+    class ConvertReluToSigmoid(ExportPass):
+        def call_operator(self, op, args, kwargs, meta):
+            if op == exir_ops.edge.aten.relu.default:
+                return super().call_operator(exir_ops.edge.aten.sigmoid.default, args, {}, meta)
+            return super().call_operator(op, args, kwargs, meta)
+
+    manager = to_edge(export(SimpleConv(), (torch.randn(1, 3, 8, 8),)))
+    changed = manager.transform([ConvertReluToSigmoid()])
+    assert [n.name for n in _calls(changed.exported_program())] == ["aten_convolution_default", "aten_sigmoid_default"]
+    assert exir_ops.edge.aten.relu.default in _targets(manager.exported_program())
+    assert _calls(changed.exported_program())[1].meta["stack_trace"]
+    with pytest.raises(KeyError, match="no method 'nope'"):
+        manager.transform({"nope": [ConvertReluToSigmoid()]})
+
+
+def test_transform_rejects_aten_operators():
+    """EDGE-11"""
+
+    class BackToAten(ExportPass):
+        def call_operator(self, op, args, kwargs, meta):
+            return super().call_operator(torch.ops.aten.relu.default if "relu" in str(op) else op, args, kwargs, meta)
+
+    with pytest.raises(SpecViolationError, match=r"exir_ops\.edge\.aten\.relu\.default"):
+        to_edge(export(SimpleConv(), (torch.randn(1, 3, 8, 8),))).transform([BackToAten()])
+
+
+def test_manager_accepts_edge_programs_only():
+    """EDGE-09"""
+    program = export(SimpleConv(), (torch.randn(1, 3, 8, 8),))
+    edge = to_edge(program).exported_program()
+    assert EdgeProgramManager(edge, {"version": 3}).config_methods == {"version"}
+    with pytest.raises(SpecViolationError):
+        EdgeProgramManager(program)
+
+
+def test_wrong_arguments_say_what_is_expected():
+    with pytest.raises(TypeError, match=r"call torch\.export\.export"):
+        to_edge(SimpleConv())
+    with pytest.raises(TypeError, match="got list"):
+        to_edge([])
+
+
+def test_reassigned_constants_keep_their_own_values():
+    """Constants made by different operators do not collide with weights of the same name."""
+
+    class Module(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("_lifted_tensor_constant0", torch.tensor(7.0))
+
+        def forward(self, x):
+            return x * self._lifted_tensor_constant0 + 2.5
+
+    args = (torch.randn(2),)
+    program = to_edge(export(Module(), args)).exported_program()
+    torch.testing.assert_close(run_program(program, *args)[0], args[0] * 7.0 + 2.5)

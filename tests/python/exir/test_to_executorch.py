@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Edge dialect to out variants: allocations, shared views, write-backs, specs and the errors on the way."""
+
+from __future__ import annotations
+
+import io
+
+import edge_cases
+import pytest
+import torch
+from torch.export import Dim, export
+
+from sdk.exir import ExecutorchBackendConfig, memory, to_edge
+from sdk.exir.error import ExportError
+from sdk.exir.program._executorch import lower_to_executorch
+from sdk.exir.schema import TensorShapeDynamism
+
+
+def _lower(module, args, dynamic_shapes=None, **config):
+    manager = to_edge(export(module, args, dynamic_shapes=dynamic_shapes))
+    return lower_to_executorch(manager.exported_program(), ExecutorchBackendConfig(**config))
+
+
+def _nodes(program):
+    return {n.name: n for n in program.graph.nodes}
+
+
+class Foo(torch.nn.Module):
+    def forward(self, a, x, b):
+        y = torch.mm(a, x)
+        z = y + b
+        a = z - a
+        y = torch.mm(a, x)
+        return y + b
+
+
+def test_out_variants_and_allocations_of_the_tutorial():
+    """ETPM-03, ETPM-04"""
+    program = _lower(Foo(), tuple(torch.randn(2, 2) for _ in range(3)))
+    calls = [n for n in program.graph.nodes if n.op == "call_function"]
+    allocations = [n for n in calls if n.target is memory.alloc]
+    assert [n.args for n in allocations] == [(((2, 2), torch.float32),)] * 5
+    outs = [n for n in calls if n.target is not memory.alloc]
+    aten = torch.ops.aten
+    assert [n.target for n in outs] == [aten.mm.out, aten.add.out, aten.sub.out, aten.mm.out, aten.add.out]
+    assert all(n.kwargs["out"] in allocations for n in outs)
+    assert all(n.kwargs["out"].meta["spec"] is n.meta["spec"] for n in outs)
+
+
+def test_several_results_have_one_allocation_each():
+    program = _lower(torch.nn.LayerNorm(4), (torch.randn(2, 4),))
+    (norm,) = [n for n in program.graph.nodes if n.target is torch.ops.aten.native_layer_norm.out]
+    assert list(norm.kwargs) == ["out0", "out1", "out2"]
+    assert [k.meta["spec"] for k in norm.kwargs.values()] == list(norm.meta["spec"])
+
+
+def test_results_in_a_list_are_read_from_their_allocation():
+    program = _lower(edge_cases.Function(lambda x: [t + 1 for t in x.split(1)]), (torch.randn(2, 3),))
+    (split,) = [n for n in program.graph.nodes if n.target is torch.ops.aten.split_with_sizes_copy.out]
+    items = [n for n in program.graph.nodes if n.name.startswith("getitem")]
+    assert split.kwargs["out"].args == ([((1, 3), torch.float32)] * 2,)
+    assert all(i.args[0] is split.kwargs["out"] for i in items)
+
+
+def test_views_share_memory_unless_returned():
+    """remove_view_copy: a view has its own sizes and the memory of its base."""
+    function = edge_cases.Function(lambda x: ((x + 1).view(6).view(3, 2).relu(), (x * 2).view(6)))
+    program = _lower(function, (torch.randn(2, 3),))
+    (view,) = [n for n in program.graph.nodes if n.target is memory.view]
+    base = view.args[0]
+    assert base.name == "aten_add_tensor"
+    view.meta["spec"].mem_offset = 64
+    view.meta["spec"].lifetime[1] = 9
+    assert (base.meta["spec"].mem_offset, base.meta["spec"].lifetime[1]) == (64, 9)
+    assert (view.meta["spec"].shape, base.meta["spec"].shape) == ([3, 2], [2, 3])
+    assert sum(n.target is torch.ops.aten.view_copy.out for n in program.graph.nodes) == 1
+
+
+def test_views_are_copied_when_asked():
+    function = edge_cases.Function(lambda x: (x + 1).view(6).relu())
+    program = _lower(function, (torch.randn(2, 3),), remove_view_copy=False)
+    assert not any(n.target is memory.view for n in program.graph.nodes)
+
+
+def test_buffers_are_written_back_at_the_end():
+    class Counter(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(2))
+
+        def forward(self, x):
+            self.count.add_(x)
+            return self.count * 2
+
+    program = _lower(Counter(), (torch.ones(2),))
+    nodes = list(program.graph.nodes)
+    assert nodes[-2].target is torch.ops.aten.copy_.default
+    assert nodes[-2].args[0].name == "b_count"
+    assert len(nodes[-1].args[0]) == 1
+    assert not nodes[-2].args[0].meta["spec"].const
+    assert program.graph_signature.buffers_to_mutate == {nodes[-2].name: "count"}
+
+
+def test_old_values_survive_the_write_back():
+    """A method that returns a buffer's old value, or swaps two buffers, reads them after the first write."""
+
+    class Swap(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("a", torch.zeros(2))
+            self.register_buffer("b", torch.ones(2))
+
+        def forward(self, x):
+            old = self.a.clone()
+            self.a.copy_(self.b)
+            self.b.copy_(old)
+            return old
+
+    program = _lower(Swap(), (torch.ones(2),))
+    writes = [n for n in program.graph.nodes if n.target is torch.ops.aten.copy_.default]
+    returned = next(n for n in program.graph.nodes if n.op == "output").args[0]
+    assert len(writes) == 2
+    assert all(w.args[1].op != "placeholder" for w in writes)
+    assert all(r.op != "placeholder" for r in returned)
+
+
+def test_dynamic_sizes_have_their_upper_bound():
+    """MEM-03, MEM-04, PAS-16"""
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return x.reshape(x.shape[0] * 2, 4).relu()
+
+    program = _lower(Module(), (torch.randn(2, 8),), {"x": {0: Dim("batch", min=1, max=8)}})
+    nodes = _nodes(program)
+    assert nodes["x"].meta["spec"].shape == [8, 8]
+    assert nodes["x"].meta["spec"].shape_dynamism == TensorShapeDynamism.DYNAMIC_BOUND
+    assert nodes["aten_relu_default"].kwargs["out"].args == (((16, 4), torch.float32),)
+    assert nodes["mul"].target.name() == "executorch_prim::mul.Scalar"
+
+
+def test_unbounded_size_says_how_to_bound_it():
+    with pytest.raises(ExportError, match=r"(?s)node input of shape.*no upper bound.*Dim\(\"batch\", min=1, max=64\)"):
+        _lower(torch.nn.ReLU(), (torch.randn(2, 8),), ({0: Dim("batch")},))
+
+
+def test_missing_out_variants_are_all_named():
+    library = torch.library.Library("sdk_test_no_out", "DEF")
+    for name in ("first", "second"):
+        library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl(name, lambda x: x.clone(), "CompositeExplicitAutograd")
+    ops = torch.ops.sdk_test_no_out
+    with pytest.raises(RuntimeError, match="Missing out variants") as error:
+        _lower(edge_cases.Function(lambda x: ops.first(x) + ops.second(x)), (torch.randn(2),))
+    assert "sdk_test_no_out::first" in str(error.value)
+    assert "sdk_test_no_out::second" in str(error.value)
+
+
+def test_unsupported_options_are_named():
+    """ETPM-02: nothing is ignored silently."""
+    for name in ("do_quant_fusion_and_const_prop", "run_reinplace_pass"):
+        with pytest.raises(ExportError, match=name):
+            _lower(torch.nn.ReLU(), (torch.randn(2),), **{name: True})
+
+
+def test_branches_are_lowered_too():
+    class Branch(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x.sin() + 1, lambda x: x - 2.0, (x,))
+
+    program = _lower(Branch(), (torch.ones(3),))
+    targets = [n.target for m in program.graph_module.children() for n in m.graph.nodes if n.op == "call_function"]
+    assert {torch.ops.aten.sin.out, torch.ops.aten.add.out, torch.ops.aten.sub.out} < set(targets)
+
+
+def test_save_replaces_whole_files_only(tmp_path, monkeypatch):
+    """ETPM-07, ETPM-10, ETPM-11"""
+    program = to_edge(export(torch.nn.Linear(2, 2), (torch.randn(1, 2),))).to_executorch()
+    path = tmp_path / "model.pte"
+    program.save(path)
+    stream = io.BytesIO()
+    program.write_to_file(stream)
+    assert path.read_bytes() == program.buffer == stream.getvalue()
+    assert program.buffer[4:8] == b"ET12"
+    assert [p.name for p in tmp_path.iterdir()] == ["model.pte"]
+
+    def fail(file):
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(program._pte_data, "write_to_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        program.save(path)
+    assert path.read_bytes() == program.buffer
+    assert [p.name for p in tmp_path.iterdir()] == ["model.pte"]
+    with pytest.raises(ValueError, match=r"must end in \.pte"):
+        program.save(tmp_path / "model.bin")
+
+
+def test_manager_members():
+    """ETPM-06"""
+    edge = to_edge(export(torch.nn.Linear(2, 2), (torch.randn(1, 2),)), constant_methods={"vocab": 7})
+    program = edge.to_executorch()
+    assert program.methods == {"forward"}
+    assert program.config_methods == {"vocab"}
+    assert {plan.name for plan in program.executorch_program.execution_plan} == {"forward", "vocab"}
+    assert program.exported_program().graph is not edge.exported_program().graph
+    assert program.debug_handle_map
+    out = io.StringIO()
+    program.dump_executorch_program(out=out)
+    assert out.getvalue()
