@@ -8,7 +8,7 @@ extern "C" {
 
 ET_WEAK void et_pal_init(void) {}
 
-ET_WEAK ET_NORETURN void et_pal_abort(void) {
+ET_NORETURN ET_WEAK void et_pal_abort(void) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_trap();
 #else

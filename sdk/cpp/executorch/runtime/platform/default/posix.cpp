@@ -26,7 +26,7 @@ extern "C" {
 
 ET_WEAK void et_pal_init(void) { (void)et_pal_current_ticks(); }
 
-ET_WEAK ET_NORETURN void et_pal_abort(void) { std::abort(); }
+ET_NORETURN ET_WEAK void et_pal_abort(void) { std::abort(); }
 
 ET_WEAK et_timestamp_t et_pal_current_ticks(void) {
   const int64_t now = now_ns();
