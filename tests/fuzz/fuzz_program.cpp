@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return 0;
 }
 
-// Inserting a byte breaks every offset behind it, and the verifier of flatbuffers then refuses the program before anything
-// of ours has run. So most mutations change numbers in place: an aligned 1, 2, 4 or 8-byte field.
+// Inserting a byte breaks every offset behind it, and the verifier of flatbuffers then refuses the program before
+// anything of ours has run. So most mutations change numbers in place: an aligned 1, 2, 4 or 8-byte field.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   std::minstd_rand random(seed);
   if (size < 64 || random() % 8 == 0) {

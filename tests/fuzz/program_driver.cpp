@@ -65,13 +65,8 @@ struct Input {
         strides(sizes.size()),
         data(info.nbytes(), fill) {
     executorch::runtime::dim_order_to_stride_nocheck(sizes.data(), dim_order.data(), sizes.size(), strides.data());
-    impl = std::make_unique<TensorImpl>(
-        info.scalar_type(),
-        static_cast<ssize_t>(sizes.size()),
-        sizes.data(),
-        data.data.get(),
-        dim_order.data(),
-        strides.data());
+    impl = std::make_unique<TensorImpl>(info.scalar_type(), static_cast<ssize_t>(sizes.size()), sizes.data(),
+                                        data.data.get(), dim_order.data(), strides.data());
   }
 
   std::vector<int32_t> sizes;
@@ -195,7 +190,7 @@ bool run_method(const Program& program, const char* name) {
   return executed;
 }
 
-} // namespace
+}  // namespace
 
 Outcome run_program(const uint8_t* data, size_t size) {
   executorch::runtime::runtime_init();
@@ -223,5 +218,5 @@ void silence_logs() {
   (void)executorch::runtime::register_pal(executorch::runtime::PalImpl::create(drop, __FILE__));
 }
 
-} // namespace fuzz
-} // namespace executorch
+}  // namespace fuzz
+}  // namespace executorch

@@ -9,9 +9,9 @@ namespace fuzz {
 
 /// What became of some bytes.
 enum class Outcome {
-  Refused,  ///< Program::load() returned an error.
-  Loaded,   ///< It is a program, but no method of it could be executed to its end.
-  Executed, ///< At least one method was executed to its end.
+  Refused,   ///< Program::load() returned an error.
+  Loaded,    ///< It is a program, but no method of it could be executed to its end.
+  Executed,  ///< At least one method was executed to its end.
 };
 
 /// Treats `size` bytes as a `.pte`: loads it and, if it loads, loads every method, gives it inputs of the right kind
@@ -23,5 +23,5 @@ Outcome run_program(const uint8_t* data, size_t size);
 /// Drops all log messages from now on: millions of refused programs would write a line each.
 void silence_logs();
 
-} // namespace fuzz
-} // namespace executorch
+}  // namespace fuzz
+}  // namespace executorch

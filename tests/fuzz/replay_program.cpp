@@ -76,7 +76,7 @@ Counts mutate(const std::vector<uint8_t>& original) {
   return counts;
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -113,12 +113,8 @@ int main(int argc, char** argv) {
       counts.loaded += more.loaded;
       counts.executed += more.executed;
     }
-    std::printf(
-        "%s: %zu executed, %zu loaded only, %zu refused\n",
-        file.c_str(),
-        counts.executed,
-        counts.loaded,
-        counts.refused);
+    std::printf("%s: %zu executed, %zu loaded only, %zu refused\n", file.c_str(), counts.executed, counts.loaded,
+                counts.refused);
     std::fflush(stdout);
   }
   if (expect_executed && not_executed > 0) {
