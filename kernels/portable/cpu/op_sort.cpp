@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sort.values, sort.values_stable, topk.values: heap sort of indices in the output itself, so no memory is needed.
 // Equal values keep their order, which makes every sort a stable one; NaN counts as the largest value.
+#include <cstring>
 #include <optional>
 #include <tuple>
 
@@ -36,7 +37,7 @@ struct Line {
   }
 
   // Restores the heap of `size` indices, whose root is the last in order, below position `root`.
-  void sift_down(int64_t root, int64_t size) const {
+  ET_NOINLINE void sift_down(int64_t root, int64_t size) const {
     const int64_t moved = index(root);
     for (int64_t child = 2 * root + 1; child < size; child = 2 * root + 1) {
       if (child + 1 < size && precedes(index(child), index(child + 1))) {
@@ -74,13 +75,19 @@ struct Line {
   }
 };
 
-// Calls `f` with a value of the type that orders elements of `dtype`.
-template <typename F>
-void with_ordered_type(ScalarType dtype, F&& f) {
+using SortLine = void (*)(const void* values, int64_t value_stride, int64_t* indices, int64_t index_stride,
+                          bool descending, int64_t k, int64_t length);
+
+// Sorts a line of elements of `dtype`.
+SortLine sort_line_of(ScalarType dtype) {
   switch (dtype) {
-#define CASE(ctype, name) \
-  case ScalarType::name:  \
-    return f(ctype{});
+#define CASE(ctype, name)                                                                                        \
+  case ScalarType::name:                                                                                         \
+    return [](const void* values, int64_t value_stride, int64_t* indices, int64_t index_stride, bool descending, \
+              int64_t k, int64_t length) {                                                                       \
+      const auto* typed = static_cast<const ctype*>(values);                                                     \
+      Line<ctype>{typed, value_stride, indices, index_stride, descending}.sort_first(k, length);                 \
+    };
     ET_FORALL_REALHBF16_TYPES(CASE)
     CASE(uint16_t, UInt16)
     CASE(uint32_t, UInt32)
@@ -88,7 +95,7 @@ void with_ordered_type(ScalarType dtype, F&& f) {
     CASE(uint8_t, Bool)
 #undef CASE
     default:
-      return;
+      return nullptr;
   }
 }
 
@@ -114,23 +121,18 @@ void sort_along(KernelRuntimeContext& ctx, const char* name, const Tensor& in, i
   if (!check_resize(ctx, name, values, shape.sizes, rank) || !check_resize(ctx, name, indices, shape.sizes, rank)) {
     return;
   }
-  const StridedView views[] = {source, at_least_1d(indices)};
-  with_ordered_type(in.scalar_type(), [&](auto tag) {
-    using T = decltype(tag);
-    for_each_line(views, d, [&](const int64_t* offsets) {
-      const Line<T> line = {reinterpret_cast<const T*>(source.data) + offsets[0], source.strides[d],
-                            indices.mutable_data_ptr<int64_t>() + offsets[1], views[1].strides[d], descending};
-      line.sort_first(k, length);
-    });
-    const StridedView all[] = {source, views[1], at_least_1d(values)};
-    for_each_line(all, d, [&](const int64_t* offsets) {
-      const T* from = reinterpret_cast<const T*>(source.data) + offsets[0];
-      T* to = reinterpret_cast<T*>(all[2].data) + offsets[2];
-      for (int64_t i = 0; i < k; ++i) {
-        const int64_t index = indices.const_data_ptr<int64_t>()[offsets[1] + i * all[1].strides[d]];
-        to[i * all[2].strides[d]] = from[index * source.strides[d]];
-      }
-    });
+  const SortLine sort_line = sort_line_of(in.scalar_type());
+  const StridedView views[] = {source, at_least_1d(indices), at_least_1d(values)};
+  const int64_t size = static_cast<int64_t>(source.element_size);
+  for_each_line(views, d, [&](const int64_t* offsets) {
+    const char* from = source.data + offsets[0] * size;
+    char* to = views[2].data + offsets[2] * size;
+    int64_t* index = indices.mutable_data_ptr<int64_t>() + offsets[1];
+    sort_line(from, source.strides[d], index, views[1].strides[d], descending, k, length);
+    for (int64_t i = 0; i < k; ++i) {
+      const int64_t at = index[i * views[1].strides[d]];
+      std::memcpy(to + i * views[2].strides[d] * size, from + at * source.strides[d] * size, source.element_size);
+    }
   });
 }
 

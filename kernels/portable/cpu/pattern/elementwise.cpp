@@ -27,7 +27,7 @@ ScalarType scalar_dtype(const Scalar& scalar) {
                                                     : ScalarType::Float;
 }
 
-ScalarType promote(ScalarType a, ScalarType b) {
+ET_NOINLINE ScalarType promote(ScalarType a, ScalarType b) {
   return a == ScalarType::Undefined ? b : b == ScalarType::Undefined ? a : promoteTypes(a, b);
 }
 

@@ -214,25 +214,23 @@ void copy_in_order(const Tensor& dst, const Tensor& src) {
     copy(to, from);
   } else {
     // Neither order is that of memory: walk the destination and find each element's place in the source.
-    with_element_size(to.element_size, [&](auto tag) {
-      using T = decltype(tag);
-      if (to.numel() == 0) {
-        return;
+    if (to.numel() == 0) {
+      return;
+    }
+    LoopNest<1> nest;
+    for (size_t d = 0; d < to.dims; ++d) {
+      nest.push(to.sizes[d], {to.strides[d]});
+    }
+    const int64_t size = static_cast<int64_t>(to.element_size);
+    int64_t linear = 0;
+    nest.for_each([&](const int64_t* offsets) {
+      int64_t rest = linear++;
+      int64_t offset = 0;
+      for (size_t d = from.dims; d-- > 0;) {
+        offset += rest % from.sizes[d] * from.strides[d];
+        rest /= from.sizes[d];
       }
-      LoopNest<1> dst_nest;
-      for (size_t d = 0; d < to.dims; ++d) {
-        dst_nest.push(to.sizes[d], {to.strides[d]});
-      }
-      int64_t linear = 0;
-      dst_nest.for_each([&](const int64_t* offsets) {
-        int64_t rest = linear++;
-        int64_t offset = 0;
-        for (size_t d = from.dims; d-- > 0;) {
-          offset += rest % from.sizes[d] * from.strides[d];
-          rest /= from.sizes[d];
-        }
-        reinterpret_cast<T*>(to.data)[offsets[0]] = reinterpret_cast<const T*>(from.data)[offset];
-      });
+      std::memcpy(to.data + offsets[0] * size, from.data + offset * size, to.element_size);
     });
   }
 }
