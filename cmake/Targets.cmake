@@ -12,7 +12,9 @@ function(executorch_compile_options target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(EXECUTORCH_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${EXECUTORCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    # The check of vptr needs RTTI, which the freestanding libraries are built without.
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${EXECUTORCH_SANITIZE})
   endif()
 endfunction()

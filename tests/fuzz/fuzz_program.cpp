@@ -30,20 +30,20 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   for (size_t i = 0; i < changes; ++i) {
     const size_t width = size_t{1} << (random() % 4);
     const size_t offset = random() % (size / width) * width;
-    int64_t value = 0;
+    uint64_t value = 0;
     std::memcpy(&value, data + offset, width);
     switch (random() % 5) {
       case 0:
-        value = static_cast<int64_t>(random() % 32);
+        value = random() % 32;
         break;
       case 1:
-        value += static_cast<int64_t>(random() % 9) - 4;
+        value += random() % 9 - 4;
         break;
       case 2:
-        value ^= int64_t{1} << (random() % (8 * width));
+        value ^= uint64_t{1} << (random() % (8 * width));
         break;
       case 3:
-        value = -static_cast<int64_t>(random() % 4);
+        value = uint64_t{0} - random() % 4;
         break;
       default:
         std::memcpy(&value, data + random() % (size - width), width);
