@@ -2,6 +2,8 @@
 #include <cstring>
 #include <memory>
 
+#include <pybind11/stl.h>
+
 #include <executorch/extension/pybindings/tensor_types.h>
 #include <executorch/extension/pybindings/values.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
