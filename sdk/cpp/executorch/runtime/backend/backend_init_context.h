@@ -16,7 +16,8 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What BackendInterface::init() gets from the executor. Owns nothing; valid during the call, its allocator's memory longer.
+/// What BackendInterface::init() gets from the executor. Owns nothing; valid during the call, its allocator's memory
+/// longer.
 class BackendInitContext final {
  public:
   explicit BackendInitContext(MemoryAllocator* runtime_allocator, EventTracer* event_tracer = nullptr,

@@ -12,7 +12,8 @@ namespace executorch {
 namespace runtime {
 
 /**
- * Options of each backend for the loading of a method. Names are copied; the options are not: they must outlive the load.
+ * Options of each backend for the loading of a method. Names are copied; the options are not: they must outlive the
+ * load.
  *
  *     BackendOptions<1> xnnpack;
  *     xnnpack.set_option("workspace_sharing_mode", 2);
@@ -36,7 +37,8 @@ class LoadBackendOptionsMap final {
    */
   Error set_options(const char* backend_id, Span<BackendOption> options) {
     ET_CHECK_OR_RETURN_ERROR(backend_id != nullptr && backend_id[0] != '\0', InvalidArgument,
-                             "expected the name of a backend, found %s", backend_id == nullptr ? "null" : "an empty text");
+                             "expected the name of a backend, found %s",
+                             backend_id == nullptr ? "null" : "an empty text");
     const size_t length = std::strlen(backend_id);
     ET_CHECK_OR_RETURN_ERROR(length < kMaxBackendIdLength, InvalidArgument,
                              "the backend's name has %" ET_PRIsize_t " bytes, at most %" ET_PRIsize_t " fit", length,

@@ -41,7 +41,9 @@ Error register_backend(const Backend& backend) {
   return Error::Ok;
 }
 
-size_t get_num_registered_backends() { return backend_count; }
+size_t get_num_registered_backends() {
+  return backend_count;
+}
 
 Result<const char*> get_backend_name(size_t index) {
   ET_CHECK_OR_RETURN_ERROR(index < backend_count, InvalidArgument,

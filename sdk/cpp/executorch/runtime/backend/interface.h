@@ -48,8 +48,8 @@ class BackendInterface {
   /**
    * Prepares one delegated part of a method.
    *
-   * @param processed The payload that the exporter's preprocess wrote. Stays valid as long as the handle unless the backend
-   *     calls processed->Free(). It comes from a file: verify it.
+   * @param processed The payload that the exporter's preprocess wrote. Stays valid as long as the handle unless the
+   * backend calls processed->Free(). It comes from a file: verify it.
    * @param compile_specs Valid as long as the program.
    * @return The handle for execute() and destroy(); memory from context.get_runtime_allocator() lives long enough.
    */

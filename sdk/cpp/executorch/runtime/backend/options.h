@@ -65,7 +65,8 @@ class BackendOptions {
   template <size_t N>
   Error set_option(const char (&key)[N], const char* value) noexcept {
     static_assert(N <= kMaxOptionKeyLength, "the key is too long");
-    ET_CHECK_OR_RETURN_ERROR(value != nullptr, InvalidArgument, "the option %s needs a text, found a null pointer", key);
+    ET_CHECK_OR_RETURN_ERROR(value != nullptr, InvalidArgument, "the option %s needs a text, found a null pointer",
+                             key);
     std::array<char, kMaxOptionValueLength> text{};
     std::strncpy(text.data(), value, kMaxOptionValueLength - 1);
     return set_option_impl(key, text);

@@ -76,7 +76,8 @@ class ArrayRef final {
   /// The `M` elements that start at `N`; aborts when they are not all inside.
   ArrayRef<T> slice(size_t N, size_t M) const {
     ET_CHECK_MSG(N <= Length && M <= Length - N,
-                 "slice(%" ET_PRIsize_t ", %" ET_PRIsize_t ") of an ArrayRef of %" ET_PRIsize_t " elements", N, M, Length);
+                 "slice(%" ET_PRIsize_t ", %" ET_PRIsize_t ") of an ArrayRef of %" ET_PRIsize_t " elements", N, M,
+                 Length);
     return ArrayRef<T>(Data + N, M);
   }
   /// All but the first `N` elements.

@@ -31,7 +31,8 @@ class DataLoader {
     Type segment_type;
     /// Index in the list of segments of this type; not meaningful for Program.
     size_t segment_index;
-    /// Details for humans or for the loader, such as the backend's name; null when there are none. Valid during the call.
+    /// Details for humans or for the loader, such as the backend's name; null when there are none. Valid during the
+    /// call.
     const char* descriptor;
 
     SegmentInfo() = default;
@@ -42,7 +43,8 @@ class DataLoader {
   virtual ~DataLoader() = default;
 
   /**
-   * Loads `size` bytes from byte `offset`. The buffer stays valid after the loader ends only if the implementation says so.
+   * Loads `size` bytes from byte `offset`. The buffer stays valid after the loader ends only if the implementation says
+   * so.
    *
    * @return Exactly `size` bytes, or an error when the range is not inside the source or cannot be read.
    */

@@ -19,17 +19,17 @@ typedef uint32_t error_code_t;
 
 enum class Error : error_code_t {
   // System errors.
-  Ok = 0x00,                 ///< Success.
-  Internal = 0x01,           ///< An invariant of the runtime does not hold.
-  InvalidState = 0x02,       ///< The object is in the wrong state for this call.
-  EndOfMethod = 0x03,        ///< No instruction is left to execute.
-  AlreadyLoaded = 0x04,      ///< The resource is already loaded.
+  Ok = 0x00,             ///< Success.
+  Internal = 0x01,       ///< An invariant of the runtime does not hold.
+  InvalidState = 0x02,   ///< The object is in the wrong state for this call.
+  EndOfMethod = 0x03,    ///< No instruction is left to execute.
+  AlreadyLoaded = 0x04,  ///< The resource is already loaded.
   // Logical errors.
-  NotSupported = 0x10,       ///< The operation is not supported in this context.
-  NotImplemented = 0x11,     ///< The operation is not implemented.
-  InvalidArgument = 0x12,    ///< An argument has a wrong value.
-  InvalidType = 0x13,        ///< An object has the wrong type.
-  OperatorMissing = 0x14,    ///< One or more operators of the program are not registered.
+  NotSupported = 0x10,                     ///< The operation is not supported in this context.
+  NotImplemented = 0x11,                   ///< The operation is not implemented.
+  InvalidArgument = 0x12,                  ///< An argument has a wrong value.
+  InvalidType = 0x13,                      ///< An object has the wrong type.
+  OperatorMissing = 0x14,                  ///< One or more operators of the program are not registered.
   RegistrationExceedingMaxKernels = 0x15,  ///< The kernel table is full.
   RegistrationAlreadyRegistered = 0x16,    ///< The kernel or backend is registered already.
   // Resource errors.
@@ -108,7 +108,8 @@ using ::executorch::runtime::error_code_t;
 }  // namespace executor
 }  // namespace torch
 
-/// Logs the message and returns Error::error__ when the condition is false. Usable where Error or Result<T> is returned.
+/// Logs the message and returns Error::error__ when the condition is false. Usable where Error or Result<T> is
+/// returned.
 #define ET_CHECK_OR_RETURN_ERROR(cond__, error__, message__, ...) \
   do {                                                            \
     if (ET_UNLIKELY(!(cond__))) {                                 \
@@ -118,37 +119,37 @@ using ::executorch::runtime::error_code_t;
   } while (0)
 
 /// Logs the message and returns false when the condition is false.
-#define ET_CHECK_OR_RETURN_FALSE(cond__, message__, ...)                     \
-  do {                                                                       \
-    if (ET_UNLIKELY(!(cond__))) {                                            \
-      ET_LOG(Error, "Check failed (%s): " message__, #cond__, ##__VA_ARGS__);\
-      return false;                                                          \
-    }                                                                        \
+#define ET_CHECK_OR_RETURN_FALSE(cond__, message__, ...)                      \
+  do {                                                                        \
+    if (ET_UNLIKELY(!(cond__))) {                                             \
+      ET_LOG(Error, "Check failed (%s): " message__, #cond__, ##__VA_ARGS__); \
+      return false;                                                           \
+    }                                                                         \
   } while (0)
 
 /// ET_CHECK_OK_OR_RETURN_ERROR(error[, format, ...]): returns the error when it is not Ok, after logging the message.
 #define ET_CHECK_OK_OR_RETURN_ERROR(...) \
   ET_INTERNAL_ONE_OR_MORE(ET_INTERNAL_CHECK_OK_ONE, ET_INTERNAL_CHECK_OK_MORE, __VA_ARGS__)(__VA_ARGS__)
 
-#define ET_INTERNAL_CHECK_OK_ONE(error__)                               \
-  do {                                                                  \
-    const ::executorch::runtime::Error et_error__ = (error__);          \
-    if (ET_UNLIKELY(et_error__ != ::executorch::runtime::Error::Ok)) {  \
-      return et_error__;                                                \
-    }                                                                   \
+#define ET_INTERNAL_CHECK_OK_ONE(error__)                              \
+  do {                                                                 \
+    const ::executorch::runtime::Error et_error__ = (error__);         \
+    if (ET_UNLIKELY(et_error__ != ::executorch::runtime::Error::Ok)) { \
+      return et_error__;                                               \
+    }                                                                  \
   } while (0)
 
-#define ET_INTERNAL_CHECK_OK_MORE(error__, message__, ...)              \
-  do {                                                                  \
-    const ::executorch::runtime::Error et_error__ = (error__);          \
-    if (ET_UNLIKELY(et_error__ != ::executorch::runtime::Error::Ok)) {  \
-      ET_LOG(Error, message__, ##__VA_ARGS__);                          \
-      return et_error__;                                                \
-    }                                                                   \
+#define ET_INTERNAL_CHECK_OK_MORE(error__, message__, ...)             \
+  do {                                                                 \
+    const ::executorch::runtime::Error et_error__ = (error__);         \
+    if (ET_UNLIKELY(et_error__ != ::executorch::runtime::Error::Ok)) { \
+      ET_LOG(Error, message__, ##__VA_ARGS__);                         \
+      return et_error__;                                               \
+    }                                                                  \
   } while (0)
 
 // Expands to `one` when exactly one argument follows and to `more` for 2 to 16.
-#define ET_INTERNAL_ONE_OR_MORE(one, more, ...)                                                                     \
+#define ET_INTERNAL_ONE_OR_MORE(one, more, ...)                                                                      \
   ET_INTERNAL_EXPAND(ET_INTERNAL_17TH(__VA_ARGS__, more, more, more, more, more, more, more, more, more, more, more, \
                                       more, more, more, more, one, ))
 #define ET_INTERNAL_EXPAND(x) x

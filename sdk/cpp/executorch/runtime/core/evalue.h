@@ -50,8 +50,8 @@ ET_NODISCARD Error evalue_type_error(Tag found, const char* expected);
 }  // namespace internal
 
 /**
- * A value of one of the types of Tag. `isX()` asks, `toX()` reads and aborts on another type, `tryToX()` reads and returns
- * Error::InvalidType on another type.
+ * A value of one of the types of Tag. `isX()` asks, `toX()` reads and aborts on another type, `tryToX()` reads and
+ * returns Error::InvalidType on another type.
  */
 struct EValue {
   union Payload {

@@ -81,8 +81,8 @@ struct EventTracerEntry {
 };
 
 /**
- * Receives what happens while a method runs. Names are copied or used before the call returns; times are platform ticks.
- * `metadata` is a blob that the delegate's own tools understand; it is copied.
+ * Receives what happens while a method runs. Names are copied or used before the call returns; times are platform
+ * ticks. `metadata` is a blob that the delegate's own tools understand; it is copied.
  */
 class EventTracer {
  public:

@@ -20,10 +20,14 @@ constexpr bool kEventTracerEnabled = false;
 #endif
 
 /// True when tracing is compiled in.
-inline bool event_tracer_enabled() { return kEventTracerEnabled; }
+inline bool event_tracer_enabled() {
+  return kEventTracerEnabled;
+}
 
 /// True when calls reach `event_tracer`.
-inline bool event_tracer_active(EventTracer* event_tracer) { return kEventTracerEnabled && event_tracer != nullptr; }
+inline bool event_tracer_active(EventTracer* event_tracer) {
+  return kEventTracerEnabled && event_tracer != nullptr;
+}
 
 /// True when events below the method are measured.
 inline bool event_tracer_measures_all(EventTracer* event_tracer) {

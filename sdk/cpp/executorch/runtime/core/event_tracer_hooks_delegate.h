@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Calls of a delegate into the EventTracer of BackendExecutionContext::event_tracer(), which may be null. An event is named
- * by a string, or by an integer (`delegate_debug_id`) with a null name.
+ * Calls of a delegate into the EventTracer of BackendExecutionContext::event_tracer(), which may be null. An event is
+ * named by a string, or by an integer (`delegate_debug_id`) with a null name.
  */
 #pragma once
 
@@ -41,7 +41,8 @@ inline void event_tracer_log_profiling_delegate(EventTracer* event_tracer, const
   }
 }
 
-/// Logs an output inside the delegate when intermediate outputs are logged. T: Tensor, ArrayRef<Tensor>, int, bool, double.
+/// Logs an output inside the delegate when intermediate outputs are logged. T: Tensor, ArrayRef<Tensor>, int, bool,
+/// double.
 template <typename T>
 inline void event_tracer_log_output_delegate(EventTracer* event_tracer, const char* name, DebugHandle delegate_debug_id,
                                              const T& output) {

@@ -76,8 +76,7 @@ class FreeableBuffer final {
 
   /// First byte, or Error::InvalidType when the buffer is a 64-bit address.
   Result<const void*> data_safe() const {
-    ET_CHECK_OR_RETURN_ERROR(!is_uint64_, InvalidType,
-                             "the buffer is a 64-bit device address; use data_uint64_type()");
+    ET_CHECK_OR_RETURN_ERROR(!is_uint64_, InvalidType, "the buffer is a 64-bit device address; use data_uint64_type()");
     return data_;
   }
 

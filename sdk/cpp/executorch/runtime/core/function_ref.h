@@ -18,8 +18,8 @@ template <typename Fn>
 class FunctionRef;
 
 /**
- * A reference to something callable, for parameters: two pointers, no allocation. It does not own the callable, so do not
- * store it longer than the call.
+ * A reference to something callable, for parameters: two pointers, no allocation. It does not own the callable, so do
+ * not store it longer than the call.
  */
 template <typename Ret, typename... Params>
 class FunctionRef<Ret(Params...)> {
@@ -31,9 +31,9 @@ class FunctionRef<Ret(Params...)> {
   /* implicit */ FunctionRef(
       Callable&& callable,
       std::enable_if_t<!std::is_same<internal::remove_cvref_t<Callable>, FunctionRef>::value>* = nullptr,
-      std::enable_if_t<std::is_void<Ret>::value ||
-                       std::is_convertible<decltype(std::declval<Callable>()(std::declval<Params>()...)), Ret>::value>* =
-          nullptr)
+      std::enable_if_t<
+          std::is_void<Ret>::value ||
+          std::is_convertible<decltype(std::declval<Callable>()(std::declval<Params>()...)), Ret>::value>* = nullptr)
       : call_(call<std::remove_reference_t<Callable>>), callable_(address(callable)) {}
 
   /// @pre The reference is not empty.

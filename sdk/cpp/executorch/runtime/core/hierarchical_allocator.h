@@ -14,8 +14,8 @@ namespace executorch {
 namespace runtime {
 
 /**
- * The planned buffers of a method, for example one in SRAM and one in DRAM. Memory planning gave every tensor a buffer and
- * an offset in it. Owns nothing: buffers and the arrays that describe them outlive it.
+ * The planned buffers of a method, for example one in SRAM and one in DRAM. Memory planning gave every tensor a buffer
+ * and an offset in it. Owns nothing: buffers and the arrays that describe them outlive it.
  */
 class HierarchicalAllocator final {
  public:

@@ -26,7 +26,9 @@ void* MemoryAllocator::allocate_from_buffer(size_t size, size_t alignment) {
   return start;
 }
 
-void MemoryAllocator::enable_profiling(ET_UNUSED const char* name) { prof_id_ = EXECUTORCH_TRACK_ALLOCATOR(name); }
+void MemoryAllocator::enable_profiling(ET_UNUSED const char* name) {
+  prof_id_ = EXECUTORCH_TRACK_ALLOCATOR(name);
+}
 
 }  // namespace runtime
 }  // namespace executorch

@@ -31,7 +31,10 @@ class MemoryAllocator {
    * @param base_address Its start; may be null when `size` is 0. Must outlive everything that was allocated.
    */
   MemoryAllocator(uint32_t size, uint8_t* base_address)
-      : begin_(base_address), end_(base_address == nullptr ? nullptr : base_address + size), cur_(base_address), size_(size) {
+      : begin_(base_address),
+        end_(base_address == nullptr ? nullptr : base_address + size),
+        cur_(base_address),
+        size_(size) {
     ET_CHECK_MSG(base_address != nullptr || size == 0, "a MemoryAllocator of %" PRIu32 " bytes needs a buffer", size);
   }
   MemoryAllocator(const MemoryAllocator&) = delete;
@@ -45,8 +48,8 @@ class MemoryAllocator {
    * @param alignment Bytes; a power of two.
    * @return Uninitialised memory, or null (logged) when it does not fit or the alignment is no power of two.
    */
-  // Inline, as every virtual function here: the runtime is compiled without RTTI, and a subclass that is compiled with it
-  // needs the class's type information, which then comes from its own object file.
+  // Inline, as every virtual function here: the runtime is compiled without RTTI, and a subclass that is compiled with
+  // it needs the class's type information, which then comes from its own object file.
   virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
     return allocate_from_buffer(size, alignment);
   }
@@ -61,7 +64,8 @@ class MemoryAllocator {
   template <typename T>
   T* allocateList(size_t size, size_t alignment = alignof(T)) {
     if (size > std::numeric_limits<size_t>::max() / sizeof(T)) {
-      ET_LOG(Error, "%" ET_PRIsize_t " elements of %" ET_PRIsize_t " bytes overflow the address space", size, sizeof(T));
+      ET_LOG(Error, "%" ET_PRIsize_t " elements of %" ET_PRIsize_t " bytes overflow the address space", size,
+             sizeof(T));
       return nullptr;
     }
     return static_cast<T*>(this->allocate(size * sizeof(T), alignment));

@@ -101,14 +101,14 @@ using ::executorch::runtime::Result;
  * ET_UNWRAP(result[, format, ...]): the value of the result, moved out; when there is none, logs the message and
  * returns the error from the current function. Needs a compiler with statement expressions (GCC, Clang).
  */
-#define ET_UNWRAP(result__, ...)                   \
-  ({                                               \
-    auto et_result__ = (result__);                 \
-    if (ET_UNLIKELY(!et_result__.ok())) {          \
-      ET_INTERNAL_LOG_IF_MESSAGE(__VA_ARGS__);     \
-      return et_result__.error();                  \
-    }                                              \
-    std::move(*et_result__);                       \
+#define ET_UNWRAP(result__, ...)                    \
+  ({                                                \
+    auto et_result__ = (result__);                  \
+    if (ET_UNLIKELY(!et_result__.ok())) {           \
+      ET_INTERNAL_LOG_IF_MESSAGE(0, ##__VA_ARGS__); \
+      return et_result__.error();                   \
+    }                                               \
+    std::move(*et_result__);                        \
   })
 #endif
 
@@ -116,12 +116,12 @@ using ::executorch::runtime::Result;
  * ET_ASSIGN_OR_RETURN(variable, result[, format, ...]): defines `variable` with the value of the result, or logs the
  * message and returns the error. For compilers without statement expressions.
  */
-#define ET_ASSIGN_OR_RETURN(variable__, ...)                                                                       \
+#define ET_ASSIGN_OR_RETURN(variable__, ...) \
   ET_INTERNAL_ASSIGN_OR_RETURN(variable__, ET_INTERNAL_CONCAT(et_result__, __LINE__), __VA_ARGS__)
 
-#define ET_INTERNAL_ASSIGN_OR_RETURN(variable__, temporary__, ...)                           \
-  ET_INTERNAL_EXPAND(ET_INTERNAL_ONE_OR_MORE(ET_INTERNAL_ASSIGN_ONE, ET_INTERNAL_ASSIGN_MORE, \
-                                             __VA_ARGS__)(variable__, temporary__, __VA_ARGS__))
+#define ET_INTERNAL_ASSIGN_OR_RETURN(variable__, temporary__, ...)                                          \
+  ET_INTERNAL_EXPAND(ET_INTERNAL_ONE_OR_MORE(ET_INTERNAL_ASSIGN_ONE, ET_INTERNAL_ASSIGN_MORE, __VA_ARGS__)( \
+      variable__, temporary__, __VA_ARGS__))
 #define ET_INTERNAL_ASSIGN_ONE(variable__, temporary__, result__) \
   auto temporary__ = (result__);                                  \
   if (ET_UNLIKELY(!temporary__.ok())) {                           \
@@ -136,9 +136,9 @@ using ::executorch::runtime::Result;
   }                                                                                \
   auto variable__ = std::move(*temporary__)
 
-// ET_LOG(Error, ...) when there is at least one argument, nothing otherwise.
+// ET_LOG(Error, ...) of the arguments behind the first, nothing when there is only that one.
 #define ET_INTERNAL_LOG_IF_MESSAGE(...) \
-  ET_INTERNAL_ONE_OR_MORE(ET_INTERNAL_LOG_NOTHING, ET_INTERNAL_LOG_MESSAGE, 0, ##__VA_ARGS__)(0, ##__VA_ARGS__)
+  ET_INTERNAL_ONE_OR_MORE(ET_INTERNAL_LOG_NOTHING, ET_INTERNAL_LOG_MESSAGE, __VA_ARGS__)(__VA_ARGS__)
 #define ET_INTERNAL_LOG_NOTHING(ignored)
 #define ET_INTERNAL_LOG_MESSAGE(ignored, message__, ...) ET_LOG(Error, message__, ##__VA_ARGS__)
 #define ET_INTERNAL_CONCAT(a, b) ET_INTERNAL_CONCAT_EXPANDED(a, b)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Everything that the source of a kernel needs. Kernels live in torch::executor::native (or a namespace of their own) and
- * use the names of executorch::aten.
+ * Everything that the source of a kernel needs. Kernels live in torch::executor::native (or a namespace of their own)
+ * and use the names of executorch::aten.
  */
 #pragma once
 
@@ -14,7 +14,8 @@
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
-// Older compilers reject string literals of static storage as NAME of ET_SWITCH_*; here a constexpr pointer always works.
+// Older compilers reject string literals of static storage as NAME of ET_SWITCH_*; here a constexpr pointer always
+// works.
 #define ET_USE_STRUCTURAL_OPERATOR_NAME 0
 #define ET_OPERATOR_NAME_TYPE const char*
 /// Defines a name of an operator for several ET_SWITCH_* of one kernel.

@@ -33,8 +33,9 @@ constexpr size_t slot_count() {
 }
 constexpr size_t kSlots = slot_count();
 
-// Kernels in the order of registration, and an open-addressing hash index over their names: a slot holds the number of a
-// kernel plus one, 0 is free. Kernels of one operator share the probe sequence of its name. All of it is zero-initialised.
+// Kernels in the order of registration, and an open-addressing hash index over their names: a slot holds the number of
+// a kernel plus one, 0 is free. Kernels of one operator share the probe sequence of its name. All of it is
+// zero-initialised.
 Kernel kernels[kMaxKernels];
 uint16_t slots[kSlots];
 size_t kernel_count = 0;
@@ -48,7 +49,9 @@ size_t first_slot(const char* name) {
   return (hash ^ (hash >> 15)) & (kSlots - 1);
 }
 
-size_t next_slot(size_t slot) { return (slot + 1) & (kSlots - 1); }
+size_t next_slot(size_t slot) {
+  return (slot + 1) & (kSlots - 1);
+}
 
 // Where a kernel's code is, for messages.
 const char* library_of(OpFunction function) {
@@ -56,7 +59,9 @@ const char* library_of(OpFunction function) {
   return name == DYNAMIC_LIBRARY_NOT_SUPPORTED || name == DYNAMIC_LIBRARY_NOT_FOUND ? "this program" : name;
 }
 
-const char* key_text(const KernelKey& key) { return key.is_fallback() ? "fallback" : key.data(); }
+const char* key_text(const KernelKey& key) {
+  return key.is_fallback() ? "fallback" : key.data();
+}
 
 // Finds the kernel with exactly this key, or null; `*slot` is where it is or belongs.
 const Kernel* find_exact(const char* name, const KernelKey& key, size_t* slot) {
@@ -75,12 +80,11 @@ Error add(const Kernel& kernel) {
                            kernel.name_ != nullptr ? kernel.name_ : "null", kernel.op_ != nullptr ? "a" : "no");
   size_t slot = 0;
   const Kernel* existing = find_exact(kernel.name_, kernel.kernel_key_, &slot);
-  ET_CHECK_OR_RETURN_ERROR(
-      existing == nullptr, RegistrationAlreadyRegistered,
-      "the kernel %s (%s) in %s is registered already, as kernel number %" ET_PRIsize_t
-      " in %s. Link one library that implements the operator, or call its register function once",
-      kernel.name_, key_text(kernel.kernel_key_), library_of(kernel.op_),
-      static_cast<size_t>(existing - kernels), library_of(existing->op_));
+  ET_CHECK_OR_RETURN_ERROR(existing == nullptr, RegistrationAlreadyRegistered,
+                           "the kernel %s (%s) in %s is registered already, as kernel number %" ET_PRIsize_t
+                           " in %s. Link one library that implements the operator, or call its register function once",
+                           kernel.name_, key_text(kernel.kernel_key_), library_of(kernel.op_),
+                           static_cast<size_t>(existing - kernels), library_of(existing->op_));
   ET_CHECK_OR_RETURN_ERROR(kernel_count < kMaxKernels, RegistrationExceedingMaxKernels,
                            "the kernel %s does not fit: the table holds %" ET_PRIsize_t
                            " kernels. Build with a larger MAX_KERNEL_NUM, or register fewer operators",
@@ -90,7 +94,8 @@ Error add(const Kernel& kernel) {
   return Error::Ok;
 }
 
-// Takes back the kernel that was added last. Nothing was added behind it in its probe sequence, so its slot becomes free.
+// Takes back the kernel that was added last. Nothing was added behind it in its probe sequence, so its slot becomes
+// free.
 void remove_last() {
   size_t slot = first_slot(kernels[kernel_count - 1].name_);
   while (slots[slot] != kernel_count) {
@@ -146,10 +151,11 @@ OpFunction find(const char* name, Span<const TensorMeta> meta_list) {
 
 Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<const TensorMeta> meta_list) {
   if (function == nullptr) {
-    ET_LOG(Error,
-           "kernel '%s' is not registered for these tensors. Link a kernel library that has it (with a selective build, "
-           "generate it from this model)",
-           name);
+    ET_LOG(
+        Error,
+        "kernel '%s' is not registered for these tensors. Link a kernel library that has it (with a selective build, "
+        "generate it from this model)",
+        name);
     internal::log_tensor_meta(meta_list);
     return Error::OperatorMissing;
   }
@@ -188,8 +194,9 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t bu
   if (!fits && buffer_size > 0) {
     buffer[0] = '\0';
   }
-  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument, "a kernel key of %" ET_PRIsize_t " tensors does not fit %" ET_PRIsize_t
-                           " bytes", key.size(), buffer_size);
+  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument,
+                           "a kernel key of %" ET_PRIsize_t " tensors does not fit %" ET_PRIsize_t " bytes", key.size(),
+                           buffer_size);
   return Error::Ok;
 }
 
@@ -223,7 +230,9 @@ Error register_kernels(const Span<const Kernel> new_kernels) {
   return Error::Ok;
 }
 
-Span<const Kernel> get_registered_kernels() { return {kernels, kernel_count}; }
+Span<const Kernel> get_registered_kernels() {
+  return {kernels, kernel_count};
+}
 
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
   return find(name, meta_list) != nullptr;

@@ -3,8 +3,9 @@
  * @file
  * The table of kernels: which function implements which operator for which dtypes and dim orders.
  *
- * A kernel library registers its whole table once with register_kernels(). A static initialiser of user code may register
- * too: the table needs no construction. Registration is not synchronised; register before programs load on other threads.
+ * A kernel library registers its whole table once with register_kernels(). A static initialiser of user code may
+ * register too: the table needs no construction. Registration is not synchronised; register before programs load on
+ * other threads.
  */
 #pragma once
 
@@ -20,8 +21,9 @@
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 /// Logs the text of a kernel key.
-#define ET_LOG_KERNEL_KEY(k) \
-  ET_LOG(Error, "key: %s, is_fallback: %s", (k).is_fallback() ? "null" : (k).data(), (k).is_fallback() ? "true" : "false")
+#define ET_LOG_KERNEL_KEY(k)                                                         \
+  ET_LOG(Error, "key: %s, is_fallback: %s", (k).is_fallback() ? "null" : (k).data(), \
+         (k).is_fallback() ? "true" : "false")
 
 /// Logs the dtype and dim order of each tensor of a list of TensorMeta.
 #define ET_LOG_TENSOR_META(meta_list) ::executorch::ET_RUNTIME_NAMESPACE::internal::log_tensor_meta(meta_list)
@@ -140,7 +142,9 @@ Span<const Kernel> get_registered_kernels();
 ET_NODISCARD Error register_kernels(const Span<const Kernel>);
 
 /// register_kernels() for one kernel.
-ET_NODISCARD inline Error register_kernel(const Kernel& kernel) { return register_kernels({&kernel, 1}); }
+ET_NODISCARD inline Error register_kernel(const Kernel& kernel) {
+  return register_kernels({&kernel, 1});
+}
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch

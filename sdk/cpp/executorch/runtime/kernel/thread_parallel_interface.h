@@ -52,7 +52,9 @@ bool parallel_for(const int64_t begin, const int64_t end, const int64_t grain_si
   return internal::parallel_for_no_threadpool(begin, end, grain_size, func);
 }
 /// Index of the current thread of a parallel_for, from 0.
-inline int64_t get_thread_num() { return 0; }
+inline int64_t get_thread_num() {
+  return 0;
+}
 inline void set_thread_num(int64_t thread_num) {
   ET_CHECK_OR_LOG_ERROR(thread_num == 0, "this build runs kernels on one thread; thread number %" PRId64 " was ignored",
                         thread_num);

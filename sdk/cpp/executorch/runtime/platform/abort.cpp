@@ -5,7 +5,9 @@
 namespace executorch {
 namespace runtime {
 
-ET_NORETURN void runtime_abort() { pal_abort(); }
+ET_NORETURN void runtime_abort() {
+  pal_abort();
+}
 
 }  // namespace runtime
 }  // namespace executorch

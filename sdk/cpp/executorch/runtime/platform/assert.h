@@ -11,32 +11,33 @@
 #include <executorch/runtime/platform/log.h>
 
 /// Logs a fatal message that names the function; does not stop.
-#define ET_ASSERT_MESSAGE_EMIT(_format, ...) ET_LOG(Fatal, "In function %s(), assert failed" _format, ET_FUNCTION, ##__VA_ARGS__)
+#define ET_ASSERT_MESSAGE_EMIT(_format, ...) \
+  ET_LOG(Fatal, "In function %s(), assert failed" _format, ET_FUNCTION, ##__VA_ARGS__)
 
 /// Aborts with a formatted message when the condition is false, in every build type.
-#define ET_CHECK_MSG(_cond, _format, ...)                                  \
-  do {                                                                     \
-    if (ET_UNLIKELY(!(_cond))) {                                           \
-      ET_ASSERT_MESSAGE_EMIT(" (%s): " _format, #_cond, ##__VA_ARGS__);    \
-      ::executorch::runtime::runtime_abort();                              \
-    }                                                                      \
+#define ET_CHECK_MSG(_cond, _format, ...)                               \
+  do {                                                                  \
+    if (ET_UNLIKELY(!(_cond))) {                                        \
+      ET_ASSERT_MESSAGE_EMIT(" (%s): " _format, #_cond, ##__VA_ARGS__); \
+      ::executorch::runtime::runtime_abort();                           \
+    }                                                                   \
   } while (0)
 
 /// Aborts when the condition is false, in every build type.
-#define ET_CHECK(_cond)                           \
-  do {                                            \
-    if (ET_UNLIKELY(!(_cond))) {                  \
-      ET_ASSERT_MESSAGE_EMIT(": %s", #_cond);     \
-      ::executorch::runtime::runtime_abort();     \
-    }                                             \
+#define ET_CHECK(_cond)                       \
+  do {                                        \
+    if (ET_UNLIKELY(!(_cond))) {              \
+      ET_ASSERT_MESSAGE_EMIT(": %s", #_cond); \
+      ::executorch::runtime::runtime_abort(); \
+    }                                         \
   } while (0)
 
 #ifdef NDEBUG
-#define ET_DCHECK_MSG(_cond, _format, ...)          \
-  do {                                              \
-    if (false) {                                    \
-      ET_CHECK_MSG(_cond, _format, ##__VA_ARGS__);  \
-    }                                               \
+#define ET_DCHECK_MSG(_cond, _format, ...)         \
+  do {                                             \
+    if (false) {                                   \
+      ET_CHECK_MSG(_cond, _format, ##__VA_ARGS__); \
+    }                                              \
   } while (0)
 #define ET_DCHECK(_cond) \
   do {                   \
@@ -55,15 +56,15 @@
 #endif
 
 /// Marks a place that no valid program reaches; aborts.
-#define ET_ASSERT_UNREACHABLE()                                    \
-  do {                                                             \
-    ET_ASSERT_MESSAGE_EMIT(": reached code that is unreachable");  \
-    ::executorch::runtime::runtime_abort();                        \
+#define ET_ASSERT_UNREACHABLE()                                   \
+  do {                                                            \
+    ET_ASSERT_MESSAGE_EMIT(": reached code that is unreachable"); \
+    ::executorch::runtime::runtime_abort();                       \
   } while (0)
 
 /// ET_ASSERT_UNREACHABLE with a formatted message.
-#define ET_ASSERT_UNREACHABLE_MSG(_format, ...)                                             \
-  do {                                                                                      \
-    ET_ASSERT_MESSAGE_EMIT(": reached code that is unreachable: " _format, ##__VA_ARGS__);  \
-    ::executorch::runtime::runtime_abort();                                                 \
+#define ET_ASSERT_UNREACHABLE_MSG(_format, ...)                                            \
+  do {                                                                                     \
+    ET_ASSERT_MESSAGE_EMIT(": reached code that is unreachable: " _format, ##__VA_ARGS__); \
+    ::executorch::runtime::runtime_abort();                                                \
   } while (0)

@@ -27,7 +27,9 @@ et_pal_log_level_t pal_level(LogLevel level) {
 
 }  // namespace
 
-et_timestamp_t get_log_timestamp() { return pal_current_ticks(); }
+et_timestamp_t get_log_timestamp() {
+  return pal_current_ticks();
+}
 
 void vlogf(LogLevel level, et_timestamp_t timestamp, const char* filename, const char* function, size_t line,
            const char* format, va_list args) {

@@ -65,22 +65,22 @@ using ::executorch::runtime::LogLevel;
 
 #if ET_LOG_ENABLED
 /// ET_LOG(Info, "loaded %" ET_PRIsize_t " bytes", n)
-#define ET_LOG(_level, _format, ...)                                                                                  \
-  do {                                                                                                                \
-    if constexpr (::executorch::runtime::LogLevel::_level >= ::executorch::runtime::LogLevel::ET_MIN_LOG_LEVEL) {     \
-      ::executorch::runtime::internal::logf(::executorch::runtime::LogLevel::_level,                                  \
-                                            ::executorch::runtime::internal::get_log_timestamp(), ET_SHORT_FILENAME,  \
-                                            ET_FUNCTION, ET_LINE, _format, ##__VA_ARGS__);                            \
-    }                                                                                                                 \
+#define ET_LOG(_level, _format, ...)                                                                                 \
+  do {                                                                                                               \
+    if constexpr (::executorch::runtime::LogLevel::_level >= ::executorch::runtime::LogLevel::ET_MIN_LOG_LEVEL) {    \
+      ::executorch::runtime::internal::logf(::executorch::runtime::LogLevel::_level,                                 \
+                                            ::executorch::runtime::internal::get_log_timestamp(), ET_SHORT_FILENAME, \
+                                            ET_FUNCTION, ET_LINE, _format, ##__VA_ARGS__);                           \
+    }                                                                                                                \
   } while (0)
 #else
 // The arguments stay type-checked and count as used, but nothing of them reaches the binary.
-#define ET_LOG(_level, _format, ...)                                                                                  \
-  do {                                                                                                                \
-    if constexpr (false) {                                                                                            \
-      ::executorch::runtime::internal::logf(::executorch::runtime::LogLevel::_level, 0, "", "", 0, _format,           \
-                                            ##__VA_ARGS__);                                                           \
-    }                                                                                                                 \
+#define ET_LOG(_level, _format, ...)                                                                        \
+  do {                                                                                                      \
+    if constexpr (false) {                                                                                  \
+      ::executorch::runtime::internal::logf(::executorch::runtime::LogLevel::_level, 0, "", "", 0, _format, \
+                                            ##__VA_ARGS__);                                                 \
+    }                                                                                                       \
   } while (0)
 #endif
 

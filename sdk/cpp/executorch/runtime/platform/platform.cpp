@@ -6,12 +6,20 @@ namespace executorch {
 namespace runtime {
 namespace {
 
-void default_abort() { et_pal_abort(); }
+void default_abort() {
+  et_pal_abort();
+}
 
 // Constant-initialised, so that register_pal() works from any static initialiser.
 PalImpl active_pal = {
-    et_pal_init,     default_abort, et_pal_current_ticks, et_pal_ticks_to_ns_multiplier, et_pal_emit_log_message,
-    et_pal_allocate, et_pal_free,   nullptr,
+    et_pal_init,
+    default_abort,
+    et_pal_current_ticks,
+    et_pal_ticks_to_ns_multiplier,
+    et_pal_emit_log_message,
+    et_pal_allocate,
+    et_pal_free,
+    nullptr,
 };
 
 template <typename Function>
@@ -33,8 +41,7 @@ PalImpl PalImpl::create(pal_init_method init, pal_abort_method abort, pal_curren
                         pal_ticks_to_ns_multiplier_method ticks_to_ns_multiplier,
                         pal_emit_log_message_method emit_log_message, pal_allocate_method allocate,
                         pal_free_method free, const char* source_filename) {
-  return PalImpl{init,     abort, current_ticks,  ticks_to_ns_multiplier, emit_log_message,
-                 allocate, free,  source_filename};
+  return PalImpl{init, abort, current_ticks, ticks_to_ns_multiplier, emit_log_message, allocate, free, source_filename};
 }
 
 bool register_pal(PalImpl impl) {
@@ -57,9 +64,13 @@ bool register_pal(PalImpl impl) {
   return true;
 }
 
-const PalImpl* get_pal_impl() { return &active_pal; }
+const PalImpl* get_pal_impl() {
+  return &active_pal;
+}
 
-void pal_init() { active_pal.init(); }
+void pal_init() {
+  active_pal.init();
+}
 
 ET_NORETURN void pal_abort() {
   active_pal.abort();
@@ -67,18 +78,26 @@ ET_NORETURN void pal_abort() {
   et_pal_abort();
 }
 
-et_timestamp_t pal_current_ticks() { return active_pal.current_ticks(); }
+et_timestamp_t pal_current_ticks() {
+  return active_pal.current_ticks();
+}
 
-et_tick_ratio_t pal_ticks_to_ns_multiplier() { return active_pal.ticks_to_ns_multiplier(); }
+et_tick_ratio_t pal_ticks_to_ns_multiplier() {
+  return active_pal.ticks_to_ns_multiplier();
+}
 
 void pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filename,
                           const char* function, size_t line, const char* message, size_t length) {
   active_pal.emit_log_message(timestamp, level, filename, function, line, message, length);
 }
 
-void* pal_allocate(size_t size) { return active_pal.allocate(size); }
+void* pal_allocate(size_t size) {
+  return active_pal.allocate(size);
+}
 
-void pal_free(void* ptr) { active_pal.free(ptr); }
+void pal_free(void* ptr) {
+  active_pal.free(ptr);
+}
 
 }  // namespace runtime
 }  // namespace executorch

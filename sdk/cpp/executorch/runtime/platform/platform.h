@@ -47,8 +47,7 @@ et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void);
  * @param length Bytes of `message` without the NUL.
  */
 void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filename,
-                             const char* function, size_t line, const char* message,
-                             size_t length);
+                             const char* function, size_t line, const char* message, size_t length);
 
 /// Allocates `size` bytes aligned for any standard type, or returns NULL. Never called by the core while it executes.
 void* et_pal_allocate(size_t size);
@@ -73,7 +72,8 @@ using pal_free_method = void (*)(void* ptr);
 
 /// A table of platform functions; null means "keep the current one". Signatures are those of et_pal_*().
 struct PalImpl {
-  /// Replaces only the log function. `source_filename` (usually __FILE__) says who registers; it must outlive the table.
+  /// Replaces only the log function. `source_filename` (usually __FILE__) says who registers; it must outlive the
+  /// table.
   static PalImpl create(pal_emit_log_message_method emit_log_message, const char* source_filename);
 
   /// Replaces every function that is not null.

@@ -142,8 +142,8 @@ class ExecutorchProfilerInstructionScope {
 #define EXECUTORCH_END_PROF(token_id) ::executorch::runtime::end_profiling(token_id)
 #define EXECUTORCH_SCOPE_PROF(name) \
   ::executorch::runtime::ExecutorchProfiler EXECUTORCH_SCOPE_PROF_CONCAT(profiler, __LINE__)(name)
-#define EXECUTORCH_PROFILE_INSTRUCTION_SCOPE(chain_idx, instruction_idx)                    \
-  ::executorch::runtime::ExecutorchProfilerInstructionScope EXECUTORCH_SCOPE_PROF_CONCAT(   \
+#define EXECUTORCH_PROFILE_INSTRUCTION_SCOPE(chain_idx, instruction_idx)                  \
+  ::executorch::runtime::ExecutorchProfilerInstructionScope EXECUTORCH_SCOPE_PROF_CONCAT( \
       instruction_scope, __LINE__)({chain_idx, instruction_idx})
 #define EXECUTORCH_DUMP_PROFILE_RESULTS(prof_result) ::executorch::runtime::dump_profile_stats(prof_result)
 #define EXECUTORCH_RESET_PROFILE_RESULTS() ::executorch::runtime::reset_profile_stats()
@@ -165,18 +165,18 @@ class ExecutorchProfilerInstructionScope {
 namespace torch {
 namespace executor {
 using ::executorch::runtime::begin_profiling;
-using ::executorch::runtime::end_profiling;
 using ::executorch::runtime::dump_profile_stats;
-using ::executorch::runtime::reset_profile_stats;
-using ::executorch::runtime::profiler_init;
-using ::executorch::runtime::profiling_create_block;
-using ::executorch::runtime::track_allocation;
-using ::executorch::runtime::track_allocator;
-using ::executorch::runtime::prof_result_t;
-using ::executorch::runtime::prof_event_t;
-using ::executorch::runtime::prof_header_t;
+using ::executorch::runtime::end_profiling;
+using ::executorch::runtime::ExecutorchProfiler;
 using ::executorch::runtime::mem_prof_event_t;
 using ::executorch::runtime::prof_allocator_t;
-using ::executorch::runtime::ExecutorchProfiler;
+using ::executorch::runtime::prof_event_t;
+using ::executorch::runtime::prof_header_t;
+using ::executorch::runtime::prof_result_t;
+using ::executorch::runtime::profiler_init;
+using ::executorch::runtime::profiling_create_block;
+using ::executorch::runtime::reset_profile_stats;
+using ::executorch::runtime::track_allocation;
+using ::executorch::runtime::track_allocator;
 }  // namespace executor
 }  // namespace torch

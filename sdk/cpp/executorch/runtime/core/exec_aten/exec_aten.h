@@ -11,7 +11,8 @@
 #include <string_view>
 
 #if defined(USE_ATEN_LIB)
-#error "USE_ATEN_LIB (kernels on at::Tensor) is not available in this build; leave it undefined to use the portable types."
+#error \
+    "USE_ATEN_LIB (kernels on at::Tensor) is not available in this build; leave it undefined to use the portable types."
 #endif
 
 #include <executorch/runtime/core/array_ref.h>

@@ -51,10 +51,10 @@ struct alignas(2) bits16 {
 
 namespace torch {
 namespace executor {
+using ::executorch::runtime::etensor::bits16;
 using ::executorch::runtime::etensor::bits1x8;
 using ::executorch::runtime::etensor::bits2x4;
 using ::executorch::runtime::etensor::bits4x2;
 using ::executorch::runtime::etensor::bits8;
-using ::executorch::runtime::etensor::bits16;
 }  // namespace executor
 }  // namespace torch

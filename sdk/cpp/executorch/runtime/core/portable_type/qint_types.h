@@ -53,10 +53,10 @@ struct alignas(1) quint2x4 {
 
 namespace torch {
 namespace executor {
-using ::executorch::runtime::etensor::qint8;
-using ::executorch::runtime::etensor::quint8;
 using ::executorch::runtime::etensor::qint32;
-using ::executorch::runtime::etensor::quint4x2;
+using ::executorch::runtime::etensor::qint8;
 using ::executorch::runtime::etensor::quint2x4;
+using ::executorch::runtime::etensor::quint4x2;
+using ::executorch::runtime::etensor::quint8;
 }  // namespace executor
 }  // namespace torch

@@ -46,17 +46,15 @@ class Scalar {
     if (isBoolean()) {
       return v_.as_bool ? 1 : 0;
     }
-    ET_CHECK_MSG(isIntegral(/*includeBool=*/false), "expected a Scalar that holds an integer or a bool, found a %s",
+    ET_CHECK_MSG(isIntegral(/*includeBool=*/false), "expected a Scalar that holds an integer or a bool, found %s",
                  tag_to_string(tag_));
     return v_.as_int;
   }
 
-  double toFloatingPoint() const {
-    return isFloatingPoint() ? v_.as_double : static_cast<double>(toInt());
-  }
+  double toFloatingPoint() const { return isFloatingPoint() ? v_.as_double : static_cast<double>(toInt()); }
 
   bool toBool() const {
-    ET_CHECK_MSG(isBoolean(), "expected a Scalar that holds a bool, found a %s", tag_to_string(tag_));
+    ET_CHECK_MSG(isBoolean(), "expected a Scalar that holds a bool, found %s", tag_to_string(tag_));
     return v_.as_bool;
   }
 

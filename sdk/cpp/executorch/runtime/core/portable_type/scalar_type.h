@@ -90,7 +90,7 @@ enum class ScalarType : int8_t {
 #define DEFINE_ENUM(unused, name) name,
   ET_FORALL_SCALAR_TYPES(DEFINE_ENUM)
 #undef DEFINE_ENUM
-  Undefined,
+      Undefined,
   NumOptions,
 };
 

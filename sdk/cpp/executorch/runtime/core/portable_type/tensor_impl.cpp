@@ -57,7 +57,9 @@ TensorImpl::TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* dat
                static_cast<int>(ScalarType::Undefined) - 1, static_cast<int>(type_));
 }
 
-ssize_t TensorImpl::element_size() const { return static_cast<ssize_t>(runtime::elementSize(type_)); }
+ssize_t TensorImpl::element_size() const {
+  return static_cast<ssize_t>(runtime::elementSize(type_));
+}
 
 Error TensorImpl::internal_resize_contiguous(ArrayRef<SizesType> new_sizes) {
   ET_CHECK_OR_RETURN_ERROR(static_cast<ssize_t>(new_sizes.size()) == dim_, NotSupported,
@@ -70,11 +72,12 @@ Error TensorImpl::internal_resize_contiguous(ArrayRef<SizesType> new_sizes) {
 
   if (shape_dynamism_ == TensorShapeDynamism::STATIC) {
     const auto mismatch = std::mismatch(new_sizes.begin(), new_sizes.end(), sizes_);
-    ET_LOG(Error,
-           "the sizes of a static tensor never change: dimension %d is %d, asked for %d. Export the model with a dynamic "
-           "shape for this dimension",
-           static_cast<int>(mismatch.second - sizes_), static_cast<int>(*mismatch.second),
-           static_cast<int>(*mismatch.first));
+    ET_LOG(
+        Error,
+        "the sizes of a static tensor never change: dimension %d is %d, asked for %d. Export the model with a dynamic "
+        "shape for this dimension",
+        static_cast<int>(mismatch.second - sizes_), static_cast<int>(*mismatch.second),
+        static_cast<int>(*mismatch.first));
     return Error::NotSupported;
   }
 
@@ -83,11 +86,11 @@ Error TensorImpl::internal_resize_contiguous(ArrayRef<SizesType> new_sizes) {
     return new_numel.error();
   }
   const bool buffer_comes_later = shape_dynamism_ == TensorShapeDynamism::DYNAMIC_UNBOUND && data_ == nullptr;
-  ET_CHECK_OR_RETURN_ERROR(
-      static_cast<size_t>(*new_numel) <= numel_bound_ || buffer_comes_later, NotSupported,
-      "Attempted to resize a bounded tensor of at most %" ET_PRIsize_t " elements to %" ET_PRIssize_t
-      " elements. Export the model with a larger upper bound of its dynamic shape",
-      numel_bound_, *new_numel);
+  ET_CHECK_OR_RETURN_ERROR(static_cast<size_t>(*new_numel) <= numel_bound_ || buffer_comes_later, NotSupported,
+                           "Attempted to resize a bounded tensor of at most %" ET_PRIsize_t
+                           " elements to %" ET_PRIssize_t
+                           " elements. Export the model with a larger upper bound of its dynamic shape",
+                           numel_bound_, *new_numel);
 
   if (strides_ != nullptr && dim_order_ != nullptr) {
     const Error error = dim_order_to_stride(new_sizes.data(), dim_order_, new_sizes.size(), strides_);

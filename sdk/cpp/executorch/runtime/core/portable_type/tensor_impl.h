@@ -73,7 +73,8 @@ class TensorImpl {
 
   /// Empty when unknown.
   const ArrayRef<DimOrderType> dim_order() const {
-    return dim_order_ == nullptr ? ArrayRef<DimOrderType>() : ArrayRef<DimOrderType>(dim_order_, static_cast<size_t>(dim_));
+    return dim_order_ == nullptr ? ArrayRef<DimOrderType>()
+                                 : ArrayRef<DimOrderType>(dim_order_, static_cast<size_t>(dim_));
   }
   const ArrayRef<StridesType> strides() const {
     return strides_ == nullptr ? ArrayRef<StridesType>() : ArrayRef<StridesType>(strides_, static_cast<size_t>(dim_));
@@ -108,8 +109,8 @@ class TensorImpl {
   /**
    * Changes the sizes and, when the dim order is known, the strides; the data pointer stays.
    *
-   * @retval Error::NotSupported the rank differs, the tensor is static and a size differs, or the new number of elements
-   *     is larger than the buffer. A DYNAMIC_UNBOUND tensor without data may grow: its buffer comes later.
+   * @retval Error::NotSupported the rank differs, the tensor is static and a size differs, or the new number of
+   * elements is larger than the buffer. A DYNAMIC_UNBOUND tensor without data may grow: its buffer comes later.
    * @retval Error::InvalidArgument a size is negative or the number of elements overflows.
    */
   ET_NODISCARD Error internal_resize_contiguous(ArrayRef<SizesType> new_sizes);

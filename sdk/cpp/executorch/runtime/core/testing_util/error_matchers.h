@@ -2,7 +2,8 @@
 /**
  * @file
  * GoogleTest matchers of Error and Result: EXPECT_THAT(r, IsOk()), EXPECT_THAT(r, IsOkAndHolds(Gt(3))),
- * EXPECT_THAT(r, HasError(Error::NotFound)); and ASSERT_OK_AND_UNWRAP, which gives the value of a Result or fails the test.
+ * EXPECT_THAT(r, HasError(Error::NotFound)); and ASSERT_OK_AND_UNWRAP, which gives the value of a Result or fails the
+ * test.
  */
 #pragma once
 
@@ -17,16 +18,16 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
-#define ET_INTERNAL_ASSERT_OK(error__)                             \
-  ASSERT_EQ((error__), ::executorch::runtime::Error::Ok)           \
-      << "found " << ::executorch::runtime::to_string(error__)
+#define ET_INTERNAL_ASSERT_OK(error__) \
+  ASSERT_EQ((error__), ::executorch::runtime::Error::Ok) << "found " << ::executorch::runtime::to_string(error__)
 
-/// Value of a Result, moved out; fails the test function when there is none. Example: auto x = ASSERT_OK_AND_UNWRAP(f());
-#define ASSERT_OK_AND_UNWRAP(result__)                   \
-  ({                                                     \
-    auto et_test_result__ = (result__);                  \
-    ET_INTERNAL_ASSERT_OK(et_test_result__.error());     \
-    std::move(et_test_result__.get());                   \
+/// Value of a Result, moved out; fails the test function when there is none. Example: auto x =
+/// ASSERT_OK_AND_UNWRAP(f());
+#define ASSERT_OK_AND_UNWRAP(result__)               \
+  ({                                                 \
+    auto et_test_result__ = (result__);              \
+    ET_INTERNAL_ASSERT_OK(et_test_result__.error()); \
+    std::move(et_test_result__.get());               \
   })
 
 /// Error checks without a Result.
@@ -58,7 +59,9 @@ template <typename T>
 inline Error GetError(const Result<T>& result) {
   return result.error();
 }
-inline Error GetError(const Error& error) { return error; }
+inline Error GetError(const Error& error) {
+  return error;
+}
 
 // Polymorphic over Result<T>: the inner matcher gets its type when T is known.
 template <typename InnerMatcher>

@@ -18,9 +18,10 @@ inline Error make_kernel_key(const std::vector<std::pair<aten::ScalarType, std::
   std::vector<TensorMeta> meta;
   for (const auto& [dtype, dim_order] : tensors) {
     // TensorMeta takes a mutable view and does not write through it.
-    meta.emplace_back(dtype, Span<aten::DimOrderType>(const_cast<aten::DimOrderType*>(dim_order.data()), dim_order.size()));
+    meta.emplace_back(dtype,
+                      Span<aten::DimOrderType>(const_cast<aten::DimOrderType*>(dim_order.data()), dim_order.size()));
   }
-  return internal::make_kernel_key_string({meta.data(), meta.size()}, buf, buf_size);
+  return ET_RUNTIME_NAMESPACE::internal::make_kernel_key_string({meta.data(), meta.size()}, buf, buf_size);
 }
 
 }  // namespace testing

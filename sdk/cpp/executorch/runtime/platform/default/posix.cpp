@@ -24,9 +24,13 @@ int64_t now_ns() {
 
 extern "C" {
 
-ET_WEAK void et_pal_init(void) { (void)et_pal_current_ticks(); }
+ET_WEAK void et_pal_init(void) {
+  (void)et_pal_current_ticks();
+}
 
-ET_NORETURN ET_WEAK void et_pal_abort(void) { std::abort(); }
+ET_NORETURN ET_WEAK void et_pal_abort(void) {
+  std::abort();
+}
 
 ET_WEAK et_timestamp_t et_pal_current_ticks(void) {
   const int64_t now = now_ns();
@@ -38,7 +42,9 @@ ET_WEAK et_timestamp_t et_pal_current_ticks(void) {
   return now > start ? static_cast<et_timestamp_t>(now - start) : 0;
 }
 
-ET_WEAK et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void) { return {1, 1}; }
+ET_WEAK et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void) {
+  return {1, 1};
+}
 
 ET_WEAK void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filename,
                                      ET_UNUSED const char* function, size_t line, const char* message,
@@ -51,8 +57,12 @@ ET_WEAK void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_
           line, message);
 }
 
-ET_WEAK void* et_pal_allocate(size_t size) { return std::malloc(size); }
+ET_WEAK void* et_pal_allocate(size_t size) {
+  return std::malloc(size);
+}
 
-ET_WEAK void et_pal_free(void* ptr) { std::free(ptr); }
+ET_WEAK void et_pal_free(void* ptr) {
+  std::free(ptr);
+}
 
 }  // extern "C"

@@ -6,15 +6,25 @@ namespace {
 
 PlatformIntercept* active = nullptr;
 
-void init() { active->init(); }
-et_timestamp_t current_ticks() { return active->current_ticks(); }
-et_tick_ratio_t ticks_to_ns_multiplier() { return active->ticks_to_ns_multiplier(); }
+void init() {
+  active->init();
+}
+et_timestamp_t current_ticks() {
+  return active->current_ticks();
+}
+et_tick_ratio_t ticks_to_ns_multiplier() {
+  return active->ticks_to_ns_multiplier();
+}
 void emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filename, const char* function,
                       size_t line, const char* message, size_t length) {
   active->emit_log_message(timestamp, level, filename, function, line, message, length);
 }
-void* allocate(size_t size) { return active->allocate(size); }
-void release(void* ptr) { active->free(ptr); }
+void* allocate(size_t size) {
+  return active->allocate(size);
+}
+void release(void* ptr) {
+  active->free(ptr);
+}
 
 }  // namespace
 

@@ -79,8 +79,8 @@ class TensorFactory {
                     TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
     std::vector<uint8_t> dim_order = internal::contiguous_dim_order(sizes.size());
     if (!strides.empty()) {
-      ET_CHECK_MSG(strides.size() == sizes.size(), "the test gave %" ET_PRIsize_t " strides for %" ET_PRIsize_t " sizes",
-                   strides.size(), sizes.size());
+      ET_CHECK_MSG(strides.size() == sizes.size(),
+                   "the test gave %" ET_PRIsize_t " strides for %" ET_PRIsize_t " sizes", strides.size(), sizes.size());
       const Error error = stride_to_dim_order(strides.data(), strides.size(), dim_order.data());
       ET_CHECK_MSG(error == Error::Ok, "the test gave invalid strides");
       ET_CHECK_MSG(internal::strides_from_dim_order(sizes, dim_order) == strides,
@@ -105,8 +105,8 @@ class TensorFactory {
   aten::Tensor make_channels_last(const std::vector<int32_t>& sizes, const std::vector<ctype>& data,
                                   const std::vector<uint8_t> dim_order = {},
                                   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
-    return make_with_dimorder(sizes, data,
-                              dim_order.empty() ? internal::channels_last_dim_order(sizes.size()) : dim_order, dynamism);
+    return make_with_dimorder(
+        sizes, data, dim_order.empty() ? internal::channels_last_dim_order(sizes.size()) : dim_order, dynamism);
   }
 
   /// The same values as the contiguous `input`, in channels-last memory.

@@ -32,8 +32,9 @@ bool elements_are_close(const aten::Tensor& a, const aten::Tensor& b, double rto
               (!(rtol == 0 && atol == 0) &&
                numbers_are_close(static_cast<double>(data_a[i]), static_cast<double>(data_b[i]), rtol, atol));
     } else if constexpr (is_complex_type<T>::value) {
-      close = numbers_are_close(static_cast<double>(data_a[i].real()), static_cast<double>(data_b[i].real()), rtol, atol) &&
-              numbers_are_close(static_cast<double>(data_a[i].imag()), static_cast<double>(data_b[i].imag()), rtol, atol);
+      close =
+          numbers_are_close(static_cast<double>(data_a[i].real()), static_cast<double>(data_b[i].real()), rtol, atol) &&
+          numbers_are_close(static_cast<double>(data_a[i].imag()), static_cast<double>(data_b[i].imag()), rtol, atol);
     } else {
       close = numbers_are_close(static_cast<double>(data_a[i]), static_cast<double>(data_b[i]), rtol, atol);
     }
@@ -137,8 +138,8 @@ std::ostream& operator<<(std::ostream& os, const Tensor& t) {
     return os << "null])";
   }
   switch (t.scalar_type()) {
-#define PRINT_CASE(ctype, name)           \
-  case ScalarType::name:                  \
+#define PRINT_CASE(ctype, name)            \
+  case ScalarType::name:                   \
     testing::print_elements<ctype>(os, t); \
     break;
     ET_FORALL_REALHBBF16_TYPES(PRINT_CASE)

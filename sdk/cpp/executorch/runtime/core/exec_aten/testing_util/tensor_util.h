@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * GoogleTest matchers of tensors. Two tensors are equal when dtype, sizes, dim order and every element are; they are close
- * when |a - b| <= atol + rtol * |b| for every element instead. NaN is close to NaN, an infinity to itself.
+ * GoogleTest matchers of tensors. Two tensors are equal when dtype, sizes, dim order and every element are; they are
+ * close when |a - b| <= atol + rtol * |b| for every element instead. NaN is close to NaN, an infinity to itself.
  *
  * `DATA` variants compare dtype and elements in the order of memory, whatever the sizes. Close variants have default
  * tolerances; `_WITH_TOL` takes them.
@@ -42,12 +42,24 @@ bool tensor_lists_are_close(const aten::Tensor* tensors_a, size_t num_tensors_a,
                             size_t num_tensors_b, double rtol = internal::kDefaultRtol,
                             std::optional<double> opt_atol = std::nullopt);
 
-MATCHER_P(IsCloseTo, other, "") { return tensors_are_close(arg, other); }
-MATCHER_P3(IsCloseToWithTol, other, rtol, atol, "") { return tensors_are_close(arg, other, rtol, atol); }
-MATCHER_P(IsEqualTo, other, "") { return tensors_are_close(arg, other, /*rtol=*/0, /*opt_atol=*/0); }
-MATCHER_P(IsDataCloseTo, other, "") { return tensor_data_is_close(arg, other); }
-MATCHER_P3(IsDataCloseToWithTol, other, rtol, atol, "") { return tensor_data_is_close(arg, other, rtol, atol); }
-MATCHER_P(IsDataEqualTo, other, "") { return tensor_data_is_close(arg, other, /*rtol=*/0, /*opt_atol=*/0); }
+MATCHER_P(IsCloseTo, other, "") {
+  return tensors_are_close(arg, other);
+}
+MATCHER_P3(IsCloseToWithTol, other, rtol, atol, "") {
+  return tensors_are_close(arg, other, rtol, atol);
+}
+MATCHER_P(IsEqualTo, other, "") {
+  return tensors_are_close(arg, other, /*rtol=*/0, /*opt_atol=*/0);
+}
+MATCHER_P(IsDataCloseTo, other, "") {
+  return tensor_data_is_close(arg, other);
+}
+MATCHER_P3(IsDataCloseToWithTol, other, rtol, atol, "") {
+  return tensor_data_is_close(arg, other, rtol, atol);
+}
+MATCHER_P(IsDataEqualTo, other, "") {
+  return tensor_data_is_close(arg, other, /*rtol=*/0, /*opt_atol=*/0);
+}
 MATCHER_P(IsListCloseTo, other, "") {
   return tensor_lists_are_close(arg.data(), arg.size(), other.data(), other.size());
 }
@@ -74,35 +86,51 @@ std::ostream& operator<<(std::ostream& os, const Tensor& t);
 #define ASSERT_TENSOR_CLOSE(t1, t2) ASSERT_THAT((t1), ::executorch::runtime::testing::IsCloseTo(t2))
 #define ASSERT_TENSOR_NOT_CLOSE(t1, t2) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsCloseTo(t2)))
 
-#define EXPECT_TENSOR_CLOSE_WITH_TOL(t1, t2, rtol, atol) EXPECT_THAT((t1), ::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol))
-#define EXPECT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol)))
-#define ASSERT_TENSOR_CLOSE_WITH_TOL(t1, t2, rtol, atol) ASSERT_THAT((t1), ::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol))
-#define ASSERT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol)))
+#define EXPECT_TENSOR_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  EXPECT_THAT((t1), ::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol))
+#define EXPECT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol)))
+#define ASSERT_TENSOR_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ASSERT_THAT((t1), ::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol))
+#define ASSERT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsCloseToWithTol(t2, rtol, atol)))
 
 #define EXPECT_TENSOR_DATA_EQ(t1, t2) EXPECT_THAT((t1), ::executorch::runtime::testing::IsDataEqualTo(t2))
-#define EXPECT_TENSOR_DATA_NE(t1, t2) EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataEqualTo(t2)))
+#define EXPECT_TENSOR_DATA_NE(t1, t2) \
+  EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataEqualTo(t2)))
 #define ASSERT_TENSOR_DATA_EQ(t1, t2) ASSERT_THAT((t1), ::executorch::runtime::testing::IsDataEqualTo(t2))
-#define ASSERT_TENSOR_DATA_NE(t1, t2) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataEqualTo(t2)))
+#define ASSERT_TENSOR_DATA_NE(t1, t2) \
+  ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataEqualTo(t2)))
 
 #define EXPECT_TENSOR_DATA_CLOSE(t1, t2) EXPECT_THAT((t1), ::executorch::runtime::testing::IsDataCloseTo(t2))
-#define EXPECT_TENSOR_DATA_NOT_CLOSE(t1, t2) EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseTo(t2)))
+#define EXPECT_TENSOR_DATA_NOT_CLOSE(t1, t2) \
+  EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseTo(t2)))
 #define ASSERT_TENSOR_DATA_CLOSE(t1, t2) ASSERT_THAT((t1), ::executorch::runtime::testing::IsDataCloseTo(t2))
-#define ASSERT_TENSOR_DATA_NOT_CLOSE(t1, t2) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseTo(t2)))
+#define ASSERT_TENSOR_DATA_NOT_CLOSE(t1, t2) \
+  ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseTo(t2)))
 
-#define EXPECT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) EXPECT_THAT((t1), ::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol))
-#define EXPECT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol)))
-#define ASSERT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) ASSERT_THAT((t1), ::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol))
-#define ASSERT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol)))
+#define EXPECT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  EXPECT_THAT((t1), ::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol))
+#define EXPECT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol)))
+#define ASSERT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ASSERT_THAT((t1), ::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol))
+#define ASSERT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsDataCloseToWithTol(t2, rtol, atol)))
 
 #define EXPECT_TENSOR_LISTS_EQ(t1, t2) EXPECT_THAT((t1), ::executorch::runtime::testing::IsListEqualTo(t2))
-#define EXPECT_TENSOR_LISTS_NE(t1, t2) EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListEqualTo(t2)))
+#define EXPECT_TENSOR_LISTS_NE(t1, t2) \
+  EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListEqualTo(t2)))
 #define ASSERT_TENSOR_LISTS_EQ(t1, t2) ASSERT_THAT((t1), ::executorch::runtime::testing::IsListEqualTo(t2))
-#define ASSERT_TENSOR_LISTS_NE(t1, t2) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListEqualTo(t2)))
+#define ASSERT_TENSOR_LISTS_NE(t1, t2) \
+  ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListEqualTo(t2)))
 
 #define EXPECT_TENSOR_LISTS_CLOSE(t1, t2) EXPECT_THAT((t1), ::executorch::runtime::testing::IsListCloseTo(t2))
-#define EXPECT_TENSOR_LISTS_NOT_CLOSE(t1, t2) EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListCloseTo(t2)))
+#define EXPECT_TENSOR_LISTS_NOT_CLOSE(t1, t2) \
+  EXPECT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListCloseTo(t2)))
 #define ASSERT_TENSOR_LISTS_CLOSE(t1, t2) ASSERT_THAT((t1), ::executorch::runtime::testing::IsListCloseTo(t2))
-#define ASSERT_TENSOR_LISTS_NOT_CLOSE(t1, t2) ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListCloseTo(t2)))
+#define ASSERT_TENSOR_LISTS_NOT_CLOSE(t1, t2) \
+  ASSERT_THAT((t1), ::testing::Not(::executorch::runtime::testing::IsListCloseTo(t2)))
 
 namespace torch {
 namespace executor {

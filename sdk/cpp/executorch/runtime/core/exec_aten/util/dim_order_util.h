@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Conversions between dim order and strides. dim_order[i] is the logical dimension that is stored i-th from the outside:
- * a contiguous tensor has 0, 1, ..., n-1 and a channels-last image 0, 2, 3, 1.
+ * Conversions between dim order and strides. dim_order[i] is the logical dimension that is stored i-th from the
+ * outside: a contiguous tensor has 0, 1, ..., n-1 and a channels-last image 0, 2, 3, 1.
  */
 #pragma once
 
@@ -81,8 +81,8 @@ inline void dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderTy
 /**
  * Checked dim_order_to_stride_nocheck(); writes nothing on failure.
  *
- * @retval Error::InvalidArgument dim_order is no permutation of 0..dims-1, dims is above kTensorDimensionLimit, a size is
- *     negative or a stride does not fit StridesType.
+ * @retval Error::InvalidArgument dim_order is no permutation of 0..dims-1, dims is above kTensorDimensionLimit, a size
+ * is negative or a stride does not fit StridesType.
  */
 template <typename SizesType, typename DimOrderType, typename StridesType>
 ET_NODISCARD inline Error dim_order_to_stride(const SizesType* sizes, const DimOrderType* dim_order, const size_t dims,
@@ -113,8 +113,8 @@ ET_NODISCARD inline Error dim_order_to_stride(const SizesType* sizes, const DimO
 /**
  * Dimensions by descending stride; equal strides keep their logical order.
  *
- * @retval Error::InvalidArgument a stride is 0 or negative (expanded or flipped views have no dim order), or dims is above
- *     kTensorDimensionLimit.
+ * @retval Error::InvalidArgument a stride is 0 or negative (expanded or flipped views have no dim order), or dims is
+ * above kTensorDimensionLimit.
  */
 template <typename DimOrderType, typename StridesType>
 ET_NODISCARD inline Error stride_to_dim_order(const StridesType* strides, const size_t dims, DimOrderType* dim_order) {

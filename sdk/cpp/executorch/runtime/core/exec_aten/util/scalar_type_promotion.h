@@ -49,8 +49,8 @@ inline constexpr bool canCast(const ::executorch::aten::ScalarType from, const :
          !(from != aten::ScalarType::Bool && to == aten::ScalarType::Bool);
 }
 template <typename T1, typename T2>
-struct can_cast : std::integral_constant<bool, canCast(CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)> {
-};
+struct can_cast
+    : std::integral_constant<bool, canCast(CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)> {};
 
 namespace internal {
 
@@ -66,10 +66,7 @@ constexpr aten::ScalarType promote(aten::ScalarType a, aten::ScalarType b) {
   }
   if (isBarebonesUnsignedType(a) || isBarebonesUnsignedType(b)) {
     const ScalarType other = isBarebonesUnsignedType(a) ? b : a;
-    if (isFloatingType(other) || isComplexType(other)) {
-      return other;
-    }
-    return other == ScalarType::Bool ? (other == a ? b : a) : ScalarType::Undefined;
+    return isFloatingType(other) || isComplexType(other) ? other : ScalarType::Undefined;
   }
   if (!takes_part_in_promotion(a) || !takes_part_in_promotion(b)) {
     return ScalarType::Undefined;
@@ -99,7 +96,8 @@ constexpr aten::ScalarType promote(aten::ScalarType a, aten::ScalarType b) {
  * Result type of an operation on tensors of types `a` and `b`.
  *
  * @param half_to_float Replaces a result of Half or BFloat16 by Float.
- * @return Undefined when PyTorch defines no common type (for example of a quantized and another type, or UInt16 and Int).
+ * @return Undefined when PyTorch defines no common type (for example of a quantized and another type, or UInt16 and
+ * Int).
  */
 inline constexpr ::executorch::aten::ScalarType promoteTypes(::executorch::aten::ScalarType a,
                                                              ::executorch::aten::ScalarType b,

@@ -5,8 +5,8 @@
  *
  *     ET_SWITCH_REAL_TYPES(in.scalar_type(), ctx, "add.out", CTYPE, [&]() { add<CTYPE>(in, out); });
  *
- * runs the lambda with CTYPE as the C++ type of the given ScalarType and returns what it returns. For a type outside the
- * set it logs, calls CONTEXT.fail(Error::InvalidArgument) and returns a default value; the lambda does not run.
+ * runs the lambda with CTYPE as the C++ type of the given ScalarType and returns what it returns. For a type outside
+ * the set it logs, calls CONTEXT.fail(Error::InvalidArgument) and returns a default value; the lambda does not run.
  *
  * The set's last type shares its case with `default`, so that the lambda is compiled once a type and the failure has
  * the lambda's return type.

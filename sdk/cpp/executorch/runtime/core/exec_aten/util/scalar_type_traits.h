@@ -12,10 +12,10 @@ namespace runtime {
 template <aten::ScalarType N>
 struct ScalarTypeToCppType;
 
-#define SPECIALIZE_ScalarTypeToCppType(cpp_type, scalar_type)        \
-  template <>                                                        \
+#define SPECIALIZE_ScalarTypeToCppType(cpp_type, scalar_type)               \
+  template <>                                                               \
   struct ScalarTypeToCppType<::executorch::aten::ScalarType::scalar_type> { \
-    using type = cpp_type;                                           \
+    using type = cpp_type;                                                  \
   };
 ET_FORALL_SCALAR_TYPES(SPECIALIZE_ScalarTypeToCppType)
 #undef SPECIALIZE_ScalarTypeToCppType
@@ -39,9 +39,8 @@ struct is_floating_point
 
 /// True for Half and BFloat16.
 template <typename T>
-struct is_reduced_floating_point
-    : std::integral_constant<bool, std::is_same_v<T, torch::executor::Half> || std::is_same_v<T, torch::executor::BFloat16>> {
-};
+struct is_reduced_floating_point : std::integral_constant<bool, std::is_same_v<T, torch::executor::Half> ||
+                                                                    std::is_same_v<T, torch::executor::BFloat16>> {};
 
 }  // namespace runtime
 }  // namespace executorch

@@ -47,7 +47,9 @@ inline constexpr bool isFloatingType(::executorch::aten::ScalarType t) {
 inline constexpr bool isRealType(::executorch::aten::ScalarType t) {
   return isIntegralType(t, /*includeBool=*/false) || t == aten::ScalarType::Float || t == aten::ScalarType::Double;
 }
-inline constexpr bool isRealHType(::executorch::aten::ScalarType t) { return isRealType(t) || t == aten::ScalarType::Half; }
+inline constexpr bool isRealHType(::executorch::aten::ScalarType t) {
+  return isRealType(t) || t == aten::ScalarType::Half;
+}
 inline constexpr bool isRealHBType(::executorch::aten::ScalarType t) {
   return isRealHType(t) || t == aten::ScalarType::Bool;
 }
@@ -149,8 +151,10 @@ using ::executorch::runtime::is_barebones_unsigned_type;
 using ::executorch::runtime::is_bits_type;
 using ::executorch::runtime::is_complex_type;
 using ::executorch::runtime::is_float8_type;
+using ::executorch::runtime::is_floating_point;
 using ::executorch::runtime::is_integral_type;
 using ::executorch::runtime::is_qint_type;
+using ::executorch::runtime::is_reduced_floating_point;
 using ::executorch::runtime::isBarebonesUnsignedType;
 using ::executorch::runtime::isBitsType;
 using ::executorch::runtime::isComplexType;
@@ -170,8 +174,6 @@ using ::executorch::runtime::ScalarTypeToCppType;
 using ::executorch::runtime::toQIntType;
 using ::executorch::runtime::toString;
 using ::executorch::runtime::toUnderlying;
-using ::executorch::runtime::is_floating_point;
-using ::executorch::runtime::is_reduced_floating_point;
 }  // namespace executor
 }  // namespace torch
 

@@ -66,8 +66,8 @@ inline size_t coordinateToIndexWithTrailingDimsMemo(const aten::Tensor& tensor, 
 
 /// Coordinate of a position in a contiguous tensor; writes tensor.dim() values.
 inline void indexToCoordinate(const aten::Tensor& tensor, size_t index, size_t* coordinate) {
-  ET_CHECK_MSG(index < static_cast<size_t>(tensor.numel()), "index %" ET_PRIsize_t " of %" ET_PRIssize_t " elements", index,
-               tensor.numel());
+  ET_CHECK_MSG(index < static_cast<size_t>(tensor.numel()), "index %" ET_PRIsize_t " of %" ET_PRIssize_t " elements",
+               index, tensor.numel());
   for (ssize_t d = tensor.dim() - 1; d >= 0; --d) {
     const size_t size = static_cast<size_t>(tensor.size(d));
     coordinate[d] = index % size;
@@ -105,20 +105,20 @@ bool value_fits(IN value) {
  *
  * @return false, with `out_val` unchanged, for another number of elements, another dtype or a value that does not fit.
  */
-template <typename INT_T,
-          typename std::enable_if<std::is_integral<INT_T>::value && !std::is_same<INT_T, bool>::value, bool>::type = true>
+template <typename INT_T, typename std::enable_if<std::is_integral<INT_T>::value && !std::is_same<INT_T, bool>::value,
+                                                  bool>::type = true>
 bool extract_scalar_tensor(aten::Tensor tensor, INT_T* out_val) {
   if (tensor.numel() != 1) {
     return false;
   }
-#define CASE_INT_DTYPE(TENSOR_CTYPE, TENSOR_DTYPE)                            \
-  case aten::ScalarType::TENSOR_DTYPE: {                                      \
-    const TENSOR_CTYPE value = *tensor.const_data_ptr<TENSOR_CTYPE>();        \
-    if (!internal::value_fits<INT_T>(value)) {                                \
-      return false;                                                           \
-    }                                                                         \
-    *out_val = static_cast<INT_T>(value);                                     \
-    return true;                                                              \
+#define CASE_INT_DTYPE(TENSOR_CTYPE, TENSOR_DTYPE)                     \
+  case aten::ScalarType::TENSOR_DTYPE: {                               \
+    const TENSOR_CTYPE value = *tensor.const_data_ptr<TENSOR_CTYPE>(); \
+    if (!internal::value_fits<INT_T>(value)) {                         \
+      return false;                                                    \
+    }                                                                  \
+    *out_val = static_cast<INT_T>(value);                              \
+    return true;                                                       \
   }
   switch (tensor.scalar_type()) {
     ET_FORALL_INT_TYPES(CASE_INT_DTYPE)
@@ -129,22 +129,22 @@ bool extract_scalar_tensor(aten::Tensor tensor, INT_T* out_val) {
 }
 
 /// Same for floating point: reads integers, Half, BFloat16, Float and Double.
-template <typename FLOAT_T, typename std::enable_if<std::is_floating_point_v<FLOAT_T> ||
-                                                        std::is_same_v<FLOAT_T, aten::BFloat16> ||
-                                                        std::is_same_v<FLOAT_T, aten::Half>,
-                                                    bool>::type = true>
+template <typename FLOAT_T,
+          typename std::enable_if<std::is_floating_point_v<FLOAT_T> || std::is_same_v<FLOAT_T, aten::BFloat16> ||
+                                      std::is_same_v<FLOAT_T, aten::Half>,
+                                  bool>::type = true>
 bool extract_scalar_tensor(aten::Tensor tensor, FLOAT_T* out_val) {
   if (tensor.numel() != 1) {
     return false;
   }
-#define CASE_REAL_DTYPE(TENSOR_CTYPE, TENSOR_DTYPE)                           \
-  case aten::ScalarType::TENSOR_DTYPE: {                                      \
-    const TENSOR_CTYPE value = *tensor.const_data_ptr<TENSOR_CTYPE>();        \
-    if (!internal::value_fits<FLOAT_T>(value)) {                              \
-      return false;                                                           \
-    }                                                                         \
-    *out_val = static_cast<FLOAT_T>(value);                                   \
-    return true;                                                              \
+#define CASE_REAL_DTYPE(TENSOR_CTYPE, TENSOR_DTYPE)                    \
+  case aten::ScalarType::TENSOR_DTYPE: {                               \
+    const TENSOR_CTYPE value = *tensor.const_data_ptr<TENSOR_CTYPE>(); \
+    if (!internal::value_fits<FLOAT_T>(value)) {                       \
+      return false;                                                    \
+    }                                                                  \
+    *out_val = static_cast<FLOAT_T>(value);                            \
+    return true;                                                       \
   }
   switch (tensor.scalar_type()) {
     ET_FORALL_REALHBF16_TYPES(CASE_REAL_DTYPE)

@@ -15,8 +15,8 @@ namespace runtime {
 constexpr size_t kTensorShapeStringSizeLimit = 1 + 10 * kTensorDimensionLimit + 2 * kTensorDimensionLimit + 1;
 
 /**
- * Text of a shape for messages: "(2, 3)", "(5,)" for rank 1 and "()" for rank 0, as Python prints a tuple. Sizes that are
- * negative or above 2^31-1 print as "ERR"; a rank above kTensorDimensionLimit gives "(ERR: rank N)".
+ * Text of a shape for messages: "(2, 3)", "(5,)" for rank 1 and "()" for rank 0, as Python prints a tuple. Sizes that
+ * are negative or above 2^31-1 print as "ERR"; a rank above kTensorDimensionLimit gives "(ERR: rank N)".
  */
 std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(
     executorch::runtime::Span<const std::int32_t> shape);

@@ -32,23 +32,41 @@ bool tensor_can_cast_to(aten::Tensor a, aten::ScalarType dtype) {
   return true;
 }
 
-bool tensor_is_bool_type(aten::Tensor t) { return dtype_is(t.scalar_type() == aten::ScalarType::Bool, t, "Bool"); }
+bool tensor_is_bool_type(aten::Tensor t) {
+  return dtype_is(t.scalar_type() == aten::ScalarType::Bool, t, "Bool");
+}
 
-bool tensor_is_floating_type(aten::Tensor t) { return dtype_is(isFloatingType(t.scalar_type()), t, "a floating point"); }
+bool tensor_is_floating_type(aten::Tensor t) {
+  return dtype_is(isFloatingType(t.scalar_type()), t, "a floating point");
+}
 
-bool tensor_is_real_type(aten::Tensor t) { return dtype_is(isRealType(t.scalar_type()), t, "an integer, Float or Double"); }
+bool tensor_is_real_type(aten::Tensor t) {
+  return dtype_is(isRealType(t.scalar_type()), t, "an integer, Float or Double");
+}
 
-bool tensor_is_realh_type(aten::Tensor t) { return dtype_is(isRealHType(t.scalar_type()), t, "an integer, Half, Float or Double"); }
+bool tensor_is_realh_type(aten::Tensor t) {
+  return dtype_is(isRealHType(t.scalar_type()), t, "an integer, Half, Float or Double");
+}
 
-bool tensor_is_realhbf16_type(aten::Tensor t) { return dtype_is(isRealHBF16Type(t.scalar_type()), t, "an integer or a floating point"); }
+bool tensor_is_realhbf16_type(aten::Tensor t) {
+  return dtype_is(isRealHBF16Type(t.scalar_type()), t, "an integer or a floating point");
+}
 
-bool tensor_is_realhb_type(aten::Tensor t) { return dtype_is(isRealHBType(t.scalar_type()), t, "an integer, Bool, Half, Float or Double"); }
+bool tensor_is_realhb_type(aten::Tensor t) {
+  return dtype_is(isRealHBType(t.scalar_type()), t, "an integer, Bool, Half, Float or Double");
+}
 
-bool tensor_is_realhbbf16_type(aten::Tensor t) { return dtype_is(isRealHBBF16Type(t.scalar_type()), t, "an integer, Bool or a floating point"); }
+bool tensor_is_realhbbf16_type(aten::Tensor t) {
+  return dtype_is(isRealHBBF16Type(t.scalar_type()), t, "an integer, Bool or a floating point");
+}
 
-bool tensor_is_complex_type(aten::Tensor t) { return dtype_is(isComplexType(t.scalar_type()), t, "a complex"); }
+bool tensor_is_complex_type(aten::Tensor t) {
+  return dtype_is(isComplexType(t.scalar_type()), t, "a complex");
+}
 
-bool tensor_is_bits_type(aten::Tensor t) { return dtype_is(isBitsType(t.scalar_type()), t, "a bits"); }
+bool tensor_is_bits_type(aten::Tensor t) {
+  return dtype_is(isBitsType(t.scalar_type()), t, "a bits");
+}
 
 bool tensor_is_integral_type(aten::Tensor t, bool includeBool) {
   return dtype_is(isIntegralType(t.scalar_type(), includeBool), t, includeBool ? "an integer or Bool" : "an integer");
@@ -108,7 +126,9 @@ bool tensors_have_same_rank(aten::Tensor a, aten::Tensor b) {
   return true;
 }
 
-bool tensor_has_dim(aten::Tensor t, int64_t d) { return dim_is_valid(d, t.dim()); }
+bool tensor_has_dim(aten::Tensor t, int64_t d) {
+  return dim_is_valid(d, t.dim());
+}
 
 bool tensor_has_non_empty_dim(aten::Tensor t, int64_t d) {
   if (!tensor_has_dim(t, d)) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Questions, index arithmetic, scalar extraction and resizing of tensors for kernels. A predicate that is false logs what
- * it expected and what it found, so that ET_KERNEL_CHECK(ctx, predicate(...), InvalidArgument, out) is a whole check.
+ * Questions, index arithmetic, scalar extraction and resizing of tensors for kernels. A predicate that is false logs
+ * what it expected and what it found, so that ET_KERNEL_CHECK(ctx, predicate(...), InvalidArgument, out) is a whole
+ * check.
  */
 #pragma once
 
@@ -27,7 +28,9 @@ namespace runtime {
 bool dim_is_valid(int64_t dim, int64_t upper_bound);
 
 /// tensor.dim(), or 1 for a scalar, which behaves like a one-element vector in reductions.
-inline ssize_t nonzero_dim(const aten::Tensor& tensor) { return tensor.dim() == 0 ? 1 : tensor.dim(); }
+inline ssize_t nonzero_dim(const aten::Tensor& tensor) {
+  return tensor.dim() == 0 ? 1 : tensor.dim();
+}
 
 /// tensor.size(dim), or 1 for a scalar.
 inline ssize_t nonempty_size(const aten::Tensor& tensor, ssize_t dim) {

@@ -15,7 +15,9 @@ namespace c10 {
 namespace detail {
 
 /// Value of a bfloat16 bit pattern; exact.
-inline float f32_from_bits(uint16_t bits) { return bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+inline float f32_from_bits(uint16_t bits) {
+  return bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 /// Nearest bfloat16 bit pattern, ties to even; any NaN becomes the quiet NaN 0x7fc0.
 inline uint16_t round_to_nearest_even(float value) {
@@ -50,9 +52,7 @@ namespace std {
 
 template <>
 class numeric_limits<c10::BFloat16> {
-  static constexpr c10::BFloat16 bits(unsigned short value) {
-    return c10::BFloat16(value, c10::BFloat16::from_bits());
-  }
+  static constexpr c10::BFloat16 bits(unsigned short value) { return c10::BFloat16(value, c10::BFloat16::from_bits()); }
 
  public:
   static constexpr bool is_specialized = true;

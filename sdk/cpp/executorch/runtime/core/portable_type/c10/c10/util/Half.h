@@ -23,7 +23,8 @@ inline float fp16_ieee_to_fp32_value(uint16_t h) {
   if (magnitude >= 0x7c00u) {
     bits += 112u << 23;  // Infinity and NaN have the largest exponent in both formats.
   } else if (magnitude < 0x0400u) {
-    bits = bit_cast<uint32_t>(static_cast<float>(magnitude) * 5.9604644775390625e-8f);  // Subnormal: a multiple of 2^-24.
+    bits =
+        bit_cast<uint32_t>(static_cast<float>(magnitude) * 5.9604644775390625e-8f);  // Subnormal: a multiple of 2^-24.
   }
   return bit_cast<float>(sign | bits);
 }
