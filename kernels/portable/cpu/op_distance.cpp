@@ -31,7 +31,7 @@ T distance(const T* a, const T* b, int64_t width, double p) {
   } else if (std::isinf(p)) {
     for (int64_t i = 0; i < width; ++i) {
       const Sum x = gap(i);
-      sum = x > sum || x != x ? x : sum;
+      sum = x > sum ? x : sum;
     }
   } else {
     for (int64_t i = 0; i < width; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the operators of the library on the calls in eager_cases.txt, boxed as a program calls them, and compares with
-// what PyTorch eager gave.
+// Runs the operators of the library on the calls in eager_cases.txt and eager_nn_cases.txt, boxed as a program calls
+// them, and compares with what PyTorch eager gave.
 //
 // The file holds one value a line. A case is
-//     case NAME [fails]        the operator; "fails": the call must be refused
+//     case NAME [fails] [tolerance V]      the operator; "fails": the call must be refused
 //     arguments ...
 //     out                      followed by its expected tensors; out_list N if the last argument is a list of N
 //     outputs;
@@ -11,7 +11,7 @@
 // and an argument one of
 //     tensor DTYPE SIZES DIM_ORDER VALUES...      values in row-major order; "-" for no dimensions
 //     tensors N | optional_tensors N              followed by N lines
-//     int V | float V | bool V | ints V... | str TEXT | none
+//     int V | float V | bool V | ints V... | floats V... | str TEXT | none
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
@@ -129,7 +129,7 @@ T parse_value(const std::string& text) {
 
 struct Case {
   std::string name;
-  int line = 0;
+  std::string place;  // file:line
   std::vector<std::string> lines;
 };
 
@@ -177,16 +177,17 @@ class Call {
     return context.failure_state();
   }
 
-  void expect_outputs() const {
+  // tolerance: relative; 0 means that of the dtype.
+  void expect_outputs(double tolerance) const {
     for (const auto& [actual, expected] : outputs_) {
-      expect_equal(*actual, *expected);
+      expect_equal(*actual, *expected, tolerance > 0 ? tolerance : actual->tolerance);
     }
   }
 
  private:
   static bool is_marker(const std::string& line) { return line.compare(0, 3, "out") == 0 || line == "self"; }
 
-  static void expect_equal(const OwnedTensor& actual, const OwnedTensor& expected) {
+  static void expect_equal(const OwnedTensor& actual, const OwnedTensor& expected, double tolerance) {
     const Tensor tensor = actual.tensor();
     ASSERT_EQ(std::vector<int32_t>(tensor.sizes().begin(), tensor.sizes().end()), expected.sizes);
     with_type(tensor.scalar_type(), [&](auto tag) {
@@ -202,7 +203,7 @@ class Call {
           const double x = static_cast<double>(got);
           const double y = static_cast<double>(want);
           const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-                            std::fabs(x - y) <= actual.tolerance * std::fmax(std::fabs(y), 0.1);
+                            std::fabs(x - y) <= tolerance * std::fmax(std::fabs(y), 0.1);
           ASSERT_TRUE(same) << "at " << i << ": " << x << " instead of " << y;
         }
       }
@@ -304,6 +305,14 @@ class Call {
       auto& list = int_lists_.emplace_back(wrapped.data(), unwrapped.data(), static_cast<int>(items.size()));
       return value(EValue(&list));
     }
+    if (kind == "floats") {
+      auto& items = float_items_.emplace_back();
+      for (std::string item; stream >> item;) {
+        items.push_back(std::strtod(item.c_str(), nullptr));
+      }
+      auto& list = float_lists_.emplace_back(items.data(), items.size());
+      return value(EValue(&list));
+    }
     if (kind == "none") {
       return value(EValue());
     }
@@ -330,6 +339,8 @@ class Call {
   std::deque<BoxedEvalueList<Tensor>> tensor_lists_;
   std::deque<BoxedEvalueList<std::optional<Tensor>>> optional_lists_;
   std::deque<BoxedEvalueList<int64_t>> int_lists_;
+  std::deque<std::vector<double>> float_items_;
+  std::deque<executorch::aten::ArrayRef<double>> float_lists_;
   std::deque<std::string> strings_;
   std::deque<executorch::aten::ArrayRef<char>> string_refs_;
   std::vector<EValue*> stack_;
@@ -341,18 +352,20 @@ const std::map<std::string, std::vector<Case>>& all_cases() {
   static const auto* cases = [] {
     auto* result = new std::map<std::string, std::vector<Case>>();
     const std::string source = __FILE__;
-    std::ifstream file(source.substr(0, source.rfind('/') + 1) + "eager_cases.txt");
-    Case* current = nullptr;
-    int number = 0;
-    for (std::string line; std::getline(file, line);) {
-      ++number;
-      if (line.compare(0, 5, "case ") == 0) {
-        const std::string name = line.substr(5, line.find(' ', 5) - 5);
-        current = &(*result)[name].emplace_back();
-        current->name = line.substr(5);
-        current->line = number;
-      } else if (current != nullptr) {
-        current->lines.push_back(line);
+    for (const char* file_name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
+      std::ifstream file(source.substr(0, source.rfind('/') + 1) + file_name);
+      Case* current = nullptr;
+      int number = 0;
+      for (std::string line; std::getline(file, line);) {
+        ++number;
+        if (line.compare(0, 5, "case ") == 0) {
+          const std::string name = line.substr(5, line.find(' ', 5) - 5);
+          current = &(*result)[name].emplace_back();
+          current->name = line.substr(5);
+          current->place = std::string(file_name) + ":" + std::to_string(number);
+        } else if (current != nullptr) {
+          current->lines.push_back(line);
+        }
       }
     }
     return result;
@@ -380,7 +393,7 @@ TEST_P(EagerCases, Agree) {
   }
   ASSERT_NE(kernel, nullptr) << "functions.yaml has no entry for " << GetParam();
   for (const Case& test_case : all_cases().at(GetParam())) {
-    SCOPED_TRACE("eager_cases.txt:" + std::to_string(test_case.line));
+    SCOPED_TRACE(test_case.place);
     const bool fails = test_case.name.find(" fails") != std::string::npos;
     Call call(test_case);
     const Error error = call.run(*kernel);
@@ -388,7 +401,8 @@ TEST_P(EagerCases, Agree) {
       EXPECT_EQ(error, Error::InvalidArgument);
     } else {
       EXPECT_EQ(error, Error::Ok);
-      call.expect_outputs();
+      const size_t mark = test_case.name.find(" tolerance ");
+      call.expect_outputs(mark == std::string::npos ? 0 : std::strtod(test_case.name.c_str() + mark + 11, nullptr));
     }
   }
 }

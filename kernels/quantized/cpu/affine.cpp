@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/quantized/cpu/affine.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/portable/cpu/pattern/compute_type.h"
+
+namespace torch::executor::native {
+namespace {
+
+constexpr size_t kBlock = 64;
+
+template <typename Q>
+bool fits(QuantRange range) {
+  return range.min <= range.max && range.min >= static_cast<int64_t>(std::numeric_limits<Q>::min()) &&
+         range.max <= static_cast<int64_t>(std::numeric_limits<Q>::max());
+}
+
+// Rounds to the nearest even integer: at 1.5 * 2^23 (2^52) neighbouring numbers are one apart. |x| must be below 2^22
+// (2^51).
+inline float round_even(float x) {
+  return (x + 12582912.0f) - 12582912.0f;
+}
+inline double round_even(double x) {
+  return (x + 6755399441055744.0) - 6755399441055744.0;
+}
+
+// low and high bound the quantized value; the order of clamping and of rounding to integers does not matter.
+template <typename Real, typename Q>
+void quantize_block(const Real* x, Q* q, size_t count, AffineParams params, QuantRange range, bool round_last) {
+  const Real inverse = Real(1) / static_cast<Real>(params.scale);
+  const Real zero_point = static_cast<Real>(params.zero_point);
+  const Real low = static_cast<Real>(range.min), high = static_cast<Real>(range.max);
+  if (round_last) {
+    for (size_t i = 0; i < count; ++i) {
+      Real y = x[i] * inverse + zero_point;
+      y = y > low ? y : low;
+      y = y < high ? y : high;
+      q[i] = static_cast<Q>(static_cast<int64_t>(round_even(y)));
+    }
+    return;
+  }
+  const Real least = low - zero_point, most = high - zero_point;
+  for (size_t i = 0; i < count; ++i) {
+    Real y = x[i] * inverse;
+    y = y > least ? y : least;
+    y = y < most ? y : most;
+    q[i] = static_cast<Q>(static_cast<int64_t>(round_even(y) + zero_point));
+  }
+}
+
+template <typename Real>
+void quantize_block(const Real* x, const Tensor& out, int64_t start, size_t count, AffineParams params,
+                    QuantRange range, bool round_last) {
+  switch (out.scalar_type()) {
+    case ScalarType::Byte:
+      return quantize_block(x, out.mutable_data_ptr<uint8_t>() + start, count, params, range, round_last);
+    case ScalarType::Char:
+      return quantize_block(x, out.mutable_data_ptr<int8_t>() + start, count, params, range, round_last);
+    case ScalarType::Short:
+      return quantize_block(x, out.mutable_data_ptr<int16_t>() + start, count, params, range, round_last);
+    case ScalarType::UInt16:
+      return quantize_block(x, static_cast<uint16_t*>(out.mutable_data_ptr()) + start, count, params, range,
+                            round_last);
+    default:
+      return quantize_block(x, out.mutable_data_ptr<int32_t>() + start, count, params, range, round_last);
+  }
+}
+
+const void* element(const Tensor& tensor, int64_t i) {
+  return static_cast<const char*>(tensor.const_data_ptr()) + i * tensor.element_size();
+}
+
+template <typename Real>
+void quantize_all(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range,
+                  bool round_last) {
+  const ConvertFn load = load_fn(in.scalar_type(), compute_type_of<Real>());
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const size_t size = count - done < static_cast<int64_t>(kBlock) ? static_cast<size_t>(count - done) : kBlock;
+    Real x[kBlock];
+    load(x, element(in, start + done), size);
+    quantize_block(x, out, start + done, size, params, range, round_last);
+  }
+}
+
+template <typename Real>
+void dequantize_all(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params) {
+  const ConvertFn load = load_fn(in.scalar_type(), compute_type_of<Real>());
+  const ConvertFn store = store_fn(compute_type_of<Real>(), out.scalar_type());
+  const Real scale = static_cast<Real>(params.scale), zero_point = static_cast<Real>(params.zero_point);
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const size_t size = count - done < static_cast<int64_t>(kBlock) ? static_cast<size_t>(count - done) : kBlock;
+    Real x[kBlock];
+    load(x, element(in, start + done), size);
+    for (size_t i = 0; i < size; ++i) {
+      x[i] = (x[i] - zero_point) * scale;
+    }
+    store(const_cast<void*>(element(out, start + done)), x, size);
+  }
+}
+
+// Beyond these a float does not hold every integer.
+bool needs_double(ScalarType dtype) {
+  return dtype == ScalarType::Int;
+}
+
+}  // namespace
+
+bool check_quantized_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, QuantRange range) {
+  bool holds = false;
+  switch (dtype) {
+    case ScalarType::Byte:
+      holds = fits<uint8_t>(range);
+      break;
+    case ScalarType::Char:
+      holds = fits<int8_t>(range);
+      break;
+    case ScalarType::Short:
+      holds = fits<int16_t>(range);
+      break;
+    case ScalarType::UInt16:
+      holds = fits<uint16_t>(range);
+      break;
+    case ScalarType::Int:
+      holds = fits<int32_t>(range);
+      break;
+    default:
+      break;
+  }
+  if (!holds) {
+    ET_LOG(Error,
+           "%s: dtype %s with quant_min %" PRId64 " and quant_max %" PRId64
+           " is not a quantized type: Byte, Char, Short, UInt16 or Int with bounds that lie in it",
+           op, toString(dtype), range.min, range.max);
+    ctx.fail(Error::InvalidArgument);
+  }
+  return holds;
+}
+
+bool check_real_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype) {
+  if (dtype == ScalarType::Float || dtype == ScalarType::Half || dtype == ScalarType::BFloat16 ||
+      dtype == ScalarType::Double) {
+    return true;
+  }
+  ET_LOG(Error, "%s: the real values must be Float, Half, BFloat16 or Double, they are %s", op, toString(dtype));
+  ctx.fail(Error::InvalidArgument);
+  return false;
+}
+
+bool check_dtype_argument(KernelRuntimeContext& ctx, const char* op, ScalarType argument, const Tensor& tensor) {
+  if (argument == tensor.scalar_type()) {
+    return true;
+  }
+  ET_LOG(Error, "%s: the program names dtype %s for a tensor of dtype %s", op, toString(argument),
+         toString(tensor.scalar_type()));
+  ctx.fail(Error::InvalidArgument);
+  return false;
+}
+
+void quantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range,
+                  QuantizeMode mode) {
+  if (mode.wide || needs_double(out.scalar_type()) || in.scalar_type() == ScalarType::Double) {
+    quantize_all<double>(in, out, start, count, params, range, mode.round_last);
+  } else {
+    quantize_all<float>(in, out, start, count, params, range, mode.round_last);
+  }
+}
+
+void quantize_floats(const float* x, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range) {
+  if (!needs_double(out.scalar_type())) {
+    quantize_block(x, out, start, static_cast<size_t>(count), params, range, /*round_last=*/false);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const double wide = static_cast<double>(x[i]);
+    quantize_block(&wide, out, start + i, 1, params, range, /*round_last=*/false);
+  }
+}
+
+void dequantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, bool wide) {
+  if (wide || needs_double(in.scalar_type()) || out.scalar_type() == ScalarType::Double) {
+    dequantize_all<double>(in, out, start, count, params);
+  } else {
+    dequantize_all<float>(in, out, start, count, params);
+  }
+}
+
+bool ParamTable::read(KernelRuntimeContext& ctx, const char* op, const Tensor& scales,
+                      const std::optional<Tensor>& zero_points, int64_t count) {
+  scale_type_ = scales.scalar_type();
+  bool holds = scales.numel() == count && (scale_type_ == ScalarType::Float || scale_type_ == ScalarType::Double);
+  if (zero_points) {
+    zero_point_type_ = zero_points->scalar_type();
+    holds = holds && zero_points->numel() == count && zero_point_type_ != ScalarType::Bool &&
+            load_fn(zero_point_type_, ComputeType::Double) != nullptr;
+    zero_points_ = zero_points->const_data_ptr();
+  }
+  scales_ = scales.const_data_ptr();
+  if (!holds) {
+    ET_LOG(Error,
+           "%s: expected %" PRId64
+           " scales (Float or Double) and as many zero points or none; found %zd scales of dtype %s "
+           "and %zd zero points",
+           op, count, (ssize_t)scales.numel(), toString(scale_type_),
+           zero_points ? (ssize_t)zero_points->numel() : (ssize_t)0);
+    ctx.fail(Error::InvalidArgument);
+  }
+  return holds;
+}
+
+AffineParams ParamTable::at(int64_t i) const {
+  AffineParams params{0.0, 0.0};
+  params.scale = scale_type_ == ScalarType::Double ? static_cast<const double*>(scales_)[i]
+                                                   : static_cast<double>(static_cast<const float*>(scales_)[i]);
+  if (zero_points_ != nullptr) {
+    const size_t size = executorch::runtime::elementSize(zero_point_type_);
+    load_fn(zero_point_type_, ComputeType::Double)(
+        &params.zero_point, static_cast<const char*>(zero_points_) + static_cast<size_t>(i) * size, 1);
+  }
+  return params;
+}
+
+}  // namespace torch::executor::native

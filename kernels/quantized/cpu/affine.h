@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Affine quantization: q = clamp(round(x / scale) + zero_point), x = (q - zero_point) * scale, for runs of elements
+// that share their parameters. Rounding is to the nearest even integer. NaN becomes quant_min.
+#pragma once
+
+#include "kernels/portable/cpu/pattern/checks.h"
+
+namespace torch::executor::native {
+
+struct AffineParams {
+  double scale;
+  double zero_point;
+};
+
+/// Bounds of the quantized values.
+struct QuantRange {
+  int64_t min;
+  int64_t max;
+};
+
+/// `dtype` is one that holds quantized values (Byte, Char, Short, Int, UInt16) and quant_min <= quant_max lie in it.
+/// Fails the context otherwise.
+bool check_quantized_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, QuantRange range);
+
+/// `dtype` is Float, Half, BFloat16 or Double. Fails the context otherwise.
+bool check_real_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype);
+
+/// A dtype argument agrees with the tensor it describes.
+bool check_dtype_argument(KernelRuntimeContext& ctx, const char* op, ScalarType argument, const Tensor& tensor);
+
+/// How PyTorch's formulas differ: computing in double (its scales are Double tensors), and rounding after the zero
+/// point has been added (by token) rather than before.
+struct QuantizeMode {
+  bool wide = false;
+  bool round_last = false;
+};
+
+/// Elements [start, start + count) of memory. The dtypes have been checked.
+void quantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range,
+                  QuantizeMode mode);
+/// The same for `count` floats that are not in a tensor.
+void quantize_floats(const float* x, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range);
+void dequantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, bool wide);
+
+/// scales and zero_points: `count` values each, Float or Double, and any integer or Float; no zero points mean 0.
+class ParamTable {
+ public:
+  bool read(KernelRuntimeContext& ctx, const char* op, const Tensor& scales, const std::optional<Tensor>& zero_points,
+            int64_t count);
+  AffineParams at(int64_t i) const;
+  /// Whether the scales are Double, in which PyTorch then computes.
+  bool wide() const { return scale_type_ == ScalarType::Double; }
+
+ private:
+  const void* scales_ = nullptr;
+  const void* zero_points_ = nullptr;
+  ScalarType scale_type_ = ScalarType::Float;
+  ScalarType zero_point_type_ = ScalarType::Long;
+};
+
+}  // namespace torch::executor::native

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// quantized_decomposed::{quantize,dequantize}_per_{tensor,channel,token}
+#include <cinttypes>
+
+#include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/quantized/cpu/affine.h"
+
+namespace torch::executor::native {
+namespace {
+
+// A tensor in memory as outer x size x inner, with its own parameters for each of `size`.
+struct Groups {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+};
+
+bool check_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out) {
+  if (executorch::runtime::tensors_have_same_dim_order(in, out)) {
+    return true;
+  }
+  ET_LOG(Error, "%s: the input and the output must have the same dim order", op);
+  ctx.fail(Error::InvalidArgument);
+  return false;
+}
+
+bool check_quantize(KernelRuntimeContext& ctx, const char* op, const Tensor& in, QuantRange range, ScalarType dtype,
+                    Tensor& out) {
+  return check_real_dtype(ctx, op, in.scalar_type()) && check_quantized_dtype(ctx, op, out.scalar_type(), range) &&
+         check_dtype_argument(ctx, op, dtype, out) && check_resize_like(ctx, op, out, in) &&
+         check_layout(ctx, op, in, out);
+}
+
+bool check_dequantize(KernelRuntimeContext& ctx, const char* op, const Tensor& in, QuantRange range, ScalarType dtype,
+                      std::optional<ScalarType> out_dtype, Tensor& out) {
+  return check_quantized_dtype(ctx, op, in.scalar_type(), range) && check_dtype_argument(ctx, op, dtype, in) &&
+         check_real_dtype(ctx, op, out.scalar_type()) &&
+         (!out_dtype || check_dtype_argument(ctx, op, *out_dtype, out)) && check_resize_like(ctx, op, out, in) &&
+         check_layout(ctx, op, in, out);
+}
+
+bool split_at_axis(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_t axis, Groups* groups) {
+  size_t dim = 0;
+  if (!check_dim(ctx, op, axis, in.dim(), &dim)) {
+    return false;
+  }
+  bool after = false;
+  for (ssize_t place = 0; place < in.dim(); ++place) {
+    const size_t d = in.dim_order()[static_cast<size_t>(place)];
+    if (d == dim) {
+      groups->size = in.size(static_cast<ssize_t>(d));
+      after = true;
+    } else {
+      (after ? groups->inner : groups->outer) *= in.size(static_cast<ssize_t>(d));
+    }
+  }
+  return true;
+}
+
+bool split_tokens(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Groups* groups) {
+  if (in.dim() == 0 || !executorch::runtime::tensor_is_default_dim_order(in)) {
+    ET_LOG(Error, "%s: the input must have a dimension and be in the default dim order", op);
+    ctx.fail(Error::InvalidArgument);
+    return false;
+  }
+  groups->inner = in.size(in.dim() - 1);
+  for (ssize_t d = 0; d < in.dim() - 1; ++d) {
+    groups->size *= in.size(d);
+  }
+  return true;
+}
+
+// Calls fn(first element, number of elements, parameters) for each run of elements that share parameters.
+template <typename Function>
+void for_each_run(const Groups& groups, const ParamTable& table, const Function& fn) {
+  for (int64_t o = 0; o < groups.outer; ++o) {
+    for (int64_t i = 0; i < groups.size; ++i) {
+      fn((o * groups.size + i) * groups.inner, groups.inner, table.at(i));
+    }
+  }
+}
+
+}  // namespace
+
+Tensor& quantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, double scale, int64_t zero_point,
+                                int64_t quant_min, int64_t quant_max, ScalarType dtype, Tensor& out) {
+  const QuantRange range{quant_min, quant_max};
+  if (check_quantize(ctx, "quantize_per_tensor.out", in, range, dtype, out)) {
+    quantize_run(in, out, 0, in.numel(), {scale, static_cast<double>(zero_point)}, range, {});
+  }
+  return out;
+}
+
+Tensor& quantize_per_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
+                                       const Tensor& zero_point, int64_t quant_min, int64_t quant_max, ScalarType dtype,
+                                       Tensor& out) {
+  const char* op = "quantize_per_tensor.Tensor_out";
+  const QuantRange range{quant_min, quant_max};
+  ParamTable table;
+  if (check_quantize(ctx, op, in, range, dtype, out) && table.read(ctx, op, scale, zero_point, 1)) {
+    quantize_run(in, out, 0, in.numel(), table.at(0), range, {});
+  }
+  return out;
+}
+
+Tensor& dequantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, double scale, int64_t zero_point,
+                                  int64_t quant_min, int64_t quant_max, ScalarType dtype,
+                                  std::optional<ScalarType> out_dtype, Tensor& out) {
+  const QuantRange range{quant_min, quant_max};
+  if (check_dequantize(ctx, "dequantize_per_tensor.out", in, range, dtype, out_dtype, out)) {
+    dequantize_run(in, out, 0, in.numel(), {scale, static_cast<double>(zero_point)}, /*wide=*/false);
+  }
+  return out;
+}
+
+Tensor& dequantize_per_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
+                                         const Tensor& zero_point, int64_t quant_min, int64_t quant_max,
+                                         ScalarType dtype, std::optional<ScalarType> out_dtype, Tensor& out) {
+  const char* op = "dequantize_per_tensor.Tensor_out";
+  const QuantRange range{quant_min, quant_max};
+  ParamTable table;
+  if (check_dequantize(ctx, op, in, range, dtype, out_dtype, out) && table.read(ctx, op, scale, zero_point, 1)) {
+    dequantize_run(in, out, 0, in.numel(), table.at(0), /*wide=*/false);
+  }
+  return out;
+}
+
+Tensor& quantize_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
+                                 const Tensor& zero_points, int64_t axis, int64_t quant_min, int64_t quant_max,
+                                 ScalarType dtype, Tensor& out) {
+  const char* op = "quantize_per_channel.out";
+  const QuantRange range{quant_min, quant_max};
+  Groups groups;
+  ParamTable table;
+  if (check_quantize(ctx, op, in, range, dtype, out) && split_at_axis(ctx, op, in, axis, &groups) &&
+      table.read(ctx, op, scales, zero_points, groups.size)) {
+    for_each_run(groups, table, [&](int64_t start, int64_t count, AffineParams params) {
+      quantize_run(in, out, start, count, params, range, {table.wide(), /*round_last=*/false});
+    });
+  }
+  return out;
+}
+
+Tensor& dequantize_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
+                                   const std::optional<Tensor>& zero_points, int64_t axis, int64_t quant_min,
+                                   int64_t quant_max, ScalarType dtype, std::optional<ScalarType> out_dtype,
+                                   Tensor& out) {
+  const char* op = "dequantize_per_channel.out";
+  Groups groups;
+  ParamTable table;
+  if (check_dequantize(ctx, op, in, {quant_min, quant_max}, dtype, out_dtype, out) &&
+      split_at_axis(ctx, op, in, axis, &groups) && table.read(ctx, op, scales, zero_points, groups.size)) {
+    for_each_run(groups, table, [&](int64_t start, int64_t count, AffineParams params) {
+      dequantize_run(in, out, start, count, params, table.wide());
+    });
+  }
+  return out;
+}
+
+/// One scale and zero point for each row, i.e. for each position of all dimensions but the last.
+Tensor& quantize_per_token_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
+                               const Tensor& zero_points, int64_t quant_min, int64_t quant_max, ScalarType dtype,
+                               Tensor& out) {
+  const char* op = "quantize_per_token.out";
+  const QuantRange range{quant_min, quant_max};
+  Groups groups;
+  ParamTable table;
+  if (check_quantize(ctx, op, in, range, dtype, out) && split_tokens(ctx, op, in, &groups) &&
+      table.read(ctx, op, scales, zero_points, groups.size)) {
+    for_each_run(groups, table, [&](int64_t start, int64_t count, AffineParams params) {
+      quantize_run(in, out, start, count, params, range, {table.wide(), /*round_last=*/true});
+    });
+  }
+  return out;
+}
+
+Tensor& dequantize_per_token_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
+                                 const Tensor& zero_points, int64_t quant_min, int64_t quant_max, ScalarType dtype,
+                                 ScalarType output_dtype, Tensor& out) {
+  const char* op = "dequantize_per_token.out";
+  Groups groups;
+  ParamTable table;
+  if (check_dequantize(ctx, op, in, {quant_min, quant_max}, dtype, output_dtype, out) &&
+      split_tokens(ctx, op, in, &groups) && table.read(ctx, op, scales, zero_points, groups.size)) {
+    for_each_run(groups, table, [&](int64_t start, int64_t count, AffineParams params) {
+      dequantize_run(in, out, start, count, params, table.wide());
+    });
+  }
+  return out;
+}
+
+}  // namespace torch::executor::native
