@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The generator of kernel registration code: schemas, functions.yaml, selection (KR-02 to KR-10, SB-03)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(REPOSITORY))
+
+from codegen import gen, update_schemas  # noqa: E402
+from codegen.functions_yaml import load_functions, native_function, select  # noqa: E402
+from codegen.schema import SchemaError, aten_schemas, parse_schema  # noqa: E402
+
+ALLCLOSE = (
+    "allclose.out(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False, "
+    "bool dummy_param=False, *, Tensor(a!) out) -> Tensor(a!)"
+)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "functions.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def generate(tmp_path: Path, text: str, *options: str) -> dict[str, str]:
+    output = tmp_path / "out"
+    arguments = ["--functions-yaml", str(write(tmp_path, text)), "--library", "mine", "--output-dir", str(output)]
+    assert gen.main([*arguments, *options]) == 0
+    return {path.name: path.read_text(encoding="utf-8") for path in output.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("type_text", "cpp"),
+    [
+        ("Tensor", "const executorch::aten::Tensor&"),
+        ("Tensor?", "const std::optional<executorch::aten::Tensor>&"),
+        ("Tensor[]", "executorch::aten::ArrayRef<executorch::aten::Tensor>"),
+        ("Tensor?[]", "executorch::aten::ArrayRef<std::optional<executorch::aten::Tensor>>"),
+        ("int", "int64_t"),
+        ("SymInt?", "std::optional<int64_t>"),
+        ("SymInt[2]", "executorch::aten::ArrayRef<int64_t>"),
+        ("int[1]?", "std::optional<executorch::aten::ArrayRef<int64_t>>"),
+        ("float[]?", "std::optional<executorch::aten::ArrayRef<double>>"),
+        ("bool[3]", "executorch::aten::ArrayRef<bool>"),
+        ("str", "std::string_view"),
+        ("Scalar", "const executorch::aten::Scalar&"),
+        ("Scalar?", "const std::optional<executorch::aten::Scalar>&"),
+        ("ScalarType?", "std::optional<executorch::aten::ScalarType>"),
+        ("MemoryFormat?", "std::optional<executorch::aten::MemoryFormat>"),
+        ("Device?", "std::optional<executorch::aten::Device>"),
+    ],
+)
+def test_kr10_argument_types(type_text: str, cpp: str) -> None:
+    schema = parse_schema(f"my::op.out({type_text} x, *, Tensor(a!) out) -> Tensor(a!)")
+    assert schema.arguments[0].cpp_type() == cpp
+    assert schema.arguments[1].cpp_type() == "executorch::aten::Tensor&"
+
+
+def test_returns() -> None:
+    assert parse_schema("my::op(Tensor x, *, Tensor(a!) out) -> ()").cpp_return() == "void"
+    two = parse_schema("my::op(Tensor x, *, Tensor(a!) u, Tensor(b!) v) -> (Tensor(a!), Tensor(b!))")
+    assert two.cpp_return() == "std::tuple<executorch::aten::Tensor&, executorch::aten::Tensor&>"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "my::op(Tensor x) -> Tensor",
+        "my::op(Tensor x, *, Tensor(a!) out) -> int",
+        "my::op(Tensor x, *, Tensor(a!) out) -> Tensor[]",
+        "my::op(Dict(str, int) x, *, Tensor(a!) out) -> Tensor(a!)",
+        "my::op(Tensor x",
+        "",
+    ],
+)
+def test_kr08_kr09_other_schemas_are_refused(schema: str) -> None:
+    with pytest.raises(SchemaError):
+        parse_schema(schema)
+
+
+def test_kr02_kr05_kr07_entries(tmp_path: Path) -> None:
+    files = generate(
+        tmp_path,
+        f"""
+- op: add.out
+  kernels:
+    - arg_meta: null
+      kernel_name: torch::executor::add_out
+- func: my::{ALLCLOSE}
+  kernels:
+    - arg_meta: null
+      kernel_name: custom::allclose_out
+""",
+    )
+    table = files["RegisterKernels.cpp"]
+    assert 'Kernel("aten::add.out", &BoxedKernel<&::torch::executor::native::add_out>::call)' in table
+    assert 'Kernel("my::allclose.out", &BoxedKernel<&::custom::native::allclose_out>::call)' in table
+    assert "register_mine_kernels()" in files["RegisterKernels.h"]
+    assert "executorch_mine_kernels_at_load" in files["RegisterKernelsAtLoad.cpp"]
+    assert "namespace custom::native {" in files["NativeFunctions.h"]
+    assert native_function("add_out") == "torch::executor::native::add_out"
+
+
+def test_kr06_specialised_kernel(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+- op: add.out
+  type_alias:
+    T0: [Double, Float]
+  dim_order_alias:
+    D0: [[0, 1, 2, 3]]
+  kernels:
+    - arg_meta:
+        self: [T0, D0]
+        other: [T0 , D0]
+        out: [T0, D0]
+      kernel_name: torch::executor::add_out
+""",
+    )
+    (entry,) = load_functions(path)
+    assert entry.keys == tuple("v1/" + "|".join([f"{dtype};0,1,2,3"] * 3) for dtype in (7, 6))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- op: no_such_operator.out\n  kernels: [{arg_meta: null, kernel_name: f}]", "aten_schemas.txt"),
+        ("- op: add.out", "has no 'kernels'"),
+        ("- op: add.out\n  kernels: [{arg_meta: null}]", "kernel_name"),
+        ("- kernels: []", "expected either"),
+        ("hello", "expected a list"),
+        ("- op: add.out\n  kernels: [{arg_meta: {self: [T, D]}, kernel_name: f}]", "must describe"),
+        ("- op: add.out\n  kernels: [{kernel_name: f}, {kernel_name: g}]", "registered twice"),
+        ("- op: [", "parsing"),
+    ],
+)
+def test_wrong_files_are_named(tmp_path: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, text)
+    assert gen.main(["--functions-yaml", str(path), "--library", "l", "--output-dir", str(tmp_path / "out")]) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_sb03_selection_and_unchanged_files(tmp_path: Path) -> None:
+    text = "".join(f"- op: {op}.out\n  kernels: [{{kernel_name: {op}_out}}]\n" for op in ("add", "mm", "mul"))
+    table = generate(tmp_path, text, "--ops", "aten::add.out,aten::mm.out", "--ops", "other::x.out")[
+        "RegisterKernels.cpp"
+    ]
+    assert "aten::add.out" in table and "aten::mm.out" in table and "aten::mul.out" not in table
+    before = (tmp_path / "out" / "RegisterKernels.cpp").stat().st_mtime_ns
+    generate(tmp_path, text, "--ops", "aten::add.out,aten::mm.out")
+    assert (tmp_path / "out" / "RegisterKernels.cpp").stat().st_mtime_ns == before
+    assert select(load_functions(tmp_path / "functions.yaml"), []) == []
+
+
+def test_repository_files_load_and_follow_the_naming_convention() -> None:
+    for path in sorted(REPOSITORY.glob("kernels/*/functions.yaml")):
+        for entry in load_functions(path):
+            schema = entry.schema
+            if schema.namespace == "aten":
+                expected = f"{schema.name}_{schema.overload}".rstrip("_").lower()
+                assert entry.unqualified.rstrip("_").lower() == expected, path
+
+
+def test_schema_table_is_current() -> None:
+    pytest.importorskip("torch")
+    assert update_schemas.main(["--check"]) == 0
+
+
+def test_schema_table_agrees_with_the_parser() -> None:
+    for name, text in aten_schemas().items():
+        assert parse_schema(text).qualified_name == name
