@@ -64,11 +64,12 @@ def in_cpp(program: Path, runner: Path) -> list[Tensor]:
 
 def show(answers: dict[str, list[Tensor]]) -> None:
     """The cosine similarity of the first sentences with all later ones, a column an engine."""
-    print("  similarity of two sentences" + " " * 55 + "".join(f"{name:>16}" for name in answers))
+    width = max(map(len, SENTENCES)) + 2
+    print(f"  {'similarity of two sentences':<{2 * width}}" + "".join(f"{name:>16}" for name in answers))
     for first, second in ((0, 1), (4, 5), (0, 2), (2, 3), (1, 4)):
-        pair = f"{SENTENCES[first]}  /  {SENTENCES[second]}"
+        pair = f"{SENTENCES[first]:<{width}}{SENTENCES[second]:<{width}}"
         figures = "".join(f"{float(found[first] @ found[second]):16.4f}" for found in answers.values())
-        print(f"  {pair:<82}{figures}")
+        print(f"  {pair}{figures}")
 
 
 def agree(name: str, found: list[Tensor], expected: list[Tensor]) -> bool:
