@@ -39,41 +39,34 @@ def lower_bound(blocks: Sequence[Block]) -> int:
     return peak
 
 
-class _Arena:
-    """Placed blocks in the order of their offsets."""
-
-    def __init__(self, capacity: int) -> None:
-        self.count = 0
-        # Rows: offset, end offset, first step, last step.
-        self.placed = np.zeros((4, capacity), dtype=np.int64)
-
-    def place(self, block: Block, best_fit: bool) -> int:
-        """Puts the block into the lowest, or the smallest, gap that is free during its lifetime; returns its offset."""
-        offsets, ends, firsts, lasts = self.placed[:, : self.count]
-        alive = np.flatnonzero((firsts <= block.last) & (lasts >= block.first))
-        offset = 0
-        if alive.size:
-            # Free space begins where all earlier blocks have ended.
-            starts = np.concatenate(((0,), np.maximum.accumulate(ends[alive])))
-            gaps = offsets[alive] - starts[:-1]
-            fitting = np.flatnonzero(gaps >= block.size)
-            if not fitting.size:
-                offset = int(starts[-1])
-            else:
-                offset = int(starts[fitting[np.argmin(gaps[fitting])] if best_fit else fitting[0]])
-        at = int(np.searchsorted(offsets, offset))
-        self.placed[:, at + 1 : self.count + 1] = self.placed[:, at : self.count].copy()
-        self.placed[:, at] = offset, offset + block.size, block.first, block.last
-        self.count += 1
-        return offset
+def _conflicts(blocks: Sequence[Block]) -> list[list[int]]:
+    """For each block, the others that are in use at some step at which it is in use."""
+    first = np.array([block.first for block in blocks])
+    last = np.array([block.last for block in blocks])
+    return [np.flatnonzero((first <= block.last) & (last >= block.first)).tolist() for block in blocks]
 
 
-def _place_all(blocks: Sequence[Block], order: Sequence[int], best_fit: bool) -> tuple[int, list[int]]:
-    arena = _Arena(len(blocks))
-    offsets = [0] * len(blocks)
+def _place_all(
+    blocks: Sequence[Block], conflicts: Sequence[Sequence[int]], order: Sequence[int], best_fit: bool
+) -> tuple[int, list[int]]:
+    """Puts each block into the lowest, or the smallest, gap that is free during its lifetime."""
+    offsets = [-1] * len(blocks)
+    total = 0
     for index in order:
-        offsets[index] = arena.place(blocks[index], best_fit)
-    return max((offset + block.size for offset, block in zip(offsets, blocks, strict=True)), default=0), offsets
+        size = blocks[index].size
+        taken = sorted((offsets[other], blocks[other].size) for other in conflicts[index] if offsets[other] >= 0)
+        free = 0  # where the space begins that no block so far in `taken` covers
+        chosen = smallest = None
+        for offset, other_size in taken:
+            gap = offset - free
+            if gap >= size and (smallest is None or gap < smallest):
+                chosen, smallest = free, gap
+                if not best_fit:
+                    break
+            free = max(free, offset + other_size)
+        offsets[index] = free if chosen is None else chosen
+        total = max(total, offsets[index] + size)
+    return total, offsets
 
 
 _ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
@@ -92,13 +85,14 @@ def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
     Offsets are sums of sizes, so they are multiples of any alignment that all sizes are multiples of.
     """
     floor = lower_bound(blocks)
+    conflicts = _conflicts(blocks)
     best: tuple[int, list[int]] | None = None
     best_order: list[int] = []
     best_fit_won = False
     for key in _ORDERS:
         order = sorted(range(len(blocks)), key=lambda index: key(blocks[index]))
         for best_fit in (True, False):
-            result = _place_all(blocks, order, best_fit)
+            result = _place_all(blocks, conflicts, order, best_fit)
             if best is None or result[0] < best[0]:
                 best, best_order, best_fit_won = result, order, best_fit
             if best[0] == floor:
@@ -110,7 +104,7 @@ def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
         order = [index for index in best_order if index in top] + [index for index in best_order if index not in top]
         if order == best_order:
             break
-        result = _place_all(blocks, order, best_fit_won)
+        result = _place_all(blocks, conflicts, order, best_fit_won)
         best_order = order
         if result[0] > size:
             break
