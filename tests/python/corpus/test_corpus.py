@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus import calls, data_file, program_file, program_names
+from corpus_programs import calls, data_file, program_file, program_names
 
 from sdk.runtime import ExecuTorchError, Program, Runtime
 

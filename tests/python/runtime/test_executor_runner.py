@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C++ program executor_runner. Runs where SDK_EXECUTOR_RUNNER names it or a build folder of the clone has it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+CORPUS = ROOT / "tests" / "data" / "corpus"
+
+
+def find_runner() -> Path | None:
+    if named := os.environ.get("SDK_EXECUTOR_RUNNER"):
+        return Path(named)
+    return next(ROOT.glob("build*/**/executor_runner/executor_runner"), None)
+
+
+RUNNER = find_runner()
+pytestmark = pytest.mark.skipif(RUNNER is None, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(RUNNER), *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def test_rtc_06_and_07_log_and_output() -> None:
+    done = run("--model_path", CORPUS / "add" / "model.pte", "--num_executions=3")
+    assert done.returncode == 0, done.stderr
+    lines = [
+        "is loaded.",
+        "Program methods: 1",
+        "Running method forward",
+        "Setting up non-const buffer 1, size ",
+        "Setting up memory manager",
+        "Loading method name from plan",
+        "Method loaded.",
+        "Inputs prepared.",
+        "Model executed successfully 3 time(s) in ",
+        "1 outputs:",
+    ]
+    position = 0
+    for line in lines:
+        position = done.stderr.index(line, position)
+    assert "executor_runner.cpp:" in done.stderr
+    assert done.stdout == "OutputX 0: tensor(sizes=[2, 3], [2., 2., 2., 2., 2., 2.])\n"
+
+
+def test_files_in_and_out(tmp_path: Path) -> None:
+    folder = CORPUS / "linear"
+    done = run(
+        f"-model_path={folder / 'model.pte'}",
+        f"--inputs={folder / 'call0_in0.bin'}",
+        f"--output_file={tmp_path / 'out'}",
+        "--noprint_output",
+    )
+    assert done.returncode == 0, done.stderr
+    found = np.fromfile(tmp_path / "out-0.bin", np.float32)
+    np.testing.assert_allclose(found, np.fromfile(folder / "call0_out0.bin", np.float32), rtol=1e-5, atol=1e-6)
+    assert done.stdout == ""
+
+
+def test_external_data(tmp_path: Path) -> None:
+    folder = CORPUS / "ptd_portable"
+    arguments = [f"--model_path={folder / 'model.pte'}", f"--inputs={folder / 'call0_in0.bin'}"]
+    weights = f"--data_path={folder / '_default_external_constant.ptd'}"
+    assert run(*arguments, weights, f"--output_file={tmp_path / 'out'}").returncode == 0
+    found = np.fromfile(tmp_path / "out-0.bin", np.float32)
+    np.testing.assert_allclose(found, np.fromfile(folder / "call0_out0.bin", np.float32), rtol=1e-5, atol=1e-6)
+    assert run(*arguments).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--model_path=no/such/file.pte"], 1, "No such file or directory"),
+        (["--model_path", CORPUS / "README.md"], 1, "cannot be used"),
+        (["--model_path", CORPUS / "add" / "model.pte", "--method_name=backward"], 1, "has the method 'forward'"),
+        (["--model_path", CORPUS / "add" / "model.pte", "--inputs=no/such.bin"], 1, "no/such.bin cannot be opened"),
+        (["--model_path", CORPUS / "add" / "model.pte", f"--inputs={CORPUS / 'README.md'}"], 1, "expected 24 bytes"),
+        (["--model_path", CORPUS / "add_xnn" / "model.pte"], 1, "XnnpackBackend"),
+        (["--model"], 2, "unknown option '--model'"),
+        (["--num_executions=0"], 2, "at least 1"),
+    ],
+)
+def test_mistakes(arguments: list[object], status: int, message: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == status
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_help() -> None:
+    done = run("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--model_path FILE" in done.stdout
