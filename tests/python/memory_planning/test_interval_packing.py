@@ -9,6 +9,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from sdk.exir._interval_packing import Block, lower_bound, pack, pack_objects
 
 blocks = st.lists(

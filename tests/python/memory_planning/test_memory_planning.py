@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from sdk.exir import ExecutorchBackendConfig, memory, to_edge
 from sdk.exir.error import InternalError
 from sdk.exir.memory_planning import (
@@ -73,7 +74,7 @@ def test_naive_is_the_sum_of_all_sizes_and_greedy_is_smaller() -> None:
     total = sum(s.allocated_memory for s in collect_specs_from_nodes(graph_of(first).graph.nodes))
     assert graph_of(first).meta["non_const_buffer_sizes"] == [0, total]
     second = plan(Chain(), INPUTS, MemoryPlanningPass(greedy))
-    # At any time at most three tensors of 4 x 6 floats are needed: a, b and y; then an operator's two inputs, result and y.
+    # At most four tensors of 4 x 6 floats are needed at once: two inputs of an operator, its result, and y.
     assert graph_of(second).meta["non_const_buffer_sizes"][1] <= 4 * 96 + 16 < total
 
 
@@ -266,5 +267,5 @@ def test_in_place_operators_are_recognised() -> None:
 
 @pytest.mark.parametrize("options", [{"alignment": 3}, {"share_mutable_buffers": True, "alloc_mutable_buffers": False}])
 def test_options_that_make_no_sense_are_refused(options: dict) -> None:
-    with pytest.raises(ValueError, match="alignment|alloc_mutable_buffers"):
+    with pytest.raises(ValueError, match=r"alignment|alloc_mutable_buffers"):
         MemoryPlanningPass(**options)
