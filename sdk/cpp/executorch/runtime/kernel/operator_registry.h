@@ -57,8 +57,7 @@ struct TensorMeta {
 struct KernelKey {
   constexpr KernelKey() = default;
   /// @param kernel_key_data NUL-terminated; must live as long as the process. Null is a fallback.
-  /* implicit */ constexpr KernelKey(const char* kernel_key_data)
-      : kernel_key_data_(kernel_key_data), is_fallback_(kernel_key_data == nullptr) {}
+  /* implicit */ constexpr KernelKey(const char* kernel_key_data) : kernel_key_data_(kernel_key_data) {}
 
   /// Largest number of tensors of a key.
   static constexpr size_t MAX_NUM_TENSORS = 16;
@@ -68,19 +67,19 @@ struct KernelKey {
   bool operator==(const KernelKey& other) const { return this->equals(other); }
   bool operator!=(const KernelKey& other) const { return !this->equals(other); }
   bool equals(const KernelKey& other) const {
-    if (is_fallback_ != other.is_fallback_) {
-      return false;
+    if (is_fallback() || other.is_fallback()) {
+      return is_fallback() == other.is_fallback();
     }
-    return is_fallback_ || std::strncmp(kernel_key_data_, other.kernel_key_data_, MAX_SIZE) == 0;
+    return std::strncmp(kernel_key_data_, other.kernel_key_data_, MAX_SIZE) == 0;
   }
 
-  bool is_fallback() const { return is_fallback_; }
+  bool is_fallback() const { return kernel_key_data_ == nullptr; }
   /// Null for a fallback.
   const char* data() const { return kernel_key_data_; }
 
  private:
+  // All zero for a fallback: the table of kernels needs no bytes in the program's file.
   const char* kernel_key_data_ = nullptr;
-  bool is_fallback_ = true;
 };
 
 /// One row of the table. The texts are not owned and must live as long as the process.

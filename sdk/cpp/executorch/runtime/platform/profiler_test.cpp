@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiled together with profiler.cpp, both with PROFILING_ENABLED.
+#include <cstring>
+
+#include <executorch/runtime/platform/profiler.h>
+#include <executorch/runtime/platform/test/pal_spy.h>
+#include <gtest/gtest.h>
+
+using namespace executorch::runtime;
+
+TEST(ProfilerTest, RecordsSpansAndAllocations) {
+  PalSpy spy;
+  InterceptWith intercept(spy);
+  EXECUTORCH_PROFILE_CREATE_BLOCK("first");
+  {
+    EXECUTORCH_PROFILE_INSTRUCTION_SCOPE(2, 5);
+    EXECUTORCH_SCOPE_PROF("a span with a name that is longer than the dump has room for");
+  }
+  const uint32_t id = EXECUTORCH_TRACK_ALLOCATOR("pool");
+  EXECUTORCH_TRACK_ALLOCATION(static_cast<int32_t>(id), 64);
+  EXECUTORCH_TRACK_ALLOCATION(-1, 1);
+  EXECUTORCH_PROFILE_CREATE_BLOCK("second");
+  EXECUTORCH_PROFILE_CREATE_BLOCK("first");
+  EXECUTORCH_END_PROF(EXECUTORCH_BEGIN_PROF("another"));
+  prof_result_t result;
+  EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
+  ASSERT_EQ(result.num_blocks, 2u);
+  EXPECT_EQ(result.num_bytes, 2 * prof_buf_size);
+  prof_header_t header;
+  std::memcpy(&header, result.prof_data, sizeof(header));
+  EXPECT_STREQ(header.name, "first");
+  EXPECT_EQ(header.prof_entries, 2u);
+  EXPECT_EQ(header.allocator_entries, 1u);
+  EXPECT_EQ(header.mem_prof_entries, 1u);
+  prof_event_t event;
+  std::memcpy(&event, result.prof_data + prof_events_offset, sizeof(event));
+  EXPECT_STREQ(event.name, "a span with a name that is long");
+  EXPECT_EQ(event.chain_idx, 2);
+  EXPECT_EQ(event.instruction_idx, 5u);
+  EXPECT_EQ(event.end_time, PalSpy::kTimestamp);
+  mem_prof_event_t allocation;
+  std::memcpy(&allocation, result.prof_data + prof_mem_alloc_events_offset, sizeof(allocation));
+  EXPECT_EQ(allocation.allocation_size, 64u);
+  // After a dump everything starts anew.
+  EXECUTORCH_END_PROF(EXECUTORCH_BEGIN_PROF("later"));
+  EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
+  EXPECT_EQ(result.num_blocks, 1u);
+}
