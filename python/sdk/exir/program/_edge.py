@@ -27,8 +27,9 @@ from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.program._aten_rules import decomposition_table
+from sdk.exir.program._edge_emitter import EdgeOptions
 from sdk.exir.program._recorder import NeedsRetracingError
-from sdk.exir.program._to_edge_graph import EdgeGraph, EdgeLowering, EdgeOptions
+from sdk.exir.program._to_edge_graph import EdgeGraph, EdgeLowering
 
 
 def lower_to_edge(

@@ -13,10 +13,10 @@ from torch.export import ExportedProgram
 from sdk.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig, PassType
 from sdk.exir.program._aten_rules import decomposition_of
 from sdk.exir.program._edge import lower_to_edge
+from sdk.exir.program._edge_emitter import EdgeOptions
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 from sdk.exir.program._lift_constants import lift_constant_tensor_pass
 from sdk.exir.program._methods import Programs, as_methods, find_method, in_method, unwrap_op
-from sdk.exir.program._to_edge_graph import EdgeOptions
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
 
 __all__ = [

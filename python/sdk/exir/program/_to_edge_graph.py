@@ -15,18 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._subclasses import FakeTensor, FakeTensorMode
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses import FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.program._aten_rules import (
-    COPY_TO_VIEW,
     DROPPED_OPS,
     IDENTITY_OPS,
     MATERIALISE_ORDER,
-    PROMOTING_OPS,
     VIEW_TO_COPY,
     aten,
     decomposition_of,
@@ -34,21 +31,9 @@ from sdk.exir.program._aten_rules import (
     mutated_arguments,
     returns_alias,
 )
+from sdk.exir.program._edge_emitter import ConstantSink, EdgeEmitter, EdgeOptions, value_of
 from sdk.exir.program._recorder import DecompositionRecorder, NeedsRetracingError
-from sdk.exir.program._symbols import SYM_TYPES, SymbolTable
-
-ConstantSink = Callable[[Graph, torch.Tensor], Node]
-"""Adds a constant to the program and returns the node that stands for it."""
-
-
-@dataclass
-class EdgeOptions:
-    """How far to lower: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order`
-    replaces memory formats."""
-
-    preserved: frozenset[torch._ops.OpOverload] = frozenset()
-    keep: Callable[[Node], bool] | None = None
-    dim_order: bool = True
+from sdk.exir.program._symbols import SYM_TYPES
 
 
 @dataclass
@@ -62,7 +47,7 @@ class EdgeGraph:
     placeholders: dict[str, Node] = field(default_factory=dict)
 
 
-class EdgeLowering:
+class EdgeLowering(EdgeEmitter):
     """Lowers one graph module. `constants` receives the tensors that numbers become."""
 
     def __init__(
@@ -74,19 +59,13 @@ class EdgeLowering:
         constants: ConstantSink,
         placeholder_values: list[Any] | None = None,
     ) -> None:
+        super().__init__(fake_mode, options, constants)
         self._module = module
         self._root = root
-        self._fake_mode = fake_mode
-        self._options = options
-        self._constants = constants
         self._placeholder_values = iter(placeholder_values) if placeholder_values is not None else None
-        self._graph = Graph()
-        self._symbols = SymbolTable(self._graph)
         self._env: dict[Node, Any] = {}
         self._same: dict[Node, Node] = {}
         self._views: dict[Node, Node] = {}
-        self._meta: dict[str, Any] = {}
-        self._tensor_nodes: dict[int, tuple[torch.Tensor, Any]] = {}
         self._written: dict[str, Node] = {}
         self._order = {node: i for i, node in enumerate(module.graph.nodes)}
         self._recorder = DecompositionRecorder(self._record, options.preserved)
@@ -225,7 +204,7 @@ class EdgeLowering:
             base = self._recorder.base_of(leaf)
             for source in node.all_input_nodes:
                 origin = self._origin(source)
-                if base is _value(self._env[origin]):
+                if base is value_of(self._env[origin]):
                     if leaf is result and base is leaf:
                         self._same[node] = origin
                     else:
@@ -265,7 +244,7 @@ class EdgeLowering:
         root = torch.nn.Module()
         values = None
         if op.name() == "cond":
-            values = [_value(a) for a in args[3]]
+            values = [value_of(a) for a in args[3]]
         lowered = EdgeLowering(
             module, root, self._fake_mode, self._options, _attribute_sink(root, self._fake_mode), values
         ).run()
@@ -313,7 +292,7 @@ class EdgeLowering:
                 raise NeedsRetracingError(f"{node.name} writes through a view")
         old_value = self._env[target]
         args, kwargs = self._map(node.args), self._map(node.kwargs)
-        old = _value(old_value)
+        old = value_of(old_value)
         if op is aten.copy_.default:
             value = self._value_of_copy(args[1], old)
         else:
@@ -326,7 +305,7 @@ class EdgeLowering:
             else:
                 value = self._decompose(node, functional, decomposition, args, kwargs)
                 self._same.pop(node, None)
-            if _value(value).dtype != old.dtype:
+            if value_of(value).dtype != old.dtype:
                 value = self._cast(value, old.dtype)
         self._env[target] = value
         self._same[node] = target
@@ -339,9 +318,9 @@ class EdgeLowering:
         if isinstance(source, (int, float, bool)):
             fake = self._evaluate(aten.full_like.default, (old, source), {})
             return self._emit(aten.full.default, (list(old.shape), source), {"dtype": old.dtype}, fake)
-        if _value(value).dtype != old.dtype:
+        if value_of(value).dtype != old.dtype:
             value = self._cast(value, old.dtype)
-        if _value(value).shape != old.shape:
+        if value_of(value).shape != old.shape:
             args = (value, list(old.shape))
             value = self._emit(aten.expand.default, args, {}, self._evaluate(aten.expand_copy.default, args, {}))
         return value
@@ -354,160 +333,9 @@ class EdgeLowering:
     def _aliases(self, node: Node) -> list[Node]:
         return [node, *(n for n in self._same if self._origin(n) is node)]
 
-    # --- emission
-    # --------------------------------------------------------------------------------------------------------
-
-    def _record(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
-        """Called by the recorder with fake tensors; returns the fake result."""
-        result = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
-        node_args, node_kwargs = pytree.tree_map(self._to_node, (args, kwargs))
-        node = self._emit(op, node_args, node_kwargs, result)
-        if isinstance(result, torch.Tensor):
-            self._tensor_nodes[id(result)] = (result, node)
-        elif isinstance(result, (tuple, list)):
-            for i, item in enumerate(result):
-                if isinstance(item, torch.Tensor):
-                    self._tensor_nodes[id(item)] = (item, (node, i))
-        return result
-
-    def _emit(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> Node:
-        op = VIEW_TO_COPY.get(op, op)
-        args, kwargs = self._lift_numbers(op, args, kwargs)
-        if op in PROMOTING_OPS:
-            args = self._promote(args)
-        if self._options.dim_order:
-            op, args, kwargs = self._to_dim_order(op, args, kwargs, val)
-        target: Any = op
-        if op is not aten.sym_size.int:
-            target = to_edge_op(op)
-        if op in (aten._local_scalar_dense.default, aten._assert_scalar.default):
-            target = op
-        new = self._graph.call_function(target, tuple(args), kwargs)
-        new.meta = {**self._meta, "val": val}
-        for leaf in pytree.tree_leaves(val):
-            self._symbols.add(new, leaf)
-        return new
-
-    def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Numbers that stand where the schema wants a tensor become constants of the dtype the operation would
-        give them."""
-        new_args = list(args)
-        for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
-            if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
-                new_args[i] = self._number(op, argument, args)
-        return tuple(new_args), kwargs
-
-    def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
-        tensors = [_value(a) for a in args if isinstance(a, Node) and isinstance(_value(a), torch.Tensor)]
-        with unset_fake_temporarily():
-            constant = torch.tensor(number)
-            if op in PROMOTING_OPS and tensors:
-                dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
-                if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
-                    dtype = torch.get_default_dtype()
-                constant = constant.to(dtype)
-            return self._constants(self._graph, constant)
-
-    def _promote(self, args: tuple) -> tuple:
-        values = [_value(a) for a in args[:2]]
-        if not all(isinstance(v, torch.Tensor) for v in values) or values[0].dtype == values[1].dtype:
-            return args
-        with unset_fake_temporarily():
-            dtype = torch.result_type(*(torch.empty((1,) if v.dim() else (), dtype=v.dtype) for v in values))
-        return (
-            *(a if v.dtype == dtype else self._cast(a, dtype) for a, v in zip(args[:2], values, strict=True)),
-            *args[2:],
-        )
-
-    def _cast(self, node: Node, dtype: torch.dtype) -> Node:
-        kwargs = {"dtype": dtype}
-        return self._emit(
-            aten._to_copy.default, (node,), kwargs, self._evaluate(aten._to_copy.default, (node,), kwargs)
-        )
-
-    def _to_dim_order(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> tuple[Any, tuple, dict]:
-        names = {
-            aten._to_copy.default: "_to_dim_order_copy",
-            aten.clone.default: "_clone_dim_order",
-            aten.empty.memory_format: "_empty_dim_order",
-            aten.empty_permuted.default: "_empty_dim_order",
-        }
-        if op not in names:
-            return op, args, kwargs
-        if op is aten.empty_permuted.default:
-            args = args[:1]
-        import sdk.exir.passes.dim_order_ops_registry  # noqa: F401  (registers the operators)
-
-        kwargs = {k: v for k, v in kwargs.items() if k != "memory_format"}
-        kwargs["dim_order"] = list(_dim_order(val))
-        return getattr(torch.ops.dim_order_ops, names[op]).default, args, kwargs
-
-    # --- values
-    # ----------------------------------------------------------------------------------------------------------
-
-    def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
-        """The fake result of a call, given nodes or fake tensors."""
-        fake_args, fake_kwargs = self._to_values((args, kwargs))
-        with torch.no_grad(), self._fake_mode:
-            if op in COPY_TO_VIEW:
-                # Sizes are those of the view, which is also defined for sizes that depend on data.
-                view = COPY_TO_VIEW[op](*fake_args, **fake_kwargs)
-                return pytree.tree_map_only(torch.Tensor, self._contiguous, view)
-            return op(*fake_args, **fake_kwargs)
-
-    def _contiguous(self, tensor: torch.Tensor) -> torch.Tensor:
-        with self._fake_mode:
-            return torch.empty(tensor.shape, dtype=tensor.dtype)
-
-    def _getitem(self, node: Node, index: int) -> Node:
-        for user in node.users:
-            if user.target is operator.getitem and user.args[1] == index:
-                return user
-        new = self._graph.call_function(operator.getitem, (node, index))
-        new.meta = {**{k: v for k, v in node.meta.items() if k != "val"}, "val": node.meta["val"][index]}
-        self._symbols.add(new, new.meta["val"])
-        return new
-
     def _map(self, value: Any) -> Any:
         """Arguments of an old node with the new nodes in place of the old ones."""
         return torch.fx.node.map_aggregate(value, lambda a: self._env[self._origin(a)] if isinstance(a, Node) else a)
-
-    def _to_values(self, args: Any) -> Any:
-        def value_of(arg: Any) -> Any:
-            if not isinstance(arg, Node):
-                return arg
-            val = arg.meta["val"]
-            if isinstance(val, torch.Tensor):
-                known = self._tensor_nodes.get(id(val))
-                if known is not None and known[1] is not arg:
-                    with torch.no_grad(), self._fake_mode:
-                        val = torch.empty_strided(val.shape, val.stride(), dtype=val.dtype)
-                self._tensor_nodes[id(val)] = (val, arg)
-            return val
-
-        return torch.fx.node.map_aggregate(args, value_of)
-
-    def _to_node(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            known = self._tensor_nodes.get(id(value))
-            if known is None:
-                return self._unknown_tensor(value)
-            return self._getitem(*known[1]) if isinstance(known[1], tuple) else known[1]
-        if isinstance(value, SYM_TYPES):
-            try:
-                return self._symbols.node_for(value)
-            except KeyError as error:
-                raise NeedsRetracingError(str(error)) from error
-        return value
-
-    def _unknown_tensor(self, value: torch.Tensor) -> Node:
-        constant = value.constant if isinstance(value, FakeTensor) else value
-        if constant is None:
-            raise NeedsRetracingError("a decomposition uses a tensor that no operator of the graph made")
-        with unset_fake_temporarily():
-            node = self._constants(self._graph, constant.clone())
-        self._tensor_nodes[id(value)] = (value, node)
-        return node
 
 
 def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> ConstantSink:
@@ -526,12 +354,8 @@ def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> Constan
     return add
 
 
-def _value(arg: Any) -> Any:
-    return arg.meta.get("val") if isinstance(arg, Node) else arg
-
-
 def _same_layout(old: Any, new: Any) -> bool:
-    value = _value(new)
+    value = value_of(new)
     if isinstance(old, torch.Tensor):
         return value is old or (
             isinstance(value, torch.Tensor) and old.stride() == value.stride() and old.dtype == value.dtype
@@ -547,16 +371,3 @@ def _has_unbacked(val: Any) -> bool:
     return any(
         isinstance(leaf, (torch.Tensor, *SYM_TYPES)) and free_unbacked_symbols(leaf) for leaf in pytree.tree_leaves(val)
     )
-
-
-def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
-    from sdk.exir.tensor import dim_order_from_stride
-
-    if val.is_contiguous():
-        return tuple(range(val.dim()))
-    return dim_order_from_stride(val.stride())
-
-
-def _is_tensor_type(jit_type: Any) -> bool:
-    kind = jit_type.kind()
-    return kind == "TensorType" or (kind == "OptionalType" and jit_type.getElementType().kind() == "TensorType")

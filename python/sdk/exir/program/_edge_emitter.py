@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Adds core operators to an edge graph, given nodes or, from inside a decomposition, fake tensors.
+
+Here views become copies, numbers where an operator takes a tensor become constants, memory formats become dim orders.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._subclasses import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx import Graph, Node
+from torch.utils import _pytree as pytree
+
+from sdk.exir.dialects.edge._ops import to_edge_op
+from sdk.exir.program._aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_COPY, aten
+from sdk.exir.program._recorder import NeedsRetracingError
+from sdk.exir.program._symbols import SYM_TYPES, SymbolTable
+
+ConstantSink = Callable[[Graph, torch.Tensor], Node]
+"""Adds a constant to the program and returns the node that stands for it."""
+
+
+@dataclass
+class EdgeOptions:
+    """How far to lower: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order`
+    replaces memory formats."""
+
+    preserved: frozenset[torch._ops.OpOverload] = frozenset()
+    keep: Callable[[Node], bool] | None = None
+    dim_order: bool = True
+
+
+class EdgeEmitter:
+    """Builds `graph`. Nodes get the metadata in `_meta`, which is that of the operator being lowered."""
+
+    def __init__(self, fake_mode: FakeTensorMode, options: EdgeOptions, constants: ConstantSink) -> None:
+        self._fake_mode = fake_mode
+        self._options = options
+        self._constants = constants
+        self._graph = Graph()
+        self._symbols = SymbolTable(self._graph)
+        self._meta: dict[str, Any] = {}
+        self._tensor_nodes: dict[int, tuple[torch.Tensor, Any]] = {}
+
+    # --------------------------------------------------------------------------------------------------------
+
+    def _record(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        """Called by the recorder with fake tensors; returns the fake result."""
+        result = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
+        node_args, node_kwargs = pytree.tree_map(self._to_node, (args, kwargs))
+        node = self._emit(op, node_args, node_kwargs, result)
+        if isinstance(result, torch.Tensor):
+            self._tensor_nodes[id(result)] = (result, node)
+        elif isinstance(result, (tuple, list)):
+            for i, item in enumerate(result):
+                if isinstance(item, torch.Tensor):
+                    self._tensor_nodes[id(item)] = (item, (node, i))
+        return result
+
+    def _emit(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> Node:
+        op = VIEW_TO_COPY.get(op, op)
+        args, kwargs = self._lift_numbers(op, args, kwargs)
+        if op in PROMOTING_OPS:
+            args = self._promote(args)
+        if self._options.dim_order:
+            op, args, kwargs = self._to_dim_order(op, args, kwargs, val)
+        target: Any = op
+        if op is not aten.sym_size.int:
+            target = to_edge_op(op)
+        if op in (aten._local_scalar_dense.default, aten._assert_scalar.default):
+            target = op
+        new = self._graph.call_function(target, tuple(args), kwargs)
+        new.meta = {**self._meta, "val": val}
+        for leaf in pytree.tree_leaves(val):
+            self._symbols.add(new, leaf)
+        return new
+
+    def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Numbers that stand where the schema wants a tensor become constants of the dtype the operation would
+        give them."""
+        new_args = list(args)
+        for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
+            if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
+                new_args[i] = self._number(op, argument, args)
+        return tuple(new_args), kwargs
+
+    def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
+        tensors = [value_of(a) for a in args if isinstance(a, Node) and isinstance(value_of(a), torch.Tensor)]
+        with unset_fake_temporarily():
+            constant = torch.tensor(number)
+            if op in PROMOTING_OPS and tensors:
+                dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
+                if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
+                    dtype = torch.get_default_dtype()
+                constant = constant.to(dtype)
+            return self._constants(self._graph, constant)
+
+    def _promote(self, args: tuple) -> tuple:
+        values = [value_of(a) for a in args[:2]]
+        if not all(isinstance(v, torch.Tensor) for v in values) or values[0].dtype == values[1].dtype:
+            return args
+        with unset_fake_temporarily():
+            dtype = torch.result_type(*(torch.empty((1,) if v.dim() else (), dtype=v.dtype) for v in values))
+        return (
+            *(a if v.dtype == dtype else self._cast(a, dtype) for a, v in zip(args[:2], values, strict=True)),
+            *args[2:],
+        )
+
+    def _cast(self, node: Node, dtype: torch.dtype) -> Node:
+        kwargs = {"dtype": dtype}
+        return self._emit(
+            aten._to_copy.default, (node,), kwargs, self._evaluate(aten._to_copy.default, (node,), kwargs)
+        )
+
+    def _to_dim_order(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> tuple[Any, tuple, dict]:
+        names = {
+            aten._to_copy.default: "_to_dim_order_copy",
+            aten.clone.default: "_clone_dim_order",
+            aten.empty.memory_format: "_empty_dim_order",
+            aten.empty_permuted.default: "_empty_dim_order",
+        }
+        if op not in names:
+            return op, args, kwargs
+        if op is aten.empty_permuted.default:
+            args = args[:1]
+        import sdk.exir.passes.dim_order_ops_registry  # noqa: F401  (registers the operators)
+
+        kwargs = {k: v for k, v in kwargs.items() if k != "memory_format"}
+        kwargs["dim_order"] = list(_dim_order(val))
+        return getattr(torch.ops.dim_order_ops, names[op]).default, args, kwargs
+
+    # ----------------------------------------------------------------------------------------------------------
+
+    def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        """The fake result of a call, given nodes or fake tensors."""
+        fake_args, fake_kwargs = self._to_values((args, kwargs))
+        with torch.no_grad(), self._fake_mode:
+            if op in COPY_TO_VIEW:
+                # Sizes are those of the view, which is also defined for sizes that depend on data.
+                view = COPY_TO_VIEW[op](*fake_args, **fake_kwargs)
+                return pytree.tree_map_only(torch.Tensor, self._contiguous, view)
+            return op(*fake_args, **fake_kwargs)
+
+    def _contiguous(self, tensor: torch.Tensor) -> torch.Tensor:
+        with self._fake_mode:
+            return torch.empty(tensor.shape, dtype=tensor.dtype)
+
+    def _getitem(self, node: Node, index: int) -> Node:
+        for user in node.users:
+            if user.target is operator.getitem and user.args[1] == index:
+                return user
+        new = self._graph.call_function(operator.getitem, (node, index))
+        new.meta = {**{k: v for k, v in node.meta.items() if k != "val"}, "val": node.meta["val"][index]}
+        self._symbols.add(new, new.meta["val"])
+        return new
+
+    def _to_values(self, args: Any) -> Any:
+        def fake_of(arg: Any) -> Any:
+            if not isinstance(arg, Node):
+                return arg
+            val = arg.meta["val"]
+            if isinstance(val, torch.Tensor):
+                known = self._tensor_nodes.get(id(val))
+                if known is not None and known[1] is not arg:
+                    with torch.no_grad(), self._fake_mode:
+                        val = torch.empty_strided(val.shape, val.stride(), dtype=val.dtype)
+                self._tensor_nodes[id(val)] = (val, arg)
+            return val
+
+        return torch.fx.node.map_aggregate(args, fake_of)
+
+    def _to_node(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            known = self._tensor_nodes.get(id(value))
+            if known is None:
+                return self._unknown_tensor(value)
+            return self._getitem(*known[1]) if isinstance(known[1], tuple) else known[1]
+        if isinstance(value, SYM_TYPES):
+            try:
+                return self._symbols.node_for(value)
+            except KeyError as error:
+                raise NeedsRetracingError(str(error)) from error
+        return value
+
+    def _unknown_tensor(self, value: torch.Tensor) -> Node:
+        constant = value.constant if isinstance(value, FakeTensor) else value
+        if constant is None:
+            raise NeedsRetracingError("a decomposition uses a tensor that no operator of the graph made")
+        with unset_fake_temporarily():
+            node = self._constants(self._graph, constant.clone())
+        self._tensor_nodes[id(value)] = (value, node)
+        return node
+
+
+def value_of(arg: Any) -> Any:
+    return arg.meta.get("val") if isinstance(arg, Node) else arg
+
+
+def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
+    from sdk.exir.tensor import dim_order_from_stride
+
+    if val.is_contiguous():
+        return tuple(range(val.dim()))
+    return dim_order_from_stride(val.stride())
+
+
+def _is_tensor_type(jit_type: Any) -> bool:
+    kind = jit_type.kind()
+    return kind == "TensorType" or (kind == "OptionalType" and jit_type.getElementType().kind() == "TensorType")
