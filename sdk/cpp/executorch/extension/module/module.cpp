@@ -118,9 +118,8 @@ Error Module::load(const Program::Verification verification) {
     }
     Result<Program> program = Program::load(data_loader_.get(), verification);
     if (!program.ok()) {
-      ET_LOG(Error, "%s: the program could not be loaded: %s",
-             file_path_.empty() ? "(data loader)" : file_path_.c_str(), to_string(program.error()));
       if (!file_path_.empty()) {
+        ET_LOG(Error, "%s: the program could not be loaded: %s", file_path_.c_str(), to_string(program.error()));
         data_loader_.reset();  // the next call opens the file anew
       }
       return program.error();
@@ -152,8 +151,9 @@ Error Module::load_data_files() {
   for (size_t i = 0; i < data_map_loaders_.size(); ++i) {
     Result<FlatTensorDataMap> map = FlatTensorDataMap::load(data_map_loaders_[i].get());
     if (!map.ok()) {
-      ET_LOG(Error, "%s: the data file could not be loaded: %s",
-             i < data_files_.size() ? data_files_[i].c_str() : "(data loader)", to_string(map.error()));
+      if (i < data_files_.size()) {
+        ET_LOG(Error, "%s: the data file could not be loaded: %s", data_files_[i].c_str(), to_string(map.error()));
+      }
       return map.error();
     }
     maps.push_back(std::make_unique<FlatTensorDataMap>(std::move(map.get())));

@@ -108,8 +108,7 @@ Error Module::load_method(const std::string& method_name, HierarchicalAllocator*
       data_map, backend_options != nullptr ? backend_options : &backend_options_,
       Span<const Kernel>(loaded->kernel_registry.data(), loaded->kernel_registry.size()));
   if (!method.ok()) {
-    ET_LOG(Error, "the method '%s' could not be loaded: %s", method_name.c_str(), to_string(method.error()));
-    return method.error();
+    return method.error();  // the runtime has said which method and why
   }
   loaded->method = std::make_unique<Method>(std::move(method.get()));
   loaded->preset_inputs.resize(loaded->method->inputs_size());

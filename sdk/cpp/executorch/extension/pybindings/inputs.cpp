@@ -146,9 +146,9 @@ bool Inputs::add_torch_tensor(const py::handle& value, size_t index, const runti
     return false;
   }
   const std::string where = "input " + std::to_string(index) + ": ";
-  const auto device = py::str(value.attr("device").attr("type")).cast<std::string>();
-  if (device != "cpu") {
-    throw py::value_error(where + "expected a tensor in CPU memory, found one on '" + device + "'; call .cpu()");
+  if (!value.attr("is_cpu").cast<bool>()) {
+    throw py::value_error(where + "expected a tensor in CPU memory, found one on '" +
+                          py::str(value.attr("device").attr("type")).cast<std::string>() + "'; call .cpu()");
   }
   const auto type = scalar_type_of_torch(torch, value.attr("dtype"));
   if (!type || !value.attr("layout").is(torch.attr("strided"))) {
