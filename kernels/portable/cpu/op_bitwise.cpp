@@ -6,12 +6,11 @@ namespace torch::executor::native {
 namespace {
 
 using executorch::runtime::elementSize;
-using executorch::runtime::isIntegralType;
 
 bool plan_bitwise(KernelRuntimeContext& ctx, const char* name, std::initializer_list<Operand> operands, Tensor& out) {
   const ScalarType dtype = result_type(operands);
-  ET_KERNEL_CHECK_MSG(ctx, isIntegralType(dtype, /*includeBool=*/true), InvalidArgument, false,
-                      "%s: expected integer or bool inputs, found %s", name, toString(dtype));
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype) && arithmetic_type(dtype) == ComputeType::Int, InvalidArgument,
+                      false, "%s: expected integer or bool inputs, found %s", name, toString(dtype));
   ComputeType type;
   return plan_elementwise(ctx, name, operands, Promotion::Same, out, &type);
 }

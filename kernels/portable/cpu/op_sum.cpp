@@ -71,12 +71,17 @@ struct Logic {
   uint8_t finish(uint8_t total) const { return total; }
 };
 
-bool prepare(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
-             bool keepdim, Tensor& out, ReducedDims* reduced) {
+bool check_dtypes(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type()),
                       InvalidArgument, false, "%s: %s to %s is not supported", name, toString(in.scalar_type()),
                       toString(out.scalar_type()));
-  return parse_reduced_dims(ctx, name, in, dims, reduced) && resize_to_reduced(ctx, name, in, *reduced, keepdim, out);
+  return true;
+}
+
+bool prepare(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
+             bool keepdim, Tensor& out, ReducedDims* reduced) {
+  return check_dtypes(ctx, name, in, out) && parse_reduced_dims(ctx, name, in, dims, reduced) &&
+         resize_to_reduced(ctx, name, in, *reduced, keepdim, out);
 }
 
 bool check_result(KernelRuntimeContext& ctx, const char* name, const std::optional<ScalarType>& dtype,
@@ -132,11 +137,9 @@ Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, c
 
 template <bool is_any>
 Tensor& logic(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
-              bool keepdim, Tensor& out) {
+              bool keepdim, Tensor& out, bool is_elementwise = false) {
   ReducedDims reduced = {{}, 1};
-  // Other than for sums, an empty list (not a missing one) means no dimension: each value is on its own.
-  const bool is_elementwise = dims.has_value() && dims->empty();
-  if (is_elementwise ? resize_to_reduced(ctx, name, in, reduced, keepdim, out)
+  if (is_elementwise ? check_dtypes(ctx, name, in, out) && resize_to_reduced(ctx, name, in, reduced, keepdim, out)
                      : prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
     reduce(Logic<is_any>(), in, reduced, out);
   }
@@ -190,7 +193,8 @@ Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) 
   }                                                                                                                 \
   Tensor& name##_dims_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim, \
                           Tensor& out) {                                                                            \
-    return logic<is_any>(ctx, #name ".dims_out", in, dim, keepdim, out);                                            \
+    /* an empty list, other than a missing one, means no dimension */                                               \
+    return logic<is_any>(ctx, #name ".dims_out", in, dim, keepdim, out, dim.has_value() && dim->empty());           \
   }                                                                                                                 \
   Tensor& name##_all_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                \
     return logic<is_any>(ctx, #name ".all_out", in, {}, /*keepdim=*/false, out);                                    \

@@ -99,6 +99,8 @@ bool plan_dtype(KernelRuntimeContext& ctx, const char* op, std::initializer_list
                         toString(operand.tensor()->scalar_type()));
   }
   ScalarType dtype = result_type(operands);
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype), InvalidArgument, false,
+                      "%s: the dtypes of the inputs have no common one; convert them before", op);
   if (promotion == Promotion::IntToFloat && isIntegralType(dtype, /*includeBool=*/true)) {
     dtype = ScalarType::Float;
   }

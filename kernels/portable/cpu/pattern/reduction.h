@@ -81,6 +81,13 @@ struct ReductionLoopsOf {
     constexpr size_t kChunk = 64 * kLanes;
     const Value* from = static_cast<const Value*>(values);
     Total sum = *static_cast<Total*>(total);
+    if (count < kLanes) {
+      for (size_t i = 0; i < count; ++i) {
+        sum = Op::merge(sum, from[i]);
+      }
+      *static_cast<Total*>(total) = sum;
+      return;
+    }
     for (size_t begin = 0; begin < count; begin += kChunk) {
       const size_t end = count - begin < kChunk ? count : begin + kChunk;
       Value lanes[kLanes];
@@ -96,9 +103,12 @@ struct ReductionLoopsOf {
       for (size_t lane = 0; i < end; ++i, ++lane) {
         lanes[lane] = Op::combine(lanes[lane], from[i]);
       }
-      for (const Value& lane : lanes) {
-        sum = Op::merge(sum, lane);
+      for (size_t half = kLanes / 2; half > 0; half /= 2) {
+        for (size_t lane = 0; lane < half; ++lane) {
+          lanes[lane] = Op::combine(lanes[lane], lanes[lane + half]);
+        }
       }
+      sum = Op::merge(sum, lanes[0]);
     }
     *static_cast<Total*>(total) = sum;
   }
