@@ -540,7 +540,7 @@ DTYPE_CODES = {
 def encode_case(name: str, *given: Any) -> list[str]:
     arguments = list(given)
     fails = arguments.pop() if isinstance(arguments[-1], Fails) else None
-    named = arguments.pop() if arguments and isinstance(arguments[-1], dict) else {}
+    named = dict(arguments.pop()) if arguments and isinstance(arguments[-1], dict) else {}
     out_dtype = named.pop("out_dtype", None)
     tolerance = named.pop("tolerance", None)
     out, functional = find_operators(name)

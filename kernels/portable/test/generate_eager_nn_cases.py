@@ -113,9 +113,8 @@ def pool_cases() -> Iterator[tuple[Any, ...]]:
 
 
 def sampling_cases() -> Iterator[tuple[Any, ...]]:
-    rounded = {
-        "tolerance": 1e-5
-    }  # eager rounds positions to float in several steps, in an order that depends on the layout
+    # Eager rounds positions to float in several steps, in an order that depends on the layout.
+    rounded = {"tolerance": 1e-5}
     for make in (tensor, channels_last):
         for corners in (False, True):
             for size in ([3, 5], [1, 1], [7, 2], [4, 6]):
