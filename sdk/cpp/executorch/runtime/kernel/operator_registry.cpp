@@ -108,7 +108,7 @@ void remove_last() {
 // The best kernel among candidates that are offered one by one: an exact match of the key, else the fallback.
 class Selection {
  public:
-  explicit Selection(Span<const TensorMeta> meta_list) : meta_list_(meta_list) {}
+  explicit Selection(Span<const TensorMeta> meta_list) : meta_list_(meta_list) { key_[0] = '\0'; }
 
   // True when `kernel`, whose name matches, is an exact match: no other can be better.
   bool offer(const Kernel& kernel) {
@@ -135,7 +135,7 @@ class Selection {
   OpFunction exact_ = nullptr;
   OpFunction fallback_ = nullptr;
   bool has_key_ = false;
-  char key_[KernelKey::MAX_SIZE] = {};
+  char key_[KernelKey::MAX_SIZE];
 };
 
 OpFunction find(const char* name, Span<const TensorMeta> meta_list) {
