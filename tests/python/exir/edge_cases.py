@@ -126,6 +126,8 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[Any, ...]]]] = {
     "write_through_select": lambda: (Function(_write_column), (_matrix(),)),
     "write_through_chain": lambda: (Function(_write_chain), (_matrix(),)),
     "write_to_base_of_view": lambda: (Function(_write_base), (_matrix(),)),
+    "write_in_region": lambda: (Function(_write_then_read_region), (torch.randn(2),)),
+    "narrow": lambda: (Function(lambda x: (x.narrow(0, 1, 2), x.narrow(1, -2, 2))), (_matrix(),)),
     "no_grad_region": lambda: (Function(_no_grad_region), (torch.randn(2),)),
     "nested_outputs": lambda: (Function(lambda x: {"a": [x + 1, None], "b": (x, x * 2)}), (torch.randn(2),)),
     "channels_last": lambda: (
@@ -159,3 +161,26 @@ def _no_grad_region(x: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():
         y = x * 2
     return y + 1
+
+
+class Cache(nn.Module):
+    """A buffer of which a piece is overwritten at a position that is part of the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("keys", torch.ones(1, 8, 4))
+
+    def forward(self, x: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        start = position.item()
+        torch._check(start >= 0)
+        torch._check(start < 8)
+        self.keys.narrow(1, start, 1).copy_(x)
+        return self.keys * 2
+
+
+def _write_then_read_region(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x + 1
+    with torch.no_grad():
+        z = y
+    z.add_(3.0)
+    return y * 2, z

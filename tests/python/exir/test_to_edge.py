@@ -154,7 +154,7 @@ def test_operator_outside_core_is_an_error_with_its_source():
     module = torch.nn.BatchNorm2d(3).train()
     program = export(module, (torch.randn(2, 3, 4, 4),))
     with pytest.raises(
-        SpecViolationError, match="_native_batch_norm_legit_functional.default is not Aten Canonical"
+        SpecViolationError, match=r"_native_batch_norm_legit_functional.default is not Aten Canonical"
     ) as e:
         to_edge(program)
     assert "batchnorm.py" in str(e.value)
@@ -246,3 +246,30 @@ def test_reassigned_constants_keep_their_own_values():
     args = (torch.randn(2),)
     program = to_edge(export(Module(), args)).exported_program()
     torch.testing.assert_close(run_program(program, *args)[0], args[0] * 7.0 + 2.5)
+
+
+@pytest.mark.parametrize("name", ["in_place", "write_through_select", "write_through_chain", "narrow", "lstm_cell"])
+def test_common_writes_need_no_second_trace(name):
+    module, args = edge_cases.CASES[name]()
+    assert to_edge(export(module.eval(), args))._report == []
+
+
+def test_cache_update_at_a_data_dependent_position():
+    """A slice with a symbolic start is written to in place, without re-tracing, and the buffer gets the result."""
+    module, args = edge_cases.Cache(), (torch.full((1, 1, 4), 3.0), torch.tensor([2]))
+    manager = to_edge(export(module, args))
+    program = manager.exported_program()
+    written, returned = run_program(program, *args)
+    expected = torch.ones(1, 8, 4)
+    expected[:, 2] = 3.0
+    torch.testing.assert_close(written, expected)
+    torch.testing.assert_close(returned, expected * 2)
+    assert list(program.graph_signature.buffers_to_mutate.values()) == ["keys"]
+    assert manager._report == []
+
+
+def test_a_second_trace_is_reported():
+    """Nothing is silent: the manager tells when a program had to be traced again, and why."""
+    module, args = edge_cases.CASES["write_to_base_of_view"]()
+    (note,) = to_edge(export(module, args))._report
+    assert "re-traced" in note

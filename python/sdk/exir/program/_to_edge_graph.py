@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -66,8 +67,10 @@ class EdgeLowering(EdgeEmitter):
         self._env: dict[Node, Any] = {}
         self._same: dict[Node, Node] = {}
         self._views: dict[Node, Node] = {}
+        self._parents: dict[Node, tuple[Node, torch._ops.OpOverload, tuple]] = {}
+        self._inlined: dict[Node, tuple] = {}
         self._written: dict[str, Node] = {}
-        self._order = {node: i for i, node in enumerate(module.graph.nodes)}
+        self._order: dict[Node, float] = {node: i for i, node in enumerate(module.graph.nodes)}
         self._recorder = DecompositionRecorder(self._record, options.preserved)
 
     def run(self) -> EdgeGraph:
@@ -134,14 +137,24 @@ class EdgeLowering(EdgeEmitter):
         args, kwargs = self._map(node.args), self._map(node.kwargs)
         if target is aten.sym_size.int:
             return self._sym_size(node, args)
+        if target is aten.narrow.default:
+            target, args = aten.slice.Tensor, self._slice_arguments(*args)
         if returns_alias(target):
             origin = self._origin(node.args[0])
             self._views[node] = self._views.get(origin, origin)
+            self._parents[node] = (origin, target, tuple(args[1:]))
         keep = self._options.keep is not None and self._options.keep(node)
         decomposition = None if keep else decomposition_of(target, self._options.preserved)
         if decomposition is None:
             return self._copy(node, target, args, kwargs)
         return self._decompose(node, target, decomposition, args, kwargs)
+
+    def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:
+        """The arguments of the slice that `narrow(tensor, dim, start, length)` is."""
+        end = value_of(start) + value_of(length)
+        if isinstance(end, int) and end == 0:
+            end = value_of(tensor).shape[dim]  # The start was negative, and the piece ends with the tensor.
+        return tensor, dim, start, self._symbols.node_for(end) if isinstance(end, SYM_TYPES) else end
 
     def _python(self, node: Node) -> Any:
         """Arithmetic on symbolic numbers, and `getitem`."""
@@ -149,6 +162,10 @@ class EdgeLowering(EdgeEmitter):
         if node.target is operator.getitem and isinstance(node.args[0], Node):
             if node.args[0] in self._views:
                 self._views[node] = self._views[node.args[0]]
+            if node.args[0] in self._inlined:
+                returned = self._inlined[node.args[0]][node.args[1]]
+                if isinstance(returned, Node):
+                    self._same[node] = self._origin(returned)
             if isinstance(args[0], (tuple, list)):
                 return args[0][args[1]]
             # The layout of an output may differ from what exporting computed: take it from the producer.
@@ -213,7 +230,7 @@ class EdgeLowering(EdgeEmitter):
     def _higher_order(self, node: Node, op: torch._ops.HigherOrderOperator) -> Any:
         args = self._map(node.args)
         if op.name() == "wrap_with_set_grad_enabled":
-            return self._inline(args[1], args[2:])
+            return self._inline(node, args[1], node.args[2:])
         if op.name() == "executorch_call_delegate":
             new = self._graph.call_function(op, args, dict(node.kwargs))
             new.meta = {**self._meta, "val": node.meta.get("val")}
@@ -253,65 +270,102 @@ class EdgeLowering(EdgeEmitter):
         setattr(self._root, name, submodule)
         return self._graph.get_attr(name)
 
-    def _inline(self, module: GraphModule, args: list[Any]) -> Any:
-        """Splices in a region that only changed autograd's mode."""
-        outer = self._module
-        values = iter(args)
+    def _inline(self, node: Node, module: GraphModule, operands: tuple) -> Any:
+        """Splices in a region that only changed autograd's mode. `operands` are nodes of the surrounding graph."""
+        outer, pending = self._module, iter(operands)
         self._module = module
-        start = len(self._order)
-        self._order.update({n: start + i for i, n in enumerate(module.graph.nodes)})
+        # Inside the region, positions lie between that of its call and the next node's.
+        count = len(module.graph.nodes) + 1
+        self._order.update({n: self._order[node] + (i + 1) / count for i, n in enumerate(module.graph.nodes)})
         result: Any = None
-        for node in module.graph.nodes:
-            self._meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
-            if node.op == "placeholder":
-                self._env[node] = next(values)
-            elif node.op == "get_attr":
-                self._env[node] = self._get_attr(node)
-            elif node.op == "call_function":
-                self._env[node] = self._call(node)
-            elif node.op == "output":
-                result = self._map(node.args[0])
+        for inner in module.graph.nodes:
+            self._meta = {k: v for k, v in inner.meta.items() if k not in ("val", "tensor_meta", "spec")}
+            if inner.op == "placeholder":
+                operand = next(pending)
+                self._env[inner] = self._map(operand)
+                if isinstance(operand, Node):
+                    self._same[inner] = self._origin(operand)
+            elif inner.op == "get_attr":
+                self._env[inner] = self._get_attr(inner)
+            elif inner.op == "call_function":
+                self._env[inner] = self._call(inner)
+            elif inner.op == "output":
+                result = inner.args[0]
         self._module = outer
-        return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+        self._inlined[node] = tuple(result) if isinstance(result, (list, tuple)) else (result,)
+        return self._map(self._inlined[node])
 
     # --- writes
     # ----------------------------------------------------------------------------------------------------------
 
     def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
-        """Replaces an in-place operator: from here on its target means the new value."""
+        """Replaces an in-place operator: from here on its target, and what the target is a view of, mean new values."""
         if list(mutated_arguments(op)) != [0]:
             raise NeedsRetracingError(f"{op} writes to several arguments")
         target = self._origin(node.args[0])
-        position = self._order[node]
-        base = self._views.get(target, target)
-        for other in [base, *(v for v, b in self._views.items() if b is base)]:
-            later = [
-                user for same in self._aliases(other) for user in same.users if self._order.get(user, 0) > position
-            ]
-            if other is not target and (later or other.op == "placeholder"):
-                raise NeedsRetracingError(f"{node.name} writes through a view")
-        old_value = self._env[target]
-        args, kwargs = self._map(node.args), self._map(node.kwargs)
-        old = value_of(old_value)
-        if op is aten.copy_.default:
-            value = self._value_of_copy(args[1], old)
-        else:
-            functional = functional_form(op)
-            if functional is None:
-                raise NeedsRetracingError(f"{op} has no functional form")
-            decomposition = decomposition_of(functional, self._options.preserved)
-            if decomposition is None:
-                value = self._emit(functional, args, kwargs, self._evaluate(functional, args, kwargs))
-            else:
-                value = self._decompose(node, functional, decomposition, args, kwargs)
-                self._same.pop(node, None)
-            if value_of(value).dtype != old.dtype:
-                value = self._cast(value, old.dtype)
+        chain = self._chain(target)
+        base, position = self._views.get(target, target), self._order[node]
+        if chain[-1] is not base:
+            raise NeedsRetracingError(f"{node.name} writes through a view that has no inverse")
+        for other in [view for view, root in self._views.items() if root is base and view not in chain]:
+            if any(self._order.get(user, 0) > position for same in self._aliases(other) for user in same.users):
+                raise NeedsRetracingError(f"{node.name} writes to memory that {other.name} shares")
+        value = self._new_value(node, op, target)
         self._env[target] = value
+        for view, parent in pairwise(chain):
+            self._env[parent] = self._scatter(view, parent)
         self._same[node] = target
-        if target.op == "placeholder":
-            self._written[target.name] = value
+        if base.op == "placeholder":
+            self._written[base.name] = self._env[base]
         return value
+
+    def _new_value(self, node: Node, op: torch._ops.OpOverload, target: Node) -> Any:
+        """What an in-place operator writes to its target."""
+        old = value_of(self._env[target])
+        args, kwargs = self._map(node.args), self._map(node.kwargs)
+        if op is aten.copy_.default:
+            return self._value_of_copy(args[1], old)
+        functional = functional_form(op)
+        if functional is None:
+            raise NeedsRetracingError(f"{op} has no functional form")
+        value = self._apply(functional, args, kwargs)
+        return value if value_of(value).dtype == old.dtype else self._cast(value, old.dtype)
+
+    def _apply(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict | None = None) -> Any:
+        """Adds a call, decomposed if need be."""
+        kwargs = kwargs or {}
+        decomposition = decomposition_of(op, self._options.preserved)
+        if decomposition is None:
+            return self._emit(op, args, kwargs, self._evaluate(op, args, kwargs))
+        fake_args, fake_kwargs = self._to_values((args, kwargs))
+        with self._fake_mode:
+            result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)
+        nodes = pytree.tree_map(self._to_node, result)
+        self._tensor_nodes.clear()
+        return nodes
+
+    def _chain(self, node: Node) -> list[Node]:
+        """A view, what it is a view of, and so on to the tensor that owns the memory."""
+        chain = [node]
+        while chain[-1] in self._parents:
+            chain.append(self._origin(self._parents[chain[-1]][0]))
+        return chain
+
+    def _scatter(self, view: Node, parent: Node) -> Any:
+        """The value of `parent` after its view `view` has been written to."""
+        _, op, args = self._parents[view]
+        value, old = self._env[view], self._env[parent]
+        if op is aten.slice.Tensor:
+            return self._apply(aten.slice_scatter.default, (old, value, *args))
+        if op is aten.select.int:
+            return self._apply(aten.select_scatter.default, (old, value, *args))
+        if op is aten.unsqueeze.default:
+            return self._apply(aten.squeeze.dims, (value, [args[0]]))
+        if op is aten.transpose.int:
+            return self._apply(aten.transpose.int, (value, *args))
+        if op is aten.view.default and all(isinstance(size, int) for size in value_of(old).shape):
+            return self._apply(aten.view.default, (value, list(value_of(old).shape)))
+        raise NeedsRetracingError(f"{view.name} is written to, and there is no inverse of {op}")
 
     def _value_of_copy(self, source: Any, old: torch.Tensor) -> Any:
         value = source
