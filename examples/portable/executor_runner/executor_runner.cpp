@@ -45,6 +45,12 @@ using executorch::runtime::Span;
 
 namespace {
 
+// Logs what the failed step was for, below the runtime's own lines about it, and passes the error on.
+Error failed(const char* what, const std::string& name, Error error) {
+  ET_LOG(Error, "%s %s: %s", what, name.c_str(), to_string(error));
+  return error;
+}
+
 // The files of external data, as one map.
 class ExternalData {
  public:
@@ -56,7 +62,9 @@ class ExternalData {
       }
       loaders_.push_back(std::make_unique<MmapDataLoader>(std::move(loader.get())));
       auto map = FlatTensorDataMap::load(loaders_.back().get());
-      ET_CHECK_OR_RETURN_ERROR(map.ok(), InvalidExternalData, "The data file %s cannot be used.", path.c_str());
+      if (!map.ok()) {
+        return failed("Cannot use the data file", path, map.error());
+      }
       maps_.push_back(std::make_unique<FlatTensorDataMap>(std::move(map.get())));
       pointers_.push_back(maps_.back().get());
       ET_LOG(Info, "Data file %s is loaded.", path.c_str());
@@ -116,8 +124,9 @@ Error execute(Method& method, const Flags& flags) {
   const et_timestamp_t start = executorch::runtime::pal_current_ticks();
   for (uint32_t i = 0; i < flags.num_executions; ++i) {
     const Error error = method.execute();
-    ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, Internal, "Run %u of %u failed: %s", i + 1, flags.num_executions,
-                             to_string(error));
+    if (error != Error::Ok) {
+      return failed("Execution failed in run", std::to_string(i + 1), error);
+    }
   }
   const et_timestamp_t elapsed = executorch::runtime::pal_current_ticks() - start;
   ET_LOG(Info, "Model executed successfully %u time(s) in %f ms.", flags.num_executions,
@@ -127,10 +136,13 @@ Error execute(Method& method, const Flags& flags) {
 
 Error run(const Flags& flags) {
   auto loader = MmapDataLoader::from(flags.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
-  ET_CHECK_OR_RETURN_ERROR(loader.ok(), AccessFailed, "The model file %s cannot be read.", flags.model_path.c_str());
+  if (!loader.ok()) {
+    return failed("Cannot read the model file", flags.model_path, loader.error());
+  }
   const Result<Program> program = Program::load(&loader.get(), Program::Verification::InternalConsistency);
-  ET_CHECK_OR_RETURN_ERROR(program.ok(), InvalidProgram, "The model file %s cannot be used: %s",
-                           flags.model_path.c_str(), to_string(program.error()));
+  if (!program.ok()) {
+    return failed("Cannot use the model file", flags.model_path, program.error());
+  }
   ET_LOG(Info, "Model file %s is loaded.", flags.model_path.c_str());
   ExternalData external_data;
   ET_CHECK_OK_OR_RETURN_ERROR(external_data.load(flags.data_paths));
@@ -165,8 +177,9 @@ Error run(const Flags& flags) {
   ET_LOG(Info, "Loading method name from plan");
   Result<Method> method =
       program->load_method(flags.method_name.c_str(), &memory_manager, nullptr, external_data.map());
-  ET_CHECK_OR_RETURN_ERROR(method.ok(), Internal, "The method %s cannot be loaded: %s", flags.method_name.c_str(),
-                           to_string(method.error()));
+  if (!method.ok()) {
+    return failed("Cannot load the method", flags.method_name, method.error());
+  }
   ET_LOG(Info, "Method loaded.");
 
   // Outputs that were left out of the plan need memory from us.
@@ -187,8 +200,9 @@ Error run(const Flags& flags) {
     input_buffers.emplace_back(content.data(), content.size());
   }
   const auto inputs = executorch::extension::prepare_input_tensors(*method, {}, input_buffers);
-  ET_CHECK_OR_RETURN_ERROR(inputs.ok(), InvalidArgument, "The inputs cannot be prepared: %s",
-                           to_string(inputs.error()));
+  if (!inputs.ok()) {
+    return failed("Cannot prepare the inputs of", flags.method_name, inputs.error());
+  }
   ET_LOG(Info, "Inputs prepared.");
 
   ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags));

@@ -49,6 +49,55 @@ def calls(name: str) -> list[Call]:
     ]
 
 
+def dim_orders(name: str, call: int) -> tuple[list[list[int]], list[list[int]]]:
+    """The dim orders that the tensors of a call have in the program: those of the inputs, those of the outputs."""
+    entry = json.loads((FOLDER / name / "manifest.json").read_text())["calls"][call]
+    return tuple(  # type: ignore[return-value]
+        [value["orig_dim_order"] for value in entry[side] if value["type"] == "tensor"]
+        for side in ("inputs", "outputs")
+    )
+
+
+# Programs that need what no build has yet, and what the error must name.
+NEEDS_XNNPACK = "XnnpackBackend"
+LEFT_OUT = {
+    "add_xnn": NEEDS_XNNPACK,
+    "channels_last_input_only_xnn": NEEDS_XNNPACK,
+    "dyn_batch_xnn": NEEDS_XNNPACK,
+    "linear_xnn": NEEDS_XNNPACK,
+    "ptd_xnn_flag_only": NEEDS_XNNPACK,
+    "q8_dynamic_linear_xnn": NEEDS_XNNPACK,
+    "q8_static_pertensor_xnn": NEEDS_XNNPACK,
+    "xnn_binary": NEEDS_XNNPACK,
+    "xnn_fp16": NEEDS_XNNPACK,
+    "xnn_inline_delegate": NEEDS_XNNPACK,
+    "xnn_many_partitions": NEEDS_XNNPACK,
+    "xnn_many_partitions_ok": NEEDS_XNNPACK,
+    "xnn_per_op": NEEDS_XNNPACK,
+    "xnn_pos": NEEDS_XNNPACK,
+}
+
+# Relative to the largest value of the output; what one rounding in a sum of a few hundred terms costs.
+TOLERANCES = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
+
+
+def check(found: Any, expected: Any, where: str) -> None:
+    """Asserts that a value is the expected one, within the tolerance of its dtype."""
+    if not isinstance(expected, np.ndarray):
+        assert type(found) is type(expected), f"{where}: {found!r} is no {type(expected).__name__}"
+        assert found == expected, where
+        return
+    assert isinstance(found, np.ndarray), where
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape), where
+    tolerance = TOLERANCES.get(expected.dtype.name)
+    if tolerance is None:
+        np.testing.assert_array_equal(found, expected, where)
+    else:
+        finite = np.abs(expected[np.isfinite(expected)])
+        scale = float(finite.max()) if finite.size else 1.0
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * min(scale, 1.0), err_msg=where)
+
+
 def _value(name: str, entry: dict[str, Any]) -> Any:
     if entry["type"] != "tensor":
         return entry.get("value")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corpus_programs import LEFT_OUT, calls, check, data_file, dim_orders, program_file, program_names
 
 ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT / "tests" / "data" / "corpus"
@@ -26,6 +27,37 @@ pytestmark = pytest.mark.skipif(RUNNER is None, reason="executor_runner is not b
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(RUNNER), *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def runs_with_raw_files(name: str) -> bool:
+    """The runner reads tensors of the sizes in the program, and calls a method once: others are for Python."""
+    inputs = calls(name)[0].inputs
+    return name not in LEFT_OUT | {"dyn_batch": ""} and all(isinstance(value, np.ndarray) for value in inputs)
+
+
+@pytest.mark.parametrize("name", [name for name in program_names() if runs_with_raw_files(name)])
+def test_corpus_outputs_are_those_of_eager(name: str, tmp_path: Path) -> None:
+    call = calls(name)[0]
+    input_orders, output_orders = dim_orders(name, 0)
+    files = []
+    for index, (value, order) in enumerate(zip(call.inputs, input_orders, strict=True)):
+        files.append(tmp_path / f"in{index}.bin")
+        files[-1].write_bytes(value.transpose(order).tobytes())
+    arguments = [f"--model_path={program_file(name)}", f"--output_file={tmp_path / 'out'}"]
+    arguments += [f"--inputs={','.join(map(str, files))}"] if files else []
+    arguments += [f"--data_path={data_file(name)}"] if data_file(name) else []
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    orders = iter(output_orders)
+    for index, expected in enumerate(call.outputs):
+        if not isinstance(expected, np.ndarray):
+            shown = str(expected) if expected is not None else "None"
+            assert f"OutputX {index}: {shown}\n" in done.stdout
+            continue
+        order = next(orders)
+        stored = np.fromfile(tmp_path / f"out-{index}.bin", expected.dtype)
+        found = stored.reshape([expected.shape[dim] for dim in order]).transpose(np.argsort(order).astype(int))
+        check(found, expected, f"output {index}")
 
 
 def test_rtc_06_and_07_log_and_output() -> None:
@@ -78,7 +110,7 @@ def test_external_data(tmp_path: Path) -> None:
     ("arguments", "status", "message"),
     [
         (["--model_path=no/such/file.pte"], 1, "No such file or directory"),
-        (["--model_path", CORPUS / "README.md"], 1, "cannot be used"),
+        (["--model_path", CORPUS / "README.md"], 1, "Cannot use the model file"),
         (["--model_path", CORPUS / "add" / "model.pte", "--method_name=backward"], 1, "has the method 'forward'"),
         (["--model_path", CORPUS / "add" / "model.pte", "--inputs=no/such.bin"], 1, "no/such.bin cannot be opened"),
         (["--model_path", CORPUS / "add" / "model.pte", f"--inputs={CORPUS / 'README.md'}"], 1, "expected 24 bytes"),
