@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import cpp_runner
 from model import SENTENCES, sentence_encoder, tokenize
+
 from sdk.runtime import Runtime
 
 TOLERANCE = 1e-4
