@@ -8,6 +8,7 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -225,11 +226,12 @@ Error Module::set_output(const std::string& method_name, EValue output_value, si
   const aten::Tensor& tensor = output_value.toTensor();
   const bool same_sizes =
       std::equal(tensor.sizes().begin(), tensor.sizes().end(), info->sizes().begin(), info->sizes().end());
-  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
-                           "output %zu of method '%s': expected a tensor of %s and %zu bytes, found %s and %zu bytes "
-                           "(or other sizes)",
-                           output_index, method_name.c_str(), runtime::toString(info->scalar_type()), info->nbytes(),
-                           runtime::toString(tensor.scalar_type()), tensor.nbytes());
+  ET_CHECK_OR_RETURN_ERROR(
+      tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
+      "output %zu of method '%s': expected %s of sizes %s, found %s of sizes %s", output_index, method_name.c_str(),
+      runtime::toString(info->scalar_type()), runtime::tensor_shape_to_c_string(info->sizes()).data(),
+      runtime::toString(tensor.scalar_type()),
+      runtime::tensor_shape_to_c_string(Span<const int32_t>(tensor.sizes().data(), tensor.sizes().size())).data());
   return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
 }
 
