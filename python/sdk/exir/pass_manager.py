@@ -80,8 +80,7 @@ class PassManager(fx.PassManager):
         self._checks = _Checks(run_checks_after_each_pass, suppress_check_failures)
 
     def add_checks(self, check: Callable[[GraphModule], None]) -> None:
-        """Runs `check` after every pass; it raises if something is wrong. Turns checking on."""
-        super().add_checks(check)
+        """Adds a check for `run_checks_after_each_pass`; it raises if something is wrong."""
         self._checks.checks.append(check)
 
     set_checks = add_checks
