@@ -23,116 +23,32 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, get_args, get_type_hints
 
-MAX_BUFFER_SIZE = 2**31 - 1
-"""Offsets are 32 bits, of which vtables use the sign."""
+from sdk.exir._serialize._flatbuffer_io import U32, FlatbufferError, FlatbufferResult, Reader, Writer
 
-_SHARE_LIMIT = 4096
-"""Larger byte strings are not compared with earlier ones: hashing them costs more than it saves."""
+__all__ = [
+    "BOOL",
+    "BYTE",
+    "DOUBLE",
+    "INT",
+    "LONG",
+    "STRING",
+    "UBYTE",
+    "UINT",
+    "ULONG",
+    "Bytes",
+    "Enum",
+    "FlatbufferError",
+    "FlatbufferResult",
+    "Reader",
+    "Scalar",
+    "Table",
+    "Union",
+    "Vector",
+    "Writer",
+    "read_root",
+    "write_root",
+]
 
-
-class FlatbufferError(ValueError):
-    """Bytes that are not a valid buffer of the expected schema, or values that the schema cannot hold."""
-
-
-@dataclass
-class FlatbufferResult:
-    """A finished buffer in pieces, so that large data inside it is not copied until it is written."""
-
-    parts: list[bytes]
-    size: int
-    max_alignment: int
-
-    @cached_property
-    def data(self) -> bytes:
-        return b"".join(self.parts)
-
-
-class Writer:
-    """A buffer under construction. Positions count bytes from the end of the buffer, so they never change."""
-
-    def __init__(self, max_alignment: int = 4) -> None:
-        self._chunks: list[bytes] = []
-        self._shared: dict[tuple[int, bytes], int] = {}
-        self.tables: dict[tuple[Any, ...], int] = {}
-        self.size = 0
-        self.max_alignment = max_alignment
-
-    def append(self, data: bytes, align: int, prefix: bytes = b"") -> int:
-        """Puts `prefix + data` in front, with `data` at a multiple of `align`; returns the position."""
-        self.max_alignment = max(self.max_alignment, align)
-        padding = -(self.size + len(data)) % align
-        if padding:
-            self._chunks.append(bytes(padding))
-        self._chunks.append(data)
-        if prefix:
-            self._chunks.append(prefix)
-        self.size += padding + len(data) + len(prefix)
-        if self.size > MAX_BUFFER_SIZE:
-            raise FlatbufferError(
-                f"the program's metadata exceeds {MAX_BUFFER_SIZE} bytes, the limit of the format; "
-                "keep constants and delegate data out of it (extract_delegate_segments=True)"
-            )
-        return self.size
-
-    def append_shared(self, data: bytes, align: int, prefix: bytes = b"") -> int:
-        """Like `append`, or the position of equal bytes that are already there."""
-        if len(data) > _SHARE_LIMIT:
-            return self.append(data, align, prefix)
-        key = (align, prefix + data)
-        position = self._shared.get(key)
-        if position is None:
-            position = self._shared[key] = self.append(data, align, prefix)
-        return position
-
-    def finish(self, root: int, identifier: bytes) -> FlatbufferResult:
-        end = self.size + 8 + -(self.size + 8) % self.max_alignment
-        self._chunks.append(bytes(end - 8 - self.size))
-        self._chunks.append(struct.pack("<I4s", end - root, identifier))
-        return FlatbufferResult(self._chunks[::-1], end, self.max_alignment)
-
-
-class Reader:
-    """Bounds-checked access to the bytes of a buffer.
-
-    Valid buffers may store a table once and refer to it often, so work can exceed the size of a hostile buffer by far:
-    `spend` counts what has been read against a budget.
-    """
-
-    def __init__(self, data: bytes | memoryview) -> None:
-        self.data = memoryview(data).cast("B")
-        self.size = len(self.data)
-        self.budget = 1_000_000 + 64 * self.size
-
-    def unpack(self, fmt: struct.Struct, offset: int, what: str) -> tuple[Any, ...]:
-        if offset < 0 or offset + fmt.size > self.size:
-            raise self.error(what, offset, f"needs {fmt.size} bytes but the buffer has {self.size}")
-        return fmt.unpack_from(self.data, offset)
-
-    def follow(self, offset: int, what: str) -> int:
-        """The target of the 32-bit offset stored at `offset`."""
-        (distance,) = self.unpack(_U32, offset, what)
-        if distance == 0:
-            raise self.error(what, offset, "has a null offset")
-        return offset + distance
-
-    def vector(self, offset: int, width: int, what: str) -> tuple[int, int]:
-        """The first byte and the number of elements of the vector that the offset stored at `offset` points to."""
-        start = self.follow(offset, what)
-        (count,) = self.unpack(_U32, start, what)
-        if start + 4 + count * width > self.size:
-            raise self.error(what, start, f"has {count} elements of {width} bytes but the buffer has {self.size} bytes")
-        return start + 4, count
-
-    def spend(self, count: int, what: str, offset: int) -> None:
-        self.budget -= count
-        if self.budget < 0:
-            raise self.error(what, offset, "is reached too often; the buffer refers to the same data again and again")
-
-    def error(self, what: str, offset: int, problem: str) -> FlatbufferError:
-        return FlatbufferError(f"{what} at byte {offset} {problem}; the file is damaged or of another format")
-
-
-_U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")
 _VTABLE_HEADER = struct.Struct("<HH")
 
@@ -210,7 +126,7 @@ class _String(_Offset):
 
     def write(self, writer: Writer, value: str) -> int:
         data = value.encode()
-        return writer.append_shared(data + b"\0", 4, _U32.pack(len(data)))
+        return writer.append_shared(data + b"\0", 4, U32.pack(len(data)))
 
     def read(self, reader: Reader, offset: int, what: str) -> str:
         start, count = reader.vector(offset, 1, what)
@@ -233,7 +149,7 @@ class Bytes(_Offset):
         self.align = align
 
     def write(self, writer: Writer, value: bytes) -> int:
-        return writer.append_shared(bytes(value), max(self.align, 4), _U32.pack(len(value)))
+        return writer.append_shared(bytes(value), max(self.align, 4), U32.pack(len(value)))
 
     def read(self, reader: Reader, offset: int, what: str) -> bytes:
         start, count = reader.vector(offset, 1, what)
@@ -252,7 +168,7 @@ class Vector(_Offset):
         return []
 
     def write(self, writer: Writer, value: Sequence[Any]) -> int:
-        count = _U32.pack(len(value))
+        count = U32.pack(len(value))
         if isinstance(self.item, Scalar):
             return writer.append_shared(self.item.write_items(value), max(self.item.width, 4), count)
         # Children are laid out in order, so they are written from the last to the first.
