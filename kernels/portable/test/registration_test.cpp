@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the generated code does with a call: the table, the registration and the checks of a boxed kernel.
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/kernel/boxed_kernel.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <kernels/portable/RegisterKernels.h>
+
+#include "kernel_test.h"
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::aten::ArrayRef;
+using executorch::aten::MemoryFormat;
+using executorch::runtime::BoxedEvalueList;
+using executorch::runtime::BoxedKernel;
+using executorch::runtime::EValue;
+using executorch::runtime::Span;
+
+int calls = 0;
+
+Tensor& every_kind(KernelRuntimeContext&, const Tensor&, const std::optional<Tensor>& maybe, int64_t i, double d,
+                   bool b, const Scalar& s, std::string_view text, ArrayRef<int64_t> ints, ArrayRef<bool> bools,
+                   std::optional<ArrayRef<double>> doubles, ScalarType dtype, std::optional<MemoryFormat> format,
+                   Tensor& out) {
+  ++calls;
+  EXPECT_FALSE(maybe.has_value());
+  EXPECT_EQ(i, -3);
+  EXPECT_EQ(d, 2.0);
+  EXPECT_TRUE(b);
+  EXPECT_TRUE(s.isIntegral(false));
+  EXPECT_EQ(text, "hi");
+  EXPECT_EQ(std::vector<int64_t>(ints.begin(), ints.end()), (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(bools.size(), 1u);
+  EXPECT_FALSE(doubles.has_value());
+  EXPECT_EQ(dtype, ScalarType::Float);
+  EXPECT_EQ(format, MemoryFormat::Contiguous);
+  return out;
+}
+
+class BoxedKernelTest : public KernelTest {
+ protected:
+  TensorFactory<ScalarType::Float> tf;
+  char text[2] = {'h', 'i'};
+  ArrayRef<char> chars{text, 2};
+  EValue four{int64_t(4)}, five{int64_t(5)};
+  EValue* wrapped[2] = {&four, &five};
+  int64_t unwrapped[2] = {};
+  BoxedEvalueList<int64_t> ints{wrapped, unwrapped, 2};
+  bool flag = true;
+  ArrayRef<bool> bools{&flag, 1};
+  std::vector<EValue> values{EValue(tf.ones({1})), EValue(),           EValue(int64_t(-3)), EValue(int64_t(2)),
+                             EValue(true),         EValue(int64_t(7)), EValue(&chars),      EValue(&ints),
+                             EValue(&bools),       EValue(),           EValue(int64_t(6)),  EValue(int64_t(0)),
+                             EValue(tf.ones({1}))};
+
+  void call(size_t count) {
+    std::vector<EValue*> stack;
+    for (size_t i = 0; i < count; ++i) {
+      stack.push_back(&values[i < values.size() ? i : values.size() - 1]);
+    }
+    calls = 0;
+    BoxedKernel<&every_kind>::call(ctx, Span<EValue*>(stack.data(), stack.size()));
+  }
+};
+
+TEST_F(BoxedKernelTest, PassesEveryKindOfArgument) {
+  call(values.size());
+  EXPECT_EQ(calls, 1);
+  call(values.size() + 1);  // the output once more, as the executor passes it
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(BoxedKernelTest, WrongNumberOfArgumentsFails) {
+  for (size_t count : {size_t(0), values.size() - 1, values.size() + 2}) {
+    call(count);
+    EXPECT_EQ(calls, 0);
+    expect_failure(Error::InvalidProgram);
+  }
+}
+
+TEST_F(BoxedKernelTest, EveryArgumentOfAnotherTypeFails) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const EValue saved = values[i];
+    // Nothing takes a list of doubles but argument 9, and that does not take a tensor.
+    ArrayRef<double> doubles;
+    values[i] = i == 9 ? EValue(tf.ones({1})) : EValue(&doubles);
+    call(values.size());
+    EXPECT_EQ(calls, 0) << i;
+    expect_failure(Error::InvalidProgram);
+    values[i] = saved;
+  }
+}
+
+TEST_F(BoxedKernelTest, NoneWhereAValueIsNeededAndWrongElementsFail) {
+  values[0] = EValue();
+  call(values.size());
+  expect_failure(Error::InvalidProgram);
+  values[0] = values[12];
+  five = EValue(2.5);  // in the list of integers
+  call(values.size());
+  expect_failure(Error::InvalidProgram);
+  five = EValue(int64_t(5));
+  values[10] = EValue(int64_t(1) << 40);  // not an enumerator
+  call(values.size());
+  expect_failure(Error::InvalidProgram);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(RegistrationTest, LinkingIsEnough) {
+  EXPECT_TRUE(executorch::runtime::registry_has_op_function("aten::convolution.out"));
+  for (const auto& kernel : torch::executor::portable_kernels()) {
+    EXPECT_TRUE(executorch::runtime::registry_has_op_function(kernel.name_)) << kernel.name_;
+  }
+}
+
+TEST(RegistrationTest, RegisteringAgainDoesNothing) {
+  const size_t before = executorch::runtime::get_registered_kernels().size();
+  EXPECT_EQ(torch::executor::register_portable_kernels(), Error::Ok);
+  EXPECT_EQ(executorch::runtime::get_registered_kernels().size(), before);
+}
+
+}  // namespace
+}  // namespace torch::executor::native
