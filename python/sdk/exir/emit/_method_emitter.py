@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir import memory
 from sdk.exir._tensor_lifetimes import control_flow_branches
 from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType
@@ -32,17 +32,12 @@ from sdk.exir.schema import (
     Double,
     ExecutionPlan,
     ExtraTensorInfo,
-    Frame,
-    FrameList,
     FreeCall,
-    Instruction,
-    InstructionArguments,
     Int,
     JumpFalseCall,
     KernelCall,
     MoveCall,
     Null,
-    Operator,
     String,
     Tensor,
     TensorDataLocation,
@@ -52,8 +47,6 @@ from sdk.exir.tensor import TensorSpec, make_allocation_info, make_tensor_value
 
 # What a node stands for: a value, or several for a node that returns a list.
 Result = Any
-
-_FRAME = re.compile(r'File "(?P<file>[^"]*)", line (?P<line>\d+), in (?P<name>[^\n]*)\n\s*(?P<context>[^\n]*)')
 
 
 def _error(node: Node, problem: str, code: ExportErrorType = ExportErrorType.NOT_SUPPORTED) -> ExportError:
@@ -71,15 +64,11 @@ class MethodEmitter:
         self.program = program
         self.data = data
         self.emit_buffer_names = emit_buffer_names
-        self.debug_handles: dict[int, int | list[int]] = {}
         self.delegate_debug_ids: dict[int, dict[str, Any]] = {}
         self.num_outs: dict[int, int] = {}
 
         self._values = Values()
-        self._instructions: list[Instruction] = []
-        self._frames: list[FrameList] | None = [] if emit_stacktrace else None
-        self._operators: list[Operator] = []
-        self._operator_index: dict[tuple[str, str], int] = {}
+        self._code = Instructions(emit_stacktrace)
         self._delegates: list[BackendDelegate] = []
         self._delegate_index: dict[int, int] = {}
         self._spec_values: dict[TensorSpec, Ref] = {}
@@ -100,6 +89,11 @@ class MethodEmitter:
             if isinstance(spec, TensorSpec)
         }
 
+    @property
+    def debug_handles(self) -> dict[int, int | list[int]]:
+        """Instruction index -> debug handle of its node, or of all nodes that a delegate stands for."""
+        return self._code.debug_handles
+
     def emit(self) -> ExecutionPlan:
         graph_module = self.program.graph_module
         sizes = graph_module.meta.get("non_const_buffer_sizes")
@@ -119,8 +113,8 @@ class MethodEmitter:
             values=self._values.items,
             inputs=[int(ref) for ref in self._inputs],
             outputs=[int(ref) for ref in outputs],
-            chains=[Chain(inputs=[], outputs=[], instructions=self._instructions, stacktrace=self._frames)],
-            operators=self._operators,
+            chains=[Chain(inputs=[], outputs=[], instructions=self._code.items, stacktrace=self._code.frames)],
+            operators=self._code.operators,
             delegates=self._delegates,
             non_const_buffer_sizes=list(sizes),
             non_const_buffer_device=graph_module.meta.get("non_const_buffer_device"),
@@ -325,7 +319,9 @@ class MethodEmitter:
         else:
             result = self._scalar_results(node, target)
             args += [result] if isinstance(result, Ref) else result
-        self._append(node, KernelCall(self._operator(schema.name, schema.overload_name), [int(arg) for arg in args]))
+        self._code.append(
+            node, KernelCall(self._code.operator(schema.name, schema.overload_name), [int(arg) for arg in args])
+        )
         return result
 
     def _scalar_results(self, node: Node, target: torch._ops.OpOverload) -> Result:
@@ -359,7 +355,7 @@ class MethodEmitter:
             ref = self._values.add(own)
             size = self._argument(node.args[1], env, torch._C.ListType(torch._C.IntType.get()))
             args = [int(base_ref), int(size), int(ref)]
-            self._append(node, KernelCall(self._operator("executorch_prim::et_view", "default"), args))
+            self._code.append(node, KernelCall(self._code.operator("executorch_prim::et_view", "default"), args))
         self._spec_values[spec] = ref
         return ref
 
@@ -367,7 +363,7 @@ class MethodEmitter:
         ref = self._spec_values.get(node.args[0])
         if ref is None:
             raise _error(node, "frees a tensor that no node has made", ExportErrorType.UNINITIALIZED)
-        self._append(node, FreeCall(int(ref)))
+        self._code.append(node, FreeCall(int(ref)))
 
     def _delegate_call(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
         lowered = operator.attrgetter(str(node.args[0].target))(graph_module)
@@ -380,11 +376,13 @@ class MethodEmitter:
         inputs = [self._argument(arg, env) for arg in pytree.tree_leaves(node.args[1:], is_leaf=_is_leaf)]
         result = self._results(node, node.meta["spec"])
         outputs = pytree.tree_leaves(result)
-        index = self._append(node, DelegateCall(self._delegate_index[key], [int(ref) for ref in (*inputs, *outputs)]))
+        index = self._code.append(
+            node, DelegateCall(self._delegate_index[key], [int(ref) for ref in (*inputs, *outputs)])
+        )
         original = getattr(lowered, "original_module", None)
         if original is not None:
             handles = (n.meta.get("debug_handle") for n in original.graph.nodes)
-            self.debug_handles[index] = sorted({handle for handle in handles if handle is not None})
+            self._code.debug_handles[index] = sorted({handle for handle in handles if handle is not None})
         self.num_outs[index] = len(outputs)
         self.delegate_debug_ids[index] = {
             "name": lowered.backend_id,
@@ -403,34 +401,17 @@ class MethodEmitter:
         def run(branch: GraphModule) -> None:
             outputs = self._emit_graph(branch, refs)
             for source, target in zip(outputs, pytree.tree_leaves(results), strict=True):
-                self._append(node, MoveCall(move_from=int(source), move_to=int(target)))
+                self._code.append(node, MoveCall(move_from=int(source), move_to=int(target)))
 
         to_else = JumpFalseCall(int(self._argument(condition, env)), 0)
-        self._append(node, to_else)
+        self._code.append(node, to_else)
         run(then_branch)
         to_end = JumpFalseCall(int(self._values.share(Bool(False))), 0)
-        self._append(node, to_end)
-        to_else.destination_instruction = len(self._instructions)
+        self._code.append(node, to_end)
+        to_else.destination_instruction = len(self._code.items)
         run(else_branch)
-        to_end.destination_instruction = len(self._instructions)
+        to_end.destination_instruction = len(self._code.items)
         return results
-
-    def _operator(self, name: str, overload: str) -> int:
-        key = (name, overload)
-        if key not in self._operator_index:
-            self._operator_index[key] = len(self._operators)
-            self._operators.append(Operator(name, overload))
-        return self._operator_index[key]
-
-    def _append(self, node: Node, arguments: InstructionArguments) -> int:
-        index = len(self._instructions)
-        self._instructions.append(Instruction(arguments))
-        handle = node.meta.get("debug_handle")
-        if handle is not None:
-            self.debug_handles[index] = handle
-        if self._frames is not None:
-            self._frames.append(FrameList(list(_frames(node.meta.get("stack_trace") or ""))))
-        return index
 
 
 def _is_leaf(value: Any) -> bool:
@@ -442,8 +423,3 @@ def _hint(value: Any, default: Any) -> Any:
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return default if value.node.hint is None else value.node.hint
     return value
-
-
-def _frames(stack_trace: str) -> Iterator[Frame]:
-    for match in _FRAME.finditer(stack_trace):
-        yield Frame(match["file"], int(match["line"]), match["name"], match["context"])
