@@ -8,6 +8,13 @@
 #include "kernels/portable/cpu/pattern/compute_type.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
 
+// GCC unrolls short loops before it looks for vectors in them, and then finds none.
+#if defined(__GNUC__) && !defined(__clang__)
+#define ET_KEEP_LOOP _Pragma("GCC unroll 1")
+#else
+#define ET_KEEP_LOOP
+#endif
+
 namespace torch::executor::native {
 
 /// Which dimensions of a tensor are reduced.
@@ -77,8 +84,8 @@ struct ReductionLoopsOf {
 
   // Independent lanes, so that the compiler may keep them in vector registers without reordering anything.
   static void add_run(const void*, void* total, const void* values, size_t count) {
-    constexpr size_t kLanes = 16;
-    constexpr size_t kChunk = 64 * kLanes;
+    constexpr size_t kLanes = 32;
+    constexpr size_t kChunk = 32 * kLanes;
     const Value* from = static_cast<const Value*>(values);
     Total sum = *static_cast<Total*>(total);
     if (count < kLanes) {
@@ -96,6 +103,7 @@ struct ReductionLoopsOf {
       }
       size_t i = begin;
       for (; i + kLanes <= end; i += kLanes) {
+        ET_KEEP_LOOP
         for (size_t lane = 0; lane < kLanes; ++lane) {
           lanes[lane] = Op::combine(lanes[lane], from[i + lane]);
         }
