@@ -290,10 +290,10 @@ class _Planner:
             device = (spec.device, spec.device_index) if self.use_devices else (DeviceType.CPU, 0)
             groups.setdefault(device, []).append(spec)
         sizes: list[int] = [0, 0]
-        for (device, device_index), group in groups.items():
+        for (kind, device_index), group in groups.items():
             result = self.algo(self.alignment, set(group), graph_module, graph_signature, padding)
             group_sizes = apply_result(result) if isinstance(result, MemoryAlgoResult) else result
-            if device == DeviceType.CPU and device_index == 0:
+            if kind == DeviceType.CPU and device_index == 0:
                 sizes = list(group_sizes)
                 continue
             # Arenas of other devices come after those of the CPU, whatever their ids within the device are.
@@ -302,7 +302,7 @@ class _Planner:
                 spec.mem_id += shift
             first = len(sizes)
             sizes += group_sizes[1:]
-            self.devices += [NonConstBufferDevice(i, device, device_index) for i in range(first, len(sizes))]
+            self.devices += [NonConstBufferDevice(i, kind, device_index) for i in range(first, len(sizes))]
         return sizes
 
 

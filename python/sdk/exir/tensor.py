@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 
@@ -139,7 +140,7 @@ def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
 def _concrete_strides(stride: Sequence[int | torch.SymInt]) -> Sequence[int]:
     """Integers that order symbolic strides like the strides themselves, found without adding a guard to the program."""
     if all(isinstance(s, int) for s in stride):
-        return stride  # type: ignore[return-value]
+        return stride
     hints = [s if isinstance(s, int) else s.node.hint for s in stride]
     if None not in hints:
         return hints
@@ -192,10 +193,11 @@ class TensorSpec:
 
     def init_mem_planning_fields(self) -> None:
         """Forgets what a planner has decided."""
-        self.lifetime: list[int | None] = [None, None]
-        self.mem_id: int | None = None
-        self.mem_obj_id: int | None = None
-        self.mem_offset: int | None = None
+        # Integers once they are planned. Typed as Any: whoever reads them runs after the planner.
+        self.lifetime: list[Any] = [None, None]
+        self.mem_id: Any = None
+        self.mem_obj_id: Any = None
+        self.mem_offset: Any = None
         self.inplace_base: TensorSpec | None = None
 
     @classmethod

@@ -143,6 +143,6 @@ def _program_to_flatbuffer(
     return write_root(program_table(*alignments), program, PROGRAM_IDENTIFIER, max(DATA_ALIGNMENT, *alignments))
 
 
-def _flatbuffer_to_program(program_data: bytes) -> schema.Program:
+def _flatbuffer_to_program(program_data: bytes | memoryview) -> schema.Program:
     """The program in `program_data`, without its segments. Raises `FlatbufferError` for anything that is not valid."""
     return read_root(program_table(), program_data, PROGRAM_IDENTIFIER)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._dataclass import _DataclassEncoder
@@ -33,7 +33,7 @@ from sdk.exir.schema import (
     SubsegmentOffsets,
 )
 
-_HEADER_BYTEORDER = "little"
+_HEADER_BYTEORDER: Final = "little"
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._flatbuffer import (
@@ -29,7 +29,7 @@ from sdk.exir.scalar_type import ScalarType
 from sdk.exir.tensor_layout import TensorLayout
 from sdk.extension.flat_tensor.serialize.flat_tensor_schema import DataSegment, FlatTensor, NamedData
 
-_HEADER_BYTEORDER = "little"
+_HEADER_BYTEORDER: Final = "little"
 _FLATBUFFER_ALIGNMENT = 16
 _FLAT_TENSOR_IDENTIFIER = b"FT01"
 _FLAT_TENSOR_VERSION = 0
@@ -93,7 +93,7 @@ class FlatTensorHeader:
         return self.magic + length + b"".join(number.to_bytes(8, _HEADER_BYTEORDER) for number in numbers)
 
 
-def _deserialize_to_flat_tensor(flatbuffer: bytes) -> FlatTensor:
+def _deserialize_to_flat_tensor(flatbuffer: bytes | memoryview) -> FlatTensor:
     """The tables of a `.ptd` file. Raises `FlatbufferError` for anything that is not valid."""
     return read_root(_FLAT_TENSOR, flatbuffer, _FLAT_TENSOR_IDENTIFIER)
 
