@@ -68,12 +68,12 @@ inline bool is_nan(C value) {
 /// The larger value; NaN if either is NaN.
 template <typename C>
 inline C nan_max(C a, C b) {
-  return (b > a) | is_nan(b) ? b : a;
+  return ((b > a) | is_nan(b)) ? b : a;
 }
 
 template <typename C>
 inline C nan_min(C a, C b) {
-  return (b < a) | is_nan(b) ? b : a;
+  return ((b < a) | is_nan(b)) ? b : a;
 }
 
 /// Quotient rounded towards zero. The divisor of an integer must not be zero.
