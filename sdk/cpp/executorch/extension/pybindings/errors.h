@@ -4,6 +4,7 @@
 #include <string>
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
 
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/runtime/core/error.h>

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
 
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program.h>

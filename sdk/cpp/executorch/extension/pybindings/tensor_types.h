@@ -6,6 +6,7 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
