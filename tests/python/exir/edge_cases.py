@@ -127,6 +127,10 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[Any, ...]]]] = {
     "write_through_chain": lambda: (Function(_write_chain), (_matrix(),)),
     "write_to_base_of_view": lambda: (Function(_write_base), (_matrix(),)),
     "write_in_region": lambda: (Function(_write_then_read_region), (torch.randn(2),)),
+    "in_place_on_flattened": lambda: (
+        nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Dropout(inplace=True), nn.ReLU(inplace=True)),
+        (_image(),),
+    ),
     "narrow": lambda: (Function(lambda x: (x.narrow(0, 1, 2), x.narrow(1, -2, 2))), (_matrix(),)),
     "no_grad_region": lambda: (Function(_no_grad_region), (torch.randn(2),)),
     "nested_outputs": lambda: (Function(lambda x: {"a": [x + 1, None], "b": (x, x * 2)}), (torch.randn(2),)),

@@ -248,7 +248,9 @@ def test_reassigned_constants_keep_their_own_values():
     torch.testing.assert_close(run_program(program, *args)[0], args[0] * 7.0 + 2.5)
 
 
-@pytest.mark.parametrize("name", ["in_place", "write_through_select", "write_through_chain", "narrow", "lstm_cell"])
+@pytest.mark.parametrize(
+    "name", ["in_place", "in_place_on_flattened", "write_through_select", "write_through_chain", "narrow", "lstm_cell"]
+)
 def test_common_writes_need_no_second_trace(name):
     module, args = edge_cases.CASES[name]()
     assert to_edge(export(module.eval(), args))._report == []

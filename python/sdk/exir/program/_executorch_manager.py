@@ -109,7 +109,7 @@ class ExecutorchProgramManager:
             _write_atomically(directory / (name if name.endswith(".ptd") else f"{name}.ptd"), data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the `.pte` to `path`, and external constants beside it. A failure leaves existing files as they are."""
+        """Writes the `.pte` to `path`, and external constants beside it; all of each file or nothing."""
         target = Path(path)
         if target.suffix != ".pte":
             raise ValueError(f"the path of a program must end in .pte, got {os.fspath(path)!r}")

@@ -305,19 +305,26 @@ class EdgeLowering(EdgeEmitter):
         target = self._origin(node.args[0])
         chain = self._chain(target)
         base, position = self._views.get(target, target), self._order[node]
-        if chain[-1] is not base:
-            raise NeedsRetracingError(f"{node.name} writes through a view that has no inverse")
         for other in [view for view, root in self._views.items() if root is base and view not in chain]:
-            if any(self._order.get(user, 0) > position for same in self._aliases(other) for user in same.users):
+            if self._is_used_after(other, position):
                 raise NeedsRetracingError(f"{node.name} writes to memory that {other.name} shares")
         value = self._new_value(node, op, target)
-        self._env[target] = value
-        for view, parent in pairwise(chain):
-            self._env[parent] = self._scatter(view, parent)
+        # Views whose base nothing reads any more need no way back to it.
+        bases = [*chain[1:], base] if chain[-1] is not base else chain[1:]
+        observed = any(parent.op == "placeholder" or self._is_used_after(parent, position) for parent in bases)
+        self._env[target], before = value, self._env[target]
+        if observed and value is not before:
+            if chain[-1] is not base:
+                raise NeedsRetracingError(f"{node.name} writes through a view that has no inverse")
+            for view, parent in pairwise(chain):
+                self._env[parent] = self._scatter(view, parent)
         self._same[node] = target
-        if base.op == "placeholder":
+        if base.op == "placeholder" and value is not before:
             self._written[base.name] = self._env[base]
         return value
+
+    def _is_used_after(self, node: Node, position: float) -> bool:
+        return any(self._order.get(user, 0) > position for same in self._aliases(node) for user in same.users)
 
     def _new_value(self, node: Node, op: torch._ops.OpOverload, target: Node) -> Any:
         """What an in-place operator writes to its target."""
