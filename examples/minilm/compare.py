@@ -17,10 +17,10 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from sdk.runtime import Runtime
+
 import cpp_runner
 from model import SENTENCES, sentence_encoder, tokenize
-
-from sdk.runtime import Runtime
 
 TOLERANCE = 1e-4
 _LONGEST = 128  # tokens; the largest size that the program was exported for

@@ -19,9 +19,10 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from sdk.runtime import Runtime
+
 import cpp_runner
 from model import example_inputs, mobilenet_v2
-from sdk.runtime import Runtime
 
 TOLERANCE = 1e-4
 
