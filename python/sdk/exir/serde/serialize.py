@@ -49,6 +49,6 @@ def _require_aten(program: ExportedProgram) -> None:
     if program.verifiers and program.verifiers[0].dialect not in ("ATEN", "TRAINING"):
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
-            f"programs in {program.verifiers[0].dialect} dialect cannot be saved: save the program that torch.export.export "
-            "returned and lower it again, or save the result of to_executorch()",
+            f"programs in {program.verifiers[0].dialect} dialect cannot be saved. Save the program that "
+            "torch.export.export returned and lower it again, or save the result of to_executorch().",
         )
