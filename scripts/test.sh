@@ -88,12 +88,14 @@ step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
 step_fuzz-long() { tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 
 # What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree.
+# -S: the environment's own packages are seen, its editable install of this tree is not.
 step_wheel() {
-  local folder="${root}/build/wheel"
+  local folder="${root}/build/wheel" packages
+  packages="$("${python}" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
   rm -rf "${folder}" && mkdir -p "${folder}" &&
     pip wheel --no-deps --wheel-dir "${folder}" . &&
     pip install --no-deps --target "${folder}/installed" "${folder}"/*.whl &&
-    (cd "${folder}" && PYTHONPATH="${folder}/installed" "${python}" -P "${root}/tests/wheel_check.py" "${folder}/installed")
+    (cd "${folder}" && PYTHONPATH="${folder}/installed:${packages}" "${python}" -S "${root}/tests/wheel_check.py" installed)
 }
 
 # --- running and counting --------------------------------------------------------------------------------------------

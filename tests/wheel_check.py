@@ -42,7 +42,7 @@ def main(installed: Path) -> None:
 
     # The compiler, from the wheel alone.
     help_text = subprocess.run(
-        [sys.executable, "-P", "-m", "sdk", "export", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-m", "sdk", "export", "--help"], capture_output=True, text=True, check=True
     )
     assert "--dynamic NAME.DIM=MIN..MAX" in help_text.stdout
     from sdk.exir import to_edge_transform_and_lower  # noqa: F401
