@@ -9,6 +9,8 @@ logs="${root}/.cache/logs"
 stamps="${root}/.cache/stamps"
 jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 mkdir -p "${logs}" "${stamps}"
+# A second clone, or a second build folder, finds what the first one compiled.
+export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
 
 if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
   bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m' erase=$'\r\e[K'
