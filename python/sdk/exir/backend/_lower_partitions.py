@@ -78,7 +78,8 @@ def _partition(
     state = {s.arg.name for s in signature.input_specs if s.kind != InputKind.USER_INPUT and hasattr(s.arg, "name")}
     is_top = module is program.graph_module
     external = list(dict.fromkeys(a for node in nodes for a in node.all_input_nodes if a not in members))
-    owned, inputs = [], []
+    owned: list[Node] = []
+    inputs: list[Node] = []
     for node in external:
         owns = is_top and node.op == "placeholder" and node.name in state and node.meta.get(_TAG) == tag
         (owned if owns else inputs).append(node)
@@ -135,7 +136,9 @@ def _program_of(program: ExportedProgram, partition: Partition) -> ExportedProgr
     graph, root = Graph(), torch.nn.Module()
     specs = {s.arg.name: s for s in program.graph_signature.input_specs if hasattr(s.arg, "name")}
     mapping: dict[Node, Node] = {}
-    input_specs, state, constants = [], {}, {}
+    input_specs: list[InputSpec] = []
+    state: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     for node in [*partition.owned, *partition.inputs]:
         new = graph.placeholder(node.name)
         new.name = node.name

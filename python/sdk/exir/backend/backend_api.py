@@ -103,7 +103,7 @@ def _find_backend(backend_id: str) -> type[BackendDetails]:
     )
 
 
-def _tag(program: ExportedProgram, partitioner: Partitioner, method: str) -> tuple[ExportedProgram, list[Partition]]:
+def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[ExportedProgram, list[Partition]]:
     if isinstance(partitioner, type):
         partitioner = partitioner()
     copied = copy_program(program)

@@ -118,9 +118,9 @@ class DelegateMappingBuilder:
         self._entries: dict[int | str, list[int]] = defaultdict(list)
         self._next = 0
 
-    def get_delegate_mapping(self) -> dict[int, tuple[int]] | dict[str, tuple[int]]:
+    def get_delegate_mapping(self) -> dict[int | str, tuple[int, ...]]:
         """For every identifier, the debug handles it stands for."""
-        return {identifier: tuple(sorted(set(handles))) for identifier, handles in self._entries.items()}  # type: ignore[misc]
+        return {identifier: tuple(sorted(set(handles))) for identifier, handles in self._entries.items()}
 
     def insert_delegate_mapping_entry(
         self,

@@ -27,7 +27,7 @@ def attach_get_scratch_metas_fn(out_variant: torch._ops.OpOverload) -> Callable[
     argument name."""
 
     def decorate(get_scratch_metas: GetScratchMetas) -> GetScratchMetas:
-        out_variant.get_scratch_metas = get_scratch_metas  # type: ignore[attr-defined]
+        out_variant.get_scratch_metas = get_scratch_metas
         return get_scratch_metas
 
     return decorate

@@ -9,8 +9,11 @@ these stay executable.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
+
+DimOrder: TypeAlias = Sequence[int] | None
 
 _TENSOR_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -26,15 +29,22 @@ _SCHEMAS = (
 )
 
 
-def _memory_format(dim_order: Sequence[int] | None) -> torch.memory_format:
+def _memory_format(dim_order: DimOrder) -> torch.memory_format:
     from sdk.exir.dim_order_utils import get_memory_format
 
     return torch.preserve_format if dim_order is None else get_memory_format(list(dim_order))
 
 
 def _to_dim_order_copy(
-    self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, dim_order=None
-):
+    self: torch.Tensor,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    dim_order: DimOrder = None,
+) -> torch.Tensor:
     return torch.ops.aten._to_copy.default(
         self,
         dtype=dtype,
@@ -46,22 +56,32 @@ def _to_dim_order_copy(
     )
 
 
-def _to_dim_order_copy_out(self, *, non_blocking=False, dim_order=None, out):
+def _to_dim_order_copy_out(
+    self: torch.Tensor, *, non_blocking: bool = False, dim_order: DimOrder = None, out: torch.Tensor
+) -> torch.Tensor:
     return out.copy_(self, non_blocking=non_blocking)
 
 
-def _empty_dim_order(size, *, dtype=None, layout=None, device=None, pin_memory=None, dim_order=None):
+def _empty_dim_order(
+    size: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    dim_order: DimOrder = None,
+) -> torch.Tensor:
     memory_format = torch.contiguous_format if dim_order is None else _memory_format(dim_order)
     return torch.ops.aten.empty.memory_format(
         size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
     )
 
 
-def _empty_dim_order_out(size, *, dim_order=None, out):
+def _empty_dim_order_out(size: Sequence[int], *, dim_order: DimOrder = None, out: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def _clone_dim_order(self, *, non_blocking=False, dim_order=None):
+def _clone_dim_order(self: torch.Tensor, *, non_blocking: bool = False, dim_order: DimOrder = None) -> torch.Tensor:
     return torch.ops.aten.clone.default(self, memory_format=_memory_format(dim_order))
 
 

@@ -8,6 +8,7 @@ new_value)` for every changed buffer (or input) and returns only the user's outp
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -56,7 +57,7 @@ def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule
     return gm, ExportGraphSignature(input_specs=list(signature.input_specs), output_specs=specs)
 
 
-def _key(spec: object) -> str:
+def _key(spec: Any) -> str:
     return spec.arg.name if spec.kind == InputKind.USER_INPUT else spec.target
 
 

@@ -20,7 +20,7 @@ class PassRegistry:
         """Decorator that registers a pass under `pass_name`, or under the name of the function or class."""
 
         def decorate(one_pass: PassType) -> PassType:
-            key = pass_name or getattr(one_pass, "__name__", type(one_pass).__name__)
+            key = pass_name or str(getattr(one_pass, "__name__", type(one_pass).__name__))
             cls.register_list(key, [one_pass])
             return one_pass
 

@@ -67,7 +67,7 @@ class ExecutorchProgramManager:
             print_program(self.executorch_program, out=out)
 
     @property
-    def debug_handle_map(self) -> dict[int, int | list[int]]:
+    def debug_handle_map(self) -> dict[str, dict[int, int | list[int]]]:
         """For every method, instruction number to debug handle."""
         return self._emitter_output.debug_handle_map
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.export import ExportedProgram
 
-Programs = ExportedProgram | dict[str, ExportedProgram]
+Programs: TypeAlias = ExportedProgram | dict[str, ExportedProgram]
 
 
 def as_methods(programs: Programs) -> dict[str, ExportedProgram]:

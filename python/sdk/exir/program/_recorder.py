@@ -99,7 +99,7 @@ class DecompositionRecorder(TorchDispatchMode):
 
     def _write(self, func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         written = list(mutated_arguments(func))
-        target = args[0] if args else None
+        target: Any = args[0] if args else None
         base = self.base_of(target)
         if written != [0] or id(base) in self._foreign:
             raise NeedsRetracingError(f"{func} writes to memory that other tensors share")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""In-place operators in a functional graph: each write gives its target, and what the target is a view of, a new value.
+
+A write through a view needs a way back to the tensor that owns the memory (a scatter). Where there is none, or where
+another view sees the write, `NeedsRetracingError` asks for a trace of the whole program instead.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch._subclasses import FakeTensorMode
+from torch.fx import Node
+from torch.utils import _pytree as pytree
+
+from sdk.exir.program._aten_rules import aten, decomposition_of, functional_form, mutated_arguments
+from sdk.exir.program._edge_emitter import ConstantSink, EdgeEmitter, EdgeOptions, value_of
+from sdk.exir.program._recorder import DecompositionRecorder, NeedsRetracingError
+
+
+class WriteLowering(EdgeEmitter):
+    """What is known of the old graph's nodes while they are lowered, and how a write changes it."""
+
+    def __init__(self, fake_mode: FakeTensorMode, options: EdgeOptions, constants: ConstantSink) -> None:
+        super().__init__(fake_mode, options, constants)
+        self._env: dict[Node, Any] = {}  # old node -> new node, or a number, or a tuple of these
+        self._same: dict[Node, Node] = {}  # old node -> the old node whose value it is
+        self._views: dict[Node, Node] = {}  # view -> the node that owns its memory
+        self._parents: dict[Node, tuple[Node, torch._ops.OpOverload, tuple]] = {}  # view -> of what, and how
+        self._written: dict[str, Node] = {}
+        self._order: dict[Node, float] = {}
+        self._recorder = DecompositionRecorder(self._record, options.preserved)
+
+    def _origin(self, node: Node) -> Node:
+        while node in self._same:
+            node = self._same[node]
+        return node
+
+    def _aliases(self, node: Node) -> list[Node]:
+        return [node, *(n for n in self._same if self._origin(n) is node)]
+
+    def _map(self, value: Any) -> Any:
+        """Arguments of an old node with the new nodes in place of the old ones."""
+        return torch.fx.node.map_aggregate(value, lambda a: self._env[self._origin(a)] if isinstance(a, Node) else a)
+
+    def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
+        """Replaces an in-place operator: from here on its target, and what the target is a view of, mean new values."""
+        if list(mutated_arguments(op)) != [0]:
+            raise NeedsRetracingError(f"{op} writes to several arguments")
+        target = self._origin(node.args[0])
+        chain = self._chain(target)
+        base, position = self._views.get(target, target), self._order[node]
+        for other in [view for view, root in self._views.items() if root is base and view not in chain]:
+            if self._is_used_after(other, position):
+                raise NeedsRetracingError(f"{node.name} writes to memory that {other.name} shares")
+        value = self._new_value(node, op, target)
+        # Views whose base nothing reads any more need no way back to it.
+        bases = [*chain[1:], base] if chain[-1] is not base else chain[1:]
+        observed = any(parent.op == "placeholder" or self._is_used_after(parent, position) for parent in bases)
+        self._env[target], before = value, self._env[target]
+        if observed and value is not before:
+            if chain[-1] is not base:
+                raise NeedsRetracingError(f"{node.name} writes through a view that has no inverse")
+            for view, parent in pairwise(chain):
+                self._env[parent] = self._scatter(view, parent)
+        self._same[node] = target
+        if base.op == "placeholder" and value is not before:
+            self._written[base.name] = self._env[base]
+        return value
+
+    def _is_used_after(self, node: Node, position: float) -> bool:
+        return any(self._order.get(user, 0) > position for same in self._aliases(node) for user in same.users)
+
+    def _new_value(self, node: Node, op: torch._ops.OpOverload, target: Node) -> Any:
+        """What an in-place operator writes to its target."""
+        old = value_of(self._env[target])
+        args, kwargs = self._map(node.args), self._map(node.kwargs)
+        if op is aten.copy_.default:
+            return self._value_of_copy(args[1], old)
+        functional = functional_form(op)
+        if functional is None:
+            raise NeedsRetracingError(f"{op} has no functional form")
+        value = self._apply(functional, args, kwargs)
+        return value if value_of(value).dtype == old.dtype else self._cast(value, old.dtype)
+
+    def _apply(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict | None = None) -> Any:
+        """Adds a call, decomposed if need be."""
+        kwargs = kwargs or {}
+        decomposition = decomposition_of(op, self._options.preserved)
+        if decomposition is None:
+            return self._emit(op, args, kwargs, self._evaluate(op, args, kwargs))
+        fake_args, fake_kwargs = self._to_values((args, kwargs))
+        with self._fake_mode:
+            result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)
+        nodes = pytree.tree_map(self._to_node, result)
+        self._tensor_nodes.clear()
+        return nodes
+
+    def _chain(self, node: Node) -> list[Node]:
+        """A view, what it is a view of, and so on to the tensor that owns the memory."""
+        chain = [node]
+        while chain[-1] in self._parents:
+            chain.append(self._origin(self._parents[chain[-1]][0]))
+        return chain
+
+    def _scatter(self, view: Node, parent: Node) -> Any:
+        """The value of `parent` after its view `view` has been written to."""
+        _, op, args = self._parents[view]
+        value, old = self._env[view], self._env[parent]
+        if op is aten.slice.Tensor:
+            return self._apply(aten.slice_scatter.default, (old, value, *args))
+        if op is aten.select.int:
+            return self._apply(aten.select_scatter.default, (old, value, *args))
+        if op is aten.unsqueeze.default:
+            return self._apply(aten.squeeze.dims, (value, [args[0]]))
+        if op is aten.transpose.int:
+            return self._apply(aten.transpose.int, (value, *args))
+        if op is aten.view.default and all(isinstance(size, int) for size in value_of(old).shape):
+            return self._apply(aten.view.default, (value, list(value_of(old).shape)))
+        raise NeedsRetracingError(f"{view.name} is written to, and there is no inverse of {op}")
+
+    def _value_of_copy(self, source: Any, old: torch.Tensor) -> Any:
+        value = source
+        if isinstance(source, (int, float, bool)):
+            fake = self._evaluate(aten.full_like.default, (old, source), {})
+            return self._emit(aten.full.default, (list(old.shape), source), {"dtype": old.dtype}, fake)
+        if value_of(value).dtype != old.dtype:
+            value = self._cast(value, old.dtype)
+        if value_of(value).shape != old.shape:
+            args = (value, list(old.shape))
+            value = self._emit(aten.expand.default, args, {}, self._evaluate(aten.expand_copy.default, args, {}))
+        return value
