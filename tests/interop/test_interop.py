@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import traceback
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network]
 ORIGINAL_CANNOT_RUN = {"convs_1d_2d_3d": "error: 0x12"}  # its portable convolution has no third spatial dimension
 # Where it gives another result than eager PyTorch.
 ORIGINAL_MISCOMPUTES = {"integer_math"}  # its integer remainder takes the sign of the dividend
+ORIGINAL_MISEXPORTS = {"counter"}  # its exporter drops a buffer's initial value
 
 
 @dataclass
@@ -116,6 +118,11 @@ def check(outputs: list[list[object]], expected: list[list[object]]) -> None:
                 assert g == w
 
 
+def known_difference(known: bool) -> AbstractContextManager[object]:
+    """A comparison that must fail where the original is known to be wrong, so that we hear when it is mended."""
+    return pytest.raises(AssertionError, match="not close") if known else nullcontext()
+
+
 def run_here(path: Path, calls: list[tuple[str, list[object]]]) -> list[list[object]]:
     program = Runtime.get().load_program(path)
     methods = {name: program.load_method(name) for name in program.method_names}
@@ -135,17 +142,16 @@ def test_ours_on_the_original(name: str, exported: Exported, run_by_original: Ex
     exported.ours(name)
     assert not run_by_original.error(name), run_by_original.error(name)
     outputs = torch.load(run_by_original.directory / f"{name}.outputs.pt")
-    if name in ORIGINAL_MISCOMPUTES:
-        with pytest.raises(AssertionError, match="not close"):
-            check(outputs, run_by_original.expected[name])
-    else:
+    with known_difference(name in ORIGINAL_MISCOMPUTES):
         check(outputs, run_by_original.expected[name])
 
 
 @pytest.mark.parametrize("name", zoo.CASES)
 def test_the_originals_on_ours(name: str, original: Exported) -> None:
     assert not original.error(name), original.error(name)
-    check(run_here(original.directory / f"{name}.pte", original.calls[name]), original.expected[name])
+    outputs = run_here(original.directory / f"{name}.pte", original.calls[name])
+    with known_difference(name in ORIGINAL_MISEXPORTS):
+        check(outputs, original.expected[name])
 
 
 def arena(path: Path) -> dict[str, int]:
