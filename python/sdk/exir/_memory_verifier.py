@@ -111,7 +111,7 @@ class Verifier:
                 (state if is_state else inputs).extend(specs)
             elif node.op == "output":
                 outputs += [spec for spec in specs if storage_spec(spec) is spec]
-        groups = (
+        groups: tuple[tuple[str, list[TensorSpec], bool, set[TensorSpec]], ...] = (
             ("input", inputs, self.alloc_graph_input, set(outputs) if not self.alloc_graph_output else set()),
             ("mutable buffer", state, self.alloc_mutable_buffers, set()),
             (

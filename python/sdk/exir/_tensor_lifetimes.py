@@ -222,9 +222,8 @@ def update_all_tensors_lifetime(
 
 def aliased_operands(graph_module: GraphModule, node: Node) -> list[TensorSpec]:
     """Operands of a control flow node whose memory a branch returns as (part of) its result."""
-    operands = [spec for arg in filter_nodes(node.args) for spec in get_node_tensor_specs(arg)]
     if node.target.__name__ != "cond":
-        return operands
+        return []  # A loop has copied its results into memory of their own.
     aliased = []
     for branch in control_flow_branches(graph_module, node):
         placeholders = [n for n in branch.graph.nodes if n.op == "placeholder"]

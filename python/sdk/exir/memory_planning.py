@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
 from sdk.exir._interval_packing import Block, pack, pack_objects
+from sdk.exir._loop_memory import prepare_loops, slices
 from sdk.exir._memory_verifier import Verifier
 from sdk.exir._tensor_lifetimes import (
     _do_user_inputs_exist,
@@ -199,10 +200,10 @@ def _tie_results(graph_module: GraphModule, node: Node, planned: set[TensorSpec]
     """Pairs of a branch's result and the parent's spec for it, and whether all results that need memory are in a pair.
 
     After a branch, the runtime makes the parent's value refer to the branch's tensor. If both are the same memory, the
-    rest of the branch's memory is free as soon as the branch is done.
+    rest of the branch's memory is free as soon as the branch is done. Loops copy their results.
     """
     if node.target.__name__ != "cond":
-        return [], False
+        return [], True
     tied: list[tuple[TensorSpec, TensorSpec]] = []
     complete = True
     for branch in control_flow_branches(graph_module, node):
@@ -239,9 +240,14 @@ class _Planner:
         graph_signature: ExportGraphSignature | None,
         ignored: dict[str, bool],
         elsewhere: Iterable[TensorSpec] = (),
+        inputs: Iterable[TensorSpec] = (),
     ) -> tuple[list[int], list[TensorSpec]]:
-        """Sizes of the arenas and all specs placed in them, those of branches included, except the ones `elsewhere`."""
-        specs = dict.fromkeys(collect_specs_from_nodes(graph_module.graph.nodes, graph_signature, **ignored))
+        """Sizes of the arenas and all specs placed in them, those of branches included, except the ones `elsewhere`.
+
+        `inputs` are placed although others are ignored.
+        """
+        specs = dict.fromkeys(inputs)
+        specs.update(dict.fromkeys(collect_specs_from_nodes(graph_module.graph.nodes, graph_signature, **ignored)))
         for spec in elsewhere:
             specs.pop(spec, None)
         all_branches = [
@@ -265,7 +271,9 @@ class _Planner:
         sizes: dict[int, int] = {}
         for branch in control_flow_branches(graph_module, node):
             results = [result for result, _ in ties]
-            branch_sizes, placed = self.plan(branch, None, {"ignore_graph_input": True}, results)
+            branch_sizes, placed = self.plan(
+                branch, None, {"ignore_graph_input": True}, results, slices(graph_module, node)
+            )
             branches.placed += placed
             for mem_id, size in enumerate(branch_sizes):
                 sizes[mem_id] = max(size, sizes.get(mem_id, 0))
@@ -322,6 +330,7 @@ def apply_algo(
     and either sets the specs' places and returns the sizes or returns a `MemoryAlgoResult`. Inputs, outputs and
     mutable buffers that are not to be allocated keep no place: the program's user supplies their memory.
     """
+    prepare_loops(graph_module)
     _update_lifetimes(graph_module, graph_signature)
     planner = _Planner(algo, alignment, enable_non_cpu_memory_planning)
     ignored = {

@@ -24,7 +24,9 @@ def _extract_external_tensor_layouts(program: Program) -> dict[str, TensorLayout
     for plan in program.execution_plan:
         for value in plan.values:
             tensor = value.val
-            info = tensor.extra_tensor_info if isinstance(tensor, Tensor) else None
+            if not isinstance(tensor, Tensor):
+                continue
+            info = tensor.extra_tensor_info
             if info is None or info.location != TensorDataLocation.EXTERNAL or info.fully_qualified_name is None:
                 continue
             layout = TensorLayout(tensor.scalar_type, list(tensor.sizes), list(tensor.dim_order))

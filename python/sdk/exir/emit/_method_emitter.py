@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir import memory
 from sdk.exir._tensor_lifetimes import control_flow_branches
 from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
@@ -34,14 +35,12 @@ from sdk.exir.schema import (
     ExtraTensorInfo,
     FreeCall,
     Int,
-    JumpFalseCall,
     KernelCall,
-    MoveCall,
     Null,
-    String,
     Tensor,
     TensorDataLocation,
     TensorList,
+    TensorShapeDynamism,
 )
 from sdk.exir.tensor import TensorSpec, make_allocation_info, make_tensor_value
 
@@ -67,8 +66,8 @@ class MethodEmitter:
         self.delegate_debug_ids: dict[int, dict[str, Any]] = {}
         self.num_outs: dict[int, int] = {}
 
-        self._values = Values()
-        self._code = Instructions(emit_stacktrace)
+        self.values = Values()
+        self.code = Instructions(emit_stacktrace)
         self._delegates: list[BackendDelegate] = []
         self._delegate_index: dict[int, int] = {}
         self._spec_values: dict[TensorSpec, Ref] = {}
@@ -92,7 +91,7 @@ class MethodEmitter:
     @property
     def debug_handles(self) -> dict[int, int | list[int]]:
         """Instruction index -> debug handle of its node, or of all nodes that a delegate stands for."""
-        return self._code.debug_handles
+        return self.code.debug_handles
 
     def emit(self) -> ExecutionPlan:
         graph_module = self.program.graph_module
@@ -102,7 +101,7 @@ class MethodEmitter:
                 ExportErrorType.MISSING_PROPERTY,
                 f"method {self.name!r} has no memory plan; run MemoryPlanningPass first",
             )
-        outputs = self._emit_graph(graph_module, None)
+        outputs = self.emit_graph(graph_module, None)
         call_spec = self.program.call_spec
         return ExecutionPlan(
             name=self.name,
@@ -110,19 +109,28 @@ class MethodEmitter:
                 encoded_inp_str=pytree.treespec_dumps(call_spec.in_spec) if call_spec.in_spec is not None else "",
                 encoded_out_str=pytree.treespec_dumps(call_spec.out_spec) if call_spec.out_spec is not None else "",
             ),
-            values=self._values.items,
+            values=self.values.items,
             inputs=[int(ref) for ref in self._inputs],
             outputs=[int(ref) for ref in outputs],
-            chains=[Chain(inputs=[], outputs=[], instructions=self._code.items, stacktrace=self._code.frames)],
-            operators=self._code.operators,
+            chains=[Chain(inputs=[], outputs=[], instructions=self.code.items, stacktrace=self.code.frames)],
+            operators=self.code.operators,
             delegates=self._delegates,
             non_const_buffer_sizes=list(sizes),
             non_const_buffer_device=graph_module.meta.get("non_const_buffer_device"),
         )
 
+    def is_supplied_by_user(self, ref: Ref) -> bool:
+        """Whether a value is a tensor without memory: one that the program's user gives a buffer to."""
+        value = self.values.items[ref].val
+        return (
+            isinstance(value, Tensor)
+            and value.allocation_info is None
+            and value.shape_dynamism != TensorShapeDynamism.DYNAMIC_UNBOUND
+        )
+
     # Graphs
 
-    def _emit_graph(self, graph_module: GraphModule, operands: Sequence[Ref] | None) -> list[Ref]:
+    def emit_graph(self, graph_module: GraphModule, operands: Sequence[Ref] | None) -> list[Ref]:
         """Emits the nodes of a graph and returns its outputs. `operands` are the inputs of a branch."""
         env: dict[Node, Result] = {}
         branch_inputs = iter(operands) if operands is not None else None
@@ -144,7 +152,7 @@ class MethodEmitter:
 
     def _output(self, node: Node, value: Any, env: dict[Node, Result]) -> Ref:
         if not isinstance(value, Node):
-            return self._values.literal(value)
+            return self.values.literal(value)
         result = env[value]
         if not isinstance(result, Ref):
             raise _error(
@@ -158,17 +166,12 @@ class MethodEmitter:
             return self._weight(node, target) if node.users else None
         spec, value = node.meta.get("spec"), node.meta.get("val")
         if isinstance(spec, TensorSpec):
-            ref = self._spec_values[spec] = self._values.add(self._tensor(node, spec))
-        elif value is None:
-            ref = self._values.add(Null())
-        elif isinstance(value, (bool, torch.SymBool)):
-            ref = self._values.add(Bool(bool(_hint(value, False))))
-        elif isinstance(value, (int, torch.SymInt)):
-            ref = self._values.add(Int(int(_hint(value, 0))))
-        elif isinstance(value, (float, torch.SymFloat)):
-            ref = self._values.add(Double(float(_hint(value, 0.0))))
-        elif isinstance(value, str):
-            ref = self._values.add(String(value))
+            ref = self._spec_values[spec] = self.values.add(self._tensor(node, spec))
+        elif isinstance(value, (torch.SymBool, torch.SymInt, torch.SymFloat)):
+            # No value yet: a number would mean that the program is only valid for this number.
+            ref = self.values.add(Null())
+        elif value is None or isinstance(value, (bool, int, float, str)):
+            ref = self.values.add(self.values.constant(value))
         else:
             raise _error(
                 node,
@@ -198,13 +201,16 @@ class MethodEmitter:
             )
         elif planned:
             value.data_buffer_idx = self.data.add_state(tensor, spec.dim_order, target)
-            if self.emit_buffer_names:
+            # A name without data tells the runtime to start from zeros. Not in an arena that methods share: loading
+            # the second one would reset what the first has written.
+            shared = spec.mem_id == self.program.graph_module.meta.get("shared_buffer_arena")
+            if self.emit_buffer_names or (value.data_buffer_idx == 0 and not shared):
                 value.extra_tensor_info = replace(
                     value.extra_tensor_info or ExtraTensorInfo(), fully_qualified_name=target
                 )
         elif spec.const:
             value.data_buffer_idx = self.data.add_constant(tensor, spec.dim_order, target)
-        ref = self._spec_values[spec] = self._values.add(value)
+        ref = self._spec_values[spec] = self.values.add(value)
         return ref
 
     def _attribute(self, graph_module: GraphModule, node: Node) -> Ref | None:
@@ -213,7 +219,7 @@ class MethodEmitter:
             return None  # The graph of a branch or a lowered module: its user knows what to do with it.
         spec = TensorSpec.from_tensor(value, const=True)
         index = self.data.add_constant(value, spec.dim_order, str(node.target))
-        return self._values.share(make_tensor_value(index, None, spec))
+        return self.values.share(make_tensor_value(index, None, spec))
 
     # Values
 
@@ -233,10 +239,10 @@ class MethodEmitter:
             value.extra_tensor_info = replace(info, device_type=spec.device, device_index=spec.device_index)
         return value
 
-    def _results(self, node: Node, spec: Any, shared: bool = True) -> Result:
+    def results(self, node: Node, spec: Any, shared: bool = True) -> Result:
         """Values for what a node makes, in the structure of its spec."""
         if isinstance(spec, (list, tuple)):
-            return [self._results(node, item, shared) for item in spec]
+            return [self.results(node, item, shared) for item in spec]
         if not isinstance(spec, TensorSpec):
             return self._scalar(node, spec)
         if spec in self._spec_values:
@@ -245,24 +251,24 @@ class MethodEmitter:
         # Where and how a static tensor is stored says all about it, and planning never lets two be in use at one place.
         replaceable = spec in self._visible or value.extra_tensor_info is not None or not value.allocation_info
         shared = shared and spec.is_static_shape_tensor and not replaceable
-        ref = self._spec_values[spec] = self._values.share(value) if shared else self._values.add(value)
+        ref = self._spec_values[spec] = self.values.share(value) if shared else self.values.add(value)
         return ref
 
     def _scalar(self, node: Node, value: Any) -> Ref:
         if isinstance(value, (bool, torch.SymBool)):
-            return self._values.add(Bool(False))
+            return self.values.add(Bool(False))
         if isinstance(value, (int, torch.SymInt)):
-            return self._values.add(Int(0))
+            return self.values.add(Int(0))
         if isinstance(value, (float, torch.SymFloat)):
-            return self._values.add(Double(0.0))
+            return self.values.add(Double(0.0))
         raise _error(node, f"returns a {type(value).__name__}; expected a tensor or a number")
 
-    def _argument(self, value: Any, env: dict[Node, Result], kind: torch._C.JitType | None = None) -> Ref:
+    def argument(self, value: Any, env: dict[Node, Result], kind: torch._C.JitType | None = None) -> Ref:
         resolved = pytree.tree_map(lambda v: env[v] if isinstance(v, Node) else v, value, is_leaf=_is_leaf)
         if isinstance(kind, torch._C.ListType) and not isinstance(resolved, (list, tuple, type(None))):
             # Schemas like `int[2]` accept one number for all items.
             resolved = [resolved]
-        return self._values.literal(resolved, kind)
+        return self.values.literal(resolved, kind)
 
     # Calls
 
@@ -271,7 +277,7 @@ class MethodEmitter:
         if target is operator.getitem:
             return env[node.args[0]][node.args[1]]
         if target is memory.alloc:
-            return self._results(node, node.meta.get("spec"))
+            return self.results(node, node.meta.get("spec"))
         if target is memory.view:
             return self._view(node, env)
         if target is memory.free:
@@ -279,9 +285,7 @@ class MethodEmitter:
         if target is executorch_call_delegate:
             return self._delegate_call(graph_module, node, env)
         if control_flow_branches(graph_module, node):
-            if target.__name__ != "cond":
-                raise _error(node, "only torch.cond can be emitted; rewrite the loop or unroll it")
-            return self._cond(graph_module, node, env)
+            return ControlFlowEmitter(self, graph_module, node, env).emit()
         if not isinstance(target, torch._ops.OpOverload):
             from sdk.exir.passes.executorch_prim_ops_registry import PYTHON_SYM_OPS
 
@@ -305,22 +309,22 @@ class MethodEmitter:
                 value = argument.default_value
             else:
                 raise _error(node, f"has no argument {argument.name!r}", ExportErrorType.VIOLATION_OF_SPEC)
-            args.append(self._argument(value, env, argument.type))
+            args.append(self.argument(value, env, argument.type))
             if argument.is_out:
                 outs.append(env[value] if isinstance(value, Node) else value)
             elif written is None and argument.alias_info is not None and argument.alias_info.is_write:
                 written = args[-1]
         if outs:
             result: Result = outs[0] if len(outs) == 1 else outs
-            args.append(args[-1] if len(outs) == 1 else self._values.share(TensorList([int(out) for out in outs])))
+            args.append(args[-1] if len(outs) == 1 else self.values.share(TensorList([int(out) for out in outs])))
         elif written is not None:
             result = written
             args.append(written)
         else:
             result = self._scalar_results(node, target)
             args += [result] if isinstance(result, Ref) else result
-        self._code.append(
-            node, KernelCall(self._code.operator(schema.name, schema.overload_name), [int(arg) for arg in args])
+        self.code.append(
+            node, KernelCall(self.code.operator(schema.name, schema.overload_name), [int(arg) for arg in args])
         )
         return result
 
@@ -341,7 +345,7 @@ class MethodEmitter:
         spec, base_ref = node.meta["spec"], env[node.args[0]]
         if spec in self._spec_values:
             return self._spec_values[spec]
-        base = self._values.items[base_ref].val
+        base = self.values.tensor(base_ref)
         own = self._tensor(node, spec)
         static = spec.is_static_shape_tensor and node.args[0].meta["spec"].is_static_shape_tensor
         info = base.extra_tensor_info
@@ -350,12 +354,12 @@ class MethodEmitter:
             own.allocation_info = base.allocation_info
             own.data_buffer_idx = 0 if base.allocation_info else base.data_buffer_idx
             own.extra_tensor_info = info if info and info.device_type != DeviceType.CPU else None
-            ref = self._values.share(own)
+            ref = self.values.share(own)
         else:
-            ref = self._values.add(own)
-            size = self._argument(node.args[1], env, torch._C.ListType(torch._C.IntType.get()))
+            ref = self.values.add(own)
+            size = self.argument(node.args[1], env, torch._C.ListType(torch._C.IntType.get()))
             args = [int(base_ref), int(size), int(ref)]
-            self._code.append(node, KernelCall(self._code.operator("executorch_prim::et_view", "default"), args))
+            self.code.append(node, KernelCall(self.code.operator("executorch_prim::et_view", "default"), args))
         self._spec_values[spec] = ref
         return ref
 
@@ -363,7 +367,7 @@ class MethodEmitter:
         ref = self._spec_values.get(node.args[0])
         if ref is None:
             raise _error(node, "frees a tensor that no node has made", ExportErrorType.UNINITIALIZED)
-        self._code.append(node, FreeCall(int(ref)))
+        self.code.append(node, FreeCall(int(ref)))
 
     def _delegate_call(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
         lowered = operator.attrgetter(str(node.args[0].target))(graph_module)
@@ -373,16 +377,16 @@ class MethodEmitter:
             data = self.data.add_delegate(lowered.processed_bytes)
             reference = BackendDelegateDataReference(DataLocation.INLINE, data)
             self._delegates.append(BackendDelegate(lowered.backend_id, reference, list(lowered.compile_specs)))
-        inputs = [self._argument(arg, env) for arg in pytree.tree_leaves(node.args[1:], is_leaf=_is_leaf)]
-        result = self._results(node, node.meta["spec"])
+        inputs = [self.argument(arg, env) for arg in pytree.tree_leaves(node.args[1:], is_leaf=_is_leaf)]
+        result = self.results(node, node.meta["spec"])
         outputs = pytree.tree_leaves(result)
-        index = self._code.append(
+        index = self.code.append(
             node, DelegateCall(self._delegate_index[key], [int(ref) for ref in (*inputs, *outputs)])
         )
         original = getattr(lowered, "original_module", None)
         if original is not None:
             handles = (n.meta.get("debug_handle") for n in original.graph.nodes)
-            self._code.debug_handles[index] = sorted({handle for handle in handles if handle is not None})
+            self.code.debug_handles[index] = sorted({handle for handle in handles if handle is not None})
         self.num_outs[index] = len(outputs)
         self.delegate_debug_ids[index] = {
             "name": lowered.backend_id,
@@ -390,36 +394,6 @@ class MethodEmitter:
         }
         return result
 
-    def _cond(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
-        """`if false jump to ELSE; <then>; move; jump to END; ELSE: <else>; move; END:`."""
-        condition, _, _, operands = (*node.args, ())[:4]
-        then_branch, else_branch = control_flow_branches(graph_module, node)
-        # A move makes these values refer to a branch's tensors, so nothing else may use them.
-        results = self._results(node, node.meta["spec"], shared=False)
-        refs = [self._argument(operand, env) for operand in operands]
-
-        def run(branch: GraphModule) -> None:
-            outputs = self._emit_graph(branch, refs)
-            for source, target in zip(outputs, pytree.tree_leaves(results), strict=True):
-                self._code.append(node, MoveCall(move_from=int(source), move_to=int(target)))
-
-        to_else = JumpFalseCall(int(self._argument(condition, env)), 0)
-        self._code.append(node, to_else)
-        run(then_branch)
-        to_end = JumpFalseCall(int(self._values.share(Bool(False))), 0)
-        self._code.append(node, to_end)
-        to_else.destination_instruction = len(self._code.items)
-        run(else_branch)
-        to_end.destination_instruction = len(self._code.items)
-        return results
-
 
 def _is_leaf(value: Any) -> bool:
     return isinstance(value, Node) or value is None
-
-
-def _hint(value: Any, default: Any) -> Any:
-    """The number that a symbolic input had in the example, as its value until a user sets it."""
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return default if value.node.hint is None else value.node.hint
-    return value

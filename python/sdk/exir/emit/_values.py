@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.error import ExportError, ExportErrorType, InternalError
 from sdk.exir.schema import (
     Bool,
     BoolList,
@@ -21,6 +21,7 @@ from sdk.exir.schema import (
     Null,
     OptionalTensorList,
     String,
+    Tensor,
     TensorList,
 )
 from sdk.exir.tensor import layout_enum, memory_format_enum, scalar_type_enum
@@ -51,13 +52,21 @@ class Values:
             index = self._shared[key] = self.add(value)
         return index
 
+    def tensor(self, ref: Ref) -> Tensor:
+        """A value that is known to be a tensor."""
+        value = self.items[ref].val
+        if not isinstance(value, Tensor):
+            raise InternalError(f"value {int(ref)} is a {type(value).__name__}; expected a Tensor")
+        return value
+
     def literal(self, value: Any, kind: torch._C.JitType | None = None) -> Ref:
         """A Python value as the argument of an operator. `kind` is the type in the operator's schema."""
         if isinstance(value, Ref):
             return value
-        return self.share(self._literal(value, kind))
+        return self.share(self.constant(value, kind))
 
-    def _literal(self, value: Any, kind: torch._C.JitType | None) -> KernelTypes:
+    def constant(self, value: Any, kind: torch._C.JitType | None = None) -> KernelTypes:
+        """A Python value in the schema's form."""
         kind = _without_optional(kind)
         if value is None:
             return Null()

@@ -79,8 +79,11 @@ class FlatTensorHeader:
         expected = FlatTensorHeader.EXPECTED_LENGTH
         if len(data) < expected:
             raise FlatbufferError(f"a .ptd header needs {expected} bytes, found {len(data)}; the file is truncated")
-        numbers = [int.from_bytes(data[at : at + 8], _HEADER_BYTEORDER) for at in range(8, expected, 8)]
-        return FlatTensorHeader(*numbers, magic=bytes(data[:4]), length=int.from_bytes(data[4:8], _HEADER_BYTEORDER))
+        offset, size, base, data_size = (
+            int.from_bytes(data[at : at + 8], _HEADER_BYTEORDER) for at in range(8, expected, 8)
+        )
+        length = int.from_bytes(data[4:8], _HEADER_BYTEORDER)
+        return FlatTensorHeader(offset, size, base, data_size, bytes(data[:4]), length)
 
     def is_valid(self) -> bool:
         return self.magic == self.EXPECTED_MAGIC and self.length >= self.EXPECTED_LENGTH
