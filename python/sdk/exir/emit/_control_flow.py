@@ -149,7 +149,8 @@ class ControlFlowEmitter:
         for source, target in pairs:
             if isinstance(values.items[target].val, Tensor):
                 self._check_separate(source, target, carry)
-                if values.tensor(source).allocation_info != values.tensor(target).allocation_info:
+                place = values.tensor(source).allocation_info
+                if place is None or place != values.tensor(target).allocation_info:
                     self._copy(source, target)
             elif source in carry:
                 moved.append((values.add(values.items[source].val), target))
