@@ -28,8 +28,10 @@ bool parse_padding(KernelRuntimeContext& ctx, const char* name, const Tensor& in
     const size_t d = rank - 1 - i;
     padding->before[d] = pad[2 * i];
     padding->after[d] = pad[2 * i + 1];
-    const bool fits = !__builtin_add_overflow(sizes[d], padding->before[d], &sizes[d]) &&
-                      !__builtin_add_overflow(sizes[d], padding->after[d], &sizes[d]);
+    // The amounts are negated further on, which the smallest integer does not survive.
+    const auto is_amount = [](int64_t amount) { return amount >= -INT32_MAX && amount <= INT32_MAX; };
+    const bool fits = is_amount(padding->before[d]) && is_amount(padding->after[d]);
+    sizes[d] += fits ? padding->before[d] + padding->after[d] : 0;
     ET_KERNEL_CHECK_MSG(ctx, fits && sizes[d] >= 0, InvalidArgument, false,
                         "%s: dimension %zu of size %zd cannot be padded by %lld and %lld", name, d,
                         static_cast<ssize_t>(in.sizes()[d]), static_cast<long long>(pad[2 * i]),

@@ -45,7 +45,7 @@ bool check_tensors(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& we
       fail(in.dim() >= 3 && in.dim() <= 5,
            "the input must have 1, 2 or 3 spatial dimensions after batch and channels") ||
       fail(weight.dim() == in.dim(), "the weight must have as many dimensions as the input") ||
-      fail(shape.groups > 0, "groups must be positive")) {
+      fail(shape.groups > 0 && shape.groups <= kMaxParameter, "groups must be positive")) {
     return false;
   }
   const int64_t weight_in = weight.size(shape.transposed ? 0 : 1);
@@ -135,6 +135,8 @@ Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Te
       return out;
     }
     sizes[2 + i] = shape.out_size[d];
+    // A weight without elements still has a kernel, possibly a huge one, of which nothing is ever read.
+    shape.kernel_size[d] = weight.numel() == 0 ? 1 : shape.kernel_size[d];
   }
   if (!check_resize(ctx, kOp, out, sizes, static_cast<size_t>(dims + 2)) || out.numel() == 0) {
     return out;

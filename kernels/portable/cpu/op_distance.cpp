@@ -97,7 +97,7 @@ Tensor& _cdist_forward_out(KernelRuntimeContext& ctx, const Tensor& x1, const Te
   const int64_t rows1 = x1.size(x1.dim() - 2), rows2 = x2.size(x2.dim() - 2), width = x1.size(x1.dim() - 1);
   sizes[dims - 2] = rows1;
   sizes[dims - 1] = rows2;
-  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(dims))) {
+  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(dims)) || out.numel() == 0) {
     return out;
   }
   visit_floating(ctx, op, out.scalar_type(), [&](auto tag) {
@@ -127,7 +127,7 @@ Tensor& _pdist_forward_out(KernelRuntimeContext& ctx, const Tensor& in, double p
   }
   const int64_t rows = in.size(0), width = in.size(1);
   const int64_t pairs = rows * (rows - 1) / 2;
-  if (!check_resize(ctx, op, out, &pairs, 1)) {
+  if (!check_resize(ctx, op, out, &pairs, 1) || out.numel() == 0) {
     return out;
   }
   visit_floating(ctx, op, out.scalar_type(), [&](auto tag) {

@@ -44,7 +44,10 @@ Tensor& arange(KernelRuntimeContext& ctx, const char* name, const Scalar& start,
                       increment);
   int64_t count = static_cast<int64_t>(std::ceil(span));
   if (is_integer) {  // exact also where a double is not
-    const int64_t distance = scalar_to<int64_t>(end) - scalar_to<int64_t>(start);
+    int64_t distance = 0;
+    ET_KERNEL_CHECK_MSG(ctx, !__builtin_sub_overflow(scalar_to<int64_t>(end), scalar_to<int64_t>(start), &distance),
+                        InvalidArgument, out, "%s: from %g to %g is further than an int64 can count", name, first,
+                        last);
     const int64_t by = scalar_to<int64_t>(step);
     count = distance / by + (distance % by != 0 ? 1 : 0);
   }

@@ -29,7 +29,7 @@ Tensor& glu_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor
     sizes[d] = halved ? in.size(d) / 2 : in.size(d);
     (static_cast<size_t>(d) < axis ? outer : inner) *= sizes[d];
   }
-  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(in.dim()))) {
+  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(in.dim())) || out.numel() == 0) {
     return out;
   }
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {

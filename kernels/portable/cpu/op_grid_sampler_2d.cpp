@@ -134,7 +134,7 @@ Tensor& grid_sampler_2d_out(KernelRuntimeContext& ctx, const Tensor& in, const T
                       InvalidArgument, out,
                       "%s: interpolation mode %" PRId64 " or padding mode %" PRId64 " is not one of 0, 1 and 2", op,
                       interpolation_mode, padding_mode);
-  if (!check_resize_planes(ctx, op, out, in, grid.size(1), grid.size(2))) {
+  if (!check_resize_planes(ctx, op, out, in, grid.size(1), grid.size(2)) || out.numel() == 0) {
     return out;
   }
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {

@@ -18,11 +18,11 @@ bool check_accumulable(KernelRuntimeContext& ctx, const char* name, const Tensor
 // Copies elements `stride`s apart.
 void copy_run(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count, int64_t size) {
   if (count == 1 || (to_stride == 1 && from_stride == 1)) {
-    std::memcpy(to, from, static_cast<size_t>(count * size));
+    std::memmove(to, from, static_cast<size_t>(count * size));
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * to_stride * size, from + i * from_stride * size, static_cast<size_t>(size));
+    std::memmove(to + i * to_stride * size, from + i * from_stride * size, static_cast<size_t>(size));
   }
 }
 

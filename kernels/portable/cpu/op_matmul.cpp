@@ -73,6 +73,9 @@ bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, c
 
 // Products of matrices, or of each pair of a batch.
 void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate) {
+  if (out.numel() == 0) {
+    return;
+  }
   if (out.dim() == 2) {
     multiply(out.scalar_type(), matrix_of(a, 0), matrix_of(b, 0), matrix_of(out, 0), accumulate);
     return;
@@ -143,7 +146,7 @@ Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& sel
                     const Scalar& beta, const Scalar& alpha, Tensor& out, ssize_t rank) {
   int64_t strides[3];
   if (!check_same_dtype(ctx, op, self, out) || !check_product(ctx, op, a, b, out, rank) ||
-      !broadcast_strides(ctx, op, self, out, strides)) {
+      !broadcast_strides(ctx, op, self, out, strides) || out.numel() == 0) {
     return out;
   }
   visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
@@ -216,7 +219,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
     rows *= sizes[d];
   }
   sizes[last] = n;
-  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(last + 1))) {
+  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(last + 1)) || out.numel() == 0) {
     return out;
   }
   ET_KERNEL_CHECK_MSG(

@@ -31,7 +31,8 @@ bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, co
     ctx.fail(Error::InvalidArgument);
     return false;
   }
-  layout->batch = in.size(0);
+  // Without elements any number of empty images may be claimed; none is looked at.
+  layout->batch = in.numel() == 0 ? 0 : in.size(0);
   layout->channels = in.size(1);
   layout->pixels = 1;
   for (ssize_t d = 2; d < in.dim(); ++d) {
@@ -90,7 +91,7 @@ void channel_moments(const Layout& layout, const T* in, Sum* mean, Sum* squares)
 // running_mean and running_var are nullptr for batch statistics that are not kept.
 Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,
                    const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
-                   bool training, double momentum, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
+                   bool training, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
   Outputs outputs(out, save_mean, save_invstd);
   Layout layout;
   if (!check_same_dtype(ctx, op, in, out) || !check_same_dtype(ctx, op, in, save_mean) ||
@@ -116,13 +117,6 @@ Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, 
         Sum squares;
         channel_moments(layout, x, &mean, &squares);
         variance = squares / count;
-        if (running_mean != nullptr) {
-          const Sum keep = static_cast<Sum>(1 - momentum), add = static_cast<Sum>(momentum);
-          T& kept_mean = running_mean->mutable_data_ptr<T>()[c];
-          T& kept_variance = running_var->mutable_data_ptr<T>()[c];
-          kept_mean = static_cast<T>(keep * static_cast<Sum>(kept_mean) + add * mean);
-          kept_variance = static_cast<T>(keep * static_cast<Sum>(kept_variance) + add * (squares / (count - Sum(1))));
-        }
       } else {
         mean = static_cast<Sum>(running_mean->const_data_ptr<T>()[c]);
         variance = static_cast<Sum>(running_var->const_data_ptr<T>()[c]);
@@ -145,32 +139,39 @@ Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, 
 /// Normalises by the running statistics; save_mean and save_invstd are empty.
 Outputs _native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, const Tensor& in,
                                                  const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                                                 const Tensor& running_mean, const Tensor& running_var, double momentum,
-                                                 double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
+                                                 const Tensor& running_mean, const Tensor& running_var,
+                                                 double /*momentum*/, double eps, Tensor& out, Tensor& save_mean,
+                                                 Tensor& save_invstd) {
   return batch_norm(ctx, "_native_batch_norm_legit_no_training.out", in, weight, bias, &running_mean, &running_var,
-                    /*training=*/false, momentum, eps, out, save_mean, save_invstd);
+                    /*training=*/false, eps, out, save_mean, save_invstd);
 }
 
-/// With training, normalises by the batch's statistics, saves them and updates the running ones in place.
+/// Normalises by the running statistics. Training would change them in place, although they are no outputs: they may be
+/// constants in read-only memory.
 Outputs _native_batch_norm_legit_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
                                      const std::optional<Tensor>& bias, Tensor& running_mean, Tensor& running_var,
-                                     bool training, double momentum, double eps, Tensor& out, Tensor& save_mean,
+                                     bool training, double /*momentum*/, double eps, Tensor& out, Tensor& save_mean,
                                      Tensor& save_invstd) {
-  return batch_norm(ctx, "_native_batch_norm_legit.out", in, weight, bias, &running_mean, &running_var, training,
-                    momentum, eps, out, save_mean, save_invstd);
+  constexpr const char* op = "_native_batch_norm_legit.out";
+  Outputs outputs(out, save_mean, save_invstd);
+  ET_KERNEL_CHECK_MSG(ctx, !training, InvalidArgument, outputs,
+                      "%s: training is not supported, it would change the running statistics in place; export the "
+                      "model in eval mode",
+                      op);
+  return batch_norm(ctx, op, in, weight, bias, &running_mean, &running_var, training, eps, out, save_mean, save_invstd);
 }
 
 /// Normalises by the batch's statistics and saves them.
 Outputs _native_batch_norm_legit_no_stats_out(KernelRuntimeContext& ctx, const Tensor& in,
                                               const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                                              bool training, double momentum, double eps, Tensor& out,
+                                              bool training, double /*momentum*/, double eps, Tensor& out,
                                               Tensor& save_mean, Tensor& save_invstd) {
   Outputs outputs(out, save_mean, save_invstd);
   ET_KERNEL_CHECK_MSG(
       ctx, training, InvalidArgument, outputs,
       "_native_batch_norm_legit.no_stats_out: there are no running statistics, so training must be true");
-  return batch_norm(ctx, "_native_batch_norm_legit.no_stats_out", in, weight, bias, nullptr, nullptr, training,
-                    momentum, eps, out, save_mean, save_invstd);
+  return batch_norm(ctx, "_native_batch_norm_legit.no_stats_out", in, weight, bias, nullptr, nullptr, training, eps,
+                    out, save_mean, save_invstd);
 }
 
 }  // namespace torch::executor::native

@@ -86,6 +86,9 @@ Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   const StridedView target = StridedView::of(out);
   int64_t row = 0;
   for_each_nonzero([&](int64_t linear) {
+    if (row == count) {
+      return;  // The output is the input, and has more of them by now.
+    }
     for (int64_t d = rank; d-- > 0;) {
       out.mutable_data_ptr<int64_t>()[row * target.strides[0] + d * target.strides[1]] = linear % view.sizes[d];
       linear /= view.sizes[d];
@@ -119,8 +122,10 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& in, const Ten
   }
   char* to = static_cast<char*>(out.mutable_data_ptr());
   for_each_pair(values, chosen, [&](const int64_t* offsets) {
-    if (is_true(chosen, offsets[1])) {
-      std::memcpy(to, values.data + offsets[0] * static_cast<int64_t>(values.element_size), values.element_size);
+    // The output may be the mask, and have more true elements by now.
+    if (count > 0 && is_true(chosen, offsets[1])) {
+      --count;
+      std::memmove(to, values.data + offsets[0] * static_cast<int64_t>(values.element_size), values.element_size);
       to += values.element_size;
     }
   });
@@ -148,8 +153,9 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& in, const Te
   const StridedView target = StridedView::of(out);
   const char* from = static_cast<const char*>(source.const_data_ptr());
   for_each_pair(target, chosen, [&](const int64_t* offsets) {
-    if (is_true(chosen, offsets[1])) {
-      std::memcpy(target.data + offsets[0] * static_cast<int64_t>(target.element_size), from, target.element_size);
+    if (count > 0 && is_true(chosen, offsets[1])) {
+      --count;
+      std::memmove(target.data + offsets[0] * static_cast<int64_t>(target.element_size), from, target.element_size);
       from += target.element_size;
     }
   });
@@ -178,7 +184,9 @@ Tensor& repeat_interleave_Tensor_out(KernelRuntimeContext& ctx, const Tensor& re
   }
   int64_t to = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
-    for (int64_t end = to + index_at(repeats, i); to < end; ++to) {
+    // The output may be the input, and hold other numbers by now.
+    const int64_t end = to + std::clamp<int64_t>(index_at(repeats, i), 0, count - to);
+    for (; to < end; ++to) {
       if (out.scalar_type() == ScalarType::Long) {
         out.mutable_data_ptr<int64_t>()[to] = i;
       } else {

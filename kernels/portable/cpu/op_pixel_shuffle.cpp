@@ -69,6 +69,9 @@ Tensor& move(KernelRuntimeContext& ctx, const Tensor& in, int64_t r, Tensor& out
   sizes[dims - 2] = static_cast<SizesType>(shuffle ? height * r : height);
   sizes[dims - 1] = static_cast<SizesType>(shuffle ? width * r : width);
   ET_KERNEL_CHECK(ctx, resize_tensor(out, {sizes, static_cast<size_t>(dims)}) == Error::Ok, InvalidArgument, out);
+  if (in.numel() == 0) {
+    return out;
+  }
 
   const char* source = static_cast<const char*>(in.const_data_ptr());
   char* destination = static_cast<char*>(out.mutable_data_ptr());

@@ -8,6 +8,7 @@
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/planes.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
+#include "kernels/portable/cpu/pattern/arithmetic.h"
 
 namespace torch::executor::native {
 namespace {
@@ -94,7 +95,7 @@ AccumulateType<T> sum_of(const T* in, const Planes& planes, int64_t h0, int64_t 
 template <typename T>
 T divide(AccumulateType<T> sum, int64_t by) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<int64_t>(sum) / by);
+    return static_cast<T>(trunc_divide(static_cast<int64_t>(sum), by));
   } else {
     return static_cast<T>(sum / static_cast<AccumulateType<T>>(by));
   }

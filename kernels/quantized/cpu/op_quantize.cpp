@@ -73,6 +73,9 @@ bool split_tokens(KernelRuntimeContext& ctx, const char* op, const Tensor& in, G
 // Calls fn(first element, number of elements, parameters) for each run of elements that share parameters.
 template <typename Function>
 void for_each_run(const Groups& groups, const ParamTable& table, const Function& fn) {
+  if (groups.inner == 0) {
+    return;
+  }
   for (int64_t o = 0; o < groups.outer; ++o) {
     for (int64_t i = 0; i < groups.size; ++i) {
       fn((o * groups.size + i) * groups.inner, groups.inner, table.at(i));

@@ -39,6 +39,9 @@ inline bool check_resize_planes(KernelRuntimeContext& ctx, const char* op, Tenso
 /// Calls fn(offset of the input's plane, offset of the output's plane) for every plane.
 template <typename Function>
 void for_each_plane(const Planes& in, const Planes& out, const Function& fn) {
+  if (out.height == 0 || out.width == 0) {
+    return;  // Nothing to compute, for what may be billions of planes.
+  }
   for (int64_t n = 0; n < in.batch; ++n) {
     for (int64_t c = 0; c < in.channels; ++c) {
       fn(in.plane(n, c), out.plane(n, c));

@@ -104,7 +104,8 @@ bool AdvancedIndex::init(KernelRuntimeContext& ctx, const char* op, const Tensor
     if (next == first_index_dim_) {
       for (size_t i = 0; i < index_dims_; ++i) {
         sizes_[next++] = index_sizes_[i];
-        index_count_ *= index_sizes_[i];
+        ET_KERNEL_CHECK_MSG(ctx, !__builtin_mul_overflow(index_count_, index_sizes_[i], &index_count_), InvalidArgument,
+                            false, "%s: the indices broadcast to more elements than can be counted", op);
       }
       if (next == kept + index_dims_) {
         break;
@@ -141,7 +142,9 @@ bool AdvancedIndex::locate(KernelRuntimeContext& ctx, const char* op, Source& so
     if (wanted < source.cursor_position) {
       source.cursor_position = source.cursor = -1;
     }
-    while (source.cursor_position < wanted) {
+    // The mask may be what is being written: it may have fewer true elements by now than were counted.
+    const int64_t last = tensor.numel() - 1;
+    while (source.cursor_position < wanted && source.cursor < last) {
       source.cursor_position += mask_at(tensor, ++source.cursor) ? 1 : 0;
     }
     int64_t linear = source.cursor;

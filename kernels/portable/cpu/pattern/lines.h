@@ -13,11 +13,11 @@ template <size_t N, typename Body>
 void for_each_line(const StridedView (&views)[N], size_t dim, const Body& body) {
   LoopNest<N> nest;
   for (size_t d = 0; d < views[0].dims; ++d) {
-    if (d == dim) {
-      continue;
-    }
     if (views[0].sizes[d] == 0) {
       return;
+    }
+    if (d == dim) {
+      continue;
     }
     int64_t strides[N];
     for (size_t n = 0; n < N; ++n) {

@@ -17,7 +17,8 @@ namespace {
 template <typename T>
 void copy_run(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
   if (dst_stride == 1 && src_stride == 1) {
-    std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(T));
+    // A tensor may be shifted within its own memory.
+    std::memmove(dst, src, static_cast<size_t>(count) * sizeof(T));
   } else if (dst_stride == 1 && src_stride == 0) {
     std::fill(dst, dst + count, *src);
   } else {

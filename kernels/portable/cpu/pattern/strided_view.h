@@ -39,7 +39,10 @@ struct StridedView {
   StridedView& insert(size_t dim, int64_t size, int64_t stride);
 
   /// Moves the origin by `elements`.
-  void offset(int64_t elements) { data += elements * static_cast<int64_t>(element_size); }
+  void offset(int64_t elements) {
+    // Without data there are no elements, and nothing to count from.
+    data = data == nullptr ? nullptr : data + elements * static_cast<int64_t>(element_size);
+  }
 
   int64_t numel() const {
     int64_t count = 1;
