@@ -22,6 +22,8 @@ from sdk.exir.program._aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_CO
 from sdk.exir.program._recorder import NeedsRetracingError
 from sdk.exir.program._symbols import SYM_TYPES, SymbolTable
 
+_SYMBOL_KINDS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+
 ConstantSink = Callable[[Graph, torch.Tensor], Node]
 """Adds a constant to the program and returns the node that stands for it."""
 
@@ -88,18 +90,28 @@ class EdgeEmitter:
         for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
             if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
                 new_args[i] = self._number(op, argument, args)
+            elif isinstance(argument, Node) and _is_tensor_type(parameter.type):
+                kind = _SYMBOL_KINDS.get(type(value_of(argument)))
+                if kind is not None:
+                    options = {"dtype": self._number_dtype(op, kind(1), args)}
+                    val = self._evaluate(aten.scalar_tensor.default, (1,), options)
+                    new_args[i] = self._emit(aten.scalar_tensor.default, (argument,), options, val)
         return tuple(new_args), kwargs
 
     def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
+        with unset_fake_temporarily():
+            return self._constants(self._graph, torch.tensor(number).to(self._number_dtype(op, number, args)))
+
+    def _number_dtype(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> torch.dtype:
+        """The dtype of a number among the tensors of a call."""
         tensors = [value_of(a) for a in args if isinstance(a, Node) and isinstance(value_of(a), torch.Tensor)]
         with unset_fake_temporarily():
-            constant = torch.tensor(number)
-            if op in PROMOTING_OPS and tensors:
-                dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
-                if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
-                    dtype = torch.get_default_dtype()
-                constant = constant.to(dtype)
-            return self._constants(self._graph, constant)
+            if op not in PROMOTING_OPS or not tensors:
+                return torch.tensor(number).dtype
+            dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
+            if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
+                dtype = torch.get_default_dtype()
+            return dtype
 
     def _promote(self, args: tuple) -> tuple:
         values = [value_of(a) for a in args[:2]]
