@@ -197,8 +197,9 @@ def insert_delegates(
     """Replaces each partition by a call of `make(i)`. Edits the graph of `program`; returns it with the new
     signature and weights."""
     removed: set[str] = set()
+    results: dict[Node, Node] = {}
     for i, partition in enumerate(partitions):
-        _insert_delegate(partition, make(i))
+        _insert_delegate(partition, make(i), results)
         removed |= {n.name for n in partition.owned}
     specs = program.graph_signature.input_specs
     gone = {s.target for s in specs if getattr(s.arg, "name", None) in removed}
@@ -238,7 +239,9 @@ def _drop_owned_writes(program: ExportedProgram, gone: set[str]) -> list[OutputS
     return [spec for _, spec in kept]
 
 
-def _insert_delegate(partition: Partition, lowered: LoweredBackendModule) -> None:
+def _insert_delegate(partition: Partition, lowered: LoweredBackendModule, results: dict[Node, Node]) -> None:
+    """`results` maps nodes that a delegate took over to the nodes that read them from its result; new ones are
+    added."""
     graph, module = partition.module.graph, partition.module
     index = 0
     while hasattr(module, f"lowered_module_{index}"):
@@ -248,12 +251,15 @@ def _insert_delegate(partition: Partition, lowered: LoweredBackendModule) -> Non
     output = next(n for n in graph.nodes if n.op == "output")
     with graph.inserting_before(output):
         attribute = graph.get_attr(name)
-        call = graph.call_function(executorch_call_delegate, (attribute, *partition.inputs))
+        # What this partition reads may be the result of one that was replaced before it.
+        inputs = [results.get(node, node) for node in partition.inputs]
+        call = graph.call_function(executorch_call_delegate, (attribute, *inputs))
         call.meta["val"] = [n.meta.get("val") for n in partition.outputs]
         call.meta["debug_handle"] = partition.nodes[-1].meta.get("debug_handle", 0)
         for i, node in enumerate(partition.outputs):
             item = graph.call_function(operator.getitem, (call, i))
             item.meta = {k: v for k, v in node.meta.items() if k in ("val", "debug_handle")}
+            results[node] = item
             members = set(partition.nodes)
             node.replace_all_uses_with(item, delete_user_cb=lambda user, members=members: user not in members)
     for _, value in partition.written:

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tags what an operator rule accepts, in a program and in the branches of its control flow."""
+
+from __future__ import annotations
+
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
+from sdk.exir.backend.utils import tag_constant_data
+
+
+def partition_by_support(
+    program: ExportedProgram, support: OperatorSupportBase, spec: DelegationSpec, own_constants: bool = False
+) -> PartitionResult:
+    """Tags the largest subgraphs of supported nodes. With `own_constants` their weights become the delegate's."""
+    tags: dict[str, DelegationSpec] = {}
+    for module in program.graph_module.modules():
+        if not isinstance(module, GraphModule):
+            continue
+        for partition in generate_partitions_from_list_of_nodes(module, op_support=support):
+            tag = f"tag{len(tags)}"
+            tags[tag] = spec
+            for node in partition.nodes:
+                node.meta["delegation_tag"] = tag
+    if own_constants:
+        tag_constant_data(program)
+    return PartitionResult(program, tags)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Partitioners that choose by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.passes.operator_support import OperatorSupportBase, any_chain
+
+import sdk.exir.backend.test.backend_with_compiler_demo
+import sdk.exir.backend.test.demos.rpc.executor_backend_preprocess  # noqa: F401  (both define backends by name)
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.test._tagging import partition_by_support
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.graph_module import get_control_flow_submodules
+
+_edge = exir_ops.edge.aten
+_MAX_VALUE = CompileSpec("max_value", bytes([4]))
+
+
+class AllOperatorSupport(OperatorSupportBase):
+    """Every operator."""
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        return node.op == "call_function"
+
+
+class AddOperatorSupport(OperatorSupportBase):
+    """add"""
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        return node.op == "call_function" and node.target is _edge.add.Tensor
+
+
+class MatmulOperatorSupport(OperatorSupportBase):
+    """mm"""
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        return node.op == "call_function" and node.target is _edge.mm.default
+
+
+@final
+class AddMulPartitionerDemo(Partitioner):
+    """Gives every connected group of add and mm to BackendWithCompilerDemo, in branches of control flow too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.op_support = any_chain(AddOperatorSupport(), MatmulOperatorSupport())
+        self.delegation_spec = DelegationSpec("BackendWithCompilerDemo", [_MAX_VALUE])
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        return partition_by_support(exported_program, self.op_support, self.delegation_spec)
+
+
+@final
+class AddAttributePartitionerDemo(Partitioner):
+    """Gives add to BackendWithCompilerDemo together with the weights that it reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.op_support = AddOperatorSupport()
+        self.delegation_spec = DelegationSpec("BackendWithCompilerDemo", [])
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        return partition_by_support(exported_program, self.op_support, self.delegation_spec, own_constants=True)
+
+
+@final
+class AllNodesPartitionerDemo(Partitioner):
+    """Gives everything to ExecutorBackend."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.op_support = AllOperatorSupport()
+        self.delegation_spec = DelegationSpec("ExecutorBackend", [])
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        return partition_by_support(exported_program, self.op_support, self.delegation_spec, own_constants=True)
+
+
+class OpsToNotDecomposeOperatorSupport(OperatorSupportBase):
+    """The operators that `NonDecompTestPartitioner` wants whole."""
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        return node.op == "call_function" and node.target in _WHOLE_EDGE_OPS
+
+
+_WHOLE_OPS = (
+    torch.ops.aten.linear.default,
+    torch.ops.aten.scaled_dot_product_attention.default,
+    torch.ops.aten.upsample_nearest2d.vec,
+)
+_WHOLE_EDGE_OPS = (_edge.linear.default, _edge.scaled_dot_product_attention.default, _edge.upsample_nearest2d.vec)
+
+
+@final
+class NonDecompTestPartitioner(Partitioner):
+    """Asks for operators that are otherwise decomposed, and for a linear only if it has a bias. Each becomes a
+    partition of its own, which owns the weights that it reads alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.supported_non_decomposed_edge_ops = list(_WHOLE_EDGE_OPS)
+        self.op_support = OpsToNotDecomposeOperatorSupport()
+        self.delegation_spec = DelegationSpec("BackendWithCompilerDemo", [_MAX_VALUE])
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        def has_bias(node: Node) -> bool:
+            return node.target is not torch.ops.aten.linear.default or len(node.args) > 2
+
+        return list(_WHOLE_OPS), has_bias
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        tags: dict[str, DelegationSpec] = {}
+        state = {s.arg.name for s in exported_program.graph_signature.input_specs if s.target is not None}
+        self._tag(exported_program.graph_module, tags, state)
+        return PartitionResult(exported_program, tags)
+
+    def _tag(self, module: torch.fx.GraphModule, tags: dict[str, DelegationSpec], state: set[str]) -> None:
+        for node in module.graph.nodes:
+            if not self.op_support.is_node_supported({}, node):
+                continue
+            tag = f"tag{len(tags)}"
+            tags[tag] = self.delegation_spec
+            node.meta["delegation_tag"] = tag
+            for source in node.all_input_nodes:
+                if source.op == "placeholder" and source.name in state and len(source.users) == 1:
+                    source.meta["delegation_tag"] = tag
+        for _, submodule, _ in get_control_flow_submodules(module):
+            self._tag(submodule, tags, set())
