@@ -192,6 +192,33 @@ def test_mutable_buffers_start_with_their_values() -> None:
     assert data == torch.arange(1.0, 4.0).numpy().tobytes()
 
 
+def test_buffers_of_zeros_are_marked_and_take_no_room() -> None:
+    """The name of a mutable buffer without data tells the runtime to zero it."""
+
+    class Cache(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("cache", torch.zeros(64, 1024))
+            self.register_buffer("count", torch.ones(1))
+
+        def forward(self, x):
+            self.cache.add_(x)
+            self.count.add_(1.0)
+            return self.cache.sum() + self.count
+
+    manager = lower(Cache(), (torch.ones(1),))
+    named = {
+        v.val.extra_tensor_info.fully_qualified_name: v.val
+        for v in plan_of(manager).values
+        if isinstance(v.val, Tensor) and v.val.extra_tensor_info
+    }
+    assert set(named) == {"cache"}
+    assert named["cache"].data_buffer_idx == 0
+    assert named["cache"].allocation_info is not None
+    assert named["cache"].extra_tensor_info.location == TensorDataLocation.SEGMENT
+    assert len(manager.buffer) < 64 * 1024
+
+
 def test_external_constants() -> None:
     manager = lower(torch.nn.Linear(6, 2), external_constants=True)
     external = [

@@ -71,7 +71,7 @@ class ProgramData:
         return index
 
     def add_state(self, tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> int:
-        """The index in the mutable data of a buffer's initial value; 0 for zeros, which planned memory starts as."""
+        """The index in the mutable data of a buffer's initial value; 0 for zeros, which take no room."""
         data = tensor_storage_bytes(tensor, dim_order, name)
         return self._state.add(data) if any(data) else 0
 

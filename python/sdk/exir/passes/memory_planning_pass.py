@@ -148,4 +148,6 @@ class MemoryPlanningPass(PassBase):
         for size in sizes:
             size.extend([0] * (arena + 1 - len(size)))
             size[arena] = offset
+        for module in self.state.graph_modules:
+            module.meta["shared_buffer_arena"] = arena
         self.state = _MemoryPlanningState()

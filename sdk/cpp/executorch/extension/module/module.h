@@ -63,7 +63,8 @@ class Module {
 
   /// The program in `file_path`. The allocators, where given, provide the methods' own memory and the kernels'
   /// temporary memory; malloc does otherwise. With `share_memory_arenas` all methods use one set of planned buffers:
-  /// less memory, but running one method overwrites the outputs, and the mutable state, of the others.
+  /// less memory, but running one method overwrites the outputs, and the mutable state, of the others, except state that
+  /// was exported to be shared. Loading a method gives its mutable buffers their initial values, so load all first.
   explicit Module(const std::string& file_path, const LoadMode load_mode = LoadMode::File,
                   std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
@@ -104,11 +105,13 @@ class Module {
   virtual ~Module();
 
   /// Reads and verifies the program and its data files. Does nothing if that is done.
-  ET_NODISCARD virtual runtime::Error load(const Program::Verification verification = Program::Verification::Minimal);
+  ET_NODISCARD virtual runtime::Error load(
+      const Program::Verification verification = Program::Verification::InternalConsistency);
 
   /// The same, and keeps `backend_options` (which must outlive the module) for the methods loaded later.
-  ET_NODISCARD virtual runtime::Error load(const LoadBackendOptionsMap& backend_options,
-                                           const Program::Verification verification = Program::Verification::Minimal);
+  ET_NODISCARD virtual runtime::Error load(
+      const LoadBackendOptionsMap& backend_options,
+      const Program::Verification verification = Program::Verification::InternalConsistency);
 
   /// The options given to `load`.
   inline const LoadBackendOptionsMap& backend_options() const { return backend_options_; }

@@ -108,6 +108,9 @@ Error Module::load_method(const std::string& method_name, HierarchicalAllocator*
       method_name.c_str(), loaded->memory_manager.get(), event_tracer != nullptr ? event_tracer : event_tracer_.get(),
       data_map, backend_options != nullptr ? backend_options : &backend_options_,
       Span<const Kernel>(loaded->kernel_registry.data(), loaded->kernel_registry.size()));
+  if (shared_buffers_) {
+    shared_buffers_->allocator()->set_zeroed(false);  // the next method finds what this one has left
+  }
   if (!method.ok()) {
     return method.error();  // the runtime has said which method and why
   }

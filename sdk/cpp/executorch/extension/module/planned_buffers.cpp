@@ -38,6 +38,7 @@ Error PlannedBuffers::allocate(const std::vector<size_t>& sizes) {
     spans_.emplace_back(data, size);
   }
   allocator_ = std::make_unique<runtime::HierarchicalAllocator>(Span<Span<uint8_t>>(spans_.data(), spans_.size()));
+  allocator_->set_zeroed(true);
   return Error::Ok;
 }
 

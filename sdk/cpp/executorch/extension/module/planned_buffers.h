@@ -41,7 +41,7 @@ class ZeroedBuffer final {
   size_t size_;
 };
 
-/// The planned buffers of a method, as malloc gives them, with the allocator that hands them to the runtime.
+/// The planned buffers of a method, zeroed, with the allocator that hands them to the runtime.
 /// Must stay where it is while a method uses it.
 class PlannedBuffers final {
  public:

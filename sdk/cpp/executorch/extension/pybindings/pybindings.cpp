@@ -212,7 +212,7 @@ void bind_loading(py::module_& m) {
                             program_verification);
       },
       py::arg("path"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
-      py::arg("program_verification") = Verification::Minimal, py::arg("data_path") = py::none());
+      py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_path") = py::none());
   m.def(
       "_load_program_from_buffer",
       [](const py::bytes& buffer, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
@@ -221,7 +221,7 @@ void bind_loading(py::module_& m) {
                             program_verification);
       },
       py::arg("buffer"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
-      py::arg("program_verification") = Verification::Minimal, py::arg("data_map_buffer") = py::none());
+      py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_map_buffer") = py::none());
 }
 
 }  // namespace

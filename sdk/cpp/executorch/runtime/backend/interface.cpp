@@ -15,8 +15,6 @@ size_t backend_count = 0;
 
 }  // namespace
 
-BackendInterface::~BackendInterface() {}
-
 BackendInterface* get_backend_class(const char* name) {
   for (size_t i = 0; i < backend_count; ++i) {
     if (std::strcmp(backends[i].name, name) == 0) {

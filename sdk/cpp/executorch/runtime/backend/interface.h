@@ -80,6 +80,9 @@ class BackendInterface {
   virtual void destroy(ET_UNUSED DelegateHandle* handle) const {}
 };
 
+// In the header, so that the code that deletes a backend comes with the backend and the core needs no operator delete.
+inline BackendInterface::~BackendInterface() {}
+
 /// The backend with this name, or null. Owned by whoever registered it.
 BackendInterface* get_backend_class(const char* name);
 

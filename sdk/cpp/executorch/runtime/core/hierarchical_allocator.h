@@ -47,11 +47,17 @@ class HierarchicalAllocator final {
   /// Device of each buffer; empty when all are on the CPU.
   Span<const etensor::Device> planned_buffer_devices() const { return devices_; }
 
+  /// Whether every buffer is known to hold zeros, such as fresh pages. Loading a method then need not touch the mutable
+  /// buffers that start as zeros. Not so unless said.
+  bool is_zeroed() const { return zeroed_; }
+  void set_zeroed(bool zeroed) { zeroed_ = zeroed; }
+
  private:
   static constexpr size_t kMaxAllocators = 16;
   Span<uint8_t> allocator_buffers_[kMaxAllocators];
   Span<Span<uint8_t>> buffers_;
   Span<const etensor::Device> devices_;
+  bool zeroed_ = false;
 };
 
 }  // namespace runtime

@@ -50,21 +50,16 @@ Result<FreeableBuffer> BackendDelegate::read_payload(
     ET_CHECK_OK_OR_RETURN_ERROR(program.get_backend_delegate_data(reference.index(), &data, &size));
     return FreeableBuffer(data, size, /*free_fn=*/nullptr);
   }
-  auto data =
-      program.load_segment(DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Backend, reference.index(), id_));
-  if (!data.ok()) {
-    ET_LOG(Error, "The payload of backend %s in segment %" PRIu32 " cannot be read", id_, reference.index());
-  }
-  return data;
+  return program.load_segment(DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Backend, reference.index(), id_));
 }
 
 Error BackendDelegate::init(const executorch_flatbuffer::BackendDelegate& delegate, const Program& program,
                             BackendInitContext& context) {
   id_ = delegate.id()->c_str();
   backend_ = get_backend_class(id_);
-  ET_CHECK_OR_RETURN_ERROR(backend_ != nullptr, NotFound, "Backend %s is not registered.", id_);
+  ET_CHECK_OR_RETURN_ERROR(backend_ != nullptr, NotFound, "Backend %s is not registered: link its library", id_);
   ET_CHECK_OR_RETURN_ERROR(backend_->is_available(), NotFound,
-                           "Backend %s is registered but not available on this device", id_);
+                           "Backend %s is not available on this device: export without it", id_);
   ET_ASSIGN_OR_RETURN(specs, make_compile_specs(delegate.compile_specs(), context.get_runtime_allocator()));
 
   ET_ASSIGN_OR_RETURN(payload, read_payload(*delegate.processed(), program));
@@ -73,7 +68,8 @@ Error BackendDelegate::init(const executorch_flatbuffer::BackendDelegate& delega
   new (&payload_) FreeableBuffer(std::move(payload));
   auto handle = backend_->init(context, &payload_,
                                ArrayRef<CompileSpec>(specs, static_cast<size_t>(size_of(delegate.compile_specs()))));
-  ET_CHECK_OK_OR_RETURN_ERROR(handle.error(), "Backend %s refused its part of the method", id_);
+  ET_CHECK_OK_OR_RETURN_ERROR(handle.error(), "Backend %s refused its part of method '%s', %zu bytes: %s", id_,
+                              context.get_method_name(), payload_.size(), to_string(handle.error()));
   handle_ = *handle;
   initialized_ = true;
   return Error::Ok;

@@ -5,6 +5,7 @@
 
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 #include <executorch/schema/program_generated.h>
@@ -195,21 +196,23 @@ Error Method::init_chains(Span<const Kernel> kernel_registry) {
     }
     for (uint32_t i = 0; i < count; ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(
-          init_instruction(*serialized->Get(i), kernel_registry, new (&instructions[i]) Instruction(), missing),
-          "Instruction %" PRIu32 " of chain %" PRIu32 " cannot be made", i, c);
+          init_instruction(*serialized->Get(i), kernel_registry, new (&instructions[i]) Instruction(), missing));
     }
     new (&chains_[c]) internal::Chain(instructions, count);
     ++num_chains_;
   }
-  size_t num_missing = 0;
+  internal::NameList names;
   for (uint32_t i = 0; i < num_operators; ++i) {
-    num_missing += missing[i];
+    OperatorName name;
+    if (missing[i] && get_operator_name(*plan_->operators()->Get(i), name) == Error::Ok) {
+      names.add(name);
+    }
   }
   ET_CHECK_OR_RETURN_ERROR(
-      num_missing == 0, OperatorMissing,
-      "Method '%s' needs %zu operators that are not registered, named above: link a kernel library that has them (with "
-      "a selective build, add them to its list)",
-      plan_->name()->c_str(), num_missing);
+      names.size() == 0, OperatorMissing,
+      "Method '%s' needs %zu operators that are not registered for its dtypes and memory orders; link a kernel library "
+      "that has them (with a selective build, add them to its list): %s",
+      plan_->name()->c_str(), names.size(), names.text());
   return Error::Ok;
 }
 
@@ -294,9 +297,6 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   if (kernel.ok()) {
     instruction->kernel = *kernel;
     return Error::Ok;
-  }
-  if (!operator_missing[op_index]) {
-    ET_LOG(Error, "Operator %s is not registered for these dtypes and memory orders", name);
   }
   operator_missing[op_index] = true;
   return Error::Ok;

@@ -36,8 +36,7 @@ Result<Method> Method::load(const executorch_flatbuffer::ExecutionPlan* plan, co
   }
   Method method(plan, program, memory_manager, event_tracer, temp_allocator);
   method.owns_temp_allocator_ = owns_temp_allocator;
-  ET_CHECK_OK_OR_RETURN_ERROR(method.init(named_data_map, backend_options, kernel_registry),
-                              "Method '%s' cannot be loaded", plan->name()->c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(method.init(named_data_map, backend_options, kernel_registry));
   return method;
 }
 

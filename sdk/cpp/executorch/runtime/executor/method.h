@@ -167,7 +167,7 @@ class Method final {
   ET_NODISCARD Error merge_named_data(const NamedDataMap* external_data);
   ET_NODISCARD Error load_external_constants();
   ET_NODISCARD Error init_values();
-  ET_NODISCARD Error init_value(const executorch_flatbuffer::EValue& serialized, EValue* value);
+  ET_NODISCARD Error init_value(const executorch_flatbuffer::EValue& serialized, uint32_t index);
   ET_NODISCARD Error check_backends() const;
   ET_NODISCARD Error init_delegates(const LoadBackendOptionsMap* backend_options);
 

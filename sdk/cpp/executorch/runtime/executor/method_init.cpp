@@ -4,6 +4,7 @@
 
 #include <executorch/runtime/executor/backend_delegate.h>
 #include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/tensor_parser.h>
@@ -26,9 +27,9 @@ Result<T*> allocate(MemoryAllocator* allocator, size_t count) {
     return static_cast<T*>(nullptr);
   }
   T* memory = allocator->allocateList<T>(count);
-  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
-                           "The method allocator has no room for %zu objects of %zu bytes: give it a larger buffer",
-                           count, sizeof(T));
+  if (memory == nullptr) {
+    return Error::MemoryAllocationFailed;  // the allocator has said how much it lacks
+  }
   return memory;
 }
 
@@ -92,7 +93,8 @@ Error Method::load_external_constants() {
     return Error::Ok;
   }
   ET_CHECK_OR_RETURN_ERROR(named_data_map_ != nullptr, InvalidExternalData,
-                           "The method has %zu constants in another file: load it together with its .ptd", count);
+                           "Method '%s' has %zu constants in another file: load it together with its .ptd",
+                           plan_->name()->c_str(), count);
   ET_ASSIGN_OR_RETURN(entries, allocate<NamedData>(memory_manager_->method_allocator(), count));
   external_constants_ = entries;
   for (uint32_t i = 0; i < size_of(plan_->values()); ++i) {
@@ -103,13 +105,13 @@ Error Method::load_external_constants() {
     const char* key = tensor->extra_tensor_info()->fully_qualified_name()->c_str();
     const Span<NamedData> known(external_constants_, num_external_constants_);
     ET_ASSIGN_OR_RETURN(layout, named_data_map_->get_tensor_layout(key),
-                        "The constant '%s' is not in the external data", key);
-    ET_CHECK_OK_OR_RETURN_ERROR(deserialization::validateTensorLayout(tensor, layout), "The constant '%s' does not fit",
-                                key);
+                        "The external data has no '%s', which method '%s' needs: is it the .ptd of this program?", key,
+                        plan_->name()->c_str());
+    ET_CHECK_OK_OR_RETURN_ERROR(deserialization::validateTensorLayout(tensor, layout));
     if (deserialization::get_data_by_key(key, known) != nullptr) {
       continue;
     }
-    ET_ASSIGN_OR_RETURN(data, named_data_map_->get_data(key), "The constant '%s' cannot be read", key);
+    ET_ASSIGN_OR_RETURN(data, named_data_map_->get_data(key));
     new (&external_constants_[num_external_constants_]) NamedData{key, std::move(data)};
     ++num_external_constants_;
   }
@@ -122,17 +124,18 @@ Error Method::init_values() {
   values_ = values;
   for (; num_values_ < count; ++num_values_) {
     const auto index = static_cast<uint32_t>(num_values_);
-    ET_CHECK_OK_OR_RETURN_ERROR(init_value(*plan_->values()->Get(index), &values_[index]),
-                                "Value %" PRIu32 " cannot be made", index);
+    ET_CHECK_OK_OR_RETURN_ERROR(init_value(*plan_->values()->Get(index), index));
   }
   return Error::Ok;
 }
 
-/// Constructs `*value`.
-Error Method::init_value(const executorch_flatbuffer::EValue& serialized, EValue* value) {
+/// Constructs value `index`.
+Error Method::init_value(const executorch_flatbuffer::EValue& serialized, uint32_t index) {
+  EValue* value = &values_[index];
+  const internal::Place place{plan_->name()->c_str(), "value", index};
   MemoryAllocator* allocator = memory_manager_->method_allocator();
   const size_t num_values = size_of(plan_->values());
-  ET_CHECK_PROGRAM(serialized.val() != nullptr, "A value is empty");
+  ET_CHECK_AT(place, serialized.val() != nullptr, "it is empty");
   switch (serialized.val_type()) {
     case KernelTypes::Null:
       new (value) EValue();
@@ -149,7 +152,7 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, EValue
     case KernelTypes::Tensor: {
       ET_ASSIGN_OR_RETURN(
           tensor, deserialization::parseTensor(program_, memory_manager_, serialized.val_as_Tensor(), named_data_map_,
-                                               Span<NamedData>(external_constants_, num_external_constants_)));
+                                               Span<NamedData>(external_constants_, num_external_constants_), place));
       new (value) EValue(tensor);
       return Error::Ok;
     }
@@ -170,10 +173,10 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, EValue
       const auto* items = serialized.val_as_IntList()->items();
       ET_ASSIGN_OR_RETURN(storage, deserialization::internal::allocate_list<int64_t>(size_of(items), memory_manager_));
       for (uint32_t i = 0; i < size_of(items); ++i) {
-        const int64_t index = items->Get(i);
-        ET_CHECK_PROGRAM(index >= 0 && static_cast<uint64_t>(index) < num_values,
-                         "Item %" PRIu32 " of a list is no value", i);
-        storage.wrapped[i] = &values_[index];
+        const int64_t item = items->Get(i);
+        ET_CHECK_AT(place, item >= 0 && static_cast<uint64_t>(item) < num_values,
+                    "item %" PRIu32 " of the list is no value", i);
+        storage.wrapped[i] = &values_[item];
       }
       return store(allocator,
                    BoxedEvalueList<int64_t>(storage.wrapped, storage.unwrapped, static_cast<int>(size_of(items))),
@@ -191,25 +194,24 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, EValue
       return store(allocator, list, value);
     }
     default:
-      ET_CHECK_PROGRAM(false, "A value has the unknown type %u", static_cast<unsigned>(serialized.val_type()));
+      ET_CHECK_AT(place, false, "it has the unknown type %u", static_cast<unsigned>(serialized.val_type()));
   }
 }
 
-/// Names every backend that is missing, once each.
+/// Names all backends that are missing.
 Error Method::check_backends() const {
   const MethodMeta meta = method_meta();
-  size_t missing = 0;
+  internal::NameList missing;
   for (size_t i = 0; i < meta.num_backends(); ++i) {
     ET_ASSIGN_OR_RETURN(name, meta.get_backend_name(i));
     if (get_backend_class(name) == nullptr) {
-      ET_LOG(Error, "Backend %s is not registered.", name);
-      ++missing;
+      missing.add(name);
     }
   }
   ET_CHECK_OR_RETURN_ERROR(
-      missing == 0, NotFound,
-      "Method '%s' needs %zu backends that this program does not have: link their libraries, or export without them",
-      meta.name(), missing);
+      missing.size() == 0, NotFound,
+      "Method '%s' needs %zu backends that are not registered; link their libraries, or export without them: %s",
+      meta.name(), missing.size(), missing.text());
   return Error::Ok;
 }
 
@@ -230,8 +232,7 @@ Error Method::init_delegates(const LoadBackendOptionsMap* backend_options) {
                                options);
     auto* delegate = new (&delegates_[i]) BackendDelegate();
     ++num_delegates_;
-    ET_CHECK_OK_OR_RETURN_ERROR(delegate->init(serialized, *program_, context), "Delegate %" PRIu32 " cannot be made",
-                                i);
+    ET_CHECK_OK_OR_RETURN_ERROR(delegate->init(serialized, *program_, context));
   }
   return Error::Ok;
 }

@@ -22,18 +22,19 @@ using executorch_flatbuffer::KernelTypes;
 
 namespace {
 
+using Sizes = executorch::aten::ArrayRef<executorch::aten::SizesType>;
+
 /// The dimensions with more than one element, outermost in memory first. Two tensors of the same sizes lie in memory in
 /// the same way exactly when these are the same.
 struct MemoryOrder {
   DimOrderType dims[kTensorDimensionLimit];
   size_t size = 0;
 
-  explicit MemoryOrder(const Tensor& tensor) {
-    const auto order = tensor.dim_order();
-    for (ssize_t i = 0; i < tensor.dim(); ++i) {
-      // Without a dim order the tensor is contiguous.
-      const DimOrderType dim = order.empty() ? static_cast<DimOrderType>(i) : order[static_cast<size_t>(i)];
-      if (tensor.size(dim) > 1) {
+  /// Without a dim order the tensor is contiguous.
+  MemoryOrder(Sizes sizes, executorch::aten::ArrayRef<DimOrderType> order) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const DimOrderType dim = order.empty() ? static_cast<DimOrderType>(i) : order[i];
+      if (sizes[dim] > 1) {
         dims[size++] = dim;
       }
     }
@@ -43,6 +44,23 @@ struct MemoryOrder {
     return size == other.size && std::equal(dims, dims + size, other.dims);
   }
 };
+
+/// Whether an input may have these sizes. `exported` are those of the program, the largest ones of a dynamic shape.
+bool accepts_sizes(const Tensor& input, const Tensor& found, const flatbuffers::Vector<int32_t>* exported) {
+  switch (input.shape_dynamism()) {
+    case executorch::aten::TensorShapeDynamism::STATIC:
+      return found.sizes().equals(input.sizes());
+    case executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND:
+      return true;
+    default: {
+      ssize_t most = 1;
+      for (uint32_t i = 0; i < internal::size_of(exported); ++i) {
+        most *= exported->Get(i);
+      }
+      return found.numel() <= most;
+    }
+  }
+}
 
 }  // namespace
 
@@ -94,24 +112,27 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
                            "Input %zu is used in place and must be at a multiple of %zu bytes, found %p", input_idx,
                            alignment, from.const_data_ptr());
 
-  if (resize_tensor(to, from.sizes()) != Error::Ok) {
+  const auto* exported = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->sizes();
+  if (!accepts_sizes(to, from, exported)) {
     const bool is_static = to.shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
     const auto found =
         tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(from.sizes().data(), from.sizes().size()));
-    const auto* sizes = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->sizes();
     const auto expected =
-        tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(sizes->data(), sizes->size()));
-    ET_LOG(Error, "Input %zu must have %s %s, found %s%s", input_idx, is_static ? "sizes" : "at most the sizes",
-           expected.data(), found.data(), is_static ? ": export with a dynamic shape to give it other sizes" : "");
+        tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(exported->data(), exported->size()));
+    ET_LOG(Error, "Input %zu must have %s %s, found %s: export with %s to give it these", input_idx,
+           is_static ? "sizes" : "at most the sizes", expected.data(), found.data(),
+           is_static ? "a dynamic shape" : "a larger upper bound");
     return Error::InvalidArgument;
   }
-  ET_CHECK_OR_RETURN_ERROR(from.numel() == 0 || MemoryOrder(from) == MemoryOrder(to), InvalidArgument,
-                           "Input %zu must be %s in memory, found another dim order: copy it to that order first",
-                           input_idx,
-                           is_contiguous_dim_order(to.dim_order().data(), to.dim_order().size()) ? "contiguous"
-                           : is_channels_last_dim_order(to.dim_order().data(), to.dim_order().size())
-                               ? "channels last"
-                               : "of the dim order it was exported with");
+  ET_CHECK_OR_RETURN_ERROR(
+      from.numel() == 0 || MemoryOrder(from.sizes(), from.dim_order()) == MemoryOrder(from.sizes(), to.dim_order()),
+      InvalidArgument, "Input %zu must be %s in memory, found another dim order: copy it to that order first",
+      input_idx,
+      is_contiguous_dim_order(to.dim_order().data(), to.dim_order().size()) ? "contiguous"
+      : is_channels_last_dim_order(to.dim_order().data(), to.dim_order().size())
+          ? "channels last"
+          : "of the dim order it was exported with");
+  ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(to, from.sizes()));
   if (!planned) {
     to.set_data(const_cast<void*>(from.const_data_ptr()));
   } else if (from.nbytes() > 0 && from.const_data_ptr() != to.const_data_ptr()) {

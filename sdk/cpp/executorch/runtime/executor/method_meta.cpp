@@ -96,7 +96,7 @@ namespace {
 
 Result<size_t> nbytes_of(const executorch_flatbuffer::Tensor& tensor) {
   size_t nbytes = 0;
-  ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_tensor_layout(tensor, &nbytes));
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_tensor_layout(tensor, internal::Place{}, &nbytes));
   return nbytes;
 }
 

@@ -20,7 +20,8 @@ class PlanValidator final {
   Error validate() {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_planned_buffers());
     for (uint32_t i = 0; i < num_values_; ++i) {
-      ET_CHECK_OK_OR_RETURN_ERROR(validate_value(i));
+      place_ = {name_, "value", i};
+      ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*plan_.values()->Get(i)));
     }
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.inputs(), "input"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.outputs(), "output"));
@@ -68,90 +69,83 @@ class PlanValidator final {
     return is_value(index) && type_of(static_cast<uint32_t>(index)) == type;
   }
 
-  Error validate_value(uint32_t index) {
-    const auto* value = plan_.values()->Get(index);
-    ET_CHECK_PROGRAM(
-        value->val() != nullptr && value->val_type() > KernelTypes::NONE && value->val_type() <= KernelTypes::MAX,
-        "Method '%s': value %" PRIu32 " is empty or of the unknown type %u", name_, index,
-        static_cast<unsigned>(value->val_type()));
-    switch (value->val_type()) {
+  Error validate_value(const executorch_flatbuffer::EValue& value) {
+    ET_CHECK_AT(place_,
+                value.val() != nullptr && value.val_type() > KernelTypes::NONE && value.val_type() <= KernelTypes::MAX,
+                "it is empty or of the unknown type %u", static_cast<unsigned>(value.val_type()));
+    switch (value.val_type()) {
       case KernelTypes::Tensor:
-        ET_CHECK_OK_OR_RETURN_ERROR(validate_tensor_value(*value->val_as_Tensor()),
-                                    "Method '%s': value %" PRIu32 " is wrong", name_, index);
-        return Error::Ok;
+        return validate_tensor_value(*value.val_as_Tensor());
       case KernelTypes::String:
-        ET_CHECK_PROGRAM(value->val_as_String()->string_val() != nullptr,
-                         "Method '%s': value %" PRIu32 " is a string without text", name_, index);
+        ET_CHECK_AT(place_, value.val_as_String()->string_val() != nullptr, "a string without text");
         return Error::Ok;
       case KernelTypes::IntList:
-        return validate_list(index, value->val_as_IntList()->items(), KernelTypes::Int, false);
+        return validate_list(value.val_as_IntList()->items(), KernelTypes::Int, false);
       case KernelTypes::TensorList:
-        return validate_list(index, value->val_as_TensorList()->items(), KernelTypes::Tensor, false);
+        return validate_list(value.val_as_TensorList()->items(), KernelTypes::Tensor, false);
       case KernelTypes::OptionalTensorList:
-        return validate_list(index, value->val_as_OptionalTensorList()->items(), KernelTypes::Tensor, true);
+        return validate_list(value.val_as_OptionalTensorList()->items(), KernelTypes::Tensor, true);
       case KernelTypes::DoubleList:
-        ET_CHECK_PROGRAM(
-            value->val_as_DoubleList()->items() != nullptr && is_aligned(value->val_as_DoubleList()->items()),
-            "Method '%s': the list in value %" PRIu32 " is absent or not aligned to 8 bytes", name_, index);
+        ET_CHECK_AT(place_,
+                    value.val_as_DoubleList()->items() != nullptr && is_aligned(value.val_as_DoubleList()->items()),
+                    "the list is absent or not aligned to 8 bytes");
         return Error::Ok;
       case KernelTypes::BoolList:
-        return validate_bools(index, value->val_as_BoolList()->items());
+        return validate_bools(value.val_as_BoolList()->items());
       default:
         return Error::Ok;
     }
   }
 
-  Error validate_bools(uint32_t index, const flatbuffers::Vector<uint8_t>* items) {
-    ET_CHECK_PROGRAM(items != nullptr, "Method '%s': the list in value %" PRIu32 " is absent", name_, index);
+  Error validate_bools(const flatbuffers::Vector<uint8_t>* items) {
+    ET_CHECK_AT(place_, items != nullptr, "the list is absent");
     for (const uint8_t item : *items) {
-      ET_CHECK_PROGRAM(item <= 1, "Method '%s': the list in value %" PRIu32 " holds %u, no bool", name_, index,
-                       unsigned{item});
+      ET_CHECK_AT(place_, item <= 1, "the list holds %u, no bool", unsigned{item});
     }
     return Error::Ok;
   }
 
   template <typename Item>
-  Error validate_list(uint32_t index, const flatbuffers::Vector<Item>* items, KernelTypes expected, bool optional) {
-    ET_CHECK_PROGRAM(items != nullptr && is_aligned(items),
-                     "Method '%s': the list in value %" PRIu32 " is absent or not aligned", name_, index);
+  Error validate_list(const flatbuffers::Vector<Item>* items, KernelTypes expected, bool optional) {
+    ET_CHECK_AT(place_, items != nullptr && is_aligned(items), "the list is absent or not aligned");
     for (uint32_t i = 0; i < items->size(); ++i) {
       const int64_t item = items->Get(i);
       const bool is_none = optional && (item == -1 || is_value(item, KernelTypes::Null));
-      ET_CHECK_PROGRAM(is_none || is_value(item, expected),
-                       "Method '%s': item %" PRIu32 " of the list in value %" PRIu32 " is value %" PRId64
-                       ", which is no %s",
-                       name_, i, index, item, executorch_flatbuffer::EnumNameKernelTypes(expected));
+      ET_CHECK_AT(place_, is_none || is_value(item, expected),
+                  "item %" PRIu32 " of the list is value %" PRId64 ", which is no %s", i, item,
+                  executorch_flatbuffer::EnumNameKernelTypes(expected));
     }
     return Error::Ok;
   }
 
   Error validate_tensor_value(const executorch_flatbuffer::Tensor& tensor) {
     size_t nbytes = 0;
-    ET_CHECK_OK_OR_RETURN_ERROR(validate_tensor_layout(tensor, &nbytes));
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_tensor_layout(tensor, place_, &nbytes));
     const auto* allocation = tensor.allocation_info();
     if (allocation != nullptr) {
       const uint32_t id = allocation->memory_id();
-      ET_CHECK_PROGRAM(id > 0 && id < size_of(plan_.non_const_buffer_sizes()),
-                       "A tensor is in planned buffer %" PRIu32 "; there are buffers 1 to %" PRId64, id,
-                       static_cast<int64_t>(size_of(plan_.non_const_buffer_sizes())) - 1);
+      ET_CHECK_AT(place_, id > 0 && id < size_of(plan_.non_const_buffer_sizes()),
+                  "a tensor is in planned buffer %" PRIu32 "; there are buffers 1 to %" PRId64, id,
+                  static_cast<int64_t>(size_of(plan_.non_const_buffer_sizes())) - 1);
       const uint64_t offset = allocation->memory_offset_low() | static_cast<uint64_t>(allocation->memory_offset_high())
                                                                     << 32;
       const int64_t size = plan_.non_const_buffer_sizes()->Get(id);
-      ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(nbytes)).at_most(static_cast<uint64_t>(size)),
-                       "A tensor has %zu bytes at offset %" PRIu64 " of planned buffer %" PRIu32 ", which has %" PRId64
-                       " bytes",
-                       nbytes, offset, id, size);
+      ET_CHECK_AT(place_, (CheckedSize(offset) + CheckedSize(nbytes)).at_most(static_cast<uint64_t>(size)),
+                  "a tensor has %zu bytes at offset %" PRIu64 " of planned buffer %" PRIu32 ", which has %" PRId64
+                  " bytes",
+                  nbytes, offset, id, size);
     }
     const auto* extra = tensor.extra_tensor_info();
     if (extra != nullptr) {
-      ET_CHECK_PROGRAM(is_known(extra->device_type()), "A tensor is on the unknown device %d",
-                       static_cast<int>(extra->device_type()));
-      ET_CHECK_PROGRAM(extra->location() >= executorch_flatbuffer::TensorDataLocation::MIN &&
-                           extra->location() <= executorch_flatbuffer::TensorDataLocation::MAX,
-                       "The data of a tensor is in the unknown place %d", static_cast<int>(extra->location()));
+      ET_CHECK_AT(place_, is_known(extra->device_type()), "a tensor is on the unknown device %d",
+                  static_cast<int>(extra->device_type()));
+      ET_CHECK_AT(place_,
+                  extra->location() >= executorch_flatbuffer::TensorDataLocation::MIN &&
+                      extra->location() <= executorch_flatbuffer::TensorDataLocation::MAX,
+                  "the data of a tensor is in the unknown place %d", static_cast<int>(extra->location()));
       if (extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL) {
-        ET_CHECK_PROGRAM(extra->fully_qualified_name() != nullptr,
-                         "The data of a tensor is in another file, but under no name");
+        ET_CHECK_AT(place_, extra->fully_qualified_name() != nullptr,
+                    "the data of a tensor is in another file, but under no name");
         return Error::Ok;
       }
     }
@@ -164,11 +158,11 @@ class PlanValidator final {
 
   Error validate_constant(uint32_t index, size_t nbytes) {
     if (size_of(program_.constant_buffer()) > 0) {
-      ET_CHECK_PROGRAM(index < program_.constant_buffer()->size(), "A tensor uses constant %" PRIu32 " of %" PRIu32,
-                       index, program_.constant_buffer()->size());
+      ET_CHECK_AT(place_, index < program_.constant_buffer()->size(), "a tensor uses constant %" PRIu32 " of %" PRIu32,
+                  index, program_.constant_buffer()->size());
       const uint32_t size = size_of(program_.constant_buffer()->Get(index)->storage());
-      ET_CHECK_PROGRAM(nbytes <= size, "A tensor of %zu bytes uses constant %" PRIu32 " of %" PRIu32 " bytes", nbytes,
-                       index, size);
+      ET_CHECK_AT(place_, nbytes <= size, "a tensor of %zu bytes uses constant %" PRIu32 " of %" PRIu32 " bytes",
+                  nbytes, index, size);
       return Error::Ok;
     }
     return validate_subsegment(program_.constant_segment(), index, nbytes, "constant");
@@ -177,9 +171,9 @@ class PlanValidator final {
   Error validate_initial_value(const executorch_flatbuffer::Tensor& tensor, size_t nbytes) {
     const auto* extra = tensor.extra_tensor_info();
     const uint64_t which = extra == nullptr ? 0 : extra->mutable_data_segments_idx();
-    ET_CHECK_PROGRAM(which < size_of(program_.mutable_data_segments()),
-                     "The initial value of a tensor is in mutable data segment %" PRIu64 " of %" PRIu32, which,
-                     size_of(program_.mutable_data_segments()));
+    ET_CHECK_AT(place_, which < size_of(program_.mutable_data_segments()),
+                "the initial value of a tensor is in mutable data segment %" PRIu64 " of %" PRIu32, which,
+                size_of(program_.mutable_data_segments()));
     const auto* subsegments = program_.mutable_data_segments()->Get(static_cast<uint32_t>(which));
     return validate_subsegment(subsegments, tensor.data_buffer_idx(), nbytes, "initial value");
   }
@@ -187,12 +181,12 @@ class PlanValidator final {
   Error validate_subsegment(const executorch_flatbuffer::SubsegmentOffsets* subsegments, uint32_t index, size_t nbytes,
                             const char* what) {
     const uint32_t count = subsegments == nullptr ? 0 : size_of(subsegments->offsets());
-    ET_CHECK_PROGRAM(index < count, "A tensor uses %s %" PRIu32 " of %" PRIu32, what, index, count);
+    ET_CHECK_AT(place_, index < count, "a tensor uses %s %" PRIu32 " of %" PRIu32, what, index, count);
     const uint64_t size = program_.segments()->Get(subsegments->segment_index())->size();
     const uint64_t offset = subsegments->offsets()->Get(index);
-    ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(nbytes)).at_most(size),
-                     "A tensor of %zu bytes uses %s %" PRIu32 " at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
-                     nbytes, what, index, offset, size);
+    ET_CHECK_AT(place_, (CheckedSize(offset) + CheckedSize(nbytes)).at_most(size),
+                "a tensor of %zu bytes uses %s %" PRIu32 " at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
+                nbytes, what, index, offset, size);
     return Error::Ok;
   }
 
@@ -242,10 +236,10 @@ class PlanValidator final {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(chain.outputs(), "chain output"));
     const uint32_t count = size_of(chain.instructions());
     for (uint32_t i = 0; i < count; ++i) {
+      place_ = {name_, "instruction", i};
       const auto* instruction = chain.instructions()->Get(i);
-      ET_CHECK_PROGRAM(instruction->instr_args() != nullptr, "Method '%s': instruction %" PRIu32 " is empty", name_, i);
-      ET_CHECK_OK_OR_RETURN_ERROR(validate_instruction(*instruction, count),
-                                  "Method '%s': instruction %" PRIu32 " is wrong", name_, i);
+      ET_CHECK_AT(place_, instruction->instr_args() != nullptr, "it is empty");
+      ET_CHECK_OK_OR_RETURN_ERROR(validate_instruction(*instruction, count));
     }
     return Error::Ok;
   }
@@ -254,16 +248,18 @@ class PlanValidator final {
     switch (instruction.instr_args_type()) {
       case executorch_flatbuffer::InstructionArguments::KernelCall: {
         const auto* call = instruction.instr_args_as_KernelCall();
-        ET_CHECK_PROGRAM(call->op_index() >= 0 && static_cast<uint32_t>(call->op_index()) < size_of(plan_.operators()),
-                         "It calls operator %" PRId32 " of %" PRIu32, call->op_index(), size_of(plan_.operators()));
-        return validate_indices(call->args(), "argument");
+        ET_CHECK_AT(place_,
+                    call->op_index() >= 0 && static_cast<uint32_t>(call->op_index()) < size_of(plan_.operators()),
+                    "it calls operator %" PRId32 " of %" PRIu32, call->op_index(), size_of(plan_.operators()));
+        return validate_args(call->args());
       }
       case executorch_flatbuffer::InstructionArguments::DelegateCall: {
         const auto* call = instruction.instr_args_as_DelegateCall();
-        ET_CHECK_PROGRAM(
+        ET_CHECK_AT(
+            place_,
             call->delegate_index() >= 0 && static_cast<uint32_t>(call->delegate_index()) < size_of(plan_.delegates()),
-            "It calls delegate %" PRId32 " of %" PRIu32, call->delegate_index(), size_of(plan_.delegates()));
-        return validate_indices(call->args(), "argument");
+            "it calls delegate %" PRId32 " of %" PRIu32, call->delegate_index(), size_of(plan_.delegates()));
+        return validate_args(call->args());
       }
       case executorch_flatbuffer::InstructionArguments::MoveCall:
         return validate_move(*instruction.instr_args_as_MoveCall());
@@ -271,12 +267,21 @@ class PlanValidator final {
         return validate_jump(*instruction.instr_args_as_JumpFalseCall(), count);
       case executorch_flatbuffer::InstructionArguments::FreeCall: {
         const int32_t index = instruction.instr_args_as_FreeCall()->value_index();
-        ET_CHECK_PROGRAM(is_value(index, KernelTypes::Tensor), "It frees value %" PRId32 ", which is no Tensor", index);
+        ET_CHECK_AT(place_, is_value(index, KernelTypes::Tensor), "it frees value %" PRId32 ", which is no Tensor",
+                    index);
         return Error::Ok;
       }
       default:
-        ET_CHECK_PROGRAM(false, "It has the unknown type %u", static_cast<unsigned>(instruction.instr_args_type()));
+        ET_CHECK_AT(place_, false, "it has the unknown type %u", static_cast<unsigned>(instruction.instr_args_type()));
     }
+  }
+
+  Error validate_args(const flatbuffers::Vector<int32_t>* args) {
+    for (uint32_t i = 0; i < size_of(args); ++i) {
+      ET_CHECK_AT(place_, is_value(args->Get(i)), "argument %" PRIu32 " is value %" PRId32 " of %" PRIu32, i,
+                  args->Get(i), num_values_);
+    }
+    return Error::Ok;
   }
 
   static bool is_scalar(KernelTypes type) {
@@ -286,13 +291,13 @@ class PlanValidator final {
 
   /// A value keeps its kind for as long as the method lives: lists refer to it, and instructions are bound to it.
   Error validate_move(const executorch_flatbuffer::MoveCall& move) {
-    ET_CHECK_PROGRAM(is_value(move.move_from()) && is_value(move.move_to()),
-                     "It moves value %" PRId32 " to value %" PRId32 " of %" PRIu32, move.move_from(), move.move_to(),
-                     num_values_);
+    ET_CHECK_AT(place_, is_value(move.move_from()) && is_value(move.move_to()),
+                "it moves value %" PRId32 " to value %" PRId32 " of %" PRIu32, move.move_from(), move.move_to(),
+                num_values_);
     const KernelTypes from = type_of(static_cast<uint32_t>(move.move_from()));
     const KernelTypes to = type_of(static_cast<uint32_t>(move.move_to()));
-    ET_CHECK_PROGRAM(from == to || (is_scalar(from) && is_scalar(to)), "It moves a %s to a %s",
-                     executorch_flatbuffer::EnumNameKernelTypes(from), executorch_flatbuffer::EnumNameKernelTypes(to));
+    ET_CHECK_AT(place_, from == to || (is_scalar(from) && is_scalar(to)), "it moves a %s to a %s",
+                executorch_flatbuffer::EnumNameKernelTypes(from), executorch_flatbuffer::EnumNameKernelTypes(to));
     return Error::Ok;
   }
 
@@ -304,11 +309,11 @@ class PlanValidator final {
                                (is_value(condition, KernelTypes::Tensor) &&
                                 plan_.values()->Get(static_cast<uint32_t>(condition))->val_as_Tensor()->scalar_type() ==
                                     executorch_flatbuffer::ScalarType::BOOL));
-    ET_CHECK_PROGRAM(is_condition, "It jumps on value %" PRId32 ", which is no Bool and no Bool tensor", condition);
+    ET_CHECK_AT(place_, is_condition, "it jumps on value %" PRId32 ", which is no Bool and no Bool tensor", condition);
     // One past the last instruction is the end of the chain.
-    ET_CHECK_PROGRAM(
-        jump.destination_instruction() >= 0 && static_cast<uint32_t>(jump.destination_instruction()) <= count,
-        "It jumps to instruction %" PRId32 " of %" PRIu32, jump.destination_instruction(), count);
+    ET_CHECK_AT(place_,
+                jump.destination_instruction() >= 0 && static_cast<uint32_t>(jump.destination_instruction()) <= count,
+                "it jumps to instruction %" PRId32 " of %" PRIu32, jump.destination_instruction(), count);
     return Error::Ok;
   }
 
@@ -316,6 +321,8 @@ class PlanValidator final {
   const executorch_flatbuffer::ExecutionPlan& plan_;
   const char* name_;
   uint32_t num_values_;
+  /// What is being looked at.
+  Place place_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/executor/checked_size.h>
+#include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 #include <executorch/runtime/platform/profiler.h>
@@ -108,11 +109,9 @@ Result<FreeableBuffer> load_constants(const DataLoader* loader, const executorch
   if (segment->size() == 0) {
     return FreeableBuffer();
   }
-  ET_ASSIGN_OR_RETURN(
-      data,
-      loader->load(segment_base_offset + static_cast<size_t>(segment->offset()), static_cast<size_t>(segment->size()),
-                   DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, index)),
-      "The constants cannot be read");
+  ET_ASSIGN_OR_RETURN(data, loader->load(segment_base_offset + static_cast<size_t>(segment->offset()),
+                                         static_cast<size_t>(segment->size()),
+                                         DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, index)));
   ET_CHECK_OR_RETURN_ERROR(data.size() >= segment->size(), AccessFailed,
                            "The loader gave %zu of %" PRIu64 " bytes of constants", data.size(), segment->size());
   return data;
@@ -147,8 +146,8 @@ Program::Program(DataLoader* loader, FreeableBuffer&& program_data,
 Result<Program> Program::load(DataLoader* loader, Verification verification) {
   EXECUTORCH_SCOPE_PROF("Program::load");
   ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "A program is read through a loader, it is null");
-  ET_CHECK_OK_OR_RETURN_ERROR(prim_ops::register_prim_ops(), "The operators of every program cannot be registered");
-  ET_ASSIGN_OR_RETURN(file_size, loader->size(), "The size of the program cannot be found out");
+  ET_CHECK_OK_OR_RETURN_ERROR(prim_ops::register_prim_ops());
+  ET_ASSIGN_OR_RETURN(file_size, loader->size());
   ET_CHECK_OR_RETURN_ERROR(
       file_size >= ExtendedHeader::kNumHeadBytes, InvalidArgument,
       "The program has %zu bytes, at least %zu are needed: the file is empty, cut off or of another kind", file_size,
@@ -157,15 +156,14 @@ Result<Program> Program::load(DataLoader* loader, Verification verification) {
   const DataLoader::SegmentInfo program_info(DataLoader::SegmentInfo::Type::Program);
   Layout layout{};
   {
-    ET_ASSIGN_OR_RETURN(head, loader->load(0, ExtendedHeader::kNumHeadBytes, program_info),
-                        "The program cannot be read");
+    ET_ASSIGN_OR_RETURN(head, loader->load(0, ExtendedHeader::kNumHeadBytes, program_info));
     ET_CHECK_OR_RETURN_ERROR(head.size() >= ExtendedHeader::kNumHeadBytes, AccessFailed,
                              "The loader gave %zu of the first %zu bytes", head.size(), ExtendedHeader::kNumHeadBytes);
     ET_CHECK_OK_OR_RETURN_ERROR(check_identifier(head.data(), head.size()));
     ET_ASSIGN_OR_RETURN(parts, find_parts(head.data(), file_size));
     layout = parts;
   }
-  ET_ASSIGN_OR_RETURN(data, loader->load(0, layout.program_size, program_info), "The program cannot be read");
+  ET_ASSIGN_OR_RETURN(data, loader->load(0, layout.program_size, program_info));
   ET_CHECK_OR_RETURN_ERROR(data.size() >= layout.program_size, AccessFailed,
                            "The loader gave %zu of the program's %zu bytes", data.size(), layout.program_size);
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data.data()) % kProgramAlignment == 0, InvalidArgument,
@@ -242,11 +240,12 @@ Result<const executorch_flatbuffer::ExecutionPlan*> Program::find_plan(const cha
       return plan;
     }
   }
-  ET_LOG(Error, "The program has no method '%s'; it has %zu:", method_name, num_methods());
+  internal::NameList names;
   for (size_t i = 0; i < num_methods(); ++i) {
     const auto* name = internal_program_->execution_plan()->Get(static_cast<uint32_t>(i))->name();
-    ET_LOG(Error, "  '%s'", name == nullptr ? "" : name->c_str());
+    names.add(name == nullptr ? "" : name->c_str(), /*quoted=*/true);
   }
+  ET_LOG(Error, "The program has no method '%s'; it has %s", method_name, names.text());
   return Error::InvalidArgument;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cinttypes>
 #include <cstdint>
 
 #include <executorch/runtime/core/error.h>
@@ -11,9 +12,21 @@
   ET_CHECK_OR_RETURN_ERROR(cond__, InvalidProgram, where__ " (the program is damaged: fetch or export it again)", \
                            ##__VA_ARGS__)
 
+/// ET_CHECK_PROGRAM with the place in front of the text.
+#define ET_CHECK_AT(place__, cond__, text__, ...)                                                                     \
+  ET_CHECK_PROGRAM(cond__, "Method '%s', %s %" PRIu32 ": " text__, (place__).method, (place__).kind, (place__).index, \
+                   ##__VA_ARGS__)
+
 namespace executorch {
 namespace runtime {
 namespace internal {
+
+/// Where in a program something is, for messages.
+struct Place {
+  const char* method = "";
+  const char* kind = "value";  ///< "value" or "instruction"
+  uint32_t index = 0;
+};
 
 /// The number of entries of a flatbuffer vector, which may be absent.
 template <typename Vector>

@@ -80,7 +80,7 @@ Error validate_method_names(const executorch_flatbuffer::Program& program) {
 Error validate_tensor(const executorch_flatbuffer::Tensor* tensor) {
   ET_CHECK_PROGRAM(tensor != nullptr, "A tensor value holds no tensor");
   size_t nbytes = 0;
-  return internal::validate_tensor_layout(*tensor, &nbytes);
+  return internal::validate_tensor_layout(*tensor, internal::Place{}, &nbytes);
 }
 
 Error validate_program(const executorch_flatbuffer::Program* program) {

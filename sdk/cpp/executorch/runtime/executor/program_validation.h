@@ -22,8 +22,11 @@ ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program* progra
 
 namespace internal {
 
+struct Place;
+
 /// The dtype, sizes and dim order are right, and a dense tensor of that kind can be addressed; `*nbytes` is its size.
-ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, size_t* nbytes);
+ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place,
+                                          size_t* nbytes);
 
 /// validate_program for a program whose segments occupy at most `segment_bytes` bytes from the segment base on.
 ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes);

@@ -5,8 +5,8 @@
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/runtime/executor/program.h>
-#include <executorch/runtime/executor/program_builder.h>
 #include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/executor/test/program_builder.h>
 #include <executorch/runtime/platform/runtime.h>
 
 using executorch::extension::BufferDataLoader;

@@ -45,12 +45,11 @@ Result<void*> planned_data(const executorch_flatbuffer::AllocationDetails& alloc
   ET_CHECK_PROGRAM(allocation.memory_id() > 0 && offset <= SIZE_MAX,
                    "A tensor is at byte %" PRIu64 " of planned buffer %" PRIu32, offset, allocation.memory_id());
   const uint32_t index = allocation.memory_id() - 1;
-  auto address = allocator->get_offset_address(index, static_cast<size_t>(offset), nbytes);
-  ET_CHECK_OR_RETURN_ERROR(address.ok(), MemoryAllocationFailed,
-                           "Planned buffer %" PRIu32 " is too small for %zu bytes at offset %" PRIu64
-                           ": see MethodMeta::memory_planned_buffer_size(%" PRIu32 ")",
-                           index, nbytes, offset, index);
-  return address;
+  const auto address = allocator->get_offset_address(index, static_cast<size_t>(offset), nbytes);
+  if (!address.ok()) {
+    return Error::MemoryAllocationFailed;  // the allocator has said which buffer and how large it must be
+  }
+  return *address;
 }
 
 /// Copies the data of an external tensor to its place in planned memory.
@@ -58,11 +57,10 @@ Error load_external(const executorch_flatbuffer::Tensor& tensor, const char* key
                     const NamedDataMap* named_data_map, void* data) {
   ET_CHECK_OR_RETURN_ERROR(named_data_map != nullptr, InvalidExternalData,
                            "The program expects '%s' in another file: load it together with its .ptd", key);
-  ET_ASSIGN_OR_RETURN(layout, named_data_map->get_tensor_layout(key), "'%s' is not in the external data", key);
-  ET_CHECK_OK_OR_RETURN_ERROR(validateTensorLayout(&tensor, layout), "'%s' of the external data does not fit", key);
-  ET_CHECK_OK_OR_RETURN_ERROR(named_data_map->load_data_into(key, data, nbytes),
-                              "'%s' of the external data cannot be read", key);
-  return Error::Ok;
+  ET_ASSIGN_OR_RETURN(layout, named_data_map->get_tensor_layout(key),
+                      "The external data has no '%s', which the program needs: is it the .ptd of this program?", key);
+  ET_CHECK_OK_OR_RETURN_ERROR(validateTensorLayout(&tensor, layout));
+  return named_data_map->load_data_into(key, data, nbytes);
 }
 
 /// The shape arrays of a tensor. Those of a static tensor stay in the program; no one writes to them.
@@ -111,23 +109,27 @@ NamedData* get_data_by_key(const char* key, Span<NamedData> entries) {
 }
 
 Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor, const TensorLayout& expected_layout) {
+  const auto* extra = s_tensor->extra_tensor_info();
+  const char* name =
+      extra == nullptr || extra->fully_qualified_name() == nullptr ? "" : extra->fully_qualified_name()->c_str();
   const auto expected_type = static_cast<ScalarType>(s_tensor->scalar_type());
   ET_CHECK_OR_RETURN_ERROR(expected_layout.scalar_type() == expected_type, InvalidExternalData,
-                           "The external data has dtype %s, the program expects %s",
+                           "'%s' has dtype %s in the external data, the program expects %s", name,
                            toString(expected_layout.scalar_type()), toString(expected_type));
   const uint32_t dim = size_of(s_tensor->sizes());
   ET_CHECK_OR_RETURN_ERROR(expected_layout.sizes().size() == dim && expected_layout.dim_order().size() == dim,
-                           InvalidExternalData, "The external data has %zu dimensions, the program expects %" PRIu32,
+                           InvalidExternalData,
+                           "'%s' has %zu dimensions in the external data, the program expects %" PRIu32, name,
                            expected_layout.sizes().size(), dim);
   for (uint32_t i = 0; i < dim; ++i) {
     ET_CHECK_OR_RETURN_ERROR(expected_layout.sizes()[i] == s_tensor->sizes()->Get(i), InvalidExternalData,
-                             "The external data has size %" PRId32 " in dimension %" PRIu32
-                             ", the program expects %" PRId32,
-                             expected_layout.sizes()[i], i, s_tensor->sizes()->Get(i));
-    ET_CHECK_OR_RETURN_ERROR(expected_layout.dim_order()[i] == s_tensor->dim_order()->Get(i), InvalidExternalData,
-                             "Entry %" PRIu32 " of the external data's dim order is %u, the program expects %u", i,
-                             static_cast<unsigned>(expected_layout.dim_order()[i]),
-                             static_cast<unsigned>(s_tensor->dim_order()->Get(i)));
+                             "'%s' has size %" PRId32 " in dimension %" PRIu32
+                             " of the external data, the program expects %" PRId32,
+                             name, expected_layout.sizes()[i], i, s_tensor->sizes()->Get(i));
+    ET_CHECK_OR_RETURN_ERROR(
+        expected_layout.dim_order()[i] == s_tensor->dim_order()->Get(i), InvalidExternalData,
+        "'%s' has %u as entry %" PRIu32 " of its dim order in the external data, the program expects %u", name,
+        static_cast<unsigned>(expected_layout.dim_order()[i]), i, static_cast<unsigned>(s_tensor->dim_order()->Get(i)));
   }
   return Error::Ok;
 }
@@ -147,8 +149,15 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
     } else if (s_tensor->data_buffer_idx() > 0) {
       const size_t segment = extra == nullptr ? 0 : static_cast<size_t>(extra->mutable_data_segments_idx());
       ET_CHECK_OK_OR_RETURN_ERROR(
-          program->load_mutable_subsegment_into(segment, s_tensor->data_buffer_idx(), nbytes, data),
-          "The initial value of a mutable buffer cannot be read");
+          program->load_mutable_subsegment_into(segment, s_tensor->data_buffer_idx(), nbytes, data));
+    } else if (extra != nullptr && extra->fully_qualified_name() != nullptr && !allocator->is_zeroed()) {
+      // A mutable buffer without a value of its own starts as zeros, whatever the memory held before.
+      ET_CHECK_OR_RETURN_ERROR(extra->device_type() == executorch_flatbuffer::DeviceType::CPU, NotSupported,
+                               "The mutable buffer '%s' is in memory of device type %d, which cannot be set to zeros",
+                               extra->fully_qualified_name()->c_str(), static_cast<int>(extra->device_type()));
+      if (nbytes > 0) {
+        std::memset(data, 0, nbytes);
+      }
     }
     return data;
   }
@@ -170,10 +179,10 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
 
 Result<Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                            const executorch_flatbuffer::Tensor* s_tensor, const NamedDataMap* named_data_map,
-                           Span<NamedData> external_constants) {
+                           Span<NamedData> external_constants, const ::executorch::runtime::internal::Place& place) {
   // Also for programs that were loaded without verification: what follows relies on the layout.
   size_t nbytes = 0;
-  ET_CHECK_OK_OR_RETURN_ERROR(::executorch::runtime::internal::validate_tensor_layout(*s_tensor, &nbytes));
+  ET_CHECK_OK_OR_RETURN_ERROR(::executorch::runtime::internal::validate_tensor_layout(*s_tensor, place, &nbytes));
   MemoryAllocator* allocator = memory_manager->method_allocator();
   ET_ASSIGN_OR_RETURN(shape, make_shape(*s_tensor, allocator));
   auto* memory = allocator->allocateInstance<TensorImpl>();

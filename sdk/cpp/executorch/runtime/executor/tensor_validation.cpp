@@ -16,16 +16,16 @@ bool is_known(executorch_flatbuffer::ScalarType type) {
   return *executorch_flatbuffer::EnumNameScalarType(type) != '\0';
 }
 
-Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t dim) {
-  ET_CHECK_PROGRAM(size_of(dim_order) == dim, "A tensor has %" PRIu32 " sizes but a dim order of %" PRIu32 " entries",
-                   dim, size_of(dim_order));
+Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t dim, const Place& place) {
+  ET_CHECK_AT(place, size_of(dim_order) == dim, "a tensor has %" PRIu32 " sizes but a dim order of %" PRIu32 " entries",
+              dim, size_of(dim_order));
   uint32_t seen = 0;
   static_assert(kTensorDimensionLimit < 32, "one bit a dimension");
   for (uint32_t i = 0; i < dim; ++i) {
     const uint8_t entry = dim_order->Get(i);
-    ET_CHECK_PROGRAM(entry < dim && (seen & (1u << entry)) == 0,
-                     "Entry %" PRIu32 " of a dim order is %u: it is no permutation of %" PRIu32 " dimensions", i,
-                     static_cast<unsigned>(entry), dim);
+    ET_CHECK_AT(place, entry < dim && (seen & (1u << entry)) == 0,
+                "Entry %" PRIu32 " of a dim order is %u: it is no permutation of %" PRIu32 " dimensions", i,
+                static_cast<unsigned>(entry), dim);
     seen |= 1u << entry;
   }
   return Error::Ok;
@@ -33,32 +33,33 @@ Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t
 
 }  // namespace
 
-Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, size_t* nbytes) {
-  ET_CHECK_PROGRAM(is_known(tensor.scalar_type()), "A tensor has the unknown dtype %d",
-                   static_cast<int>(tensor.scalar_type()));
-  ET_CHECK_PROGRAM(tensor.layout() == 0, "A tensor has layout %d; only 0 (strided) exists", tensor.layout());
-  ET_CHECK_PROGRAM(tensor.storage_offset() == 0, "A tensor has storage offset %" PRId32 ", expected 0",
-                   tensor.storage_offset());
-  ET_CHECK_PROGRAM(tensor.shape_dynamism() >= executorch_flatbuffer::TensorShapeDynamism::MIN &&
-                       tensor.shape_dynamism() <= executorch_flatbuffer::TensorShapeDynamism::MAX,
-                   "A tensor has the unknown shape dynamism %d", static_cast<int>(tensor.shape_dynamism()));
+Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place, size_t* nbytes) {
+  ET_CHECK_AT(place, is_known(tensor.scalar_type()), "a tensor has the unknown dtype %d",
+              static_cast<int>(tensor.scalar_type()));
+  ET_CHECK_AT(place, tensor.layout() == 0, "a tensor has layout %d; only 0 (strided) exists", tensor.layout());
+  ET_CHECK_AT(place, tensor.storage_offset() == 0, "a tensor has storage offset %" PRId32 ", expected 0",
+              tensor.storage_offset());
+  ET_CHECK_AT(place,
+              tensor.shape_dynamism() >= executorch_flatbuffer::TensorShapeDynamism::MIN &&
+                  tensor.shape_dynamism() <= executorch_flatbuffer::TensorShapeDynamism::MAX,
+              "a tensor has the unknown shape dynamism %d", static_cast<int>(tensor.shape_dynamism()));
   const uint32_t dim = size_of(tensor.sizes());
-  ET_CHECK_PROGRAM(dim <= kTensorDimensionLimit, "A tensor has %" PRIu32 " dimensions; at most %zu are supported", dim,
-                   static_cast<size_t>(kTensorDimensionLimit));
-  ET_CHECK_OK_OR_RETURN_ERROR(validate_dim_order(tensor.dim_order(), dim));
+  ET_CHECK_AT(place, dim <= kTensorDimensionLimit, "a tensor has %" PRIu32 " dimensions; at most %zu are supported",
+              dim, static_cast<size_t>(kTensorDimensionLimit));
+  ET_CHECK_OK_OR_RETURN_ERROR(validate_dim_order(tensor.dim_order(), dim, place));
 
   CheckedSize bytes(elementSize(static_cast<aten::ScalarType>(tensor.scalar_type())));
   // Strides are 32 bits wide, and computed even where a size of 0 leaves no element to address.
   CheckedSize stride(1);
   for (uint32_t i = 0; i < dim; ++i) {
     const int32_t size = tensor.sizes()->Get(i);
-    ET_CHECK_PROGRAM(size >= 0, "A tensor has size %" PRId32 " in dimension %" PRIu32, size, i);
+    ET_CHECK_AT(place, size >= 0, "a tensor has size %" PRId32 " in dimension %" PRIu32, size, i);
     bytes = bytes * CheckedSize(static_cast<uint64_t>(size));
     if (i != tensor.dim_order()->Get(0)) {
       stride = stride * CheckedSize(size == 0 ? 1 : static_cast<uint64_t>(size));
     }
   }
-  ET_CHECK_PROGRAM(bytes.good() && stride.at_most(INT32_MAX), "A tensor of %" PRIu32 " dimensions is too large", dim);
+  ET_CHECK_AT(place, bytes.good() && stride.at_most(INT32_MAX), "a tensor of %" PRIu32 " dimensions is too large", dim);
   *nbytes = static_cast<size_t>(bytes.value());
   return Error::Ok;
 }

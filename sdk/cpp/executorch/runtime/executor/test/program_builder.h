@@ -6,8 +6,10 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <executorch/schema/extended_header.h>
 #include <executorch/schema/program_generated.h>
 
 namespace executorch {
@@ -48,7 +50,7 @@ class ProgramBytes {
   size_t size_;
 };
 
-/// Writes small programs without segments, also wrong ones: nothing is checked.
+/// Writes small programs, also wrong ones: nothing is checked.
 class ProgramBuilder {
  public:
   int32_t tensor(const TensorSpec& spec) {
@@ -73,6 +75,10 @@ class ProgramBuilder {
 
   int32_t null() { return value(fb::KernelTypes::Null, fb::CreateNull(builder_).Union()); }
   int32_t integer(int64_t number) { return value(fb::KernelTypes::Int, fb::CreateInt(builder_, number).Union()); }
+  int32_t real(double number) { return value(fb::KernelTypes::Double, fb::CreateDouble(builder_, number).Union()); }
+  int32_t string(const std::string& text) {
+    return value(fb::KernelTypes::String, fb::CreateString(builder_, builder_.CreateString(text)).Union());
+  }
   int32_t boolean(bool flag) { return value(fb::KernelTypes::Bool, fb::CreateBool(builder_, flag).Union()); }
   int32_t int_list(const std::vector<int64_t>& items) {
     return value(fb::KernelTypes::IntList, fb::CreateIntList(builder_, builder_.CreateVector(items)).Union());
@@ -97,10 +103,18 @@ class ProgramBuilder {
     operators_.push_back(fb::CreateOperator(builder_, builder_.CreateString(name), builder_.CreateString(overload)));
     return static_cast<int32_t>(operators_.size() - 1);
   }
-  void backend(const std::string& id, uint32_t data_index = 0) {
+  /// A delegate whose payload is entry `data_index` of `payloads`, or of `segments`.
+  int32_t backend(const std::string& id, uint32_t data_index = 0, fb::DataLocation where = fb::DataLocation::INLINE,
+                  const std::vector<std::pair<std::string, std::vector<uint8_t>>>& specs = {}) {
     const auto name = builder_.CreateString(id);
-    const auto data = fb::CreateBackendDelegateDataReference(builder_, fb::DataLocation::INLINE, data_index);
-    delegates_.push_back(fb::CreateBackendDelegate(builder_, name, data));
+    const auto data = fb::CreateBackendDelegateDataReference(builder_, where, data_index);
+    std::vector<flatbuffers::Offset<fb::CompileSpec>> all;
+    for (const auto& [key, value] : specs) {
+      const auto text = builder_.CreateString(key);
+      all.push_back(fb::CreateCompileSpec(builder_, text, builder_.CreateVector(value)));
+    }
+    delegates_.push_back(fb::CreateBackendDelegate(builder_, name, data, builder_.CreateVector(all)));
+    return static_cast<int32_t>(delegates_.size() - 1);
   }
 
   void call(int32_t op_index, const std::vector<int32_t>& args) {
@@ -128,6 +142,15 @@ class ProgramBuilder {
   /// Inline constants from index 1 on; index 0 is reserved.
   std::vector<std::vector<uint8_t>> constants;
   std::vector<std::string> names = {"forward"};
+  /// Inline data of delegates.
+  std::vector<std::vector<uint8_t>> payloads;
+  /// Data behind the flatbuffer, each at a multiple of 16 bytes. With any, the file gets an extended header.
+  std::vector<std::vector<uint8_t>> segments;
+  /// Key and segment.
+  std::vector<std::pair<std::string, uint32_t>> named_data;
+  /// Where initial values start in `mutable_segment`; entry 0 is reserved.
+  std::vector<uint64_t> mutable_offsets;
+  uint32_t mutable_segment = 0;
 
   /// A program whose methods are all the same.
   ProgramBytes finish() {
@@ -155,11 +178,72 @@ class ProgramBuilder {
     }
     const auto all_plans = builder_.CreateVector(plans);
     const auto all_buffers = builder_.CreateVector(buffers);
-    builder_.Finish(fb::CreateProgram(builder_, 0, all_plans, all_buffers), fb::ProgramIdentifier());
-    return ProgramBytes(builder_.GetBufferPointer(), builder_.GetSize());
+    std::vector<flatbuffers::Offset<fb::BackendDelegateInlineData>> inline_data;
+    for (const auto& payload : payloads) {
+      builder_.ForceVectorAlignment(payload.size(), 1, 16);
+      inline_data.push_back(fb::CreateBackendDelegateInlineData(builder_, builder_.CreateVector(payload)));
+    }
+    const auto all_inline_data = builder_.CreateVector(inline_data);
+    const auto all_segments = builder_.CreateVector(describe_segments());
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::SubsegmentOffsets>>> mutable_data;
+    if (!mutable_offsets.empty()) {
+      const auto offsets =
+          fb::CreateSubsegmentOffsets(builder_, mutable_segment, builder_.CreateVector(mutable_offsets));
+      mutable_data = builder_.CreateVector(&offsets, 1);
+    }
+    std::vector<flatbuffers::Offset<fb::NamedData>> named;
+    for (const auto& [key, segment] : named_data) {
+      named.push_back(fb::CreateNamedData(builder_, builder_.CreateString(key), segment));
+    }
+    const auto all_named = builder_.CreateVector(named);
+    builder_.Finish(fb::CreateProgram(builder_, 0, all_plans, all_buffers, all_inline_data, all_segments, 0,
+                                      mutable_data, all_named),
+                    fb::ProgramIdentifier());
+    return segments.empty() ? ProgramBytes(builder_.GetBufferPointer(), builder_.GetSize()) : with_segments();
   }
 
  private:
+  static constexpr size_t kSegmentAlignment = 16;
+
+  static size_t align(size_t size) { return (size + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment; }
+
+  std::vector<flatbuffers::Offset<fb::DataSegment>> describe_segments() {
+    std::vector<flatbuffers::Offset<fb::DataSegment>> described;
+    size_t offset = 0;
+    for (const auto& segment : segments) {
+      described.push_back(fb::CreateDataSegment(builder_, offset, segment.size()));
+      offset = align(offset + segment.size());
+    }
+    return described;
+  }
+
+  /// The flatbuffer with the extended header in it and the segments behind it.
+  ProgramBytes with_segments() {
+    constexpr uint32_t kHeaderLength = 32;
+    const uint8_t* flatbuffer = builder_.GetBufferPointer();
+    std::vector<uint8_t> file(flatbuffer, flatbuffer + builder_.GetSize());
+    file.insert(file.begin() + ExtendedHeader::kHeaderOffset, kHeaderLength, 0);
+    uint32_t root = 0;
+    std::memcpy(&root, file.data(), sizeof(root));
+    root += kHeaderLength;
+    std::memcpy(file.data(), &root, sizeof(root));
+    const uint64_t program_size = file.size();
+    const uint64_t base = align(file.size());
+    file.resize(base);
+    for (const auto& segment : segments) {
+      file.resize(align(file.size()));
+      file.insert(file.end(), segment.begin(), segment.end());
+    }
+    const uint64_t segment_bytes = file.size() - base;
+    uint8_t* header = file.data() + ExtendedHeader::kHeaderOffset;
+    std::memcpy(header, ExtendedHeader::kMagic, sizeof(ExtendedHeader::kMagic));
+    std::memcpy(header + 4, &kHeaderLength, 4);
+    std::memcpy(header + 8, &program_size, 8);
+    std::memcpy(header + 16, &base, 8);
+    std::memcpy(header + 24, &segment_bytes, 8);
+    return ProgramBytes(file.data(), file.size());
+  }
+
   void instruction(fb::InstructionArguments type, flatbuffers::Offset<void> args) {
     instructions_.push_back(fb::CreateInstruction(builder_, type, args));
   }

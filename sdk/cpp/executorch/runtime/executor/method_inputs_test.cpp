@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which inputs a method takes, and what it says to the others: one line each.
+#include <limits>
+#include <vector>
+
+#include <executorch/runtime/executor/test/method_fixture.h>
+
+using executorch::aten::ArrayRef;
+using executorch::aten::ScalarType;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::Method;
+using namespace executorch::runtime::testing;  // NOLINT: test helpers
+using ::testing::ElementsAre;
+
+namespace {
+
+class MethodInputsTest : public MethodFixture {
+ protected:
+  /// The input is refused, with this line and no other.
+  static void refuses(Method& method, const EValue& value, size_t index, const char* line) {
+    logged.clear();
+    EXPECT_EQ(method.set_input(value, index), Error::InvalidArgument);
+    EXPECT_THAT(logged, ElementsAre(line));
+  }
+};
+
+TEST_F(MethodInputsTest, TheNumberOfInputsIsChecked) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  const int32_t seven = b.integer(7);
+  b.inputs = {x, seven};
+  b.outputs = {x};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> data{1, 2};
+  EXPECT_EQ(set_inputs(*method, {EValue(tensor(data, {2}))}), Error::InvalidArgument);
+  EXPECT_THAT(logged, ElementsAre("Method 'forward' has 2 inputs, 1 were given"));
+  refuses(*method, EValue(tensor(data, {2})), 2, "Input 2 was given, method 'forward' has 2 inputs");
+  logged.clear();
+  EXPECT_EQ(method->execute(), Error::InvalidArgument);
+  EXPECT_THAT(logged, ElementsAre("Input 0 of method 'forward' was not set; it has 2 inputs"));
+  EXPECT_EQ(set_inputs(*method, {EValue(tensor(data, {2})), EValue(int64_t{7})}), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
+TEST_F(MethodInputsTest, TypesAndShapesAreChecked) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0, {2, 3}));
+  b.inputs = {x};
+  b.outputs = {x};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> data(12, 1);
+  refuses(*method, EValue(int64_t{1}), 0, "Input 0 must be a Tensor, found Int");
+  refuses(*method, EValue(), 0, "Input 0 must be a Tensor, found None");
+  refuses(*method, EValue(tensor(data, {2, 3}, ScalarType::Int)), 0, "Input 0 must have dtype Float, found Int");
+  refuses(*method, EValue(tensor(data, {6})), 0, "Input 0 must have 2 dimensions, found 1");
+  refuses(*method, EValue(tensor(data, {3, 2})), 0,
+          "Input 0 must have sizes (2, 3), found (3, 2): export with a dynamic shape to give it these");
+  refuses(*method, EValue(tensor(data, {2, 3}, ScalarType::Float, {1, 0})), 0,
+          "Input 0 must be contiguous in memory, found another dim order: copy it to that order first");
+  // The order of dimensions of size 1 makes no difference in memory.
+  ProgramBuilder row;
+  row.inputs = {row.tensor(at(0, {1, 3}))};
+  auto other = load(row);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->set_input(EValue(tensor(data, {1, 3}, ScalarType::Float, {1, 0})), 0), Error::Ok);
+}
+
+TEST_F(MethodInputsTest, ChannelsLastInputsAreAskedFor) {
+  ProgramBuilder b;
+  TensorSpec spec = at(0, {1, 2, 2, 2});
+  spec.dim_order = {0, 2, 3, 1};
+  b.inputs = {b.tensor(spec)};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> data(8, 1);
+  refuses(*method, EValue(tensor(data, {1, 2, 2, 2})), 0,
+          "Input 0 must be channels last in memory, found another dim order: copy it to that order first");
+  EXPECT_EQ(method->set_input(EValue(tensor(data, {1, 2, 2, 2}, ScalarType::Float, {0, 2, 3, 1})), 0), Error::Ok);
+}
+
+TEST_F(MethodInputsTest, DynamicInputsMayBeSmallerNotLarger) {
+  ProgramBuilder b;
+  TensorSpec spec = at(0, {4, 2});
+  spec.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
+  const int32_t x = b.tensor(spec);
+  b.inputs = {x};
+  b.outputs = {x};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> data(16, 3);
+  ASSERT_EQ(method->set_input(EValue(tensor(data, {1, 2})), 0), Error::Ok);
+  refuses(
+      *method, EValue(tensor(data, {5, 2})), 0,
+      "Input 0 must have at most the sizes (4, 2), found (5, 2): export with a larger upper bound to give it these");
+  refuses(*method, EValue(tensor(data, {3, 2}, ScalarType::Float, {1, 0})), 0,
+          "Input 0 must be contiguous in memory, found another dim order: copy it to that order first");
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(method->get_output(0).toTensor().sizes()[0], 1) << "what is refused changes nothing";
+  ASSERT_EQ(method->set_input(EValue(tensor(data, {4, 2})), 0), Error::Ok);
+  ASSERT_EQ(method->set_input(EValue(tensor(data, {0, 2})), 0), Error::Ok);
+}
+
+TEST_F(MethodInputsTest, OpenScalarsAcceptAnyScalar) {
+  ProgramBuilder b;
+  const int32_t n = b.null();
+  const int32_t one = b.integer(1);
+  const int32_t sum = b.integer(0);
+  b.inputs = {n};
+  b.outputs = {sum};
+  b.call(b.op("executorch_prim::add", "Scalar"), {n, one, sum});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  for (const int64_t value : {41, -1}) {
+    ASSERT_EQ(method->set_input(EValue(value), 0), Error::Ok);
+    ASSERT_EQ(method->execute(), Error::Ok);
+    EXPECT_EQ(method->get_output(0).toInt(), value + 1);
+  }
+  refuses(*method, EValue(), 0, "Input 0 must be an Int, Double or Bool, found None");
+}
+
+TEST_F(MethodInputsTest, ScalarsThatWereBuiltInCannotChange) {
+  ProgramBuilder b;
+  b.inputs = {b.integer(7), b.real(0.5), b.boolean(true), b.string("mean"), b.null(), b.int_list({})};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  const std::string text = "mean";
+  ArrayRef<char> mean(text.data(), text.size());
+  ArrayRef<char> men(text.data(), 2);
+  EXPECT_EQ(method->set_input(EValue(int64_t{7}), 0), Error::Ok);
+  EXPECT_EQ(method->set_input(EValue(0.5), 1), Error::Ok);
+  EXPECT_EQ(method->set_input(EValue(true), 2), Error::Ok);
+  EXPECT_EQ(method->set_input(EValue(&mean), 3), Error::Ok);
+  EXPECT_EQ(method->set_input(EValue(), 4), Error::Ok);
+  refuses(*method, EValue(int64_t{8}), 0,
+          "Input 0 has the value 7 built in since the export and cannot be changed: export it as a tensor or with a "
+          "dynamic value");
+  refuses(*method, EValue(7.0), 0, "Input 0 must be of type Int, found Double");
+  refuses(*method, EValue(std::numeric_limits<double>::quiet_NaN()), 1,
+          "Input 1 has the value 0.5 built in since the export and cannot be changed: export it as a tensor or with a "
+          "dynamic value");
+  refuses(*method, EValue(false), 2,
+          "Input 2 has the value true built in since the export and cannot be changed: export it as a tensor or with a "
+          "dynamic value");
+  refuses(*method, EValue(&men), 3, "Input 3 must be the String 'mean' that the method was exported with");
+  std::vector<float> data{1, 2};
+  refuses(*method, EValue(tensor(data, {2})), 4, "Input 4 must be an Int, Double or Bool, or None, found Tensor");
+  refuses(*method, EValue(int64_t{1}), 5,
+          "Input 5 is a list (IntList); inputs are tensors and scalars: give its items one by one");
+}
+
+}  // namespace
