@@ -26,10 +26,22 @@ from sdk.runtime import Runtime
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
 # Where the original's runtime fails, with the words it fails with. Ours must do it all the same.
-ORIGINAL_CANNOT_RUN = {"convs_1d_2d_3d": "error: 0x12"}  # its portable convolution has no third spatial dimension
+ORIGINAL_CANNOT_RUN = {
+    "convs_1d_2d_3d": "error: 0x12",  # its portable convolution has no third spatial dimension
+    "open_integer": "error: 0x12",  # it takes no number for an input whose value the program leaves open
+}
 # Where it gives another result than eager PyTorch.
 ORIGINAL_MISCOMPUTES = {"integer_math"}  # its integer remainder takes the sign of the dividend
 ORIGINAL_MISEXPORTS = {"counter"}  # its exporter drops a buffer's initial value
+
+# What the original's exporter refuses, with the words it refuses it with.
+ORIGINAL_CANNOT_EXPORT = {
+    "map_over_rows": "InternalError",
+    "loop": "Unsupported control flow operator: while_loop",
+    "counted_loop": "did not preserve symbolic metadata",
+}
+# What it turns into programs that are wrong on its own runtime too.
+ORIGINAL_MISPLANS = {"branched_state", "recurrence"}
 
 
 @dataclass
@@ -148,6 +160,13 @@ def test_ours_on_the_original(name: str, exported: Exported, run_by_original: Ex
 
 @pytest.mark.parametrize("name", zoo.CASES)
 def test_the_originals_on_ours(name: str, original: Exported) -> None:
+    if name in ORIGINAL_CANNOT_EXPORT:
+        assert ORIGINAL_CANNOT_EXPORT[name] in original.error(name)
+        return
+    if name in ORIGINAL_MISPLANS:
+        with pytest.raises(AssertionError, match="not close"):
+            check(run_here(original.directory / f"{name}.pte", original.calls[name]), original.expected[name])
+        return
     assert not original.error(name), original.error(name)
     outputs = run_here(original.directory / f"{name}.pte", original.calls[name])
     with known_difference(name in ORIGINAL_MISEXPORTS):
@@ -160,7 +179,7 @@ def arena(path: Path) -> dict[str, int]:
     return {plan.name: sum(plan.non_const_buffer_sizes) for plan in program.execution_plan}
 
 
-@pytest.mark.parametrize("name", zoo.CASES)
+@pytest.mark.parametrize("name", [name for name in zoo.CASES if name not in ORIGINAL_CANNOT_EXPORT])
 def test_the_arena_is_never_larger_than_the_originals(name: str, exported: Exported, original: Exported) -> None:
     theirs = arena(original.directory / f"{name}.pte")
     ours = arena(exported.ours(name))
