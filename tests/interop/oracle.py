@@ -3,8 +3,9 @@
 
 Usage: ``python oracle.py run|export DIRECTORY [NAME...]``
 
-``run`` executes every ``NAME.pte`` of the directory on the calls of ``NAME.calls.pt`` (a list of ``(method, flat
-inputs)``, made in order on one loaded program) and writes ``NAME.outputs.pt``. ``export`` lowers the zoo's models to
+``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
+``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
+``NAME.outputs.pt``. ``export`` lowers the zoo's models to
 ``NAME.pte``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
 """
 
@@ -22,7 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 def run(directory: Path, name: str) -> None:
     from executorch.extension.pybindings import portable_lib
 
-    module = portable_lib._load_for_executorch(str(directory / f"{name}.pte"))
+    weights = directory / f"{name}.ptd"
+    module = portable_lib._load_for_executorch(
+        str(directory / f"{name}.pte"), data_path=str(weights) if weights.exists() else None
+    )
     calls = torch.load(directory / f"{name}.calls.pt", weights_only=False)
     outputs = [module.run_method(method, tuple(inputs), clone_outputs=True) for method, inputs in calls]
     torch.save(outputs, directory / f"{name}.outputs.pt")

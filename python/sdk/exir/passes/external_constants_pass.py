@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
+from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
@@ -20,14 +20,22 @@ DEFAULT_TAG = "_default_external_constant"
 
 GenTagFn = Callable[[Node], str | None]
 
+_INLINE_PREFIXES = ("_lifted_tensor_constant", "c_lifted_tensor_")
+"""Names of placeholders for numbers and tensors that stand in the model's code. The names are counted within a program,
+so two programs could not share a file that has them."""
+
+_TRAINED = (OutputKind.GRADIENT_TO_PARAMETER, OutputKind.PARAMETER_MUTATION)
+
 
 def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None) -> PassResult:
-    """Marks every constant placeholder. `gen_tag_fn` returns the file's name for a node, or None to keep it in the
-    program."""
+    """Marks every constant that has a name in the model. `gen_tag_fn` returns the file's name for a node, or None to
+    keep it in the program."""
     marked = 0
     for node in gm.graph.nodes:
         spec = node.meta.get("spec")
-        if node.op == "placeholder" and isinstance(spec, TensorSpec) and spec.const:
+        if node.op != "placeholder" or node.name.startswith(_INLINE_PREFIXES):
+            continue
+        if isinstance(spec, TensorSpec) and spec.const:
             tag = DEFAULT_TAG if gen_tag_fn is None else gen_tag_fn(node)
             if tag is not None:
                 node.meta["constant_tag"] = tag
@@ -36,15 +44,12 @@ def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None)
 
 
 def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> PassResult:
-    """Marks the parameters that the program changes."""
-    mutated = set(program.graph_signature.buffers_to_mutate.values()) | set(
-        getattr(program.graph_signature, "parameters_to_mutate", {}).values()
-    )
-    kinds = {s.arg.name: s for s in program.graph_signature.input_specs if s.kind == InputKind.PARAMETER}
+    """Marks the parameters that the program computes gradients of, or changes: what training replaces."""
+    signature = program.graph_signature
+    trained = {spec.target for spec in signature.output_specs if spec.kind in _TRAINED}
     marked = 0
     for node in gm.graph.nodes:
-        spec = kinds.get(node.name) if node.op == "placeholder" else None
-        if spec is not None and spec.target in mutated:
+        if node.op == "placeholder" and signature.inputs_to_parameters.get(node.name) in trained:
             node.meta["constant_tag"] = DEFAULT_TAG
             marked += 1
     return PassResult(gm, marked > 0)
