@@ -5,8 +5,8 @@ Usage: ``python oracle.py run|export DIRECTORY [NAME...]``
 
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
-``NAME.outputs.pt``. ``export`` lowers the zoo's models to
-``NAME.pte``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
+``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``. What fails becomes the
+text ``NAME.error.txt``: the caller judges it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Scaled(nn.Module):
 def test_one_file_for_two_programs(oracle, tmp_path: Path) -> None:
     torch.manual_seed(0)
     net = nn.Sequential()
-    net.add_module("first", nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last))
+    net.add_module("first", nn.Conv2d(3, 4, 3))
     net.add_module("second", nn.BatchNorm2d(4))
     x = torch.randn(1, 3, 8, 8)
     models = {"net": net.eval(), "scaled": Scaled(net).eval()}
