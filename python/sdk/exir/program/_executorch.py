@@ -21,6 +21,7 @@ def lower_to_executorch(
 ) -> ExportedProgram:
     """Everything between edge dialect and memory planning. The input is not changed; weights are shared, not copied."""
     from sdk.exir.passes.external_constants_pass import external_constants_pass, external_mutable_weights_pass
+    from sdk.exir.passes.fold_weight_permutes_pass import fold_weight_permutes
     from sdk.exir.passes.insert_write_back_for_buffers_pass import (
         insert_write_back_for_buffers_pass,
         protect_values_from_write_back,
@@ -35,6 +36,9 @@ def lower_to_executorch(
     notes = notes if notes is not None else []
     _check_config(config)
     program = _run_user_passes(program, config)
+    if not (config.external_constants or config.external_mutable_weights):
+        # Weights in a file of their own keep the order in which their owner trains and exchanges them.
+        program = fold_weight_permutes(program)
     gm = program.graph_module
     RemoveGraphAssertsPass()(gm)
     copies = protect_values_from_write_back(gm, program.graph_signature)

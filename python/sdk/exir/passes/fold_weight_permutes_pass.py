@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stores a weight in the order in which its only reader wants it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx import Node
+
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.program._rebuild import assemble
+
+_PERMUTES = frozenset({exir_ops.edge.aten.permute_copy.default, torch.ops.aten.permute_copy.default})
+
+
+def fold_weight_permutes(program: ExportedProgram) -> ExportedProgram:
+    """`program` without the `permute_copy` of weights, which a linear layer would repeat at every call.
+
+    A weight is permuted ahead of time when each of its uses, under every name that shares its memory, is the same
+    permutation: otherwise it would be stored twice. Edits the graph of `program`; the tensors of its state dict stay
+    as they are.
+    """
+    signature = program.graph_signature
+    changed = set(signature.buffers_to_mutate.values()) | set(getattr(signature, "parameters_to_mutate", {}).values())
+    targets = {
+        spec.arg.name: spec.target
+        for spec in signature.input_specs
+        if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER) and spec.target not in changed
+    }
+    by_memory: dict[int, list[tuple[Node, str]]] = defaultdict(list)
+    for node in program.graph.nodes:
+        value = program.state_dict.get(targets.get(node.name, "")) if node.op == "placeholder" else None
+        if isinstance(value, torch.Tensor) and value.numel():
+            by_memory[value.untyped_storage().data_ptr()].append((node, targets[node.name]))
+
+    state = dict(program.state_dict)
+    for weights in by_memory.values():
+        order = _common_permutation([node for node, _ in weights])
+        if order is None:
+            continue
+        for node, target in weights:
+            state[target] = state[target].detach().permute(order).contiguous()
+            node.meta = {**node.meta, "val": node.meta["val"].permute(order).contiguous()}
+            for user in list(node.users):
+                user.replace_all_uses_with(node)
+                program.graph.erase_node(user)
+    program.graph_module.recompile()
+    return assemble(program, program.graph_module, signature, state_dict=state)
+
+
+def _common_permutation(weights: list[Node]) -> list[int] | None:
+    """The permutation that every use of every node of `weights` is; None where they differ or one is something else."""
+    orders = set()
+    for weight in weights:
+        for user in weight.users:
+            returned = any(reader.op == "output" for reader in user.users)
+            if user.target not in _PERMUTES or user.args[0] is not weight or returned:
+                return None
+            orders.add(tuple(d % len(user.args[1]) for d in user.args[1]))
+    return list(orders.pop()) if len(orders) == 1 else None
