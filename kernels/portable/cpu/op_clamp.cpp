@@ -7,13 +7,17 @@ namespace torch::executor::native {
 namespace {
 
 // The comparisons keep a NaN in `x`; one in a bound reaches the result through nan_max and nan_min.
+void clamp_as(ComputeType type, Operand x, Operand low, Operand high, Tensor& out) {
+  with_arithmetic_type(type, [&](auto zero) {
+    using C = decltype(zero);
+    elementwise<C, C, C, C>([](C v, C lo, C hi) { return nan_min(nan_max(v, lo), hi); }, out, x, low, high);
+  });
+}
+
 Tensor& clamp_between(KernelRuntimeContext& ctx, const char* name, Operand x, Operand low, Operand high, Tensor& out) {
   ComputeType type;
   if (plan_elementwise(ctx, name, {x, low, high}, Promotion::Same, out, &type)) {
-    with_arithmetic_type(type, [&](auto zero) {
-      using C = decltype(zero);
-      elementwise<C, C, C, C>([](C v, C lo, C hi) { return nan_min(nan_max(v, lo), hi); }, out, x, low, high);
-    });
+    clamp_as(type, x, low, high, out);
   }
   return out;
 }
@@ -50,7 +54,17 @@ Tensor& clamp_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const std:
 }
 
 Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& in, const Scalar& min, const Scalar& max, Tensor& out) {
-  return clamp_between(ctx, "hardtanh.out", in, min, max, out);
+  constexpr const char* name = "hardtanh.out";
+  // The bounds are cast to the dtype of the input, other than those of clamp.
+  const bool negative = scalar_to<double>(min) < 0 || scalar_to<double>(max) < 0;
+  ET_KERNEL_CHECK_MSG(ctx, in.scalar_type() != ScalarType::Bool && (in.scalar_type() != ScalarType::Byte || !negative),
+                      InvalidArgument, out, "%s: a bool input, or a negative bound of an unsigned one, has no result",
+                      name);
+  ComputeType type;
+  if (plan_elementwise(ctx, name, {in}, Promotion::Same, out, &type)) {
+    clamp_as(type, in, min, max, out);
+  }
+  return out;
 }
 
 Tensor& maximum_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {

@@ -67,6 +67,20 @@ int64_t replicate(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index, 0, size - 1);
 }
 
+// Element by element along the dimensions from `d` on that are padded, for when what an element repeats is cropped.
+void pad_from_input(const Tensor& in, const Padding& padding, int64_t (*origin)(int64_t, int64_t), size_t d,
+                    const StridedView& target, const StridedView& source) {
+  if (d == target.dims) {
+    copy(target, source);
+    return;
+  }
+  for (int64_t position = 0; position < target.sizes[d]; ++position) {
+    const int64_t from = origin(position - padding.before[d], in.sizes()[d]);
+    pad_from_input(in, padding, origin, d + 1, StridedView(target).slice(d, position, 1),
+                   StridedView(source).slice(d, from, 1));
+  }
+}
+
 // Fills the borders of one dimension after the other from what has been written already.
 Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tensor& in, IntArrayRef pad, size_t dims,
                         int64_t (*origin)(int64_t, int64_t), Tensor& out) {
@@ -77,7 +91,7 @@ Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tenso
   for (size_t i = 0; i < pad.size(); ++i) {
     const int64_t size = in.sizes()[static_cast<size_t>(in.dim()) - 1 - i / 2];
     const bool is_reflection = origin == reflect;
-    ET_KERNEL_CHECK_MSG(ctx, size > 0 && pad[i] >= 0 && (!is_reflection || pad[i] < size), InvalidArgument, out,
+    ET_KERNEL_CHECK_MSG(ctx, size > 0 && (!is_reflection || pad[i] < size), InvalidArgument, out,
                         "%s: a dimension of size %lld cannot be padded by %lld", name, static_cast<long long>(size),
                         static_cast<long long>(pad[i]));
   }
@@ -85,6 +99,10 @@ Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tenso
     return out;
   }
   const StridedView all = StridedView::of(out);
+  if (std::any_of(pad.begin(), pad.end(), [](int64_t amount) { return amount < 0; })) {
+    pad_from_input(in, padding, origin, all.dims - dims, all, StridedView::of(in));
+    return out;
+  }
   StridedView done = copy_inside(in, padding, out);
   for (size_t d = done.dims; d-- > 0;) {
     // `done` is complete in all dimensions behind d; widen it along d.

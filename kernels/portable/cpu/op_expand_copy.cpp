@@ -103,6 +103,8 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef shifts
   const bool is_flat = dims.empty();
   ET_KERNEL_CHECK_MSG(ctx, is_flat ? shifts.size() == 1 : shifts.size() == dims.size(), InvalidArgument, out,
                       "%s: %zu shifts were given for %zu dimensions", name, shifts.size(), dims.size());
+  ET_KERNEL_CHECK_MSG(ctx, is_flat || in.dim() > 0, InvalidArgument, out,
+                      "%s: a tensor of no dimensions cannot be rolled along one", name);
   if (!check_same_dtype(ctx, name, in, out) || !check_resize_like(ctx, name, out, in)) {
     return out;
   }

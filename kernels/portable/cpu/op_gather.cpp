@@ -16,7 +16,7 @@ bool check_index_shape(KernelRuntimeContext& ctx, const char* name, const Tensor
                        bool with_dim) {
   const StridedView a = at_least_1d(index);
   const StridedView b = at_least_1d(data);
-  if (!check_index_dtype(ctx, name, index)) {
+  if (index.numel() > 0 && !check_index_dtype(ctx, name, index)) {
     return false;
   }
   bool fits = a.dims == b.dims || index.numel() == 0;

@@ -3,10 +3,10 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/matrix.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
 namespace {
@@ -72,100 +72,56 @@ bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, c
 }
 
 // Products of matrices, or of each pair of a batch.
-void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate) {
+void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate, const Factors& factors = {}) {
   if (out.numel() == 0) {
     return;
   }
   if (out.dim() == 2) {
-    multiply(out.scalar_type(), matrix_of(a, 0), matrix_of(b, 0), matrix_of(out, 0), accumulate);
+    multiply(out.scalar_type(), matrix_of(a, 0), matrix_of(b, 0), matrix_of(out, 0), accumulate, factors);
     return;
   }
   Matrix x = matrix_of(a, 1), y = matrix_of(b, 1), z = matrix_of(out, 1);
   for (ssize_t i = 0; i < out.size(0); ++i) {
-    multiply(out.scalar_type(), x, y, z, accumulate);
+    multiply(out.scalar_type(), x, y, z, accumulate, factors);
     step_batch(x, a);
     step_batch(y, b);
     step_batch(z, out);
   }
 }
 
-// beta and alpha of addmm and baddbmm in the type in which they are applied.
-template <typename Sum>
-bool factor_of(KernelRuntimeContext& ctx, const char* op, const Scalar& scalar, Sum* factor) {
-  if (scalar.isFloatingPoint()) {
-    if constexpr (std::is_integral_v<Sum>) {
-      ET_LOG(Error, "%s: beta and alpha must be integers for integer matrices", op);
-      ctx.fail(Error::InvalidArgument);
-      return false;
-    } else {
-      *factor = static_cast<Sum>(scalar.to<double>());
-      return true;
-    }
+// `in` repeated to the sizes of `out`.
+bool expand_to_output(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out,
+                      StridedView* view) {
+  *view = StridedView::of(in);
+  const size_t dims = static_cast<size_t>(out.dim());
+  bool fits = view->dims <= dims;
+  while (fits && view->dims < dims) {
+    view->insert(0, 1, 0);
   }
-  *factor = scalar.isBoolean() ? static_cast<Sum>(scalar.to<bool>()) : static_cast<Sum>(scalar.to<int64_t>());
+  for (size_t d = 0; fits && d < dims; ++d) {
+    const int64_t size = out.sizes()[d];
+    fits = view->sizes[d] == 1 || view->sizes[d] == size;
+    view->strides[d] = view->sizes[d] == 1 ? 0 : view->strides[d];
+    view->sizes[d] = size;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, false,
+                      "%s: the tensor that is added cannot be expanded to the sizes of the product", op);
   return true;
 }
 
-// Strides of `in` seen with the rank and sizes of `out`: 0 where it is repeated.
-bool broadcast_strides(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out,
-                       int64_t* strides) {
-  const ssize_t missing = out.dim() - in.dim();
-  bool fits = missing >= 0;
-  for (ssize_t d = 0; fits && d < out.dim(); ++d) {
-    const bool repeated = d < missing || in.size(d - missing) == 1;
-    fits = repeated || in.size(d - missing) == out.size(d);
-    strides[d] = repeated ? 0 : in.strides()[d - missing];
-  }
-  if (!fits) {
-    ET_LOG(Error, "%s: the tensor that is added cannot be expanded to the sizes of the product", op);
-    ctx.fail(Error::InvalidArgument);
-  }
-  return fits;
-}
-
-// out = alpha * out + beta * self, or beta * self alone. As in PyTorch self is not read when beta is 0.
-template <typename T, typename Sum>
-void scale_and_add(const Tensor& self, const int64_t* strides, Sum beta, bool keep, Sum alpha, Tensor& out) {
-  const ssize_t last = out.dim() - 1;
-  const int64_t batch = out.dim() == 3 ? out.size(0) : 1;
-  const T* in = self.const_data_ptr<T>();
-  for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t i = 0; i < out.size(last - 1); ++i) {
-      T* row = out.mutable_data_ptr<T>() + (last == 2 ? b * out.strides()[0] : 0) + i * out.strides()[last - 1];
-      const T* added = in + (last == 2 ? b * strides[0] : 0) + i * strides[last - 1];
-      for (int64_t j = 0; j < out.size(last); ++j) {
-        T& value = row[j * out.strides()[last]];
-        const Sum start = beta == Sum(0) ? Sum(0) : static_cast<Sum>(beta * static_cast<Sum>(added[j * strides[last]]));
-        value = static_cast<T>(keep ? static_cast<Sum>(start + alpha * static_cast<Sum>(value)) : start);
-      }
-    }
-  }
-}
-
+// out = beta * self + alpha * a b. As in PyTorch self is not read when beta is 0.
 Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& a, const Tensor& b,
                     const Scalar& beta, const Scalar& alpha, Tensor& out, ssize_t rank) {
-  int64_t strides[3];
+  StridedView added;
   if (!check_same_dtype(ctx, op, self, out) || !check_product(ctx, op, a, b, out, rank) ||
-      !broadcast_strides(ctx, op, self, out, strides) || out.numel() == 0) {
+      !expand_to_output(ctx, op, self, out, &added) || out.numel() == 0) {
     return out;
   }
-  visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    using Sum = AccumulateType<T>;
-    Sum beta_value, alpha_value;
-    if (!factor_of<Sum>(ctx, op, beta, &beta_value) || !factor_of<Sum>(ctx, op, alpha, &alpha_value)) {
-      return;
-    }
-    // Sums that start from self are exact enough only in a type that is not rounded in between.
-    const bool start_from_self = alpha_value == Sum(1) && sizeof(T) >= sizeof(float);
-    if (start_from_self) {
-      scale_and_add<T, Sum>(self, strides, beta_value, /*keep=*/false, alpha_value, out);
-    }
-    product(a, b, out, start_from_self);
-    if (!start_from_self) {
-      scale_and_add<T, Sum>(self, strides, beta_value, /*keep=*/true, alpha_value, out);
-    }
-  });
+  const bool reads_self = scalar_to<double>(beta) != 0;
+  if (reads_self) {
+    copy(StridedView::of(out), added);
+  }
+  product(a, b, out, reads_self, {beta, alpha});
   return out;
 }
 
@@ -187,6 +143,10 @@ Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat
 
 Tensor& addmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                   const Scalar& beta, const Scalar& alpha, Tensor& out) {
+  // baddbmm cuts them off.
+  const bool whole = !beta.isFloatingPoint() && !alpha.isFloatingPoint();
+  ET_KERNEL_CHECK_MSG(ctx, whole || executorch::runtime::isFloatingType(out.scalar_type()), InvalidArgument, out,
+                      "addmm.out: beta and alpha must be integers for integer matrices");
   return add_product(ctx, "addmm.out", self, mat1, mat2, beta, alpha, out, 2);
 }
 
@@ -229,8 +189,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   const Matrix x{const_cast<void*>(input.const_data_ptr()), rows, k, k, 1};
   const Matrix w = matrix_of(weight, 0);
   const Matrix y{out.mutable_data_ptr(), rows, n, n, 1};
-  const bool start_from_bias = bias && out.element_size() >= static_cast<ssize_t>(sizeof(float));
-  if (start_from_bias) {
+  if (bias) {
     const size_t row_bytes = static_cast<size_t>(n) * out.element_size();
     for (int64_t i = 0; row_bytes > 0 && i < rows; ++i) {
       std::memcpy(static_cast<char*>(y.data) + static_cast<size_t>(i) * row_bytes, bias->const_data_ptr(), row_bytes);
@@ -238,19 +197,9 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   }
   // With few rows the weight is what is large: let it be the matrix that is read where it lies.
   if (rows < 16) {
-    multiply(out.scalar_type(), w, x.transposed(), y.transposed(), start_from_bias);
+    multiply(out.scalar_type(), w, x.transposed(), y.transposed(), bias.has_value());
   } else {
-    multiply(out.scalar_type(), x, w.transposed(), y, start_from_bias);
-  }
-  if (bias && !start_from_bias) {
-    visit_real(ctx, op, out.scalar_type(), [&](auto tag) {
-      using T = typename decltype(tag)::Type;
-      using Sum = AccumulateType<T>;
-      T* value = out.mutable_data_ptr<T>();
-      for (int64_t i = 0; i < rows * n; ++i) {
-        value[i] = static_cast<T>(static_cast<Sum>(value[i]) + static_cast<Sum>(bias->const_data_ptr<T>()[i % n]));
-      }
-    });
+    multiply(out.scalar_type(), x, w.transposed(), y, bias.has_value());
   }
   return out;
 }

@@ -32,6 +32,21 @@ bool expand_to(const int64_t* sizes, size_t dims, StridedView* view) {
   return true;
 }
 
+// Repeats both views to their common shape.
+bool broadcast(KernelRuntimeContext& ctx, const char* name, StridedView* a, StridedView* b) {
+  int64_t sizes[kTensorDimensionLimit];
+  const size_t dims = std::max(a->dims, b->dims);
+  for (size_t d = 0; d < dims; ++d) {
+    const auto size_of = [&](const StridedView& view) {
+      return d + view.dims < dims ? 1 : view.sizes[d + view.dims - dims];
+    };
+    sizes[d] = size_of(*a) == 1 ? size_of(*b) : size_of(*a);
+  }
+  ET_KERNEL_CHECK_MSG(ctx, expand_to(sizes, dims, a) && expand_to(sizes, dims, b), InvalidArgument, false,
+                      "%s: the shapes of the input and of the mask do not broadcast", name);
+  return true;
+}
+
 // Calls `body(offsets)`, in row-major order, for the elements of two views of one shape, with offsets in elements.
 template <typename Body>
 void for_each_pair(const StridedView& a, const StridedView& b, const Body& body) {
@@ -50,9 +65,8 @@ bool is_true(const StridedView& mask, int64_t offset) {
 }
 
 bool check_mask(KernelRuntimeContext& ctx, const char* name, const Tensor& mask) {
-  ET_KERNEL_CHECK_MSG(ctx, mask.scalar_type() == ScalarType::Bool || mask.scalar_type() == ScalarType::Byte,
-                      InvalidArgument, false, "%s: the mask must be bool or uint8, found %s", name,
-                      toString(mask.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, mask.scalar_type() == ScalarType::Bool, InvalidArgument, false,
+                      "%s: the mask must be bool, found %s", name, toString(mask.scalar_type()));
   return true;
 }
 
@@ -105,16 +119,9 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& in, const Ten
   }
   StridedView values = StridedView::of(in);
   StridedView chosen = StridedView::of(mask);
-  int64_t sizes[kTensorDimensionLimit];
-  const size_t dims = std::max(values.dims, chosen.dims);
-  for (size_t d = 0; d < dims; ++d) {
-    const auto size_of = [&](const StridedView& view) {
-      return d + view.dims < dims ? 1 : view.sizes[d + view.dims - dims];
-    };
-    sizes[d] = size_of(values) == 1 ? size_of(chosen) : size_of(values);
+  if (!broadcast(ctx, name, &values, &chosen)) {
+    return out;
   }
-  ET_KERNEL_CHECK_MSG(ctx, expand_to(sizes, dims, &values) && expand_to(sizes, dims, &chosen), InvalidArgument, out,
-                      "%s: the shapes of the input and of the mask do not broadcast", name);
   int64_t count = 0;
   for_each_pair(chosen, chosen, [&](const int64_t* offsets) { count += is_true(chosen, offsets[0]) ? 1 : 0; });
   if (!check_resize(ctx, name, out, &count, 1)) {
@@ -136,12 +143,11 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& in, const Te
                            Tensor& out) {
   constexpr const char* name = "masked_scatter.out";
   StridedView chosen = StridedView::of(mask);
-  const StridedView shape = StridedView::of(in);
-  if (!check_mask(ctx, name, mask) || !check_same_dtype(ctx, name, in, source)) {
+  StridedView shape = StridedView::of(in);
+  if (!check_mask(ctx, name, mask) || !check_same_dtype(ctx, name, in, source) ||
+      !broadcast(ctx, name, &shape, &chosen)) {
     return out;
   }
-  ET_KERNEL_CHECK_MSG(ctx, expand_to(shape.sizes, shape.dims, &chosen), InvalidArgument, out,
-                      "%s: the mask does not broadcast to the shape of the input", name);
   int64_t count = 0;
   for_each_pair(chosen, chosen, [&](const int64_t* offsets) { count += is_true(chosen, offsets[0]) ? 1 : 0; });
   ET_KERNEL_CHECK_MSG(ctx, count <= source.numel() && tensor_is_default_dim_order(source), InvalidArgument, out,

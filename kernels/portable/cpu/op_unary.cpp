@@ -25,13 +25,19 @@ namespace torch::executor::native {
   }
 
 DEFINE_UNARY(abs, absolute(x))
-DEFINE_UNARY(neg, negative(x))
 DEFINE_UNARY(relu, x < 0 ? decltype(x)(0) : x)
 DEFINE_UNARY(sign, static_cast<decltype(x)>((x > 0) - (x < 0)))
 DEFINE_ROUNDING(ceil, std::ceil)
 DEFINE_ROUNDING(floor, std::floor)
 DEFINE_ROUNDING(round, std::nearbyint)  // halves go to the even neighbour
 DEFINE_ROUNDING(trunc, std::trunc)
+
+Tensor& neg_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  constexpr const char* name = "neg.out";
+  ET_KERNEL_CHECK_MSG(ctx, in.scalar_type() != ScalarType::Bool, InvalidArgument, out,
+                      "%s: a bool has no negative; use logical_not to invert it", name);
+  return promoted_unary(ctx, name, in, out, [](auto x) { return negative(x); });
+}
 
 namespace {
 

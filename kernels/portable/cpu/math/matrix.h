@@ -18,8 +18,15 @@ struct Matrix {
   Matrix transposed() const { return {data, cols, rows, col_stride, row_stride}; }
 };
 
-/// C = A B, or C += A B. C does not overlap A or B. All hold `dtype`, which must be supported (compute_type.h); sums
-/// are formed in its compute type and wrap for integers.
-void multiply(ScalarType dtype, const Matrix& a, const Matrix& b, const Matrix& c, bool accumulate);
+/// Of what C holds, and of the product. For integers they are cut off to integers.
+struct Factors {
+  Scalar beta = 1;
+  Scalar alpha = 1;
+};
+
+/// C = alpha A B, or C = beta C + alpha A B if `accumulate`. C does not overlap A or B. All hold `dtype`, which must be
+/// supported (compute_type.h); sums are formed in its compute type, rounded once, and wrap for integers.
+void multiply(ScalarType dtype, const Matrix& a, const Matrix& b, const Matrix& c, bool accumulate,
+              const Factors& factors = {});
 
 }  // namespace torch::executor::native

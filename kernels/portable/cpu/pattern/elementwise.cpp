@@ -36,13 +36,13 @@ ScalarType combine(ScalarType high, ScalarType low) {
   return category(low) > category(high) ? promote(high, low) : high;
 }
 
-}  // namespace
-
-ScalarType result_type(std::initializer_list<Operand> operands) {
+// Adds up the dtypes of the operands of result_type().
+struct Promoted {
   ScalarType dim = ScalarType::Undefined;
   ScalarType zero_dim = ScalarType::Undefined;
   ScalarType number = ScalarType::Undefined;
-  for (const Operand& operand : operands) {
+
+  void add(const Operand& operand) {
     if (operand.tensor() == nullptr) {
       number = promote(number, scalar_dtype(operand.scalar()));
     } else if (operand.tensor()->dim() == 0) {
@@ -51,7 +51,28 @@ ScalarType result_type(std::initializer_list<Operand> operands) {
       dim = promote(dim, operand.tensor()->scalar_type());
     }
   }
-  return combine(dim, combine(zero_dim, number));
+
+  ScalarType result() const { return combine(dim, combine(zero_dim, number)); }
+};
+
+// Every block is the number as an element of `dtype` (if that is an integer): -1 is 255 among uint8 numbers.
+BlockReader number_reader(const TypedOperand& number, ScalarType dtype, uint64_t* element) {
+  const Scalar& scalar = number.operand.scalar();
+  if (number.type != ComputeType::Int || !isIntegralType(dtype, /*includeBool=*/false)) {
+    return BlockReader(scalar, number.type);
+  }
+  store_scalar_as(scalar, dtype, element);
+  return BlockReader(element, dtype, number.type, /*stride=*/0);
+}
+
+}  // namespace
+
+ScalarType result_type(std::initializer_list<Operand> operands) {
+  Promoted promoted;
+  for (const Operand& operand : operands) {
+    promoted.add(operand);
+  }
+  return promoted.result();
 }
 
 bool resize_to_broadcast(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
@@ -136,13 +157,18 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tenso
   int64_t inner_strides[kMaxOperands + 1];
   const size_t inner = static_cast<size_t>(nest.pop(inner_strides));
 
+  Promoted promoted;
+  for (size_t n = 0; n < operand_count; ++n) {
+    promoted.add(operands[n].operand);
+  }
+  uint64_t numbers[kMaxOperands];
   BlockReader readers[kMaxOperands];
   BlockWriter writer(out, out_type, inner == 1 ? 1 : inner_strides[kOut]);
   bool all_direct = writer.is_direct();
   for (size_t n = 0; n < operand_count; ++n) {
     const Tensor* in = operands[n].operand.tensor();
     readers[n] = in != nullptr ? BlockReader(*in, operands[n].type, inner_strides[n])
-                               : BlockReader(operands[n].operand.scalar(), operands[n].type);
+                               : number_reader(operands[n], promoted.result(), &numbers[n]);
     all_direct = all_direct && readers[n].is_direct();
   }
   const size_t step = all_direct ? inner : kBlock;
