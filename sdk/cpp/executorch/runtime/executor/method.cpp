@@ -77,7 +77,7 @@ Method::~Method() {
     merged_data_map_->~MergedDataMap();
   }
   if (owns_temp_allocator_) {
-    temp_allocator_->~MemoryAllocator();
+    static_cast<internal::PlatformMemoryAllocator*>(temp_allocator_)->~PlatformMemoryAllocator();
   }
 }
 

@@ -47,6 +47,10 @@ class PteDataMap final : public NamedDataMap {
   Result<const char*> get_key(uint32_t index) const override;
 
  private:
+  // Made in place, in memory of a method or program, and never deleted: without this, the virtual destructor would ask
+  // for the heap's operator delete.
+  static void operator delete(void*) {}
+
   struct Location {
     size_t offset;  ///< in the file
     size_t size;

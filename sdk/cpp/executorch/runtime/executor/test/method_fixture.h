@@ -119,6 +119,9 @@ class MethodFixture : public ::testing::Test {
     return all;
   }
 
+  /// What load() has loaded.
+  const Program& program() const { return *program_; }
+
   const uint8_t* arena() const { return reinterpret_cast<const uint8_t*>(arena_.data()); }
 
   /// Says that the arena holds zeros, although it does not.
