@@ -31,3 +31,8 @@ def view(base: torch.Tensor, size: list[int]) -> torch.Tensor:
 
 def free(spec: TensorSpec) -> None:
     """Marks where memory that the planner did not bound may be released."""
+
+
+for _function in (alloc, view, free):
+    # Graphs print functions as `<module>_<name>`; programs and tests of the original know them under this module.
+    _function.__module__ = "executorch.exir.memory"

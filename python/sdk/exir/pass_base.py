@@ -24,6 +24,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from sdk.exir import memory
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 
@@ -115,7 +116,7 @@ class ExportPass(_ExportPassBase):
 
 
 def _is_python_function(target: Any) -> bool:
-    return getattr(target, "__module__", "") == "sdk.exir.memory"
+    return getattr(target, "__module__", "") == memory.alloc.__module__
 
 
 def _restore_lowered_module_names(old: GraphModule, new: GraphModule) -> None:

@@ -149,10 +149,14 @@ def add_cursor_to_graph(graph: Graph, finding_node: Node) -> str:
 
 def inspect_node(graph: Graph, node: Node) -> str:
     """A node's place in the graph, its inputs with their types, and where in the model it comes from."""
-    lines = [add_cursor_to_graph(graph, node), "", f"node {node.name}: {node.op} {node.target}"]
+    lines = [
+        f"{node.name} error_msg: Here is the node in the graph module:",
+        add_cursor_to_graph(graph, node),
+        f"This node {node.name} has metadata of:",
+    ]
     for argument in node.all_input_nodes:
         lines.append(f"  input {argument.name}: {argument.meta.get('val')!r}")
     lines.append(f"  value: {node.meta.get('val')!r}")
     if trace := node.meta.get("stack_trace"):
-        lines += ["  from:", *(f"    {line.strip()}" for line in trace.splitlines())]
+        lines += ["The node stacktrace:", "Traceback (most recent call last):", *trace.rstrip().splitlines()]
     return "\n".join(lines)

@@ -40,6 +40,7 @@ class Partition:
     spec: DelegationSpec
     module: GraphModule
     nodes: list[Node]
+    borrowed: list[Node]
     owned: list[Node]
     inputs: list[Node]
     outputs: list[Node]
@@ -78,6 +79,9 @@ def _partition(
     state = {s.arg.name for s in signature.input_specs if s.kind != InputKind.USER_INPUT and hasattr(s.arg, "name")}
     is_top = module is program.graph_module
     external = list(dict.fromkeys(a for node in nodes for a in node.all_input_nodes if a not in members))
+    # Modules that the partition calls cannot be inputs: they become part of it, and stay where others use them too.
+    borrowed = [node for node in external if node.op == "get_attr"]
+    external = [node for node in external if node.op != "get_attr"]
     owned: list[Node] = []
     inputs: list[Node] = []
     for node in external:
@@ -95,7 +99,7 @@ def _partition(
     written = _writes(program, module, members, owned) if is_top else []
     results = {value for _, value in written}
     outputs = [n for n in nodes if any(_leaves_partition(u, n, members, results) for u in n.users)]
-    partition = Partition(tag, spec, module, nodes, owned, inputs, outputs, written)
+    partition = Partition(tag, spec, module, nodes, borrowed, owned, inputs, outputs, written)
     partition.program = _program_of(program, partition)
     return partition
 
@@ -155,7 +159,7 @@ def _program_of(program: ExportedProgram, partition: Partition) -> ExportedProgr
             kind = SymIntArgument if isinstance(node.meta.get("val"), torch.SymInt) else TensorArgument
             spec = InputSpec(kind=InputKind.USER_INPUT, arg=kind(name=new.name), target=None)
         input_specs.append(spec)
-    for node in partition.nodes:
+    for node in [*partition.borrowed, *partition.nodes]:
         new = graph.node_copy(node, lambda n: mapping[n])
         new.name = node.name
         new.meta = dict(node.meta)
@@ -243,6 +247,7 @@ def _insert_delegate(partition: Partition, lowered: LoweredBackendModule, result
     """`results` maps nodes that a delegate took over to the nodes that read them from its result; new ones are
     added."""
     graph, module = partition.module.graph, partition.module
+    _remove_modules(partition)
     index = 0
     while hasattr(module, f"lowered_module_{index}"):
         index += 1
@@ -266,6 +271,19 @@ def _insert_delegate(partition: Partition, lowered: LoweredBackendModule, result
         output.args = (tuple(None if v is value else v for v in output.args[0]),)
     for node in reversed(partition.nodes):
         graph.erase_node(node)
+    for node in partition.borrowed:
+        if not node.users:
+            graph.erase_node(node)
+
+
+def _remove_modules(partition: Partition) -> None:
+    """Removes modules that only the partition calls; its program has them."""
+    members = {*partition.nodes, *partition.borrowed}
+    mine = [n for n in members if n.op == "get_attr" and all(user in members for user in n.users)]
+    still_used = {n.target for n in partition.module.graph.nodes if n.op == "get_attr" and n not in mine}
+    for target in {n.target for n in mine} - still_used:
+        if isinstance(getattr(partition.module, target, None), torch.nn.Module):
+            delattr(partition.module, target)
 
 
 def sort_topologically(graph: Graph) -> None:

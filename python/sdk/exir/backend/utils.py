@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Graph, GraphModule, Node
 
-from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 
@@ -64,11 +64,25 @@ def get_delegated_payload(graph_module: GraphModule) -> dict[str, tuple[str, lis
 
 
 def format_delegated_graph(graph_module: GraphModule) -> str:
-    """The graph as text, followed by the graph of every lowered module."""
-    lines = [str(graph_module.graph)]
-    for name, module, _ in get_lowered_submodules(graph_module):
-        lines += ["", f"{name}(): backend {module.backend_id}", str(module.original_module.graph)]
+    """The graph as text. Under each lowered module, and under each branch of control flow, its own graph."""
+    lines = ["graph():"]
+    for node in graph_module.graph.nodes:
+        text = node.format_node()
+        if text is not None:
+            lines.append(f"  {text}")
+        if node.op != "get_attr":
+            continue
+        module = getattr(graph_module, node.target, None)
+        if is_lowered_module(module):
+            inner = format_delegated_graph(module.original_module.graph_module).splitlines()
+            lines += [f"    backend_id: {module.backend_id}", *_indented(["lowered " + inner[0], *inner[1:]])]
+        elif isinstance(module, GraphModule):
+            lines += _indented(format_delegated_graph(module).splitlines())
     return "\n".join(lines)
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def print_delegated_graph(graph_module: GraphModule) -> None:

@@ -188,7 +188,7 @@ _SCALAR_OPS = frozenset(
 
 
 def _is_allowed_function(function: types.FunctionType) -> bool:
-    return function.__module__.startswith(("torch", "sdk.exir.memory", "sdk.exir.delegate"))
+    return function.__module__.startswith(("torch", "executorch.exir.memory", "sdk.exir.delegate"))
 
 
 def _check_tensors(node: Node) -> None:

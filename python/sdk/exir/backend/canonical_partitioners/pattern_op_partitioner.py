@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner, Partition
 from torch.fx.passes.operator_support import OperatorSupportBase, any_chain, create_op_support
@@ -50,7 +49,6 @@ def generate_pattern_op_partitions(
     for pattern in patterns or ():
         matcher = SubgraphMatcher(pattern, ignore_literals=ignore_literals)
         for match in matcher.match(graph_module.graph):
-            nodes.append(
-                [n for n in match.nodes_map.values() if isinstance(n, torch.fx.Node) and n.op != "placeholder"]
-            )
+            # What the pattern's placeholders match is input of the partition, not part of it.
+            nodes.append([n for p, n in match.nodes_map.items() if p.op == "call_function" and isinstance(n, Node)])
     return generate_partitions_from_list_of_nodes(graph_module, nodes, op_support)
