@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every program of the original in tests/data/corpus gives through Module what PyTorch eager gave.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/platform/platform.h>
+
+#include "manifest.h"
+
+using corpus::position;
+using corpus::Value;
+using executorch::aten::ArrayRef;
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using executorch::extension::make_tensor_ptr;
+using executorch::extension::Module;
+using executorch::extension::TensorPtr;
+using executorch::runtime::elementSize;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+
+namespace {
+
+// Programs that need what no build has yet, and what the error must name.
+const std::map<std::string, std::string> kLeftOut = {
+    {"add_xnn", "XnnpackBackend"},
+    {"channels_last_input_only_xnn", "XnnpackBackend"},
+    {"dyn_batch_xnn", "XnnpackBackend"},
+    {"linear_xnn", "XnnpackBackend"},
+    {"ptd_xnn_flag_only", "XnnpackBackend"},
+    {"q8_dynamic_linear_xnn", "XnnpackBackend"},
+    {"q8_static_pertensor_xnn", "XnnpackBackend"},
+    {"xnn_binary", "XnnpackBackend"},
+    {"xnn_fp16", "XnnpackBackend"},
+    {"xnn_inline_delegate", "XnnpackBackend"},
+    {"xnn_many_partitions", "XnnpackBackend"},
+    {"xnn_many_partitions_ok", "XnnpackBackend"},
+    {"xnn_per_op", "XnnpackBackend"},
+    {"xnn_pos", "XnnpackBackend"},
+};
+
+std::vector<std::string> logged;
+
+void keep_log(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t, const char* text, size_t length) {
+  logged.emplace_back(text, length);
+}
+
+/// The values of a call as Module takes them.
+class Inputs {
+ public:
+  explicit Inputs(const std::vector<Value>& values) {
+    evalues_.reserve(values.size());
+    for (const Value& value : values) {
+      add(value);
+    }
+  }
+  const std::vector<EValue>& evalues() const { return evalues_; }
+
+ private:
+  void add(const Value& value) {
+    if (value.type == "tensor") {
+      const size_t item = elementSize(value.dtype);
+      std::vector<uint8_t> data(value.data.size());
+      for (size_t i = 0; i < data.size() / item; ++i) {
+        std::memcpy(&data[position(i, value.sizes, value.dim_order) * item], &value.data[i * item], item);
+      }
+      tensors_.push_back(make_tensor_ptr(value.sizes, std::move(data), value.dim_order, {}, value.dtype));
+      evalues_.emplace_back(*tensors_.back());
+    } else if (value.type == "int") {
+      evalues_.emplace_back(value.integer);
+    } else if (value.type == "double") {
+      evalues_.emplace_back(value.real);
+    } else if (value.type == "bool") {
+      evalues_.emplace_back(value.flag);
+    } else if (value.type == "string") {
+      strings_.push_back(std::make_unique<ArrayRef<char>>(value.text.data(), value.text.size()));
+      evalues_.emplace_back(strings_.back().get());
+    } else {
+      evalues_.emplace_back();
+    }
+  }
+
+  std::vector<EValue> evalues_;
+  std::vector<TensorPtr> tensors_;
+  std::vector<std::unique_ptr<ArrayRef<char>>> strings_;
+};
+
+template <typename T>
+double element(const uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return static_cast<double>(value);
+}
+
+/// An element of a floating point dtype.
+double read_float(ScalarType dtype, const uint8_t* bytes) {
+  switch (dtype) {
+    case ScalarType::Half:
+      return element<executorch::aten::Half>(bytes);
+    case ScalarType::Float:
+      return element<float>(bytes);
+    default:
+      return element<double>(bytes);
+  }
+}
+
+/// Relative to the value, or to the largest one of the tensor below 1: what one rounding in a sum of a few hundred
+/// terms costs. 0: the bytes must be equal.
+double tolerance(ScalarType dtype) {
+  switch (dtype) {
+    case ScalarType::Half:
+      return 2e-3;
+    case ScalarType::Float:
+      return 1e-5;
+    case ScalarType::Double:
+      return 1e-12;
+    default:
+      return 0;
+  }
+}
+
+void check_tensor(const Tensor& found, const Value& expected) {
+  ASSERT_EQ(found.scalar_type(), expected.dtype);
+  ASSERT_EQ(std::vector<int32_t>(found.sizes().begin(), found.sizes().end()), expected.sizes);
+  ASSERT_EQ(found.nbytes(), expected.data.size());
+  const std::vector<uint8_t> order(found.dim_order().begin(), found.dim_order().end());
+  EXPECT_EQ(order, expected.dim_order);
+  const size_t item = elementSize(expected.dtype);
+  const size_t count = expected.data.size() / item;
+  const auto* bytes = static_cast<const uint8_t*>(found.const_data_ptr());
+  const double relative = tolerance(expected.dtype);
+  double largest = 0;
+  for (size_t i = 0; relative > 0 && i < count; ++i) {
+    const double value = std::fabs(read_float(expected.dtype, &expected.data[i * item]));
+    largest = std::isfinite(value) ? std::max(largest, value) : largest;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t* at = bytes + position(i, expected.sizes, order) * item;
+    if (relative == 0) {
+      ASSERT_EQ(std::memcmp(at, &expected.data[i * item], item), 0) << "element " << i;
+      continue;
+    }
+    const double value = read_float(expected.dtype, at);
+    const double wanted = read_float(expected.dtype, &expected.data[i * item]);
+    if (std::isfinite(wanted)) {
+      ASSERT_NEAR(value, wanted, relative * (std::fabs(wanted) + std::min(largest, 1.0))) << "element " << i;
+    } else {
+      ASSERT_TRUE(std::isnan(wanted) ? std::isnan(value) : value == wanted) << "element " << i << " is " << value;
+    }
+  }
+}
+
+void check(const EValue& found, const Value& expected) {
+  if (expected.type == "tensor") {
+    ASSERT_TRUE(found.isTensor());
+    check_tensor(found.toTensor(), expected);
+  } else if (expected.type == "int") {
+    ASSERT_TRUE(found.isInt());
+    EXPECT_EQ(found.toInt(), expected.integer);
+  } else if (expected.type == "double") {
+    ASSERT_TRUE(found.isDouble());
+    EXPECT_EQ(found.toDouble(), expected.real);
+  } else if (expected.type == "bool") {
+    ASSERT_TRUE(found.isBool());
+    EXPECT_EQ(found.toBool(), expected.flag);
+  } else if (expected.type == "string") {
+    ASSERT_TRUE(found.isString());
+    EXPECT_EQ(std::string(found.toString()), expected.text);
+  } else {
+    EXPECT_TRUE(found.isNone());
+  }
+}
+
+class CorpusTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    static const bool registered =
+        executorch::runtime::register_pal(executorch::runtime::PalImpl::create(keep_log, __FILE__));
+    ASSERT_TRUE(registered);
+    logged.clear();
+  }
+};
+
+TEST_P(CorpusTest, GivesWhatEagerGave) {
+  const corpus::Manifest manifest = corpus::read_manifest(GetParam());
+  ASSERT_FALSE(manifest.calls.empty());
+  Module module(manifest.program_path, manifest.data_paths);
+  const auto left_out = kLeftOut.find(GetParam());
+  if (left_out != kLeftOut.end()) {
+    EXPECT_EQ(module.load_method(manifest.calls[0].method), Error::NotFound);
+    EXPECT_THAT(logged, ::testing::ElementsAre(::testing::HasSubstr(left_out->second)));
+    return;
+  }
+  for (size_t i = 0; i < manifest.calls.size(); ++i) {
+    const corpus::Call& call = manifest.calls[i];
+    SCOPED_TRACE("call " + std::to_string(i) + " of " + call.method);
+    const Inputs inputs(call.inputs);
+    const auto outputs = module.execute(call.method, inputs.evalues());
+    ASSERT_TRUE(outputs.ok()) << ::testing::PrintToString(logged);
+    ASSERT_EQ(outputs->size(), call.outputs.size());
+    for (size_t k = 0; k < call.outputs.size(); ++k) {
+      SCOPED_TRACE("output " + std::to_string(k));
+      check(outputs->at(k), call.outputs[k]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, CorpusTest, ::testing::ValuesIn(corpus::program_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(CorpusListTest, NamesProgramsThatExist) {
+  const auto names = corpus::program_names();
+  for (const auto& entry : kLeftOut) {
+    EXPECT_THAT(names, ::testing::Contains(entry.first));
+  }
+  EXPECT_GE(names.size() - kLeftOut.size(), 44u);
+}
+
+}  // namespace

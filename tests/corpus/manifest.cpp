@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "manifest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <stdexcept>
+
+#include <flatbuffers/flexbuffers.h>
+#include <flatbuffers/idl.h>
+
+namespace corpus {
+
+namespace fs = std::filesystem;
+using executorch::aten::ScalarType;
+
+namespace {
+
+fs::path folder(const std::string& name) {
+  return fs::path(CORPUS_FOLDER) / name;
+}
+
+template <typename Bytes>
+Bytes read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw std::runtime_error(path.string() + " cannot be read");
+  }
+  return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+ScalarType dtype_of(const std::string& name) {
+  static const std::map<std::string, ScalarType> kTypes = {
+      {"uint8", ScalarType::Byte},    {"int8", ScalarType::Char},      {"int16", ScalarType::Short},
+      {"int32", ScalarType::Int},     {"int64", ScalarType::Long},     {"float16", ScalarType::Half},
+      {"float32", ScalarType::Float}, {"float64", ScalarType::Double}, {"bool", ScalarType::Bool}};
+  const auto found = kTypes.find(name);
+  if (found == kTypes.end()) {
+    throw std::runtime_error("unknown dtype '" + name + "' in a manifest");
+  }
+  return found->second;
+}
+
+template <typename T>
+std::vector<T> integers(const flexbuffers::Reference& list) {
+  std::vector<T> result;
+  if (list.IsTypedVector()) {
+    const auto items = list.AsTypedVector();
+    for (size_t i = 0; i < items.size(); ++i) {
+      result.push_back(static_cast<T>(items[i].AsInt64()));
+    }
+  } else {
+    const auto items = list.AsVector();
+    for (size_t i = 0; i < items.size(); ++i) {
+      result.push_back(static_cast<T>(items[i].AsInt64()));
+    }
+  }
+  return result;
+}
+
+Value read_value(const std::string& name, const flexbuffers::Map& entry) {
+  Value value;
+  value.type = entry["type"].AsString().str();
+  if (value.type == "tensor") {
+    value.dtype = dtype_of(entry["dtype"].AsString().str());
+    value.sizes = integers<int32_t>(entry["shape"]);
+    value.dim_order = integers<uint8_t>(entry["orig_dim_order"]);
+    value.data = read<std::vector<uint8_t>>(folder(name) / entry["file"].AsString().str());
+  } else if (value.type == "int") {
+    value.integer = entry["value"].AsInt64();
+  } else if (value.type == "double") {
+    value.real = entry["value"].AsDouble();
+  } else if (value.type == "bool") {
+    value.flag = entry["value"].AsBool();
+  } else if (value.type == "string") {
+    value.text = entry["value"].AsString().str();
+  } else if (value.type != "none") {
+    throw std::runtime_error("unknown type '" + value.type + "' in the manifest of " + name);
+  }
+  return value;
+}
+
+std::vector<Value> read_values(const std::string& name, const flexbuffers::Reference& list) {
+  std::vector<Value> values;
+  const auto items = list.AsVector();
+  for (size_t i = 0; i < items.size(); ++i) {
+    values.push_back(read_value(name, items[i].AsMap()));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> program_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(CORPUS_FOLDER)) {
+    if (fs::exists(entry.path() / "manifest.json")) {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Manifest read_manifest(const std::string& name) {
+  const auto text = read<std::string>(folder(name) / "manifest.json");
+  flexbuffers::Builder builder;
+  flatbuffers::Parser parser;
+  if (!parser.ParseFlexBuffer(text.c_str(), nullptr, &builder)) {
+    throw std::runtime_error("the manifest of " + name + " is no JSON: " + parser.error_);
+  }
+  const auto root = flexbuffers::GetRoot(builder.GetBuffer()).AsMap();
+  Manifest manifest;
+  manifest.program_path = (folder(name) / root["pte"].AsString().str()).string();
+  for (const auto& entry : fs::directory_iterator(folder(name))) {
+    if (entry.path().extension() == ".ptd") {
+      manifest.data_paths.push_back(entry.path().string());
+    }
+  }
+  const auto calls = root["calls"].AsVector();
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const auto call = calls[i].AsMap();
+    manifest.calls.push_back(
+        {call["method"].AsString().str(), read_values(name, call["inputs"]), read_values(name, call["outputs"])});
+  }
+  return manifest;
+}
+
+size_t position(size_t index, const std::vector<int32_t>& sizes, const std::vector<uint8_t>& dim_order) {
+  std::vector<size_t> place(sizes.size());
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    place[dim] = index % static_cast<size_t>(sizes[dim]);
+    index /= static_cast<size_t>(sizes[dim]);
+  }
+  size_t result = 0;
+  for (const uint8_t dim : dim_order) {
+    result = result * static_cast<size_t>(sizes[dim]) + place[dim];
+  }
+  return result;
+}
+
+}  // namespace corpus
