@@ -21,6 +21,7 @@ from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.program._trees import encode_tree
 from sdk.exir.schema import (
     BackendDelegate,
     BackendDelegateDataReference,
@@ -106,8 +107,7 @@ class MethodEmitter:
         return ExecutionPlan(
             name=self.name,
             container_meta_type=ContainerMetadata(
-                encoded_inp_str=pytree.treespec_dumps(call_spec.in_spec) if call_spec.in_spec is not None else "",
-                encoded_out_str=pytree.treespec_dumps(call_spec.out_spec) if call_spec.out_spec is not None else "",
+                encoded_inp_str=encode_tree(call_spec.in_spec), encoded_out_str=encode_tree(call_spec.out_spec)
             ),
             values=self.values.items,
             inputs=[int(ref) for ref in self._inputs],

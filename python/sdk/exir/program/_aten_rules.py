@@ -77,9 +77,11 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
     import torch._decomp
 
+    from sdk.exir.program._decompositions import OWN_DECOMPOSITIONS, PYTORCH_DECOMPOSITIONS
+
     # Runtimes have no kernel for vector_norm, although it counts as core.
-    extra = torch._decomp.get_decompositions([aten.linalg_vector_norm])
-    table = {**torch._decomp._core_aten_decompositions_post_autograd(), **extra}
+    extra = torch._decomp.get_decompositions([aten.linalg_vector_norm, *PYTORCH_DECOMPOSITIONS])
+    table = {**torch._decomp._core_aten_decompositions_post_autograd(), **extra, **OWN_DECOMPOSITIONS}
     # A copying view that would be decomposed into the view itself and a copy stays as it is.
     kept = {copy for view, copy in VIEW_TO_COPY.items() if view not in table}
     return {op: function for op, function in table.items() if op not in kept}

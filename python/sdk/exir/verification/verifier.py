@@ -38,6 +38,8 @@ _EXTRA_CORE_OPS = frozenset(
         _aten.nonzero.default,
         _aten.sym_constrain_range.default,
         _aten.sym_constrain_range_for_size.default,
+        _aten.unfold_copy.default,
+        _aten.var_mean.correction,
         _aten.where.self,
     }
 )

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that models use and that are not in the Core ATen set: exported, lowered and run with eager's numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.export import export
+
+from sdk.exir import to_edge
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+X = torch.tensor([[0.5, -1.25, 3.0, 0.0, -0.0, 2.0], [-7.0, 1.0, 1.5, 4.0, 0.25, -2.0]])
+SIGNS = torch.tensor([1.0, -1.0, 0.0, -0.0, 5.0, -5.0])
+NAN = torch.tensor([[1.0, float("nan"), 2.0], [3.0, 1.0, 2.0], [5.0, float("nan"), 4.0]])
+LARGE = torch.tensor([0.0, 1e30, float("inf"), 3.0])
+IMAGE = torch.arange(128.0).remainder(13).reshape(1, 2, 8, 8)
+
+CASES = {
+    "copysign": (lambda x, y: torch.copysign(x, y), (X, SIGNS)),
+    "copysign_number": (lambda x: torch.copysign(x, -2.0), (X,)),
+    "hypot": (lambda x, y: torch.hypot(x, y), (LARGE, torch.tensor([0.0, 1e30, 1.0, 4.0]))),
+    "median_of_all": (lambda x: torch.median(x), (X,)),
+    "median": (lambda x: torch.median(x, 1).values, (X,)),
+    "median_of_nan": (lambda x: torch.median(x, 0, keepdim=True), (NAN,)),
+    "kthvalue": (lambda x: torch.kthvalue(x, 2), (X,)),
+    "unfold": (lambda x: x.unfold(1, 2, 2), (X,)),
+    "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (2, 4)), (IMAGE,)),
+    "max_pool2d_without_stride": (lambda x: F.max_pool2d(x, 2), (IMAGE,)),
+    "shift_left": (lambda x: x << 2, (torch.tensor([1, -3, 8], dtype=torch.int32),)),
+    "shift_right": (lambda x, y: x >> y, (torch.tensor([8, -8, 3]), torch.tensor([1, 2, 0]))),
+    "bucketize": (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), (X,)),
+    "bucketize_right": (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0]), right=True), (X,)),
+    "std_mean": (lambda x: torch.std_mean(x, 1), (X,)),
+    "var_mean": (lambda x: torch.var_mean(x, 1, correction=0), (X,)),
+    "rrelu_in_eval_mode": (lambda x: F.rrelu(x, training=False), (X,)),
+    "channels_last_then_add": (lambda x: x.to(memory_format=torch.channels_last) + x, (IMAGE,)),
+    "max": (lambda x: torch.max(x, 1), (X,)),
+    "aminmax": (lambda x: torch.aminmax(x, dim=1), (X,)),
+    "sort": (lambda x: {"sorted": torch.sort(x[1])}, (X,)),
+    "topk": (lambda x: torch.topk(x, 2), (X,)),
+}
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_numbers_as_eager(name):
+    """DIA-02: lowered by decomposition or as an operator that runtimes have a kernel for."""
+    function, args = CASES[name]
+    edge = to_edge(export(Function(function), args))
+    want = torch.utils._pytree.tree_leaves(function(*args))
+    for got in (
+        torch.utils._pytree.tree_leaves(edge.exported_program().module()(*args)),
+        _load_for_executorch_from_buffer(edge.to_executorch().buffer).forward(args),
+    ):
+        assert len(got) == len(want)
+        for a, b in zip(got, want, strict=True):
+            torch.testing.assert_close(a, b, equal_nan=True)
+
+
+def test_structure_of_named_tuples():
+    """Outputs with named fields are stored as tuples."""
+    manager = to_edge(export(Function(lambda x: {"a": torch.max(x, 1), "b": x + 1}), (X,))).to_executorch()
+    kind = manager.executorch_program.execution_plan[0].container_meta_type
+    _, tree = json.loads(kind.encoded_out_str)
+    assert tree["type"] == "builtins.dict"
+    assert tree["children_spec"][0]["type"] == "builtins.tuple"
+    assert len(tree["children_spec"][0]["children_spec"]) == 2
+
+
+def test_random_leak_in_training_mode():
+    """A model that was left in training mode is told so."""
+    with pytest.raises(torch._export.verifier.SpecViolationError, match=r"call \.eval\(\)"):
+        to_edge(export(torch.nn.RReLU(), (X,)))
