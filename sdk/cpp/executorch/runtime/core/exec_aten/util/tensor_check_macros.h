@@ -47,10 +47,9 @@
 #define ET_CHECK_SAME_DTYPE3(a__, b__, c__) \
   ET_INTERNAL_CHECK_TENSORS(::executorch::runtime::tensors_have_same_dtype(a__, b__, c__), "dtype")
 #define ET_CHECK_SAME_SHAPE_AND_DTYPE2(a__, b__) \
-  ET_INTERNAL_CHECK_TENSORS(::executorch::runtime::tensors_have_same_shape_and_dtype(a__, b__), "shape and dtype")
-#define ET_CHECK_SAME_SHAPE_AND_DTYPE3(a__, b__, c__)                                                             \
-  ET_INTERNAL_CHECK_TENSORS(::executorch::runtime::tensors_have_same_shape_and_dtype(a__, b__, c__), "shape and " \
-                                                                                                     "dtype")
+  ET_INTERNAL_CHECK_TENSORS(::executorch::runtime::tensors_have_same_shape_and_dtype(a__, b__), "shape, dtype")
+#define ET_CHECK_SAME_SHAPE_AND_DTYPE3(a__, b__, c__) \
+  ET_INTERNAL_CHECK_TENSORS(::executorch::runtime::tensors_have_same_shape_and_dtype(a__, b__, c__), "shape, dtype")
 #define ET_CHECK_SAME_STRIDES2(a__, b__) \
   ET_INTERNAL_CHECK_TENSORS(::executorch::runtime::tensors_have_same_strides(a__, b__), "strides")
 #define ET_CHECK_SAME_STRIDES3(a__, b__, c__) \
