@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -71,12 +70,12 @@ Results = dict[str, dict[str, dict[str, Series]]]
 
 
 class Harness:
-    """Measures ``models`` on ``engines`` (name -> Python) and collects samples."""
+    """Measures ``models`` (label -> file.py:name or zoo:NAME) on ``engines`` (name -> Python) and collects samples."""
 
     def __init__(
-        self, engines: dict[str, str], models: Iterable[str], directory: Path, rounds: int, threads: int
+        self, engines: dict[str, str], models: dict[str, str], directory: Path, rounds: int, threads: int
     ) -> None:
-        self.engines, self.models, self.directory = engines, list(models), directory
+        self.engines, self.models, self.directory = engines, models, directory
         self.rounds, self.threads = rounds, threads
         self.results: Results = {}
         self.failures: list[str] = []
@@ -112,11 +111,11 @@ class Harness:
                     self.add("import over torch", "CPU s", engine, answer["cpu"])
 
     def measure_export(self, rounds: int) -> None:
-        for model in self.models:
+        for model, spec in self.models.items():
             for turn in range(rounds):
                 self.progress(f"export {model}, round {turn + 1} of {rounds}")
                 for engine in self.engines:
-                    answer = self.ask_fresh(engine, "export", model=model, output=str(self.program(engine, model)))
+                    answer = self.ask_fresh(engine, "export", model=spec, output=str(self.program(engine, model)))
                     if not answer:
                         continue
                     self.add(model, "export CPU s, compiler's import included", engine, answer["first_cpu"])
@@ -128,9 +127,9 @@ class Harness:
     def measure_runtime(self, seconds: float) -> None:
         import numpy as np
 
-        for model in self.models:
+        for model, spec in self.models.items():
             inputs = self.directory / "inputs.npz"
-            np.savez(inputs, *[tensor.numpy() for tensor in load_model(model)[1]])
+            np.savez(inputs, *[tensor.numpy() for tensor in load_model(spec)[1]])
             ready = [e for e in self.engines if self.program(e, model).exists()]
             for turn in range(self.rounds):
                 self.progress(f"load {model}, round {turn + 1} of {self.rounds}")

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 from bench.harness import Results, Series
@@ -48,3 +51,23 @@ def as_json(results: Results) -> dict[str, Any]:
         }
         for model, figures in results.items()
     }
+
+
+def machine() -> str:
+    """The processor's name and the number of cores, as Linux tells them."""
+    names = [line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")]
+    return f"{names[0] if names else 'unknown processor'}, {os.cpu_count()} cores"
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def update_page(page: Path, table: str, command: str) -> None:
+    """Replaces what stands between the page's `bench` marks by the command and its table."""
+    begin, end = "<!-- bench: begin -->", "<!-- bench: end -->"
+    before, _, rest = page.read_text().partition(begin)
+    _, _, after = rest.partition(end)
+    made = f"`{command}` on {date.today()}, {machine()}:\n\n{table}"
+    page.write_text(f"{before}{begin}\n{made}{end}{after}")
