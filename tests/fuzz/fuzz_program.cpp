@@ -2,12 +2,8 @@
 // libFuzzer target: see README.md.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <random>
 
 #include "program_driver.h"
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   executorch::fuzz::silence_logs();
@@ -17,39 +13,4 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   executorch::fuzz::run_program(data, size);
   return 0;
-}
-
-// Inserting a byte breaks every offset behind it, and the verifier of flatbuffers then refuses the program before
-// anything of ours has run. So most mutations change numbers in place: an aligned 1, 2, 4 or 8-byte field.
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
-  std::minstd_rand random(seed);
-  if (size < 64 || random() % 8 == 0) {
-    return LLVMFuzzerMutate(data, size, max_size);
-  }
-  const size_t changes = 1 + random() % 4;
-  for (size_t i = 0; i < changes; ++i) {
-    const size_t width = size_t{1} << (random() % 4);
-    const size_t offset = random() % (size / width) * width;
-    uint64_t value = 0;
-    std::memcpy(&value, data + offset, width);
-    switch (random() % 5) {
-      case 0:
-        value = random() % 32;
-        break;
-      case 1:
-        value += random() % 9 - 4;
-        break;
-      case 2:
-        value ^= uint64_t{1} << (random() % (8 * width));
-        break;
-      case 3:
-        value = uint64_t{0} - random() % 4;
-        break;
-      default:
-        std::memcpy(&value, data + random() % (size - width), width);
-        break;
-    }
-    std::memcpy(data + offset, &value, width);
-  }
-  return size;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the fuzz target's program driver without libFuzzer, with any compiler:
+// Runs the drivers of the fuzz targets without libFuzzer, with any compiler; .ptd files as external data:
 //   replay_program FILE_OR_FOLDER...            every file once (folders are searched)
 //   replay_program --mutate FILE_OR_FOLDER...   also every truncation and every flipped bit of the first kilobytes
 //   replay_program --expect-executed ...        fails unless every file executes to its end
@@ -11,12 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "program_driver.h"
+#include "flat_tensor_driver.h"
 
 namespace {
 
 using executorch::fuzz::Outcome;
-using executorch::fuzz::run_program;
+
+/// Runs one of the drivers.
+using Run = Outcome (*)(const uint8_t* data, size_t size);
+
+Run driver_of(const std::filesystem::path& file) {
+  return file.extension() == ".ptd" ? executorch::fuzz::run_flat_tensor : executorch::fuzz::run_program;
+}
 
 /// Where a program says that its flatbuffer ends; the rest is weights, which have no structure to break.
 constexpr size_t kMaxMutatedBytes = 8192;
@@ -47,7 +53,7 @@ std::vector<std::filesystem::path> find_files(const std::vector<std::string>& ar
     }
     for (const auto& entry : std::filesystem::recursive_directory_iterator(argument)) {
       const auto extension = entry.path().extension();
-      if (entry.is_regular_file() && (extension == ".pte" || extension.empty())) {
+      if (entry.is_regular_file() && (extension == ".pte" || extension == ".ptd" || extension.empty())) {
         files.push_back(entry.path());
       }
     }
@@ -55,21 +61,21 @@ std::vector<std::filesystem::path> find_files(const std::vector<std::string>& ar
   return files;
 }
 
-Counts mutate(const std::vector<uint8_t>& original) {
+Counts mutate(const std::vector<uint8_t>& original, Run run) {
   Counts counts;
   const size_t limit = std::min(original.size(), kMaxMutatedBytes);
   for (size_t length = 0; length < limit; ++length) {
-    counts.add(run_program(original.data(), length));
+    counts.add(run(original.data(), length));
   }
   std::vector<uint8_t> bytes = original;
   for (size_t i = 0; i < limit; ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       bytes[i] = static_cast<uint8_t>(original[i] ^ (1 << bit));
-      counts.add(run_program(bytes.data(), bytes.size()));
+      counts.add(run(bytes.data(), bytes.size()));
     }
     for (const uint8_t value : {uint8_t{0x00}, uint8_t{0xff}, uint8_t{0x7f}}) {
       bytes[i] = value;
-      counts.add(run_program(bytes.data(), bytes.size()));
+      counts.add(run(bytes.data(), bytes.size()));
     }
     bytes[i] = original[i];
   }
@@ -97,18 +103,20 @@ int main(int argc, char** argv) {
   }
   const auto files = find_files(arguments);
   if (files.empty()) {
-    std::fprintf(stderr, "replay_program: no .pte files named or found; usage: replay_program [--mutate] PATH...\n");
+    std::fprintf(stderr,
+                 "replay_program: no .pte or .ptd files named or found; usage: replay_program [--mutate] PATH...\n");
     return 2;
   }
   size_t not_executed = 0;
   for (const auto& file : files) {
     const auto bytes = read_file(file);
     Counts counts;
-    const Outcome outcome = run_program(bytes.data(), bytes.size());
+    const Run run = driver_of(file);
+    const Outcome outcome = run(bytes.data(), bytes.size());
     counts.add(outcome);
     not_executed += outcome != Outcome::Executed;
     if (with_mutations) {
-      const Counts more = mutate(bytes);
+      const Counts more = mutate(bytes, run);
       counts.refused += more.refused;
       counts.loaded += more.loaded;
       counts.executed += more.executed;

@@ -141,6 +141,7 @@ class Call {
       stack_.push_back(parse());
     }
     if (next_ == lines_.size()) {
+      returned_ = stack_.front();  // in place; the others have outputs also where they fail
       return;
     }
     std::stringstream marker(lines_[next_++]);
@@ -153,6 +154,7 @@ class Call {
     }
     if (kind == "self") {
       outputs_.push_back({&tensors_.front(), &tensors_[first]});
+      returned_ = stack_.front();
       return;
     }
     std::vector<EValue*> outs;
@@ -164,14 +166,16 @@ class Call {
     }
     if (kind == "out_list") {
       stack_.push_back(tensor_list(outs));
+      returned_ = stack_.back();
     } else {
       stack_.insert(stack_.end(), outs.begin(), outs.end());
+      returned_ = outs.size() == 1 ? outs[0] : tensor_list(outs);
     }
   }
 
   Error run(const Kernel& kernel) {
-    // A boxed kernel also gets room for its result.
-    stack_.push_back(value(EValue()));
+    // As in a program, the outputs follow once more.
+    stack_.push_back(returned_);
     KernelRuntimeContext context;
     kernel.op_(context, Span<EValue*>(stack_.data(), stack_.size()));
     return context.failure_state();
@@ -344,6 +348,7 @@ class Call {
   std::deque<std::string> strings_;
   std::deque<executorch::aten::ArrayRef<char>> string_refs_;
   std::vector<EValue*> stack_;
+  EValue* returned_ = nullptr;
   std::vector<std::pair<OwnedTensor*, OwnedTensor*>> outputs_;  // actual, expected
 };
 
@@ -351,9 +356,8 @@ class Call {
 const std::map<std::string, std::vector<Case>>& all_cases() {
   static const auto* cases = [] {
     auto* result = new std::map<std::string, std::vector<Case>>();
-    const std::string source = __FILE__;
     for (const char* file_name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
-      std::ifstream file(source.substr(0, source.rfind('/') + 1) + file_name);
+      std::ifstream file(std::string(EAGER_CASES_FOLDER "/") + file_name);
       Case* current = nullptr;
       int number = 0;
       for (std::string line; std::getline(file, line);) {

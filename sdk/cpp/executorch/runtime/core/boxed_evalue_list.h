@@ -39,6 +39,9 @@ class BoxedEvalueList {
   /// The elements now, or Error::InvalidType when one has another type, Error::InvalidState when one is missing.
   Result<aten::ArrayRef<T>> tryGet() const;
 
+  /// The number of elements.
+  size_t size() const { return wrapped_vals_.size(); }
+
   /// Ends the life of the unwrapped elements; for builds whose tensors are reference counted.
   void destroy_elements() {
     for (size_t i = 0; i < wrapped_vals_.size(); ++i) {

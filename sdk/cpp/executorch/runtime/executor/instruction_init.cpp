@@ -8,6 +8,7 @@
 #include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/kernel/find_kernel.h>
 #include <executorch/schema/program_generated.h>
 #include <prim_ops/prim_ops.h>
 
@@ -91,17 +92,16 @@ void for_each_operand(const executorch_flatbuffer::Instruction& instruction, Vis
 }
 
 /// The kernel for these tensors. A caller's own list need not have the operators that every program may use.
-Result<OpFunction> find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_registry) {
+OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_registry) {
   if (kernel_registry.empty()) {
-    return get_op_function_from_registry(name, tensors);
+    return internal::find_kernel(name, tensors);
   }
   for (const auto& kernels : {kernel_registry, prim_ops::scalar_kernels(), prim_ops::tensor_kernels()}) {
-    auto kernel = get_op_function_from_registry(name, tensors, kernels);
-    if (kernel.ok()) {
+    if (const OpFunction kernel = internal::find_kernel(name, tensors, kernels)) {
       return kernel;
     }
   }
-  return Error::OperatorMissing;
+  return nullptr;
 }
 
 bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const executorch_flatbuffer::KernelCall& call) {
@@ -162,12 +162,14 @@ Error Method::flag_values() {
       }
       const auto* call = instruction.instr_args_as_KernelCall();
       if (call != nullptr && is_view_call(*plan_, *call)) {
-        ET_CHECK_PROGRAM(size_of(call->args()) == 3 && values_[call->args()->Get(2)].isTensor(),
-                         "A view has no output tensor");
-        value_flags_[call->args()->Get(2)] |= kView | kReadOnly | kMayHaveNoData;
-        has_views_ = true;
+        ET_CHECK_OK_OR_RETURN_ERROR(note_view(*call));
       }
     }
+  }
+  // A list may have as many items as there are values: look at them here, once, and not at every use.
+  for (size_t i = 0; i < num_values_; ++i) {
+    for_each_item(*plan_->values()->Get(static_cast<uint32_t>(i)),
+                  [&](int32_t item) { value_flags_[i] |= value_flags_[item] & kMayHaveNoData; });
   }
   return Error::Ok;
 }
@@ -224,8 +226,6 @@ Error Method::init_instruction(const executorch_flatbuffer::Instruction& seriali
   for_each_operand(serialized, [&](int32_t operand) {
     ++count;
     may_have_no_data |= (value_flags_[operand] & kMayHaveNoData) != 0;
-    for_each_item(*plan_->values()->Get(static_cast<uint32_t>(operand)),
-                  [&](int32_t item) { may_have_no_data |= (value_flags_[item] & kMayHaveNoData) != 0; });
   });
   EValue** args = nullptr;
   if (count > 0) {
@@ -272,6 +272,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   OperatorName name;
   ET_CHECK_OK_OR_RETURN_ERROR(get_operator_name(*plan_->operators()->Get(op_index), name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_kernel_outputs(call, name));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_operand_memory(call, name));
   if (std::strcmp(name, kViewOperator) == 0) {
     // It is what gives its output data, and looks at its input itself.
     instruction->check_data = false;
@@ -293,12 +294,8 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
                                   const_cast<executorch::aten::DimOrderType*>(dim_order.data()), dim_order.size()));
   }
   const Span<const TensorMeta> key(tensors, num_tensors);
-  const auto kernel = find_kernel(name, key, kernel_registry);
-  if (kernel.ok()) {
-    instruction->kernel = *kernel;
-    return Error::Ok;
-  }
-  operator_missing[op_index] = true;
+  instruction->kernel = find_kernel(name, key, kernel_registry);
+  operator_missing[op_index] |= instruction->kernel == nullptr;
   return Error::Ok;
 }
 

@@ -182,6 +182,14 @@ class Method final {
   ET_NODISCARD Error check_kernel_outputs(const executorch_flatbuffer::KernelCall& call, const char* name) const;
   ET_NODISCARD Error check_writable(int32_t value, const char* name) const;
 
+  // operand_memory.cpp
+  struct MemoryRange;
+  ET_NODISCARD Error note_view(const executorch_flatbuffer::KernelCall& call);
+  ET_NODISCARD Error check_operand_memory(const executorch_flatbuffer::KernelCall& call, const char* name) const;
+  ET_NODISCARD Error check_output_memory(const executorch_flatbuffer::KernelCall& call, int32_t output,
+                                         const char* name) const;
+  MemoryRange memory_of(int32_t value) const;
+
   // method_execute.cpp
   ET_NODISCARD Error begin_execution();
   ET_NODISCARD Error run_instruction(const internal::Instruction& instruction, size_t* next);
@@ -210,6 +218,8 @@ class Method final {
   EValue* values_ = nullptr;
   uint8_t* value_flags_ = nullptr;
   bool* input_set_ = nullptr;
+  /// While the method is loaded, if it has views: the value that each view shows, -1 for all other values.
+  int32_t* view_bases_ = nullptr;
 
   size_t num_delegates_ = 0;  ///< constructed in delegates_
   internal::BackendDelegate* delegates_ = nullptr;

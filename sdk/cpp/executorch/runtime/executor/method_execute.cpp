@@ -21,7 +21,9 @@ using internal::size_of;
 namespace {
 
 bool lacks_data(const Tensor& tensor) {
-  return tensor.const_data_ptr() == nullptr && tensor.numel() > 0;
+  // One of unbounded size may have no elements so far, and get them from the kernel.
+  return tensor.const_data_ptr() == nullptr &&
+         (tensor.numel() > 0 || tensor.shape_dynamism() == executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND);
 }
 
 bool lacks_data(const EValue& value) {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -96,10 +97,47 @@ inline ET_NOINLINE bool argument_matches(const EValue& value, ArgumentSpec spec)
   }
 }
 
+/// The number of a kernel's outputs, from what it returns: a tensor, a tuple of tensors, or nothing if its last
+/// parameter is a list of tensors.
+constexpr size_t kOutputList = std::numeric_limits<size_t>::max();
+template <typename Return, typename... Arguments>
+struct OutputCount {
+  static constexpr size_t value = 0;
+};
+template <typename... Arguments>
+struct OutputCount<aten::Tensor&, Arguments...> {
+  static constexpr size_t value = 1;
+};
+template <typename... Outputs, typename... Arguments>
+struct OutputCount<std::tuple<Outputs...>, Arguments...> {
+  static constexpr size_t value = sizeof...(Outputs);
+};
+template <typename First, typename... Arguments>
+struct OutputCount<void, First, Arguments...> {
+  using Last = std::tuple_element_t<sizeof...(Arguments), std::tuple<First, Arguments...>>;
+  static constexpr size_t value = std::is_same<Last, aten::ArrayRef<aten::Tensor>>::value ? kOutputList : 0;
+};
+
+/// Whether the value that follows the arguments is what the kernel returns: the loading of the method has made sure
+/// that what it names may be written, so it must name all outputs.
+inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_t outputs) {
+  if (stack.size() == count || outputs == 0) {
+    // A single output that is not repeated is the last argument.
+    return outputs <= 1;
+  }
+  const EValue& returned = *stack[count];
+  if (outputs == 1) {
+    return returned.isTensor();
+  }
+  const size_t expected =
+      outputs == kOutputList ? stack[count - 1]->payload.copyable_union.as_tensor_list_ptr->size() : outputs;
+  return returned.isTensorList() && returned.payload.copyable_union.as_tensor_list_ptr->size() == expected;
+}
+
 /// Checks the number and the types of a kernel's arguments. The executor passes the outputs a second time as the return
 /// value, so one more value than parameters is right too.
 inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
-                                    size_t count) {
+                                    size_t count, size_t outputs) {
   if (stack.size() != count && stack.size() != count + 1) {
     ET_LOG(Error,
            "The operator takes %zu arguments and the program passes %zu; the program does not match the operator's "
@@ -120,6 +158,13 @@ inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*>
       context.fail(Error::InvalidProgram);
       return false;
     }
+  }
+  if (!returns_outputs(stack, count, outputs)) {
+    ET_LOG(Error,
+           "The program does not name what the operator returns after its arguments; it does not match the operator's "
+           "schema, export the model again");
+    context.fail(Error::InvalidProgram);
+    return false;
   }
   return true;
 }
@@ -213,7 +258,7 @@ template <auto kFunction, typename Return, typename... Arguments>
 struct BoxedCall {
   static void call(KernelRuntimeContext& context, Span<EValue*> stack) {
     static constexpr ArgumentSpec kSpecs[] = {BoxedArgumentOf<Arguments>::kSpec...};
-    if (check_stack(context, stack, kSpecs, sizeof...(Arguments))) {
+    if (check_stack(context, stack, kSpecs, sizeof...(Arguments), OutputCount<Return, Arguments...>::value)) {
       invoke(context, stack, std::index_sequence_for<Arguments...>());
     }
   }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a kernel writes must lie apart from what it reads. Kernels check their inputs before they write the first
+// element and rely on them until they wrote the last: a mask that is the end of the output, or an index that is, would
+// change under their hands. Memory planning never makes such programs, damaged and hostile files do.
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch {
+namespace runtime {
+
+using internal::size_of;
+
+namespace {
+
+/// The most outputs that an operator has as arguments of their own. Lists of outputs may be longer.
+constexpr uint32_t kMaxOutputs = 16;
+/// Lists of indices and masks are no longer than tensors have dimensions. Longer ones are concatenated: their elements
+/// are copied, whatever they are.
+constexpr uint32_t kMaxListItems = 64;
+
+}  // namespace
+
+/// From `begin` on, as large as the tensor can become.
+struct Method::MemoryRange {
+  uintptr_t begin;
+  size_t size;
+
+  bool overlaps(const MemoryRange& other) const {
+    return size > 0 && other.size > 0 && begin < other.begin + other.size && other.begin < begin + size;
+  }
+};
+
+/// Takes down which value the output of a view shows.
+Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
+  ET_CHECK_PROGRAM(size_of(call.args()) == 3 && values_[call.args()->Get(2)].isTensor(), "A view has no output tensor");
+  const int32_t view = call.args()->Get(2);
+  if (view_bases_ == nullptr) {
+    view_bases_ = memory_manager_->method_allocator()->allocateList<int32_t>(num_values_);
+    if (view_bases_ == nullptr) {
+      return Error::MemoryAllocationFailed;
+    }
+    for (size_t i = 0; i < num_values_; ++i) {
+      view_bases_[i] = -1;
+    }
+  }
+  ET_CHECK_PROGRAM(view_bases_[view] < 0, "Value %" PRId32 " is made a view twice", view);
+  for (size_t i = 0; i < inputs_size(); ++i) {
+    // The caller's data would be copied to what the view showed last.
+    ET_CHECK_PROGRAM(input_index(i) != view, "Value %" PRId32 " is an input of the method and a view of another value",
+                     view);
+  }
+  view_bases_[view] = call.args()->Get(0);
+  value_flags_[view] |= kView | kReadOnly | kMayHaveNoData;
+  has_views_ = true;
+  return Error::Ok;
+}
+
+/// The planned or constant memory of a tensor, or of what it is a view of; none if the caller supplies it.
+Method::MemoryRange Method::memory_of(int32_t value) const {
+  for (size_t depth = 0; view_bases_ != nullptr && view_bases_[value] >= 0; ++depth) {
+    if (depth == num_values_) {
+      return {0, 0};  // Views in a circle never show anything.
+    }
+    value = view_bases_[value];
+  }
+  if (!values_[value].isTensor()) {
+    return {0, 0};
+  }
+  const auto& tensor = values_[value].toTensor();
+  const void* data = tensor.const_data_ptr();
+  return {reinterpret_cast<uintptr_t>(data), data == nullptr ? 0 : tensor.nbytes()};
+}
+
+/// Checks one output against everything else that the call names.
+Error Method::check_output_memory(const executorch_flatbuffer::KernelCall& call, int32_t output,
+                                  const char* name) const {
+  const MemoryRange memory = memory_of(output);
+  uint32_t uses = 0;
+  const auto check = [&](int32_t operand) {
+    uses += operand == output;
+    ET_CHECK_PROGRAM(operand == output || !memory.overlaps(memory_of(operand)),
+                     "%s writes value %" PRId32 " over the memory of its argument, value %" PRId32, name, output,
+                     operand);
+    return Error::Ok;
+  };
+  for (uint32_t i = 0; i + 1 < size_of(call.args()); ++i) {
+    const int32_t operand = call.args()->Get(i);
+    ET_CHECK_OK_OR_RETURN_ERROR(check(operand));
+    const auto& value = *plan_->values()->Get(static_cast<uint32_t>(operand));
+    const auto check_items = [&](const auto* items) {
+      for (uint32_t j = 0; size_of(items) <= kMaxListItems && j < size_of(items); ++j) {
+        if (items->Get(j) >= 0) {
+          ET_CHECK_OK_OR_RETURN_ERROR(check(items->Get(j)));
+        }
+      }
+      return Error::Ok;
+    };
+    if (const auto* tensors = value.val_as_TensorList()) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_items(tensors->items()));
+    } else if (const auto* optional = value.val_as_OptionalTensorList()) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_items(optional->items()));
+    }
+  }
+  // The same value, read and written, keeps its shape or is no output of an operator that gives it one.
+  const auto& op_name = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()))->name();
+  const bool in_place = op_name.c_str()[op_name.size() - 1] == '_';
+  const bool is_static = values_[output].toTensor().shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
+  ET_CHECK_PROGRAM(uses <= 1 || in_place || is_static,
+                   "%s has value %" PRId32 ", which is of dynamic shape, for an input and for its output", name,
+                   output);
+  return Error::Ok;
+}
+
+/// Checks the outputs that are arguments of their own; elements of a list of outputs are copied from the input,
+/// whatever they are.
+Error Method::check_operand_memory(const executorch_flatbuffer::KernelCall& call, const char* name) const {
+  const uint32_t count = size_of(call.args());
+  if (count < 2) {
+    return Error::Ok;
+  }
+  const int32_t last = call.args()->Get(count - 1);
+  if (values_[last].isTensor()) {
+    return (value_flags_[last] & kView) != 0 ? Error::Ok : check_output_memory(call, last, name);
+  }
+  const auto* returned = plan_->values()->Get(static_cast<uint32_t>(last))->val_as_TensorList();
+  if (returned == nullptr || values_[call.args()->Get(count - 2)].isTensorList()) {
+    return Error::Ok;
+  }
+  const uint32_t num_outputs = size_of(returned->items());
+  ET_CHECK_PROGRAM(num_outputs <= kMaxOutputs, "%s has %" PRIu32 " outputs; at most %" PRIu32 " are supported", name,
+                   num_outputs, kMaxOutputs);
+  for (uint32_t i = 0; i < num_outputs; ++i) {
+    const auto output = static_cast<int32_t>(returned->items()->Get(i));
+    for (uint32_t j = 0; j < i; ++j) {
+      // Tensors without elements are one value wherever they are.
+      ET_CHECK_PROGRAM(returned->items()->Get(j) != output || memory_of(output).size == 0,
+                       "%s has value %" PRId32 " for two of its outputs", name, output);
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_output_memory(call, output, name));
+  }
+  return Error::Ok;
+}
+
+}  // namespace runtime
+}  // namespace executorch
