@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/pybindings/errors.h>
 
-#include <cstdio>
-
 namespace py = pybind11;
 
 namespace executorch {
@@ -32,13 +30,14 @@ void bind_errors(py::module_& m) {
 }
 
 void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture) {
-  const auto code = static_cast<unsigned>(error);
-  char suffix[64];
-  std::snprintf(suffix, sizeof(suffix), ": %s (0x%02x)", runtime::to_string(error), code);
-  std::string text = what + suffix;
+  const std::string name = std::string(" [") + runtime::to_string(error) + "]";
+  const bool one_line = capture.lines().size() == 1;
+  std::string text = one_line ? what + ": " + capture.lines()[0] + name : what + name;
   py::list lines;
   for (const std::string& line : capture.lines()) {
-    text += "\n  " + line;
+    if (!one_line) {
+      text += "\n  " + line;
+    }
     lines.append(py::reinterpret_steal<py::str>(
         PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace")));
   }
@@ -47,7 +46,7 @@ void throw_error(const std::string& what, runtime::Error error, const LogCapture
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   py::object instance = py::reinterpret_borrow<py::object>(error_class)(message);
   instance.attr("error") = runtime::to_string(error);
-  instance.attr("code") = code;
+  instance.attr("code") = static_cast<unsigned>(error);
   instance.attr("log") = py::tuple(lines);
   PyErr_SetObject(error_class, instance.ptr());
   throw py::error_already_set();

@@ -16,7 +16,7 @@ namespace pybindings {
 /// Adds the exception class ExecuTorchError, a RuntimeError, to the module.
 void bind_errors(pybind11::module_& m);
 
-/// Throws an ExecuTorchError: "<what>: <Error name> (0x..)" and the captured lines below it. Needs the GIL.
+/// Throws an ExecuTorchError: "<what>: <captured line> [<Error name>]"; several lines follow below. Needs the GIL.
 [[noreturn]] void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture);
 
 }  // namespace pybindings

@@ -68,7 +68,8 @@ PyMethodMeta PyProgram::method_meta(const std::string& method_name) const {
     for (const std::string& name : method_names()) {
       names += (names.empty() ? "'" : ", '") + name + "'";
     }
-    throw_error("'" + name_ + "' has no method '" + method_name + "', it has " + names, meta.error(), capture);
+    // The runtime's line says the same, without the file.
+    throw_error("'" + name_ + "' has no method '" + method_name + "', it has " + names, meta.error(), LogCapture());
   }
   return PyMethodMeta{program_, meta.get()};
 }
@@ -96,7 +97,7 @@ runtime::Method& PyModule::method(const std::string& method_name) {
   const LogCapture capture;
   const auto loaded = module_->method(method_name);
   if (!loaded.ok()) {
-    throw_error("method '" + method_name + "' cannot be loaded", loaded.error(), capture);
+    throw_error("method '" + method_name + "' of '" + program_.name() + "' cannot be loaded", loaded.error(), capture);
   }
   return *loaded.get();
 }
@@ -161,7 +162,7 @@ py::object PyModule::get_attribute(const std::string& method_name, const std::st
   const LogCapture capture;
   const auto tensor = method(method_name).get_attribute(name);
   if (!tensor.ok()) {
-    throw_error("method '" + method_name + "' has no attribute '" + name + "'", tensor.error(), capture);
+    throw_error("'" + program_.name() + "'", tensor.error(), capture);
   }
   return to_python(EValue(tensor.get()), library_, true, py::none());
 }

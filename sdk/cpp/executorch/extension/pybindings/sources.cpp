@@ -51,7 +51,7 @@ std::unique_ptr<runtime::DataLoader> Source::open() const {
   const LogCapture capture;
   auto loader = MmapDataLoader::from(name_.c_str(), MmapDataLoader::MlockConfig::NoMlock);
   if (!loader.ok()) {
-    throw_error("'" + name_ + "' cannot be opened", loader.error(), capture);
+    throw_error("The file cannot be loaded", loader.error(), capture);
   }
   return std::make_unique<MmapDataLoader>(std::move(loader.get()));
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/kernel/find_kernel.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/system.h>
 
@@ -138,8 +140,46 @@ class Selection {
   char key_[KernelKey::MAX_SIZE];
 };
 
-OpFunction find(const char* name, Span<const TensorMeta> meta_list) {
-  Selection selection(meta_list);
+// Appends "dtype Float (6), dim order (0,1)" to a text of `length` characters; what does not fit is left out.
+size_t describe(const TensorMeta& meta, char* text, size_t length, size_t size) {
+  const auto append = [&](const char* format, auto... values) {
+    const int written = length < size ? snprintf(text + length, size - length, format, values...) : 0;
+    length = std::min(length + (written > 0 ? static_cast<size_t>(written) : 0), size - 1);
+  };
+  append("dtype %s (%d), dim order (", toString(meta.dtype_), static_cast<int>(meta.dtype_));
+  for (size_t d = 0; d < meta.dim_order_.size() && d < kTensorDimensionLimit; ++d) {
+    append(d == 0 ? "%u" : ",%u", static_cast<unsigned>(meta.dim_order_[d]));
+  }
+  append("%s", ")");
+  return length;
+}
+
+Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<const TensorMeta> meta_list) {
+  if (function == nullptr) {
+    char tensors[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < meta_list.size() && length + 2 < sizeof(tensors); ++i) {
+      if (i > 0) {
+        std::memcpy(tensors + length, "; ", sizeof("; "));
+        length += 2;
+      }
+      length = describe(meta_list[i], tensors, length, sizeof(tensors));
+    }
+    ET_LOG(Error,
+           "kernel '%s' is not registered for these tensors (%s). Link a kernel library that has it (with a selective "
+           "build, generate it from this model)",
+           name, tensors);
+    return Error::OperatorMissing;
+  }
+  return function;
+}
+
+}  // namespace
+
+namespace internal {
+
+OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors) {
+  Selection selection(tensors);
   for (size_t slot = first_slot(name); slots[slot] != 0; slot = next_slot(slot)) {
     const Kernel& kernel = kernels[slots[slot] - 1];
     if (std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
@@ -149,22 +189,15 @@ OpFunction find(const char* name, Span<const TensorMeta> meta_list) {
   return selection.best();
 }
 
-Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<const TensorMeta> meta_list) {
-  if (function == nullptr) {
-    ET_LOG(
-        Error,
-        "kernel '%s' is not registered for these tensors. Link a kernel library that has it (with a selective build, "
-        "generate it from this model)",
-        name);
-    internal::log_tensor_meta(meta_list);
-    return Error::OperatorMissing;
+OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_list) {
+  Selection selection(tensors);
+  for (const Kernel& kernel : kernel_list) {
+    if (kernel.name_ != nullptr && std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
+      break;
+    }
   }
-  return function;
+  return selection.best();
 }
-
-}  // namespace
-
-namespace internal {
 
 Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t buffer_size) {
   if (key.empty() && buffer_size > 0) {
@@ -202,15 +235,9 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t bu
 
 void log_tensor_meta(Span<const TensorMeta> meta_list) {
   for (size_t i = 0; i < meta_list.size(); ++i) {
-    char order[3 * kTensorDimensionLimit + 1] = {};
-    size_t length = 0;
-    for (size_t d = 0; d < meta_list[i].dim_order_.size() && d < kTensorDimensionLimit; ++d) {
-      const int written = snprintf(order + length, sizeof(order) - length, d == 0 ? "%u" : ",%u",
-                                   static_cast<unsigned>(meta_list[i].dim_order_[d]) % 100u);
-      length += written > 0 ? static_cast<size_t>(written) : 0;
-    }
-    ET_LOG(Error, "tensor %" ET_PRIsize_t ": dtype %s (%d), dim order (%s)", i, toString(meta_list[i].dtype_),
-           static_cast<int>(meta_list[i].dtype_), order);
+    char text[128] = "";
+    describe(meta_list[i], text, 0, sizeof(text));
+    ET_LOG(Error, "tensor %" ET_PRIsize_t ": %s", i, text);
   }
 }
 
@@ -235,22 +262,16 @@ Span<const Kernel> get_registered_kernels() {
 }
 
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
-  return find(name, meta_list) != nullptr;
+  return internal::find_kernel(name, meta_list) != nullptr;
 }
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list) {
-  return found_or_missing(find(name, meta_list), name, meta_list);
+  return found_or_missing(internal::find_kernel(name, meta_list), name, meta_list);
 }
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
                                                  Span<const Kernel> kernel_list) {
-  Selection selection(meta_list);
-  for (const Kernel& kernel : kernel_list) {
-    if (kernel.name_ != nullptr && std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
-      break;
-    }
-  }
-  return found_or_missing(selection.best(), name, meta_list);
+  return found_or_missing(internal::find_kernel(name, meta_list, kernel_list), name, meta_list);
 }
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+/// get_op_function_from_registry() without a word when there is none, which is null: for callers that look in several
+/// places, or say all that is missing at once.
+OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors);
+
+/// The same for the kernels of a list.
+OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernels);
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
