@@ -158,6 +158,7 @@ class ExportedProgramPassManager(fx.PassManager):
     def __call__(
         self, exported_program: ExportedProgram, override_verifiers: list[type] | None = None
     ) -> ExportedProgramPassResult:
+        from sdk.exir.program._missing_values import fill_missing_values
         from sdk.exir.program._rebuild import copy_program, with_graph_module
 
         self.check(exported_program)
@@ -172,6 +173,7 @@ class ExportedProgramPassManager(fx.PassManager):
                     else:
                         result = fn(program.graph_module)
                         if result is not None:
+                            fill_missing_values(result.graph_module)
                             if result.graph_module is not program.graph_module:
                                 program = with_graph_module(program, result.graph_module)
                             changed = changed or result.modified

@@ -158,7 +158,7 @@ def test_missing_out_variants_are_all_named():
 
 def test_unsupported_options_are_named():
     """ETPM-02: nothing is ignored silently."""
-    for name in ("do_quant_fusion_and_const_prop", "run_reinplace_pass"):
+    for name in ("run_reinplace_pass",):
         with pytest.raises(ExportError, match=name):
             _lower(torch.nn.ReLU(), (torch.randn(2),), **{name: True})
 

@@ -72,7 +72,7 @@ def format_delegated_graph(graph_module: GraphModule) -> str:
             lines.append(f"  {text}")
         if node.op != "get_attr":
             continue
-        module = getattr(graph_module, node.target, None)
+        module: Any = getattr(graph_module, node.target, None)
         if is_lowered_module(module):
             inner = format_delegated_graph(module.original_module.graph_module).splitlines()
             lines += [f"    backend_id: {module.backend_id}", *_indented(["lowered " + inner[0], *inner[1:]])]

@@ -56,6 +56,8 @@ class _DialectNamespace(types.ModuleType):
             raise AttributeError(name)
         if name == "dim_order_ops":
             import sdk.exir.passes.dim_order_ops_registry
+        elif name == "quantized_decomposed":
+            import sdk.exir.passes._quant_patterns_and_replacements
         elif name == "executorch_prim":
             import sdk.exir.passes.executorch_prim_ops_registry  # noqa: F401  (registers the operators)
         namespace = _OpNamespace(self._dialect_name, name)

@@ -36,6 +36,10 @@ def lower_to_executorch(
     notes = notes if notes is not None else []
     _check_config(config)
     program = _run_user_passes(program, config)
+    if config.do_quant_fusion_and_const_prop:
+        from sdk.exir.passes.quant_fusion_pass import quant_fusion_and_const_prop_pass
+
+        program = quant_fusion_and_const_prop_pass(program)
     if not (config.external_constants or config.external_mutable_weights):
         # Weights in a file of their own keep the order in which their owner trains and exchanges them.
         program = fold_weight_permutes(program)
@@ -93,14 +97,12 @@ def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) 
 
 
 def _check_config(config: ExecutorchBackendConfig) -> None:
-    for name in ("do_quant_fusion_and_const_prop", "run_reinplace_pass"):
-        if getattr(config, name):
-            raise ExportError(
-                ExportErrorType.NOT_SUPPORTED,
-                f"ExecutorchBackendConfig.{name}=True is not supported by this version of the exporter; leave it "
-                f"False. "
-                "The program is the same, only slower.",
-            )
+    if config.run_reinplace_pass:
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            "ExecutorchBackendConfig.run_reinplace_pass=True is not supported by this version of the exporter; leave "
+            "it False. The program is the same, only slower.",
+        )
     if config.dynamic_memory_planning_mode != DynamicMemoryPlanningMode.UPPER_BOUND:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,

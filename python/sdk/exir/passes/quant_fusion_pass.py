@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Replaces dequantize - operator - quantize by one operator on quantised tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassResult
+
+import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the operators)
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.pass_base import ExportPass
+
+_aten = exir_ops.edge.aten
+_quantized = exir_ops.edge.quantized_decomposed
+
+
+class QuantFusionPass(ExportPass):
+    """Fuses add, add followed by relu, and embedding over a dequantised table. Edits the graph in place.
+
+    `_fix_node_meta_val` and `node_value_dict` are accepted for compatibility: metadata is always right, because a fused
+    node takes that of the node it replaces.
+    """
+
+    def __init__(self, _fix_node_meta_val: bool = False, node_value_dict: dict[str, Any] | None = None) -> None:
+        super().__init__()
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        modified = False
+        for module in graph_module.modules():
+            if isinstance(module, GraphModule):
+                for node in list(module.graph.nodes):
+                    modified |= _fuse_add(module, node) or _fuse_embedding(module, node)
+                module.graph.eliminate_dead_code()
+                module.recompile()
+        return PassResult(graph_module, modified)
+
+
+def _fuse_add(module: GraphModule, quantize: Node) -> bool:
+    if quantize.target is not _quantized.quantize_per_tensor.default:
+        return False
+    source, *out = quantize.args
+    add, low = source, out[2]
+    if isinstance(source, Node) and source.target is _aten.relu.default and len(source.users) == 1:
+        # What is not negative is not below the zero point when it is quantised, so add's clamp is the relu.
+        add, low = source.args[0], max(out[2], out[1])
+    if not isinstance(add, Node) or add.target is not _aten.add.Tensor or len(add.users) != 1:
+        return False
+    if len(add.args) != 2 or add.kwargs.get("alpha", 1) != 1:
+        return False
+    arguments: list[Any] = []
+    for operand in add.args:
+        if not isinstance(operand, Node) or operand.target is not _quantized.dequantize_per_tensor.default:
+            return False
+        arguments += operand.args[:5]
+    dtypes = {arguments[0].meta["val"].dtype, arguments[5].meta["val"].dtype, out[4]}
+    if len(dtypes) != 1:
+        return False  # The fused operator works on one type.
+    _replace(module, quantize, _quantized.add.default, (*arguments, out[0], out[1], low, out[3]))
+    return True
+
+
+def _fuse_embedding(module: GraphModule, node: Node) -> bool:
+    if node.target is not _aten.embedding.default:
+        return False
+    table, indices = node.args[:2]
+    if not isinstance(table, Node) or table.target is not _quantized.dequantize_per_channel.default:
+        return False
+    weight, scales, zero_points, axis, low, high = table.args[:6]
+    # The kernel knows signed bytes, and one scale a row.
+    if axis != 0 or weight.meta["val"].dtype is not torch.int8:
+        return False
+    dtype = node.meta["val"].dtype
+    if scales.meta["val"].dtype is not dtype or (
+        zero_points is not None and zero_points.meta["val"].dtype is not dtype
+    ):
+        return False
+    _replace(module, node, _quantized.embedding_byte.default, (weight, scales, zero_points, low, high, indices))
+    return True
+
+
+def _replace(module: GraphModule, node: Node, target: Any, args: tuple[Any, ...]) -> None:
+    with module.graph.inserting_before(node):
+        fused = module.graph.call_function(target, args)
+    fused.meta = dict(node.meta)
+    node.replace_all_uses_with(fused)
+
+
+def _get_node_value_dict(program: ExportedProgram) -> dict[str, Any]:
+    """Values of weights and constants by the name of their placeholder."""
+    signature = program.graph_signature
+    targets = {s.arg.name: s.target for s in signature.input_specs if s.target is not None and hasattr(s.arg, "name")}
+    found = {name: program.state_dict.get(t, program.constants.get(t)) for name, t in targets.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def quant_fusion_and_const_prop_pass(program: ExportedProgram) -> ExportedProgram:
+    """Fuses quantised operators, then computes what depends on constants only. Weights stay quantised: dequantize is
+    not computed ahead of time."""
+    from sdk.exir.passes.constant_prop_pass import constant_prop_pass
+    from sdk.exir.program._rebuild import copy_program
+
+    program = copy_program(program)
+    QuantFusionPass()(program.graph_module)
+    keep = {_quantized.dequantize_per_tensor.default, _quantized.dequantize_per_channel.default}
+    return constant_prop_pass(program, keep)
