@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares one recorded call with what the runtime does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import torch
+from recorder import Call, Recorder
+from single_operator import OutputSpec, run
+from torch.testing._internal.common_device_type import toleranceOverride
+from torch.testing._internal.opinfo.core import OpInfo
+from torch.utils import _pytree as pytree
+
+from sdk.runtime import ExecuTorchError
+
+DTYPES = (
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.bool,
+)
+"""The dtypes that OpInfo has samples of and the runtime has tensors of, but for complex ones."""
+
+_SUMMED_IN_SOME_ORDER = (torch.float16, torch.bfloat16, torch.float32)
+
+UNDEFINED_VALUES = frozenset({"empty.out"})
+"""Operators of whose results only dtype and shape are defined."""
+
+UNORDERED_INDICES = frozenset({"sort.values", "topk.values"})
+"""Operators whose second result are indices along `dim` of the first one in `self`, of which several may be right."""
+
+Tolerance = tuple[float, float]
+
+_DEFAULT_TOLERANCES: dict[torch.dtype, Tolerance] = {
+    torch.float16: (1e-5, 1e-3),
+    torch.bfloat16: (1e-5, 1.6e-2),
+    torch.float32: (1e-5, 1.3e-6),
+    torch.float64: (1e-7, 1e-7),
+}
+"""(atol, rtol) of torch.testing.assert_close."""
+
+
+class MismatchError(AssertionError):
+    """The runtime does something else than eager."""
+
+
+def tolerances(op: OpInfo | None, dtype: torch.dtype) -> dict[torch.dtype, Tolerance]:
+    """(atol, rtol) by the dtype of a result: those of assert_close, or wider where PyTorch's own tests of `op` with
+    samples of `dtype` are."""
+    result = dict(_DEFAULT_TOLERANCES)
+    for info in op.decorators if op else ():
+        for decorator in getattr(info, "decorators", ()):
+            if isinstance(decorator, toleranceOverride) and dtype in decorator.d and dtype in result:
+                override, (atol, rtol) = decorator.d[dtype], result[dtype]
+                result[dtype] = (max(atol, override.atol), max(rtol, override.rtol))
+    return result
+
+
+def record(op: OpInfo, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
+    """Calls of our operators behind the first `limit` samples of an OpInfo."""
+    torch.manual_seed(0)
+    for sample in islice(op.sample_inputs("cpu", dtype, requires_grad=False), limit):
+        with Recorder() as recorder, torch.no_grad():
+            op(sample.input, *sample.args, **sample.kwargs)
+        yield from recorder.calls
+
+
+def record_errors(op: OpInfo) -> Iterator[Call]:
+    """The calls that an operator of ours must refuse, as eager does."""
+    torch.manual_seed(0)
+    for error in op.error_inputs("cpu"):
+        sample = error.sample_input
+        recorder = Recorder()
+        try:
+            with recorder, torch.no_grad():
+                op(sample.input, *sample.args, **sample.kwargs)
+        except Exception:
+            pass  # of any type: it is the recorded call that counts
+        yield from (call for call in recorder.calls if call.error is not None)
+
+
+def check(call: Call, limits: dict[torch.dtype, Tolerance] = _DEFAULT_TOLERANCES) -> None:
+    """Raises MismatchError if the runtime does not give what eager gave, in value, dtype and shape."""
+    assert call.results is not None
+    try:
+        found = run(call.operator, call.arguments, call.output_specs())
+    except ExecuTorchError as error:
+        raise MismatchError(f"{call.key()}\nfails: {error}") from None
+    pairs = [*zip(found, call.results, strict=True)]
+    if call.name in UNDEFINED_VALUES:
+        pairs = [(result.zero_(), expected.new_zeros(expected.shape)) for result, expected in pairs]
+    elif call.name in UNORDERED_INDICES:
+        # Elements that are equal may come in any order.
+        indices = pairs[1][0]
+        dim, self = call.arguments.get("dim", -1), call.arguments["self"]
+        pairs[1] = (self.gather(dim, indices) if self.dim() else self, call.results[0])
+    exact: list[torch.Tensor] | None = None
+    for position, (result, expected) in enumerate(pairs):
+        atol, rtol = limits.get(expected.dtype, (0.0, 0.0))
+        try:
+            torch.testing.assert_close(result, expected, equal_nan=True, check_stride=False, atol=atol, rtol=rtol)
+        except AssertionError as error:
+            if expected.dtype in _SUMMED_IN_SOME_ORDER and result.shape == expected.shape:
+                exact = exact or _in_double(call)
+                if exact and _is_no_worse(result, expected, exact[position]):
+                    continue
+            raise MismatchError(f"{call.key()}\nresult {position}: {error}") from None
+
+
+def _in_double(call: Call) -> list[torch.Tensor] | None:
+    """The results of eager from float64 copies of all floating-point arguments; None if it does not take them."""
+
+    def widen(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.double() if tensor.is_floating_point() else tensor
+
+    arguments = {name: pytree.tree_map_only(torch.Tensor, widen, value) for name, value in call.arguments.items()}
+    try:
+        return pytree.tree_leaves(call.eager(**arguments))
+    except Exception:
+        return None
+
+
+def _is_no_worse(result: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> bool:
+    """Sums depend on the order and width of their partial sums. Ours may be anything that is not further from the truth
+    than what eager makes of it: in half floats each element (or one unit in the last place), in float32 up to twice the
+    largest distance of eager, as there both are of the same width."""
+    ours, theirs = (result.double() - exact).abs(), (eager.double() - exact).abs()
+    if result.dtype == torch.float32:
+        return bool(ours.max() <= 2 * theirs.max())
+    unit = torch.finfo(result.dtype).eps * exact.abs()
+    return bool(((ours <= theirs) | (ours <= unit) | (result == eager) | (result.isnan() & eager.isnan())).all())
+
+
+def check_refused(call: Call) -> None:
+    """Raises MismatchError if the runtime takes what eager refuses, with outputs as large as any of the inputs."""
+    tensors = call.tensors()
+    specs = {OutputSpec.like(tensor) for tensor in tensors} or {OutputSpec(torch.float32, (2, 2), (0, 1))}
+    outputs = sum(argument.is_out for argument in call.operator._schema.arguments)
+    for spec in specs:
+        try:
+            run(call.operator, call.arguments, [spec] * outputs)
+        except ExecuTorchError:
+            continue
+        raise MismatchError(f"{call.key()}\nis accepted; eager says: {call.error}")

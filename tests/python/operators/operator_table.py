@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/operators.md: which operator is right in which dtype, as found by the conformance tests."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from conformance import DTYPES, MismatchError, check, record, tolerances
+from extra_calls import EXTRA_CALLS, record_extra
+from known_gaps import ACCEPTED, GAPS, NOT_REACHED
+from recorder import Call, library_operators
+from torch.testing._internal.common_methods_invocations import op_db
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
+
+Table = dict[str, dict[str, str]]
+"""operator -> dtype -> "yes", "partly" (see known_gaps.py) or "" (no call: eager does not have it)."""
+
+_COLUMNS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+
+_HEAD = """# Operators of the portable library
+
+Each operator of `kernels/portable/functions.yaml` with the dtypes in which the conformance tests
+(`tests/python/operators`) have called it and found what PyTorch eager gives, within the tolerances of PyTorch's tests.
+The calls come from PyTorch's operator database; the dtype is that of the first tensor. An empty cell is a dtype in
+which nothing calls the operator, as a rule because eager does not have it.
+
+`scripts/operator_table` writes this page.
+
+"""
+
+
+def _calls(limit: int) -> Iterator[tuple[Call, dict[torch.dtype, tuple[float, float]]]]:
+    for op in op_db:
+        for dtype in DTYPES if not op.name.startswith("jiterator_") else ():
+            if dtype in op.supported_dtypes("cpu"):
+                limits = tolerances(op, dtype)
+                yield from ((call, limits) for call in record(op, dtype, limit) if call.error is None)
+    for name, (_, dtypes) in EXTRA_CALLS.items():
+        for dtype in dtypes:
+            yield from ((call, tolerances(None, dtype)) for call in record_extra(name, dtype))
+
+
+def make_table(limit: int) -> Table:
+    """Runs the first `limit` samples of everything."""
+    table: Table = {name: dict.fromkeys(_COLUMNS, "") for name in sorted(library_operators())}
+    seen: set[str] = set()
+    for call, limits in _calls(limit):
+        column = str(call.dtype).removeprefix("torch.")
+        if call.key() in seen or column not in _COLUMNS:
+            continue
+        seen.add(call.key())
+        try:
+            check(call, limits)
+            table[call.name][column] = table[call.name][column] or "yes"
+        except MismatchError:
+            table[call.name][column] = "partly"
+    return table
+
+
+def write_table(table: Table) -> None:
+    lines = ["| operator | " + " | ".join(_COLUMNS) + " |", "|---" * (len(_COLUMNS) + 1) + "|"]
+    lines += [f"| `{name}` | " + " | ".join(row.values()) + " |" for name, row in table.items()]
+    text = _HEAD + "\n".join(lines) + "\n"
+    for title, entries in (
+        ("Called elsewhere", {f"`{name}`": reason for name, reason in NOT_REACHED.items()}),
+        ("Gaps", {f"`{name}`, {dtype}": reason for (name, dtype), reason in GAPS.items()}),
+        ("Accepted, although eager refuses", {f"`{name}`": reason for name, reason in ACCEPTED.items()}),
+    ):
+        if entries:
+            text += f"\n## {title}\n\n" + "".join(f"- {name}: {reason}.\n" for name, reason in entries.items())
+    PAGE.write_text(text)
+
+
+def read_table() -> Table:
+    """The table in the page."""
+    table: Table = collections.defaultdict(dict)
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("| `"):
+            name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            table[name.strip("`")] = dict(zip(_COLUMNS, cells, strict=True))
+    return dict(table)
