@@ -63,8 +63,9 @@ class Module {
 
   /// The program in `file_path`. The allocators, where given, provide the methods' own memory and the kernels'
   /// temporary memory; malloc does otherwise. With `share_memory_arenas` all methods use one set of planned buffers:
-  /// less memory, but running one method overwrites the outputs, and the mutable state, of the others, except state that
-  /// was exported to be shared. Loading a method gives its mutable buffers their initial values, so load all first.
+  /// less memory, but running one method overwrites the outputs, and the mutable state, of the others, except state
+  /// that was exported to be shared. Loading a method gives its mutable buffers their initial values, so load all
+  /// first.
   explicit Module(const std::string& file_path, const LoadMode load_mode = LoadMode::File,
                   std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,

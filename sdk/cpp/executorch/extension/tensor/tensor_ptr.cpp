@@ -66,8 +66,8 @@ size_t checked_element_count(const std::vector<SizesType>& sizes) {
 std::vector<DimOrderType> dim_order_of_strides(const std::vector<StridesType>& strides) {
   std::vector<DimOrderType> dim_order(strides.size());
   std::iota(dim_order.begin(), dim_order.end(), 0);
-  std::stable_sort(dim_order.begin(), dim_order.end(),
-                   [&](DimOrderType a, DimOrderType b) { return strides[a] > strides[b]; });
+  std::sort(dim_order.begin(), dim_order.end(),
+            [&](DimOrderType a, DimOrderType b) { return strides[a] != strides[b] ? strides[a] > strides[b] : a < b; });
   return dim_order;
 }
 
