@@ -182,6 +182,17 @@ void check(const EValue& found, const Value& expected) {
   }
 }
 
+/// Leaves free blocks full of 0xFF, so that memory that is not zeroed on purpose shows.
+void dirty_heap() {
+  std::vector<std::unique_ptr<uint8_t[]>> blocks;
+  for (size_t size = 64; size <= (size_t{1} << 20); size *= 2) {
+    for (int i = 0; i < 4; ++i) {
+      blocks.emplace_back(new uint8_t[size]);
+      std::memset(blocks.back().get(), 0xFF, size);
+    }
+  }
+}
+
 class CorpusTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -189,6 +200,7 @@ class CorpusTest : public ::testing::TestWithParam<std::string> {
         executorch::runtime::register_pal(executorch::runtime::PalImpl::create(keep_log, __FILE__));
     ASSERT_TRUE(registered);
     logged.clear();
+    dirty_heap();
   }
 };
 

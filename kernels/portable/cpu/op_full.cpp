@@ -2,6 +2,7 @@
 // Tensors made from numbers: full, ones, zeros, empty, their _like forms, fill, scalar_tensor, arange.
 #include <cmath>
 
+#include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/compute_type.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
@@ -48,18 +49,22 @@ Tensor& arange(KernelRuntimeContext& ctx, const char* name, const Scalar& start,
     ET_KERNEL_CHECK_MSG(ctx, !__builtin_sub_overflow(scalar_to<int64_t>(end), scalar_to<int64_t>(start), &distance),
                         InvalidArgument, out, "%s: from %g to %g is further than an int64 can count", name, first,
                         last);
-    const int64_t by = scalar_to<int64_t>(step);
-    count = distance / by + (distance % by != 0 ? 1 : 0);
+    const int64_t stride = scalar_to<int64_t>(step);
+    count = distance / stride + (distance % stride != 0 ? 1 : 0);
   }
   if (!check_resize(ctx, name, out, &count, 1)) {
     return out;
   }
-  const ComputeType type = is_integer ? ComputeType::Int : ComputeType::Double;
+  // Among integers, start and step are cut off before they are used, as in PyTorch.
+  const bool in_integers = is_integer || executorch::runtime::isIntegralType(out.scalar_type(), /*includeBool=*/true);
+  const int64_t from = scalar_to<int64_t>(start);
+  const int64_t by = scalar_to<int64_t>(step);
+  const ComputeType type = in_integers ? ComputeType::Int : ComputeType::Double;
   const ConvertFn store = store_fn(type, out.scalar_type());
   char* data = static_cast<char*>(out.mutable_data_ptr());
   for (int64_t i = 0; i < count; ++i, data += out.element_size()) {
-    if (is_integer) {
-      const int64_t value = scalar_to<int64_t>(start) + i * scalar_to<int64_t>(step);
+    if (in_integers) {
+      const int64_t value = wrapping_add(from, wrapping_mul(i, by));
       store(data, &value, 1);
     } else {
       const double value = first + static_cast<double>(i) * increment;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arguments that no exporter writes: the kernels fail or do nothing, and touch no memory but that of their tensors.
+// Sanitizers see what these tests do not.
+#include "kernels/portable/test/kernel_test.h"
+
+namespace torch::executor::native {
+namespace {
+
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int32_t kHuge = std::numeric_limits<int32_t>::max();
+
+class HostileArgumentsTest : public KernelTest {
+ protected:
+  TensorFactory<ScalarType::Float> floats;
+  TensorFactory<ScalarType::Long> longs;
+  TensorFactory<ScalarType::Bool> bools;
+};
+
+ArrayRef<int64_t> list(const std::vector<int64_t>& values) {
+  return ArrayRef<int64_t>(values.data(), values.size());
+}
+
+TEST_F(HostileArgumentsTest, PaddingByAmountsThatCannotBeNegated) {
+  const Tensor in = floats.ones({5});
+  Tensor out = floats.zeros({4});
+  // 5 + least + most is 4, the size of the output.
+  constant_pad_nd_out(ctx, in, list({kLeast, kMost}), Scalar(0.0), out);
+  expect_failure();
+  constant_pad_nd_out(ctx, in, list({kMost, kLeast}), Scalar(0.0), out);
+  expect_failure();
+}
+
+TEST_F(HostileArgumentsTest, PaddingThatCropsAllOfTheInput) {
+  const Tensor in = floats.ones({5});
+  Tensor out = floats.ones({4});
+  constant_pad_nd_out(ctx, in, list({-7, 6}), Scalar(0.0), out);
+  if (ctx.failure_state() != Error::Ok) {
+    expect_failure();
+  }
+}
+
+TEST_F(HostileArgumentsTest, TheQuotientThatTheProcessorTrapsOn) {
+  const Tensor in = longs.make({1, 1, 1}, {kLeast});
+  Tensor out = longs.zeros({1, 1, 1});
+  avg_pool2d_out(ctx, in, list({1, 1}), list({1, 1}), list({0, 0}), false, true, -1, out);
+  EXPECT_EQ(*out.const_data_ptr<int64_t>(), kLeast);  // As in eager it wraps.
+}
+
+TEST_F(HostileArgumentsTest, RangesLongerThanTheirEnds) {
+  Tensor out = longs.zeros({4});
+  arange_start_out(ctx, Scalar(kLeast), Scalar(kMost), Scalar(int64_t{1} << 62), out);
+  expect_failure();
+}
+
+TEST_F(HostileArgumentsTest, MoreGroupsThanCanBeMultiplied) {
+  const Tensor in = floats.ones({1, 2, 4});
+  const Tensor weight = floats.ones({2, 2, 1});
+  Tensor out = floats.zeros({1, 2, 4});
+  for (const bool transposed : {false, true}) {
+    convolution_out(ctx, in, weight, std::nullopt, list({1}), list({0}), list({1}), transposed, list({0}), kMost / 2,
+                    out);
+    expect_failure();
+  }
+}
+
+TEST_F(HostileArgumentsTest, HugeKernelsWithoutElements) {
+  const Tensor in = floats.ones({1, 0, 1});
+  const Tensor weight = floats.ones({1, 0, kHuge});
+  const Tensor bias = floats.make({1}, {3.0f});
+  Tensor out = floats.zeros({1, 1, 1});
+  convolution_out(ctx, in, weight, bias, list({1}), list({kHuge / 2}), list({1}), false, list({0}), 1, out);
+  EXPECT_EQ(*out.const_data_ptr<float>(), 3.0f);
+}
+
+TEST_F(HostileArgumentsTest, BillionsOfEmptyPlanesTakeNoTime) {
+  const Tensor in = floats.ones({kHuge, 0, 4, 4});
+  Tensor shuffled = floats.zeros({kHuge, 0, 8, 8});
+  pixel_shuffle_out(ctx, in, 2, shuffled);
+  const Tensor rows = floats.ones({kHuge, 0});
+  Tensor values = floats.zeros({kHuge, 0});
+  Tensor indices = longs.zeros({kHuge, 0});
+  topk_values(ctx, rows, 0, 1, true, true, values, indices);
+  const Tensor left = floats.ones({kHuge, 0, 1});
+  const Tensor right = floats.ones({kHuge, 1, 0});
+  Tensor products = floats.zeros({kHuge, 0, 0});
+  bmm_out(ctx, left, right, products);
+}
+
+TEST_F(HostileArgumentsTest, TheIndicesOfNonzerosReplaceTheNumbers) {
+  // One tensor is input and output: writing the indices changes what is counted.
+  Tensor both = longs.make({4, 2}, {1, 0, 0, 0, 1, 0, 1, 1});
+  nonzero_out(ctx, both, both);
+}
+
+TEST_F(HostileArgumentsTest, AMaskThatIsBeingWritten) {
+  Tensor both = bools.make({4}, {true, true, true, true});
+  const std::optional<Tensor> indices[] = {both};
+  const Tensor values = bools.make({1}, {false});
+  index_put_(ctx, both, ArrayRef<std::optional<Tensor>>(indices, 1), values, false);
+  Tensor repeats = longs.make({3}, {0, 3, 0});
+  repeat_interleave_Tensor_out(ctx, repeats, std::nullopt, repeats);
+}
+
+TEST_F(HostileArgumentsTest, RunningStatisticsAreNeverWritten) {
+  const Tensor in = floats.ones({2, 1});
+  Tensor mean = floats.full({1}, 5.0f);
+  Tensor variance = floats.full({1}, 7.0f);
+  Tensor out = floats.zeros({2, 1});
+  Tensor save_mean = floats.zeros({1});
+  Tensor save_invstd = floats.zeros({1});
+  _native_batch_norm_legit_out(ctx, in, std::nullopt, std::nullopt, mean, variance, /*training=*/true, 0.1, 1e-5, out,
+                               save_mean, save_invstd);
+  expect_failure();
+  EXPECT_EQ(*mean.const_data_ptr<float>(), 5.0f);
+  EXPECT_EQ(*variance.const_data_ptr<float>(), 7.0f);
+}
+
+}  // namespace
+}  // namespace torch::executor::native
