@@ -32,7 +32,7 @@ ORIGINAL_CANNOT_RUN = {
 }
 # Where it gives another result than eager PyTorch.
 ORIGINAL_MISCOMPUTES = {"integer_math"}  # its integer remainder takes the sign of the dividend
-ORIGINAL_MISEXPORTS = {"counter"}  # its exporter drops a buffer's initial value
+ORIGINAL_MISEXPORTS = {"cache", "counter"}  # its exporter drops buffers' initial values
 
 # What the original's exporter refuses, with the words it refuses it with.
 ORIGINAL_CANNOT_EXPORT = {

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 
 # Rounds of moving the topmost blocks to the front, for graphs of up to a thousand blocks; fewer for larger ones.
 _REFINEMENTS = 24
+
+# Random changes that are tried if nothing else has reached the bound, for up to a hundred blocks; fewer for more.
+_SEARCHES = 1000
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,26 @@ def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
         if result[0] > size:
             break
         best = result
+        if best[0] == floor:
+            return best
+    return _search(blocks, conflicts, floor, best, best_order)
+
+
+def _search(
+    blocks: Sequence[Block],
+    conflicts: Sequence[Sequence[int]],
+    floor: int,
+    best: tuple[int, list[int]],
+    order: list[int],
+) -> tuple[int, list[int]]:
+    """Moves blocks to random places of the order and keeps what is not worse. The same numbers on every run."""
+    random = Random(0)
+    for _ in range(min(_SEARCHES, _SEARCHES * 100 // len(blocks))):
+        changed = list(order)
+        changed.insert(random.randrange(len(order)), changed.pop(random.randrange(len(order))))
+        result = _place_all(blocks, conflicts, changed, random.random() < 0.5)
+        if result[0] <= best[0]:
+            best, order = result, changed
         if best[0] == floor:
             break
     return best

@@ -16,6 +16,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
+from sdk.exir._in_place import place_results_on_operands
 from sdk.exir._interval_packing import Block, pack, pack_objects
 from sdk.exir._loop_memory import prepare_loops, slices
 from sdk.exir._memory_verifier import Verifier
@@ -331,6 +332,7 @@ def apply_algo(
     mutable buffers that are not to be allocated keep no place: the program's user supplies their memory.
     """
     prepare_loops(graph_module)
+    place_results_on_operands(graph_module, graph_signature, with_buffers=alloc_mutable_buffers)
     _update_lifetimes(graph_module, graph_signature)
     planner = _Planner(algo, alignment, enable_non_cpu_memory_planning)
     ignored = {
@@ -341,7 +343,20 @@ def apply_algo(
     insert_calls_to_free(graph_module)
     sizes, _ = planner.plan(graph_module, graph_signature, ignored)
     graph_module.meta["non_const_buffer_device"] = planner.devices or None
+    _place_on_bases(graph_module)
     return sizes
+
+
+def _place_on_bases(graph_module: GraphModule) -> None:
+    """Gives specs without storage of their own the places of their bases."""
+    for node in graph_module.graph.nodes:
+        for branch in control_flow_branches(graph_module, node):
+            _place_on_bases(branch)
+        for spec in get_node_tensor_specs(node):
+            base = storage_spec(spec)
+            if base is not spec and spec.inplace_base is not None:
+                spec.mem_id, spec.mem_obj_id, spec.mem_offset = base.mem_id, base.mem_obj_id, base.mem_offset
+                spec.lifetime = base.lifetime
 
 
 def _update_lifetimes(graph_module: GraphModule, graph_signature: ExportGraphSignature | None) -> None:

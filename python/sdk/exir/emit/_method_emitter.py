@@ -14,7 +14,8 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from sdk.exir import memory
-from sdk.exir._tensor_lifetimes import control_flow_branches
+from sdk.exir._in_place import is_written_already
+from sdk.exir._tensor_lifetimes import control_flow_branches, storage_spec
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._instructions import Instructions
@@ -245,8 +246,9 @@ class MethodEmitter:
             return [self.results(node, item, shared) for item in spec]
         if not isinstance(spec, TensorSpec):
             return self._scalar(node, spec)
-        if spec in self._spec_values:
-            return self._spec_values[spec]
+        known = self._spec_values.get(spec if spec.inplace_base is None else storage_spec(spec))
+        if known is not None:
+            return known
         value = self._tensor(node, spec)
         # Where and how a static tensor is stored says all about it, and planning never lets two be in use at one place.
         replaceable = spec in self._visible or value.extra_tensor_info is not None or not value.allocation_info
@@ -284,6 +286,8 @@ class MethodEmitter:
             return self._free(node)
         if target is executorch_call_delegate:
             return self._delegate_call(graph_module, node, env)
+        if target is torch.ops.aten.copy_.default and is_written_already(node):
+            return env[node.args[0]]
         if control_flow_branches(graph_module, node):
             return ControlFlowEmitter(self, graph_module, node, env).emit()
         if not isinstance(target, torch._ops.OpOverload):
