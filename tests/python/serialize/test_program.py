@@ -239,13 +239,25 @@ def test_truncated_files_are_refused(size: int) -> None:
         deserialize_pte_binary(FULL[:size])
 
 
-@given(st.lists(st.tuples(st.integers(0, len(FULL) - 1), st.integers(0, 7)), min_size=1, max_size=5))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_bit_flips_give_an_error_or_a_program(flips: list[tuple[int, int]]) -> None:
+def flipped(*flips: tuple[int, int]) -> bytes:
     data = bytearray(FULL)
     for byte, bit in flips:
         data[byte] ^= 1 << bit
+    return bytes(data)
+
+
+def test_every_single_bit_flip_gives_an_error_or_a_program() -> None:
+    for position in range(8 * len(FULL)):
+        try:
+            assert isinstance(deserialize_pte_binary(flipped(divmod(position, 8))).program, Program)
+        except FlatbufferError as error:
+            assert str(error)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(FULL) - 1), st.integers(0, 7)), min_size=1, max_size=5))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_bit_flips_give_an_error_or_a_program(flips: list[tuple[int, int]]) -> None:
     try:
-        assert isinstance(deserialize_pte_binary(bytes(data)).program, Program)
+        assert isinstance(deserialize_pte_binary(flipped(*flips)).program, Program)
     except FlatbufferError as error:
         assert str(error)

@@ -234,6 +234,8 @@ def _restore_delegates(program: Program, segments: SegmentReader) -> None:
     inline_of: dict[int, int] = {}
     for plan in program.execution_plan:
         for delegate in plan.delegates:
+            if delegate.processed is None:
+                raise FlatbufferError(f"delegate {delegate.id!r} does not say where its data is; the file is damaged")
             index = delegate.processed.index
             if delegate.processed.location == DataLocation.INLINE:
                 if index >= len(program.backend_delegate_data):
