@@ -92,15 +92,16 @@ class PteEngine:
     def prepare(self) -> None:
         import torch  # noqa: F401
 
-        importlib.import_module(f"{self.package}.extension.pybindings.portable_lib")
+        importlib.import_module(f"{self.package}.runtime")
 
     def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
         import torch
 
-        library = importlib.import_module(f"{self.package}.extension.pybindings.portable_lib")
-        module = library._load_for_executorch(path)
+        # The program and the method: an application can run nothing before it has both.
+        program = importlib.import_module(f"{self.package}.runtime").Runtime.get().load_program(path)
+        method = program.load_method("forward")
         tensors = [torch.from_numpy(i) for i in inputs]
-        return lambda: module.run_method("forward", tensors)
+        return lambda: method.execute(tensors)
 
 
 class OnnxEngine:
