@@ -52,15 +52,20 @@ class Clock:
 
 
 def load_model(spec: str) -> tuple[Any, tuple[Any, ...]]:
-    """``zoo:NAME`` or ``path/to/file.py:name``: the module in evaluation mode and its example inputs."""
+    """The module in evaluation mode and its example inputs: ``zoo:NAME``, ``bench:NAME`` (from bench.models) or
+    ``path/to/file.py:name``."""
     import torch
 
     torch.manual_seed(0)
     where, _, name = spec.partition(":")
-    if where == "zoo":
+    if where in ("zoo", "bench"):
         sys.path.insert(0, str(ROOT / "tests"))
+    if where == "zoo":
         method = importlib.import_module("zoo").build(name).methods["forward"]
         return method.module, method.calls[0]
+    if where == "bench":
+        model, inputs = getattr(importlib.import_module("bench.models"), name)()
+        return model.eval(), inputs
     found = importlib.util.spec_from_file_location("bench_model", ROOT / where)
     assert found and found.loader, f"{where} is not a Python file"
     module = importlib.util.module_from_spec(found)

@@ -40,9 +40,9 @@ class Encoder(nn.Module):
 class Rope(nn.Module):
     """Rotary position embedding, half-rotation form."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, context: int = CONTEXT) -> None:
         super().__init__()
-        angle = torch.outer(torch.arange(CONTEXT).float(), 1e4 ** (-torch.arange(0, dim, 2).float() / dim))
+        angle = torch.outer(torch.arange(context).float(), 1e4 ** (-torch.arange(0, dim, 2).float() / dim))
         self.register_buffer("cos", torch.cat([angle, angle], -1).cos())
         self.register_buffer("sin", torch.cat([angle, angle], -1).sin())
 
@@ -61,17 +61,19 @@ class RmsNorm(nn.Module):
 
 
 class CachedBlock(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, width: int, heads: int, context: int) -> None:
         super().__init__()
-        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH, bias=False), nn.Linear(WIDTH, WIDTH, bias=False)
-        self.gate, self.up = nn.Linear(WIDTH, 48, bias=False), nn.Linear(WIDTH, 48, bias=False)
-        self.down = nn.Linear(48, WIDTH, bias=False)
-        self.norm1, self.norm2, self.rope = RmsNorm(WIDTH), RmsNorm(WIDTH), Rope(WIDTH // HEADS)
-        self.register_buffer("keys", torch.zeros(1, HEADS, CONTEXT, WIDTH // HEADS))
-        self.register_buffer("values", torch.zeros(1, HEADS, CONTEXT, WIDTH // HEADS))
+        inner = 3 * width // 2
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.gate, self.up = nn.Linear(width, inner, bias=False), nn.Linear(width, inner, bias=False)
+        self.down = nn.Linear(inner, width, bias=False)
+        self.norm1, self.norm2, self.rope = RmsNorm(width), RmsNorm(width), Rope(width // heads, context)
+        self.register_buffer("keys", torch.zeros(1, heads, context, width // heads))
+        self.register_buffer("values", torch.zeros(1, heads, context, width // heads))
 
     def forward(self, x: Tensor, position: Tensor, visible: Tensor) -> Tensor:
-        q, k, v = (t.unflatten(-1, (HEADS, -1)).transpose(1, 2) for t in self.qkv(self.norm1(x)).chunk(3, -1))
+        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(self.norm1(x)).chunk(3, -1))
         self.keys[:, :, position] = self.rope(k, position)
         self.values[:, :, position] = v
         y = F.scaled_dot_product_attention(self.rope(q, position), self.keys, self.values, attn_mask=visible)
@@ -83,12 +85,14 @@ class CachedBlock(nn.Module):
 class Decoder(nn.Module):
     """Llama-like decoder, one token at a time; the cache is a mutable buffer that lives across calls."""
 
-    def __init__(self, depth: int = 2) -> None:
+    def __init__(
+        self, depth: int = 2, width: int = WIDTH, heads: int = HEADS, context: int = CONTEXT, words: int = VOCABULARY
+    ) -> None:
         super().__init__()
-        self.embed = nn.Embedding(VOCABULARY, WIDTH)
-        self.blocks = nn.ModuleList(CachedBlock() for _ in range(depth))
-        self.norm, self.head = RmsNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
-        self.register_buffer("causal", torch.tril(torch.ones(CONTEXT, CONTEXT, dtype=torch.bool)))
+        self.embed = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(CachedBlock(width, heads, context) for _ in range(depth))
+        self.norm, self.head = RmsNorm(width), nn.Linear(width, words, bias=False)
+        self.register_buffer("causal", torch.tril(torch.ones(context, context, dtype=torch.bool)))
 
     def forward(self, token: Tensor, position: Tensor) -> Tensor:
         x = self.embed(token)

@@ -96,7 +96,9 @@ class PatchEmbed(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    def __init__(self, dim: int = 48, depth: int = 2, heads: int = 3, size: int = 32, patch: int = 8) -> None:
+    def __init__(
+        self, dim: int = 48, depth: int = 2, heads: int = 3, size: int = 32, patch: int = 8, classes: int = 10
+    ) -> None:
         super().__init__()
         self.embed = PatchEmbed(dim, patch, (size // patch) ** 2)
         self.blocks = nn.ModuleList(
@@ -110,7 +112,7 @@ class VisionTransformer(nn.Module):
             )
             for _ in range(depth)
         )
-        self.norm, self.head = nn.LayerNorm(dim), nn.Linear(dim, 10)
+        self.norm, self.head = nn.LayerNorm(dim), nn.Linear(dim, classes)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.embed(x)

@@ -149,10 +149,11 @@ def collect_specs_from_nodes(
     """
     nodes = list(nodes)
     mutated = _mutated_placeholders(graph_signature)
+    buffers = graph_signature.inputs_to_buffers if graph_signature is not None else {}
     unwanted: set[TensorSpec] = set()
     for node in nodes:
         if node.op == "placeholder":
-            state = _is_buffer(node, graph_signature) and node.name in mutated
+            state = node.name in buffers and node.name in mutated
             if ignore_mutable_buffers if state else ignore_graph_input:
                 unwanted.update(get_node_tensor_specs(node))
         elif node.op == "output" and ignore_graph_output:

@@ -8,7 +8,7 @@ branch of control flow is one block of its parent that lives while the control f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -78,6 +78,20 @@ class MemoryAlgoResult:
 
     spec_dict: dict[TensorSpec, SpecAllocResult]
     bufsizes: list[int]
+
+
+class _OrderedSpecs(set[TensorSpec]):
+    """A set that is iterated in the order of the graph: specs are hashed by address, which differs between runs, and an
+    algorithm that follows the order of its argument must give the same plan on every run."""
+
+    def __init__(self, specs: Iterable[TensorSpec]) -> None:
+        self._order = tuple(dict.fromkeys(specs))
+        super().__init__(self._order)
+
+    def __iter__(self) -> Iterator[TensorSpec]:
+        known = set(self._order)
+        yield from (spec for spec in self._order if spec in self)
+        yield from (spec for spec in super().__iter__() if spec not in known)
 
 
 def _by_mem_id(specs: Iterable[TensorSpec], alignment: int) -> dict[int, list[TensorSpec]]:
@@ -300,7 +314,7 @@ class _Planner:
             groups.setdefault(device, []).append(spec)
         sizes: list[int] = [0, 0]
         for (kind, device_index), group in groups.items():
-            result = self.algo(self.alignment, set(group), graph_module, graph_signature, padding)
+            result = self.algo(self.alignment, _OrderedSpecs(group), graph_module, graph_signature, padding)
             group_sizes = apply_result(result) if isinstance(result, MemoryAlgoResult) else result
             if kind == DeviceType.CPU and device_index == 0:
                 sizes = list(group_sizes)
