@@ -107,22 +107,18 @@ make_venv() {
 
 pip() { "${python}" -m pip --disable-pip-version-check "$@"; }
 
-# A CPU build of torch. On Linux, PyPI's own file brings gigabytes of GPU libraries that nothing here uses: a local index
-# or wheel folder that pip is configured with is asked first, then the CPU index of PyTorch.
+# A CPU build of torch where pip knows one: on Linux, the default index has a build with gigabytes of GPU libraries that
+# nothing here uses, and PyTorch's own index for the CPU can be named by PIP_EXTRA_INDEX_URL.
 install_torch() {
   local wanted
   wanted="$(sed -n 's/^torch==//p' "${root}/scripts/requirements/constraints.txt")"
-  if [[ "$(uname -s)" != Linux ]]; then
-    pip install "torch==${wanted}"
-  else
-    pip install "torch==${wanted}+cpu" || pip install "torch==${wanted}" --index-url https://download.pytorch.org/whl/cpu
-  fi
+  pip install "torch==${wanted}+cpu" 2>/dev/null || pip install "torch==${wanted}"
 }
 
 # packages NAME...: what the scripts/requirements/NAME.txt list, at the pinned versions, and torch before them.
 packages() {
   local folder="${root}/scripts/requirements" name
-  "${python}" -c 'import torch' 2>/dev/null || step "torch for the CPU" install_torch || exit 1
+  "${python}" -c 'import torch' 2>/dev/null || step "torch" install_torch || exit 1
   for name in "$@"; do
     once "Python packages ${name}" "${folder}/${name}.txt" "${folder}/constraints.txt" -- \
       pip install -c "${folder}/constraints.txt" -r "${folder}/${name}.txt"

@@ -29,6 +29,10 @@ def install(requirements: Path, python: Path) -> None:
     # torch first, so that nothing else can choose another build of it.
     torch = [w for w in wanted if w.startswith("torch==")]
     rest = [w for w in wanted if w not in bare and w not in torch]
+    # Without GPU libraries where pip knows such a build, as scripts/environment.sh has it.
+    for_cpu = [f"{name}+cpu" for name in torch]
+    if torch and subprocess.run([*pip, *for_cpu], stdout=sys.stderr, stderr=subprocess.DEVNULL).returncode == 0:
+        torch = []
     for packages in (torch, rest, ["--no-deps", *bare] if bare else []):
         if packages:
             subprocess.run([*pip, *packages], check=True, stdout=sys.stderr)
