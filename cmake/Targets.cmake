@@ -6,7 +6,11 @@ cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
 
 function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
+  if(NOT CMAKE_SYSTEM_NAME STREQUAL "Generic")
+    # Firmware lies where it was linked to; everything else may end up in a shared library.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections
     # A loop that the vectoriser leaves alone is slower, not wrong; under sanitizers it leaves most alone.
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
@@ -34,6 +38,18 @@ function(executorch_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   if(ARG_FREESTANDING)
     target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+# executorch_keep_symbol(target symbol): whoever links `target` gets the object file that defines the C symbol, although
+# nothing calls it. This is how linking a library is enough to register what it holds.
+function(executorch_keep_symbol target symbol)
+  if(MSVC)
+    target_link_options(${target} INTERFACE "/INCLUDE:${symbol}")
+  elseif(APPLE)
+    target_link_options(${target} INTERFACE "LINKER:-u,_${symbol}")
+  else()
+    target_link_options(${target} INTERFACE "LINKER:-u,${symbol}")
   endif()
 endfunction()
 

@@ -86,11 +86,11 @@ class Method final {
   ET_NODISCARD Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 
   /// Runs the method from its start.
-  /// Errors: InvalidState when an input was not set or an output has no memory; InvalidProgram; those of kernels and
-  /// backends. After an error the method can be executed again.
+  /// Errors: InvalidState when an input was not set or an output has no memory; InvalidProgram; OutOfResources when it
+  /// runs more instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the method can be executed again.
   ET_NODISCARD Error execute();
 
-  /// Runs one instruction. Errors: EndOfMethod when none is left, otherwise as execute().
+  /// Runs one instruction; the caller counts them. Errors: EndOfMethod when none is left, otherwise as execute().
   ET_NODISCARD Error step();
 
   /// The name that older code uses for step().
@@ -192,6 +192,7 @@ class Method final {
 
   // method_execute.cpp
   ET_NODISCARD Error begin_execution();
+  ET_NODISCARD Error too_long() const;
   ET_NODISCARD Error run_instruction(const internal::Instruction& instruction, size_t* next);
   ET_NODISCARD Error run_kernel(const internal::Instruction& instruction);
   ET_NODISCARD Error run_delegate(const internal::Instruction& instruction);

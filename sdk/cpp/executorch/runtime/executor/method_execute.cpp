@@ -7,6 +7,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/schema/program_generated.h>
 
@@ -93,6 +94,7 @@ Error move_value(const EValue& from, EValue* to) {
 
 Error Method::execute() {
   position_ = {0, 0};
+  size_t instructions_left = program_->resource_limits().instructions;
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
   ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
@@ -103,7 +105,7 @@ Error Method::execute() {
       position_ = {chain, next};
       const Instruction& instruction = instructions[next];
       ++next;
-      const Error error = run_instruction(instruction, &next);
+      const Error error = ET_LIKELY(instructions_left-- > 0) ? run_instruction(instruction, &next) : too_long();
       if (ET_UNLIKELY(error != Error::Ok)) {
         position_ = {0, 0};
         return error;
@@ -113,6 +115,13 @@ Error Method::execute() {
   log_outputs();
   position_ = {0, 0};
   return Error::Ok;
+}
+
+/// What execute() returns when it has run all instructions that it may.
+Error Method::too_long() const {
+  ET_LOG(Error, "Method '%s' has run %zu instructions, all that the application allows, and is not at its end",
+         plan_->name()->c_str(), program_->resource_limits().instructions);
+  return Error::OutOfResources;
 }
 
 Error Method::step() {

@@ -24,8 +24,6 @@ namespace {
 
 /// The flatbuffer holds 16-byte aligned data.
 constexpr size_t kProgramAlignment = 16;
-/// No table of the schema nests deeper than this.
-constexpr uint32_t kMaxTableDepth = 32;
 constexpr size_t kIdentifierOffset = 4;
 constexpr size_t kIdentifierLength = 4;
 
@@ -78,16 +76,33 @@ Error check_identifier(const void* data, size_t size) {
   }
 }
 
-Error verify_structure(const void* data, size_t size) {
+Error verify_structure(const void* data, size_t size, uint32_t max_depth) {
   ET_CHECK_PROGRAM(size < FLATBUFFERS_MAX_BUFFER_SIZE, "The program without its segments has %zu bytes", size);
   flatbuffers::Verifier::Options options;
-  options.max_depth = kMaxTableDepth;
+  options.max_depth = max_depth;
   // A table has four bytes of its own and a four-byte reference. More of them means that they share parts on purpose,
   // to make reading take forever.
   options.max_tables = static_cast<flatbuffers::uoffset_t>(size / 4 + 1);
   flatbuffers::Verifier verifier(static_cast<const uint8_t*>(data), size, options);
   ET_CHECK_PROGRAM(executorch_flatbuffer::VerifyProgramBuffer(verifier),
                    "The flatbuffer of %zu bytes is not well formed", size);
+  return Error::Ok;
+}
+
+/// No method asks for more planned memory than it may.
+Error check_planned_memory(const executorch_flatbuffer::Program& program, const ResourceLimits& limits) {
+  for (uint32_t i = 0; i < size_of(program.execution_plan()); ++i) {
+    const auto* plan = program.execution_plan()->Get(i);
+    const auto* sizes = plan->non_const_buffer_sizes();
+    CheckedSize total = 0;
+    // The first entry is reserved.
+    for (uint32_t k = 1; k < size_of(sizes); ++k) {
+      total = total + CheckedSize(static_cast<uint64_t>(sizes->Get(k)));
+    }
+    ET_CHECK_OR_RETURN_ERROR(total.at_most(limits.planned_bytes), OutOfResources,
+                             "Method %" PRIu32 " plans %" PRIu64 " bytes of memory, the application allows %zu", i,
+                             total.value(), limits.planned_bytes);
+  }
   return Error::Ok;
 }
 
@@ -98,7 +113,7 @@ bool has_constant_segment(const executorch_flatbuffer::Program& program) {
 
 /// The segment that holds the constants; empty when there are none.
 Result<FreeableBuffer> load_constants(const DataLoader* loader, const executorch_flatbuffer::Program& program,
-                                      size_t segment_base_offset) {
+                                      size_t segment_base_offset, size_t max_bytes) {
   if (!has_constant_segment(program)) {
     return FreeableBuffer();
   }
@@ -109,6 +124,9 @@ Result<FreeableBuffer> load_constants(const DataLoader* loader, const executorch
   if (segment->size() == 0) {
     return FreeableBuffer();
   }
+  ET_CHECK_OR_RETURN_ERROR(segment->size() <= max_bytes, OutOfResources,
+                           "The constants have %" PRIu64 " bytes, the application allows %zu more", segment->size(),
+                           max_bytes);
   ET_ASSIGN_OR_RETURN(data, loader->load(segment_base_offset + static_cast<size_t>(segment->offset()),
                                          static_cast<size_t>(segment->size()),
                                          DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, index)));
@@ -135,15 +153,21 @@ Program::HeaderStatus Program::check_header(const void* data, size_t size) {
 
 Program::Program(DataLoader* loader, FreeableBuffer&& program_data,
                  const executorch_flatbuffer::Program* internal_program, size_t segment_base_offset,
-                 FreeableBuffer&& constant_segment_data, std::optional<internal::PteDataMap>&& pte_data_map)
+                 FreeableBuffer&& constant_segment_data, std::optional<internal::PteDataMap>&& pte_data_map,
+                 const ResourceLimits& limits)
     : loader_(loader),
       program_data_(std::move(program_data)),
       internal_program_(internal_program),
       segment_base_offset_(segment_base_offset),
       constant_segment_data_(std::move(constant_segment_data)),
-      pte_data_map_(std::move(pte_data_map)) {}
+      pte_data_map_(std::move(pte_data_map)),
+      limits_(limits) {}
 
 Result<Program> Program::load(DataLoader* loader, Verification verification) {
+  return load(loader, verification, ResourceLimits());
+}
+
+Result<Program> Program::load(DataLoader* loader, Verification verification, const ResourceLimits& limits) {
   EXECUTORCH_SCOPE_PROF("Program::load");
   ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "A program is read through a loader, it is null");
   ET_CHECK_OK_OR_RETURN_ERROR(prim_ops::register_prim_ops());
@@ -163,6 +187,9 @@ Result<Program> Program::load(DataLoader* loader, Verification verification) {
     ET_ASSIGN_OR_RETURN(parts, find_parts(head.data(), file_size));
     layout = parts;
   }
+  ET_CHECK_OR_RETURN_ERROR(layout.program_size <= limits.program_bytes, OutOfResources,
+                           "The program has %zu bytes without its segments, the application allows %zu",
+                           layout.program_size, limits.program_bytes);
   ET_ASSIGN_OR_RETURN(data, loader->load(0, layout.program_size, program_info));
   ET_CHECK_OR_RETURN_ERROR(data.size() >= layout.program_size, AccessFailed,
                            "The loader gave %zu of the program's %zu bytes", data.size(), layout.program_size);
@@ -170,14 +197,17 @@ Result<Program> Program::load(DataLoader* loader, Verification verification) {
                            "The program is at address %p; the loader must put it at a multiple of %zu", data.data(),
                            kProgramAlignment);
   if (verification == Verification::InternalConsistency) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data.data(), layout.program_size));
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data.data(), layout.program_size, limits.table_depth));
   }
   const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data.data());
   if (verification == Verification::InternalConsistency) {
     ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_program(*program, layout.segment_bytes));
   }
 
-  ET_ASSIGN_OR_RETURN(constants, load_constants(loader, *program, layout.segment_base_offset));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory(*program, limits));
+
+  ET_ASSIGN_OR_RETURN(constants, load_constants(loader, *program, layout.segment_base_offset,
+                                                limits.program_bytes - layout.program_size));
 
   std::optional<internal::PteDataMap> named_data;
   if (size_of(program->named_data()) > 0) {
@@ -186,7 +216,7 @@ Result<Program> Program::load(DataLoader* loader, Verification verification) {
     named_data.emplace(std::move(map));
   }
   return Program(loader, std::move(data), program, layout.segment_base_offset, std::move(constants),
-                 std::move(named_data));
+                 std::move(named_data), limits);
 }
 
 Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
@@ -279,8 +309,12 @@ Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& segm
   ET_CHECK_PROGRAM(index < size_of(segments), "Segment %zu was asked for, there are %" PRIu32, index,
                    size_of(segments));
   const auto* segment = segments->Get(static_cast<uint32_t>(index));
-  return loader_->load(segment_base_offset_ + static_cast<size_t>(segment->offset()),
-                       static_cast<size_t>(segment->size()), segment_info);
+  const auto size = static_cast<size_t>(segment->size());
+  ET_ASSIGN_OR_RETURN(data, loader_->load(segment_base_offset_ + static_cast<size_t>(segment->offset()), size,
+                                          segment_info));
+  ET_CHECK_OR_RETURN_ERROR(data.size() >= size, AccessFailed, "The loader gave %zu of the %zu bytes of segment %zu",
+                           data.size(), size, index);
+  return data;
 }
 
 Error Program::get_backend_delegate_data(size_t index, const void** out_data, size_t* out_size) const {

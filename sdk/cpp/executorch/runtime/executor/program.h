@@ -17,6 +17,7 @@
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/pte_data_map.h>
+#include <executorch/runtime/executor/resource_limits.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/compiler.h>
 
@@ -52,6 +53,10 @@ class Program final {
   ET_NODISCARD static Result<Program> load(DataLoader* loader,
                                            Verification verification = Verification::InternalConsistency);
 
+  /// The same for a program that may use so much and no more. The limits also hold for the methods that are loaded
+  /// from it. Errors: OutOfResources when it would need more, otherwise as above.
+  ET_NODISCARD static Result<Program> load(DataLoader* loader, Verification verification, const ResourceLimits& limits);
+
   /// The name that older code uses.
   ET_DEPRECATED ET_NODISCARD static Result<Program> Load(
       DataLoader* loader, Verification verification = Verification::InternalConsistency) {
@@ -68,6 +73,9 @@ class Program final {
   /// The named data of the file. It lives as long as the Program does at its place in memory: do not move the Program
   /// while a Method or a backend uses it. Errors: NotFound when the program has none.
   Result<const NamedDataMap*> get_named_data_map() const;
+
+  /// What was given to load().
+  const ResourceLimits& resource_limits() const { return limits_; }
 
   size_t num_methods() const;
 
@@ -117,7 +125,7 @@ class Program final {
 
   Program(DataLoader* loader, FreeableBuffer&& program_data, const executorch_flatbuffer::Program* internal_program,
           size_t segment_base_offset, FreeableBuffer&& constant_segment_data,
-          std::optional<internal::PteDataMap>&& pte_data_map);
+          std::optional<internal::PteDataMap>&& pte_data_map, const ResourceLimits& limits);
 
   Result<const executorch_flatbuffer::ExecutionPlan*> find_plan(const char* method_name) const;
 
@@ -142,6 +150,7 @@ class Program final {
   size_t segment_base_offset_;
   FreeableBuffer constant_segment_data_;
   std::optional<internal::PteDataMap> pte_data_map_;
+  ResourceLimits limits_;
 };
 
 }  // namespace runtime

@@ -6,10 +6,17 @@
 
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/core/named_data_map.h>
-#include <executorch/schema/program_generated.h>
 
-// The generated table types are complete only where the schema is included, as it is above.
+// Declared, not included: users of Program need no flatbuffers.
+namespace executorch_flatbuffer {
+struct DataSegment;
+struct NamedData;
+}  // namespace executorch_flatbuffer
 namespace flatbuffers {
+template <typename T>
+struct Offset;
+template <typename T, typename SizeT>
+class Vector;
 using FlatbufferNamedData = Vector<Offset<executorch_flatbuffer::NamedData>, uint32_t>;
 using FlatbufferDataSegment = Vector<Offset<executorch_flatbuffer::DataSegment>, uint32_t>;
 }  // namespace flatbuffers
