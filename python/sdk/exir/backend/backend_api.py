@@ -11,11 +11,14 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
-from sdk.exir.backend._lower_partitions import Partition, find_partitions, insert_delegates
+from sdk.exir.backend._branches import kept_graphs
+from sdk.exir.backend._insert_delegates import insert_delegates
+from sdk.exir.backend._lower_partitions import Partition, find_partitions
+from sdk.exir.backend._messages import add_context
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import Partitioner, PartitionResult
-from sdk.exir.backend.utils import is_identical_graph
+from sdk.exir.backend.utils import first_difference
 from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.exir.program._rebuild import copy_program
 
@@ -48,8 +51,12 @@ def to_backend(args: Any) -> Any:
 
 @to_backend.register
 def _(backend_id: str, edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> LoweredBackendModule:
-    program = copy_program(edge_program)
-    result = _find_backend(backend_id).preprocess(program, compile_specs)
+    backend = _find_backend(backend_id)
+    try:
+        result = backend.preprocess(copy_program(edge_program), compile_specs)
+    except Exception as error:
+        add_context(error, f"while the backend {backend_id} compiled a whole program")
+        raise
     return _lowered(edge_program, backend_id, compile_specs, result)
 
 
@@ -73,8 +80,9 @@ def _(method_edge_program_partitioners: MethodProgramsPartitionerSpec) -> dict[s
             for i, p in enumerate(partitions)
         ]
         lowered[method] = insert_delegates(program, partitions, modules.__getitem__)
-        for node in lowered[method].graph.nodes:
-            node.meta.pop("delegation_tag", None)
+        for module in kept_graphs(lowered[method].graph_module):
+            for node in module.graph.nodes:
+                node.meta.pop("delegation_tag", None)
     return lowered
 
 
@@ -106,23 +114,34 @@ def _find_backend(backend_id: str) -> type[BackendDetails]:
 def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[ExportedProgram, list[Partition]]:
     if isinstance(partitioner, type):
         partitioner = partitioner()
+    name = type(partitioner).__name__
     copied = copy_program(program)
-    result = partitioner(copied)
+    try:
+        result = partitioner(copied)
+    except Exception as error:
+        add_context(error, f"while {name}.partition looked at method {method!r}")
+        raise
+    if isinstance(result, ExportedProgram) and hasattr(partitioner, "partition_tags"):
+        # The form of older partitioners: the tags are an attribute of theirs.
+        result = PartitionResult(result, partitioner.partition_tags)
     if not isinstance(result, PartitionResult) and not hasattr(result, "partition_tags"):
-        raise TypeError(
-            f"{type(partitioner).__name__}.partition must return a PartitionResult, got {type(result).__name__}"
-        )
+        raise TypeError(f"{name}.partition must return a PartitionResult, got {type(result).__name__}")
     if not isinstance(result.partition_tags, Mapping) or result.partition_tags is None:
         raise AssertionError(
             f"Partitioner {partitioner} needs a `partition_tags` field containing a mapping of tags to delegation spec"
         )
     tagged = result.tagged_exported_program
-    if _validate and not is_identical_graph(tagged.graph_module, program.graph_module):
+    change = first_difference(tagged.graph_module, program.graph_module) if _validate else None
+    if change is not None:
         raise ValueError(
-            f"Partitioner {type(partitioner).__name__} changed the graph of method {method!r}. It may only set "
+            f"Partitioner {name} changed the graph of method {method!r}: {change}. It may only set "
             'node.meta["delegation_tag"]; change graphs in a pass (EdgeProgramManager.transform).'
         )
-    return tagged, find_partitions(tagged, dict(result.partition_tags))
+    try:
+        return tagged, find_partitions(tagged, dict(result.partition_tags))
+    except ValueError as error:
+        add_context(error, f"The partitioner was {name}.")
+        raise
 
 
 def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, PreprocessResult]]:
@@ -137,7 +156,13 @@ def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, P
         chosen = {method: indices for method, indices in chosen.items() if indices}
         programs = {m: [copy_program(partitions[m][i].program) for i in indices] for m, indices in chosen.items()}
         specs = {m: [partitions[m][i].spec.compile_specs for i in indices] for m, indices in chosen.items()}
-        made = _find_backend(backend_id).preprocess_multimethod(programs, specs)
+        backend = _find_backend(backend_id)
+        try:
+            made = backend.preprocess_multimethod(programs, specs)
+        except Exception as error:
+            counts = ", ".join(f"{len(indices)} of method {method!r}" for method, indices in chosen.items())
+            add_context(error, f"while the backend {backend_id} compiled its partitions: {counts}")
+            raise
         for method, indices in chosen.items():
             if len(made.get(method, ())) != len(indices):
                 raise ValueError(
@@ -149,11 +174,15 @@ def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, P
 
 
 def _lowered(
-    program: ExportedProgram | None, backend_id: str, compile_specs: list[CompileSpec], result: PreprocessResult
+    program: ExportedProgram, backend_id: str, compile_specs: list[CompileSpec], result: PreprocessResult
 ) -> LoweredBackendModule:
+    if not isinstance(result, PreprocessResult) and not hasattr(result, "processed_bytes"):
+        raise TypeError(f"{backend_id}.preprocess must return a PreprocessResult, got {type(result).__name__}")
     if not isinstance(result.processed_bytes, bytes):
-        raise TypeError(f"{backend_id}.preprocess must return bytes, got {type(result.processed_bytes).__name__}")
-    assert program is not None
+        raise TypeError(
+            f"{backend_id}.preprocess must return bytes, got {type(result.processed_bytes).__name__}: the field "
+            "PreprocessResult.processed_bytes is the payload that the backend's init() gets"
+        )
     module = LoweredBackendModule(program, backend_id, result.processed_bytes, compile_specs, result.data_store_output)
     module.meta = {"debug_handle_map": result.debug_handle_map}
     if result._delegate_info_meta is not None:

@@ -10,6 +10,7 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
+from sdk.exir.backend._messages import add_context, source_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult"]
@@ -45,12 +46,27 @@ class BackendDetails(ABC):
     ) -> dict[str, list[PreprocessResult]]:
         """Compiles the partitions of all methods. Override it to share data between methods; the default compiles
         each alone."""
-        results = {}
+        results: dict[str, list[PreprocessResult]] = {}
         for method, programs in edge_programs.items():
             specs = compile_specs[method]
             if len(specs) != len(programs):
                 raise ValueError(
                     f"method {method!r} has {len(programs)} partitions, but {len(specs)} lists of compile specs"
                 )
-            results[method] = [cls.preprocess(program, spec) for program, spec in zip(programs, specs, strict=True)]
+            results[method] = []
+            for i, (program, spec) in enumerate(zip(programs, specs, strict=True)):
+                try:
+                    results[method].append(cls.preprocess(program, spec))
+                except Exception as error:
+                    add_context(error, _which(cls.__name__, method, i, program))
+                    raise
         return results
+
+
+def _which(backend: str, method: str, index: int, program: ExportedProgram) -> str:
+    nodes = [n for n in program.graph.nodes if n.op == "call_function"]
+    first = nodes[0] if nodes else None
+    return (
+        f"while {backend}.preprocess compiled partition {index} of method {method!r}, {len(nodes)} nodes from "
+        f"{first} on{source_of(first)}"
+    )

@@ -12,29 +12,55 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Graph, GraphModule, Node
 
+from sdk.exir.backend._branches import constant_placeholders, tags_of_constants
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
+from sdk.exir.graph_module import get_control_flow_submodules
 from sdk.exir.lowered_backend_module import get_lowered_submodules
+
+__all__ = [
+    "DelegateMappingBuilder",
+    "constant_placeholders",
+    "first_difference",
+    "format_delegated_graph",
+    "get_delegated_payload",
+    "get_delegates",
+    "get_non_lowered_nodes",
+    "get_refusals",
+    "is_identical_graph",
+    "print_delegated_graph",
+    "refuse",
+    "tag_constant_data",
+    "tag_mutated_buffer",
+]
 
 
 def is_identical_graph(graph_left: GraphModule, graph_right: GraphModule) -> bool:
-    """Whether two graphs call the same operators on the same arguments in the same order. Names and metadata do
-    not count."""
-    left, right = list(graph_left.graph.nodes), list(graph_right.graph.nodes)
-    if len(left) != len(right):
-        return False
-    number = {node: i for nodes in (left, right) for i, node in enumerate(nodes)}
+    """Whether two graphs call the same operators on the same arguments in the same order, in branches of control
+    flow too. Names and metadata do not count."""
+    return first_difference(graph_left, graph_right) is None
 
-    def form(value: Any) -> str:
+
+def first_difference(left: GraphModule, right: GraphModule) -> str | None:
+    """In words, where the first graph differs from the second one; None if they are identical."""
+    old, new = list(right.graph.nodes), list(left.graph.nodes)
+    number = {node: i for nodes in (old, new) for i, node in enumerate(nodes)}
+
+    def form(node: Node) -> str:
+        value = (node.args, node.kwargs)
         return repr(torch.fx.node.map_aggregate(value, lambda a: f"%{number[a]}" if isinstance(a, Node) else a))
 
-    for a, b in zip(left, right, strict=True):
-        if a.op != b.op or len(a.users) != len(b.users):
-            return False
-        if a.op == "call_function" and a.target != b.target:
-            return False
-        if form((a.args, a.kwargs)) != form((b.args, b.kwargs)):
-            return False
-    return True
+    for a, b in zip(new, old, strict=False):
+        if a.op != b.op or (a.op in ("call_function", "get_attr") and a.target != b.target):
+            return f"{b.name} ({b.op} of {b.target}) became {a.name} ({a.op} of {a.target})"
+        if form(a) != form(b):
+            return f"the arguments of {b.name} changed from {b.args} to {a.args}"
+    if len(new) != len(old):
+        return f"it has {len(new)} nodes instead of {len(old)}"
+    branches = {name: module for name, module, _ in get_control_flow_submodules(right)}
+    for name, module, _ in get_control_flow_submodules(left):
+        if found := first_difference(module, branches[name]):
+            return f"in {name}, {found}"
+    return None
 
 
 def get_non_lowered_nodes(graph: Graph) -> list[Node]:
@@ -92,21 +118,15 @@ def print_delegated_graph(graph_module: GraphModule) -> None:
 
 def tag_constant_data(edge_program: ExportedProgram) -> None:
     """Tags weights and unchanged buffers with the tag of their users, if these all have the same one, so that the
-    delegate owns them."""
-    mutated = set(edge_program.graph_signature.buffers_to_mutate.values())
-    specs = _state_specs(edge_program)
-    for node in edge_program.graph.nodes:
-        spec = specs.get(node.name) if node.op == "placeholder" else None
-        if spec is not None and spec.target not in mutated and node.users:
-            tags = {user.meta.get("delegation_tag") for user in node.users}
-            if len(tags) == 1 and None not in tags:
-                node.meta["delegation_tag"] = tags.pop()
+    delegate owns them. A weight that only a branch of control flow uses is tagged there."""
+    for node, tag in tags_of_constants(edge_program).items():
+        node.meta["delegation_tag"] = tag
 
 
 def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
     """Tags buffers that are changed inside one partition only, so that the delegate keeps them as its state."""
     mutated = set(edge_program.graph_signature.buffers_to_mutate.values())
-    specs = _state_specs(edge_program)
+    specs = {s.arg.name: s for s in edge_program.graph_signature.input_specs if s.kind == InputKind.BUFFER}
     for node in edge_program.graph.nodes:
         spec = specs.get(node.name) if node.op == "placeholder" else None
         if spec is not None and spec.target in mutated and node.users:
@@ -115,9 +135,18 @@ def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
                 node.meta["delegation_tag"] = tags.pop()
 
 
-def _state_specs(program: ExportedProgram) -> dict[str, Any]:
-    kinds = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
-    return {s.arg.name: s for s in program.graph_signature.input_specs if s.kind in kinds}
+def refuse(node: Node, backend_id: str, reason: str) -> None:
+    """Notes why a backend does not take a node, in words for the user, for example "stride 3 is not supported".
+
+    Partitioners call it on the nodes they pass over; reports of an export show the reasons. Like a tag, it changes
+    only metadata.
+    """
+    node.meta["delegation_refusals"] = {**node.meta.get("delegation_refusals", {}), backend_id: reason}
+
+
+def get_refusals(node: Node) -> dict[str, str]:
+    """For every backend that gave one, the reason why it did not take the node."""
+    return dict(node.meta.get("delegation_refusals", {}))
 
 
 class DelegateMappingBuilder:

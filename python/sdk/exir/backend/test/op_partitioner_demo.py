@@ -16,6 +16,7 @@ import sdk.exir.backend.test.demos.rpc.executor_backend_preprocess  # noqa: F401
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.test._tagging import partition_by_support
+from sdk.exir.backend.utils import tag_constant_data
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.graph_module import get_control_flow_submodules
 
@@ -119,19 +120,14 @@ class NonDecompTestPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}
-        state = {s.arg.name for s in exported_program.graph_signature.input_specs if s.target is not None}
-        self._tag(exported_program.graph_module, tags, state)
+        self._tag(exported_program.graph_module, tags)
+        tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)
 
-    def _tag(self, module: torch.fx.GraphModule, tags: dict[str, DelegationSpec], state: set[str]) -> None:
+    def _tag(self, module: torch.fx.GraphModule, tags: dict[str, DelegationSpec]) -> None:
         for node in module.graph.nodes:
-            if not self.op_support.is_node_supported({}, node):
-                continue
-            tag = f"tag{len(tags)}"
-            tags[tag] = self.delegation_spec
-            node.meta["delegation_tag"] = tag
-            for source in node.all_input_nodes:
-                if source.op == "placeholder" and source.name in state and len(source.users) == 1:
-                    source.meta["delegation_tag"] = tag
+            if self.op_support.is_node_supported({}, node):
+                node.meta["delegation_tag"] = tag = f"tag{len(tags)}"
+                tags[tag] = self.delegation_spec
         for _, submodule, _ in get_control_flow_submodules(module):
-            self._tag(submodule, tags, set())
+            self._tag(submodule, tags)
