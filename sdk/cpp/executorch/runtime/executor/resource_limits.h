@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace executorch {
+namespace runtime {
+
+/// How much of the machine a program may use, for applications that run programs of others. Nothing is taken before it
+/// was compared with its limit; what is over it ends with Error::OutOfResources and a log line that gives both. Without
+/// limits of the application only those of the format hold.
+struct ResourceLimits {
+  /// Bytes that Program::load() reads into memory: the flatbuffer, and the constants.
+  size_t program_bytes = SIZE_MAX;
+
+  /// Bytes of planned memory that one method may ask for, in all its buffers together. A program with a method that
+  /// asks for more is not loaded.
+  size_t planned_bytes = SIZE_MAX;
+
+  /// Bytes that extension::Module gives to a method beside its planned memory: to its values and instructions, to the
+  /// scratch memory of one of its kernels, and to its outputs that have no planned memory; each of these by itself.
+  /// Applications that load methods without Module have the same limit in the size of the allocators that they pass.
+  size_t method_bytes = SIZE_MAX;
+
+  /// Instructions that one Method::execute() runs: a program may contain a loop that never ends. A program that an
+  /// exporter makes runs one for each of its operators, times the trips of a loop.
+  size_t instructions = SIZE_MAX;
+
+  /// How deep the tables of a program may be nested: each level takes a stack frame of the verifier. Programs have 7.
+  uint32_t table_depth = 32;
+};
+
+}  // namespace runtime
+}  // namespace executorch
