@@ -5,6 +5,7 @@
 
 #include <executorch/extension/flat_tensor/flat_tensor_verifier.h>
 #include <executorch/extension/flat_tensor/serialize/flat_tensor_header.h>
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/schema/flat_tensor_generated.h>
@@ -47,6 +48,10 @@ Result<FlatTensorHeader> load_header(DataLoader* loader, size_t file_size) {
 }  // namespace
 
 Result<FlatTensorDataMap> FlatTensorDataMap::load(DataLoader* loader) {
+  return internal::report_bad_alloc([&] { return load_index(loader); });
+}
+
+Result<FlatTensorDataMap> FlatTensorDataMap::load_index(DataLoader* loader) {
   ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "expected a data loader, found a null pointer");
   const Result<size_t> file_size = loader->size();
   if (!file_size.ok()) {
@@ -102,8 +107,13 @@ Result<FreeableBuffer> FlatTensorDataMap::get_data(std::string_view key) const {
     return entry.error();
   }
   const auto* segment = flat_tensor_->segments()->Get(entry.get()->segment_index());
-  return loader_->load(static_cast<size_t>(segment_base_offset_ + segment->offset()),
-                       static_cast<size_t>(segment->size()), kExternalSegment);
+  const auto size = static_cast<size_t>(segment->size());
+  Result<FreeableBuffer> data =
+      loader_->load(static_cast<size_t>(segment_base_offset_ + segment->offset()), size, kExternalSegment);
+  ET_CHECK_OR_RETURN_ERROR(!data.ok() || data->size() >= size, AccessFailed,
+                           "the loader gave %zu of the %zu bytes of '%s'", data->size(), size,
+                           entry.get()->key()->c_str());
+  return data;
 }
 
 Error FlatTensorDataMap::load_data_into(std::string_view key, void* buffer, size_t size) const {

@@ -66,6 +66,7 @@ class FlatTensorDataMap final : public runtime::NamedDataMap {
   FlatTensorDataMap& operator=(const FlatTensorDataMap&) = delete;
   FlatTensorDataMap& operator=(FlatTensorDataMap&&) = delete;
 
+  static runtime::Result<FlatTensorDataMap> load_index(runtime::DataLoader* loader);
   runtime::Result<const flat_tensor_flatbuffer::NamedData*> find(std::string_view key) const;
 
   uint64_t segment_base_offset_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <vector>
+#include <limits>
 
+#include <executorch/extension/memory_allocator/block_list.h>
 #include <executorch/extension/memory_allocator/memory_allocator_utils.h>
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/platform/log.h>
@@ -17,10 +17,15 @@ namespace extension {
 class MallocMemoryAllocator : public runtime::MemoryAllocator {
  public:
   MallocMemoryAllocator() : MemoryAllocator(0, nullptr) {}
-  ~MallocMemoryAllocator() override { reset(); }
+  /// @param max_bytes What may be handed out at most until the next reset.
+  explicit MallocMemoryAllocator(size_t max_bytes) : MemoryAllocator(0, nullptr), max_bytes_(max_bytes) {}
+  ~MallocMemoryAllocator() override = default;
 
   MallocMemoryAllocator(const MallocMemoryAllocator&) = delete;
   MallocMemoryAllocator& operator=(const MallocMemoryAllocator&) = delete;
+
+  /// Changes what may be handed out at most; what is handed out already stays.
+  void set_max_bytes(size_t max_bytes) { max_bytes_ = max_bytes; }
 
   /// `size` bytes aligned to `alignment`, a power of two; null (and a log line) if they cannot be had.
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
@@ -28,14 +33,19 @@ class MallocMemoryAllocator : public runtime::MemoryAllocator {
     if (!padded_size.ok()) {
       return nullptr;
     }
-    void* block = std::malloc(padded_size.get());
+    if (used_size_ > max_bytes_ || size > max_bytes_ - used_size_) {
+      ET_LOG(Error, "%zu bytes were asked for, %zu of at most %zu are in use: the limit is set by the application",
+             size, used_size_, max_bytes_);
+      return nullptr;
+    }
+    internal::BlockList::Block* block = internal::BlockList::make(padded_size.get());
     if (block == nullptr) {
       ET_LOG(Error, "malloc of %zu bytes failed", padded_size.get());
       return nullptr;
     }
-    blocks_.push_back(block);
+    blocks_.push(block);
     used_size_ += size;
-    return alignPointer(block, alignment);
+    return alignPointer(block + 1, alignment);
   }
 
   /// Bytes handed out since the last reset.
@@ -43,16 +53,14 @@ class MallocMemoryAllocator : public runtime::MemoryAllocator {
 
   /// Frees everything that was handed out.
   void reset() override {
-    for (void* block : blocks_) {
-      std::free(block);
-    }
-    blocks_.clear();
+    blocks_.free_all();
     used_size_ = 0;
   }
 
  private:
-  std::vector<void*> blocks_;
+  internal::BlockList blocks_;
   size_t used_size_ = 0;
+  size_t max_bytes_ = std::numeric_limits<size_t>::max();
 };
 
 }  // namespace extension

@@ -37,3 +37,16 @@ TEST(MallocMemoryAllocatorTest, RefusesWhatCannotBe) {
   EXPECT_EQ(allocator.allocate(std::numeric_limits<size_t>::max(), 64), nullptr);
   EXPECT_EQ(allocator.used_size(), 0u);
 }
+
+TEST(MallocMemoryAllocatorTest, KeepsToALimit) {
+  executorch::runtime::runtime_init();
+  MallocMemoryAllocator allocator(100);
+  EXPECT_NE(allocator.allocate(60), nullptr);
+  EXPECT_EQ(allocator.allocate(41), nullptr);
+  EXPECT_NE(allocator.allocate(40), nullptr);
+  EXPECT_EQ(allocator.allocate(1), nullptr);
+  allocator.reset();
+  EXPECT_NE(allocator.allocate(100), nullptr);
+  allocator.set_max_bytes(50);
+  EXPECT_EQ(allocator.allocate(1), nullptr) << "more is in use already";
+}

@@ -23,8 +23,8 @@ struct Module::LoadedMethod {
   std::unique_ptr<Method> method;
   std::vector<runtime::EValue> preset_inputs;
 
-  /// Gives memory to the outputs that were left out of the plan at export.
-  runtime::Error provide_unplanned_outputs();
+  /// Gives memory to the outputs that were left out of the plan at export, at most `max_bytes`.
+  runtime::Error provide_unplanned_outputs(size_t max_bytes);
 };
 
 }  // namespace ET_MODULE_NAMESPACE

@@ -7,6 +7,7 @@
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/extension/module/loaded_method.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/runtime/core/error.h>
@@ -51,6 +52,14 @@ Result<std::unique_ptr<DataLoader>> open_file(const std::string& path, Module::L
   return Error::InvalidArgument;
 }
 
+/// A program with what it was loaded from, which it needs as long as it lives.
+struct ProgramAndLoader {
+  explicit ProgramAndLoader(Program&& loaded) : program(std::move(loaded)) {}
+
+  std::unique_ptr<DataLoader> loader;
+  Program program;
+};
+
 }  // namespace
 
 Module::Module(const std::string& file_path, const LoadMode load_mode,
@@ -73,10 +82,15 @@ Module::Module(const std::string& file_path, std::vector<std::string> data_files
       data_files_(std::move(data_files)),
       load_mode_(load_mode),
       memory_allocator_(std::move(memory_allocator)),
-      temp_allocator_(temp_allocator ? std::move(temp_allocator) : std::make_unique<MallocMemoryAllocator>()),
+      temp_allocator_(std::move(temp_allocator)),
       event_tracer_(std::move(event_tracer)),
       share_memory_arenas_(share_memory_arenas) {
   runtime::runtime_init();
+  if (temp_allocator_ == nullptr) {
+    auto own = std::make_unique<MallocMemoryAllocator>();
+    own_temp_allocator_ = own.get();
+    temp_allocator_ = std::move(own);
+  }
 }
 
 Module::Module(std::unique_ptr<DataLoader> data_loader, std::unique_ptr<MemoryAllocator> memory_allocator,
@@ -96,6 +110,9 @@ Module::Module(std::shared_ptr<Program> program, std::unique_ptr<MemoryAllocator
     : Module(std::unique_ptr<DataLoader>(), std::move(memory_allocator), std::move(temp_allocator),
              std::move(event_tracer), std::move(data_map_loader), share_memory_arenas) {
   program_ = std::move(program);
+  if (program_) {
+    limits_ = program_->resource_limits();
+  }
 }
 
 Module::~Module() = default;
@@ -105,7 +122,17 @@ Error Module::load(const LoadBackendOptionsMap& backend_options, const Program::
   return load(verification);
 }
 
+Error Module::set_resource_limits(const runtime::ResourceLimits& limits) {
+  ET_CHECK_OR_RETURN_ERROR(!is_loaded(), InvalidState, "resource limits must be set before the program is loaded");
+  limits_ = limits;
+  return Error::Ok;
+}
+
 Error Module::load(const Program::Verification verification) {
+  return internal::report_bad_alloc([&] { return load_program(verification); });
+}
+
+Error Module::load_program(const Program::Verification verification) {
   if (!program_) {
     if (!data_loader_) {
       ET_CHECK_OR_RETURN_ERROR(!file_path_.empty(), InvalidArgument,
@@ -116,7 +143,7 @@ Error Module::load(const Program::Verification verification) {
       }
       data_loader_ = std::move(opened.get());
     }
-    Result<Program> program = Program::load(data_loader_.get(), verification);
+    Result<Program> program = Program::load(data_loader_.get(), verification, limits_);
     if (!program.ok()) {
       if (!file_path_.empty()) {
         ET_LOG(Error, "%s: the program could not be loaded: %s", file_path_.c_str(), to_string(program.error()));
@@ -124,9 +151,9 @@ Error Module::load(const Program::Verification verification) {
       }
       return program.error();
     }
-    std::shared_ptr<DataLoader> loader = std::move(data_loader_);
-    program_ =
-        std::shared_ptr<Program>(new Program(std::move(program.get())), [loader](Program* loaded) { delete loaded; });
+    auto owner = std::make_shared<ProgramAndLoader>(std::move(program.get()));
+    owner->loader = std::move(data_loader_);
+    program_ = std::shared_ptr<Program>(owner, &owner->program);
   }
   return load_data_files();
 }
@@ -179,15 +206,17 @@ Result<size_t> Module::num_methods() {
 
 Result<std::unordered_set<std::string>> Module::method_names() {
   ET_CHECK_OK_OR_RETURN_ERROR(load());
-  std::unordered_set<std::string> names;
-  for (size_t i = 0; i < program_->num_methods(); ++i) {
-    const Result<const char*> name = program_->get_method_name(i);
-    if (!name.ok()) {
-      return name.error();
+  return internal::report_bad_alloc([&]() -> Result<std::unordered_set<std::string>> {
+    std::unordered_set<std::string> names;
+    for (size_t i = 0; i < program_->num_methods(); ++i) {
+      const Result<const char*> name = program_->get_method_name(i);
+      if (!name.ok()) {
+        return name.error();
+      }
+      names.insert(name.get());
     }
-    names.insert(name.get());
-  }
-  return names;
+    return names;
+  });
 }
 
 }  // namespace ET_MODULE_NAMESPACE

@@ -16,6 +16,7 @@
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/executor/resource_limits.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
 #ifdef USE_ATEN_LIB
@@ -26,6 +27,8 @@
 
 namespace executorch {
 namespace extension {
+
+class MallocMemoryAllocator;
 
 namespace internal {
 class PlannedBuffers;
@@ -48,8 +51,9 @@ namespace ET_MODULE_NAMESPACE {
 ///
 /// Construction does nothing; the program and each method are loaded on first use. A function that fails logs what was
 /// wrong and returns a typed Error; a later call may try again. Outputs are views into the module's memory: they hold
-/// until the method runs again or is unloaded. EValues do not own tensors: inputs must stay alive while a method runs,
-/// preset ones as long as they are preset. Not thread safe: one thread at a time.
+/// until the method runs again or is unloaded. Want of memory is an error like others, MemoryAllocationFailed (if this
+/// library is compiled with exceptions; the C++ library ends the process otherwise). EValues do not own tensors: inputs
+/// must stay alive while a method runs, preset ones as long as they are preset. Not thread safe: one thread at a time.
 class Module {
  public:
   /// How the files are read.
@@ -113,6 +117,10 @@ class Module {
   ET_NODISCARD virtual runtime::Error load(
       const LoadBackendOptionsMap& backend_options,
       const Program::Verification verification = Program::Verification::InternalConsistency);
+
+  /// How much of the machine the program and its methods may use. InvalidState if the program is loaded: one that is
+  /// shared by another Module has the limits that it was loaded with.
+  ET_NODISCARD runtime::Error set_resource_limits(const runtime::ResourceLimits& limits);
 
   /// The options given to `load`.
   inline const LoadBackendOptionsMap& backend_options() const { return backend_options_; }
@@ -255,7 +263,11 @@ class Module {
   static runtime::Result<runtime::EValue> first_of(const std::string& method_name,
                                                    runtime::Result<std::vector<runtime::EValue>> outputs);
 
+  runtime::Error load_program(Program::Verification verification);
   runtime::Error load_data_files();
+  runtime::Error load_method_once(const std::string& method_name, runtime::HierarchicalAllocator* planned_memory,
+                                  runtime::EventTracer* event_tracer, const LoadBackendOptionsMap* backend_options,
+                                  std::vector<Kernel>&& kernel_registry);
   runtime::Result<runtime::HierarchicalAllocator*> planned_memory_for(const std::string& method_name,
                                                                       LoadedMethod& loaded);
   runtime::Result<LoadedMethod*> loaded_method(const std::string& method_name);
@@ -267,6 +279,8 @@ class Module {
   std::unique_ptr<runtime::DataLoader> data_loader_;  // until the program is loaded, which then owns it
   std::unique_ptr<runtime::MemoryAllocator> memory_allocator_;
   std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
+  MallocMemoryAllocator* own_temp_allocator_ = nullptr;  // temp_allocator_, unless the application gave it
+  runtime::ResourceLimits limits_;
   std::unique_ptr<runtime::EventTracer> event_tracer_;
   std::vector<std::unique_ptr<runtime::DataLoader>> data_map_loaders_;
   std::vector<std::unique_ptr<NamedDataMap>> data_maps_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/extension/module/loaded_method.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/error.h>
@@ -63,7 +64,8 @@ Result<HierarchicalAllocator*> Module::planned_memory_for(const std::string& met
   return shared_buffers_->allocator();
 }
 
-Error Module::LoadedMethod::provide_unplanned_outputs() {
+Error Module::LoadedMethod::provide_unplanned_outputs(size_t max_bytes) {
+  size_t bytes = 0;
   const MethodMeta meta = method->method_meta();
   for (size_t i = 0; i < method->outputs_size(); ++i) {
     const EValue& output = method->get_output(i);
@@ -74,6 +76,10 @@ Error Module::LoadedMethod::provide_unplanned_outputs() {
     if (!info.ok() || info->is_memory_planned()) {
       continue;
     }
+    ET_CHECK_OR_RETURN_ERROR(info->nbytes() <= max_bytes - bytes, OutOfResources,
+                             "output %zu needs %zu bytes, the application allows %zu for all outputs", i,
+                             info->nbytes(), max_bytes);
+    bytes += info->nbytes();
     output_buffers.emplace_back(info->nbytes());
     ET_CHECK_OR_RETURN_ERROR(output_buffers.back().data() != nullptr, MemoryAllocationFailed,
                              "%zu bytes for output %zu could not be allocated", info->nbytes(), i);
@@ -89,8 +95,20 @@ Error Module::load_method(const std::string& method_name, HierarchicalAllocator*
     return Error::Ok;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(load());
+  return internal::report_bad_alloc([&] {
+    return load_method_once(method_name, planned_memory, event_tracer, backend_options, std::move(kernel_registry));
+  });
+}
+
+Error Module::load_method_once(const std::string& method_name, HierarchicalAllocator* planned_memory,
+                               runtime::EventTracer* event_tracer, const LoadBackendOptionsMap* backend_options,
+                               std::vector<Kernel>&& kernel_registry) {
   auto loaded = std::make_unique<LoadedMethod>();
   loaded->kernel_registry = std::move(kernel_registry);
+  loaded->own_allocator.set_max_bytes(limits_.method_bytes);
+  if (own_temp_allocator_ != nullptr) {
+    own_temp_allocator_->set_max_bytes(limits_.method_bytes);
+  }
   if (planned_memory == nullptr) {
     const auto provided = planned_memory_for(method_name, *loaded);
     if (!provided.ok()) {
@@ -116,7 +134,7 @@ Error Module::load_method(const std::string& method_name, HierarchicalAllocator*
   }
   loaded->method = std::make_unique<Method>(std::move(method.get()));
   loaded->preset_inputs.resize(loaded->method->inputs_size());
-  ET_CHECK_OK_OR_RETURN_ERROR(loaded->provide_unplanned_outputs());
+  ET_CHECK_OK_OR_RETURN_ERROR(loaded->provide_unplanned_outputs(limits_.method_bytes));
   methods_.emplace(method_name, std::move(loaded));
   return Error::Ok;
 }
@@ -147,31 +165,33 @@ Result<MethodMeta> Module::method_meta(const std::string& method_name) {
 }
 
 Result<std::vector<EValue>> Module::execute(const std::string& method_name, const std::vector<EValue>& input_values) {
-  const auto loaded = loaded_method(method_name);
-  if (!loaded.ok()) {
-    return loaded.error();
-  }
-  Method& method = *loaded.get()->method;
-  std::vector<EValue> inputs = loaded.get()->preset_inputs;
-  ET_CHECK_OR_RETURN_ERROR(input_values.size() <= inputs.size(), InvalidArgument,
-                           "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
-                           input_values.size());
-  for (size_t i = 0; i < input_values.size(); ++i) {
-    if (!input_values[i].isNone()) {
-      inputs[i] = input_values[i];
+  return internal::report_bad_alloc([&]() -> Result<std::vector<EValue>> {
+    const auto loaded = loaded_method(method_name);
+    if (!loaded.ok()) {
+      return loaded.error();
     }
-  }
-  const MethodMeta meta = method.method_meta();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Result<Tag> tag = meta.input_tag(i);
-    const bool takes_none = tag.ok() && tag.get() == Tag::None;
-    ET_CHECK_OR_RETURN_ERROR(!inputs[i].isNone() || takes_none, InvalidArgument,
-                             "method '%s' takes %zu inputs, input %zu was neither passed nor set before",
-                             method_name.c_str(), inputs.size(), i);
-  }
-  ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
-  ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
-  return get_outputs(method_name);
+    Method& method = *loaded.get()->method;
+    std::vector<EValue> inputs = loaded.get()->preset_inputs;
+    ET_CHECK_OR_RETURN_ERROR(input_values.size() <= inputs.size(), InvalidArgument,
+                             "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
+                             input_values.size());
+    for (size_t i = 0; i < input_values.size(); ++i) {
+      if (!input_values[i].isNone()) {
+        inputs[i] = input_values[i];
+      }
+    }
+    const MethodMeta meta = method.method_meta();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Result<Tag> tag = meta.input_tag(i);
+      const bool takes_none = tag.ok() && tag.get() == Tag::None;
+      ET_CHECK_OR_RETURN_ERROR(!inputs[i].isNone() || takes_none, InvalidArgument,
+                               "method '%s' takes %zu inputs, input %zu was neither passed nor set before",
+                               method_name.c_str(), inputs.size(), i);
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
+    ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
+    return get_outputs(method_name);
+  });
 }
 
 Result<EValue> Module::first_of(const std::string& method_name, Result<std::vector<EValue>> outputs) {
@@ -196,16 +216,18 @@ Error Module::set_input(const std::string& method_name, const EValue& input_valu
 }
 
 Error Module::set_inputs(const std::string& method_name, const std::vector<EValue>& input_values) {
-  const auto loaded = loaded_method(method_name);
-  if (!loaded.ok()) {
-    return loaded.error();
-  }
-  auto& inputs = loaded.get()->preset_inputs;
-  ET_CHECK_OR_RETURN_ERROR(input_values.size() == inputs.size(), InvalidArgument,
-                           "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
-                           input_values.size());
-  inputs = input_values;
-  return Error::Ok;
+  return internal::report_bad_alloc([&]() -> Error {
+    const auto loaded = loaded_method(method_name);
+    if (!loaded.ok()) {
+      return loaded.error();
+    }
+    auto& inputs = loaded.get()->preset_inputs;
+    ET_CHECK_OR_RETURN_ERROR(input_values.size() == inputs.size(), InvalidArgument,
+                             "method '%s' takes %zu inputs, found %zu", method_name.c_str(), inputs.size(),
+                             input_values.size());
+    inputs = input_values;
+    return Error::Ok;
+  });
 }
 
 Error Module::set_output(const std::string& method_name, EValue output_value, size_t output_index) {
@@ -253,13 +275,15 @@ Error Module::set_outputs(const std::string& method_name, const std::vector<EVal
 }
 
 Result<std::vector<EValue>> Module::get_outputs(const std::string& method_name) {
-  const auto loaded = loaded_method(method_name);
-  if (!loaded.ok()) {
-    return loaded.error();
-  }
-  std::vector<EValue> outputs(loaded.get()->method->outputs_size());
-  ET_CHECK_OK_OR_RETURN_ERROR(loaded.get()->method->get_outputs(outputs.data(), outputs.size()));
-  return outputs;
+  return internal::report_bad_alloc([&]() -> Result<std::vector<EValue>> {
+    const auto loaded = loaded_method(method_name);
+    if (!loaded.ok()) {
+      return loaded.error();
+    }
+    std::vector<EValue> outputs(loaded.get()->method->outputs_size());
+    ET_CHECK_OK_OR_RETURN_ERROR(loaded.get()->method->get_outputs(outputs.data(), outputs.size()));
+    return outputs;
+  });
 }
 
 Result<EValue> Module::get_output(const std::string& method_name, size_t output_index) {

@@ -3,6 +3,7 @@
 
 #include <cinttypes>
 
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -17,6 +18,10 @@ using runtime::Result;
 using runtime::Span;
 
 Result<MergedDataMap> MergedDataMap::load(Span<const NamedDataMap*> named_data_maps) {
+  return internal::report_bad_alloc([&] { return load_index(named_data_maps); });
+}
+
+Result<MergedDataMap> MergedDataMap::load_index(Span<const NamedDataMap*> named_data_maps) {
   ET_CHECK_OR_RETURN_ERROR(!named_data_maps.empty(), InvalidArgument, "expected at least one data map, found none");
   Index index;
   std::vector<const char*> keys;

@@ -63,6 +63,7 @@ class MergedDataMap final : public executorch::ET_RUNTIME_NAMESPACE::NamedDataMa
   MergedDataMap& operator=(const MergedDataMap&) = delete;
   MergedDataMap& operator=(MergedDataMap&&) = delete;
 
+  static runtime::Result<MergedDataMap> load_index(runtime::Span<const NamedDataMap*> named_data_maps);
   runtime::Result<const NamedDataMap*> find(std::string_view key) const;
 
   Index index_;

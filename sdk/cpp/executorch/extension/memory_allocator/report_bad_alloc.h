@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <new>
+#include <utility>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/compiler.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace extension {
+namespace internal {
+
+/// Returns what `function` does, an Error or a Result: MemoryAllocationFailed when a container in it finds the heap
+/// empty. Compiled without exceptions, the C++ library ends the process in that case.
+template <typename Function>
+auto report_bad_alloc(Function&& function) -> decltype(function()) {
+#if ET_HAS_EXCEPTIONS
+  try {
+    return std::forward<Function>(function)();
+  } catch (const std::bad_alloc&) {
+    ET_LOG(Error, "the heap has no memory left");
+    return runtime::Error::MemoryAllocationFailed;
+  }
+#else
+  return std::forward<Function>(function)();
+#endif
+}
+
+}  // namespace internal
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <pthreadpool.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <executorch/extension/threadpool/threadpool_guard.h>
+#include <executorch/runtime/core/function_ref.h>
+
+namespace executorch {
+namespace extension {
+namespace threadpool {
+
+/// Threads that share out the work of kernels. There is one for the process, see get_threadpool().
+class ThreadPool final {
+ public:
+  /// @param thread_count Threads that work, the caller's included; 0: one for each core.
+  explicit ThreadPool(size_t thread_count = 0);
+  ~ThreadPool() = default;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// Threads that work, the caller's included; at least 1.
+  size_t get_thread_count() const;
+
+  /// Replaces the threads by `num_threads` (0: one for each core). True when there are so many now; otherwise the old
+  /// ones stay. Unsafe: nothing may run on the pool, and what get_pthreadpool() gave before is no longer valid.
+  bool _unsafe_reset_threadpool(uint32_t num_threads);
+
+  /// Ends the threads: run() works on the caller's thread until _unsafe_reset_threadpool(). Unsafe in the same way.
+  void _unsafe_destroy_threadpool();
+
+  /// Calls fn(0) ... fn(range - 1) on the threads, and returns when all have returned. Callers of several threads take
+  /// turns. Inside of `fn`, and under a NoThreadPoolGuard, run() works on the current thread.
+  void run(runtime::FunctionRef<void(size_t)> fn, size_t range);
+
+ private:
+  friend pthreadpool_t get_pthreadpool();
+  friend ThreadPool* get_threadpool();
+
+  struct Destroy {
+    void operator()(pthreadpool_t pool) const { pthreadpool_destroy(pool); }
+  };
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<struct pthreadpool, Destroy> threadpool_;
+};
+
+/// The pool of the process, made at the first call with one thread for each fast core; null when there is no memory
+/// for it. A process that was forked gets a new one.
+ThreadPool* get_threadpool();
+
+/// What libraries that use pthreadpool themselves are given: the threads of get_threadpool(), or null under a
+/// NoThreadPoolGuard, which makes them work on the current thread.
+pthreadpool_t get_pthreadpool();
+
+}  // namespace threadpool
+}  // namespace extension
+}  // namespace executorch
+
+namespace torch {
+namespace executorch {
+namespace threadpool {
+using ::executorch::extension::threadpool::get_pthreadpool;
+using ::executorch::extension::threadpool::get_threadpool;
+using ::executorch::extension::threadpool::ThreadPool;
+}  // namespace threadpool
+}  // namespace executorch
+}  // namespace torch
