@@ -78,9 +78,9 @@ step_asan() {
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined
 }
 
-step_python() { "${python}" -m pytest -q -m "not slow" tests/python; }
+step_python() { "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python; }
 step_slow() { "${python}" -m pytest -q -m slow tests; }
-step_documents() { "${python}" -m pytest -q tests/documents; }
+step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
 step_interop() { "${python}" -m pytest -q tests/interop; }
 
 # The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
