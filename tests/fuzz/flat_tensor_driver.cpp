@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flat_tensor_driver.h"
 
+#include <cstdlib>
+#include <cstring>
+
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -17,6 +20,8 @@ namespace {
 
 /// A segment may be named by many keys: not every one is copied.
 constexpr size_t kMaxCopiedBytes = 1 << 16;
+
+constexpr const char* kAbsentKey = "no such key";
 
 bool read_key(const FlatTensorDataMap& map, const char* key) {
   const auto data = map.get_data(key);
@@ -48,11 +53,14 @@ Outcome run_flat_tensor(const uint8_t* data, size_t size) {
   }
   const auto count = map->get_num_keys();
   bool all = count.ok();
-  for (uint32_t i = 0; all && i < *count; ++i) {
+  bool has_absent = false;
+  for (uint32_t i = 0; count.ok() && i < *count; ++i) {
     const auto key = map->get_key(i);
-    all = key.ok() && read_key(*map, *key);
+    // The fuzzer sees what keys are compared with, and makes files that have this one.
+    has_absent |= key.ok() && std::strcmp(*key, kAbsentKey) == 0;
+    all = all && key.ok() && read_key(*map, *key);
   }
-  if (map->get_key(count.ok() ? *count : 0).ok() || map->get_data("no such key").ok()) {
+  if (map->get_key(count.ok() ? *count : 0).ok() || (!has_absent && map->get_data(kAbsentKey).ok())) {
     std::abort();
   }
   return all ? Outcome::Executed : Outcome::Loaded;
