@@ -98,7 +98,7 @@ def place_results_on_operands(
         for branch in control_flow_branches(graph_module, node):
             place_results_on_operands(branch, None, False)
         for spec in get_node_tensor_specs(node) if node.target is memory.alloc else ():
-            spec.inplace_base = None
+            spec.inplace_base = spec.inplace_offset = None
     graph = _Graph(graph_module)
     if with_buffers:
         for node in graph_module.graph.nodes:
@@ -110,7 +110,16 @@ def place_results_on_operands(
 def is_written_already(write: Node) -> bool:
     """Whether what is to be copied to a buffer has been computed in the buffer's memory."""
     target, source = (arg.meta.get("spec") for arg in write.args[:2])
-    return isinstance(source, TensorSpec) and source.inplace_base is not None and storage_spec(source) is target
+    if not isinstance(source, TensorSpec) or source.inplace_base is None:
+        return False
+    return same_tensor(source) is target
+
+
+def same_tensor(spec: TensorSpec) -> TensorSpec:
+    """The first spec of the chain of results that are written one over the other, which are one value."""
+    while spec.inplace_base is not None and spec.inplace_offset is None and getattr(spec, "base", None) is None:
+        spec = spec.inplace_base
+    return spec
 
 
 class _Graph:

@@ -27,6 +27,18 @@ def storage_spec(spec: TensorSpec) -> TensorSpec:
         spec = base
 
 
+def place_in_storage(spec: TensorSpec) -> tuple[TensorSpec, int]:
+    """The spec that owns the memory, and where in it a spec begins, in bytes."""
+    offset = 0
+    while True:
+        view_of = getattr(spec, "base", None)
+        base = view_of or spec.inplace_base
+        if base is None or base is spec:
+            return spec, offset
+        offset += 0 if view_of is not None else spec.inplace_offset or 0
+        spec = base
+
+
 def filter_nodes(inputs: Iterable[Any]) -> Iterator[Node]:
     """The nodes among possibly nested arguments."""
     for item in inputs:

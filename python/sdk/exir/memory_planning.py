@@ -20,6 +20,7 @@ from sdk.exir._in_place import place_results_on_operands
 from sdk.exir._interval_packing import Block, pack, pack_objects
 from sdk.exir._loop_memory import prepare_loops, slices
 from sdk.exir._memory_verifier import Verifier
+from sdk.exir._parts import place_parts_on_operands
 from sdk.exir._tensor_lifetimes import (
     _do_user_inputs_exist,
     _is_inplace_node,
@@ -29,6 +30,7 @@ from sdk.exir._tensor_lifetimes import (
     control_flow_branches,
     filter_nodes,
     get_node_tensor_specs,
+    place_in_storage,
     storage_spec,
     update_all_tensors_lifetime,
 )
@@ -347,13 +349,14 @@ def apply_algo(
     """
     prepare_loops(graph_module)
     place_results_on_operands(graph_module, graph_signature, with_buffers=alloc_mutable_buffers)
-    _update_lifetimes(graph_module, graph_signature)
-    planner = _Planner(algo, alignment, enable_non_cpu_memory_planning)
     ignored = {
         "ignore_graph_input": not alloc_graph_input,
         "ignore_graph_output": not alloc_graph_output,
         "ignore_mutable_buffers": not alloc_mutable_buffers,
     }
+    place_parts_on_operands(graph_module, graph_signature, alignment, **ignored)
+    _update_lifetimes(graph_module, graph_signature)
+    planner = _Planner(algo, alignment, enable_non_cpu_memory_planning)
     insert_calls_to_free(graph_module)
     sizes, _ = planner.plan(graph_module, graph_signature, ignored)
     graph_module.meta["non_const_buffer_device"] = planner.devices or None
@@ -367,9 +370,9 @@ def _place_on_bases(graph_module: GraphModule) -> None:
         for branch in control_flow_branches(graph_module, node):
             _place_on_bases(branch)
         for spec in get_node_tensor_specs(node):
-            base = storage_spec(spec)
-            if base is not spec and spec.inplace_base is not None:
-                spec.mem_id, spec.mem_obj_id, spec.mem_offset = base.mem_id, base.mem_obj_id, base.mem_offset
+            base, offset = place_in_storage(spec)
+            if base is not spec and spec.inplace_base is not None and base.mem_offset is not None:
+                spec.mem_id, spec.mem_obj_id, spec.mem_offset = base.mem_id, base.mem_obj_id, base.mem_offset + offset
                 spec.lifetime = base.lifetime
 
 

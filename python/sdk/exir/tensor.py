@@ -198,7 +198,9 @@ class TensorSpec:
         self.mem_id: Any = None
         self.mem_obj_id: Any = None
         self.mem_offset: Any = None
+        # The spec whose memory this one is in, and how many bytes from its start; no number: it is the same tensor.
         self.inplace_base: TensorSpec | None = None
+        self.inplace_offset: int | None = None
 
     @classmethod
     def from_tensor(cls, tensor: torch.Tensor, const: bool = False) -> TensorSpec:

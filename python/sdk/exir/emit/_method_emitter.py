@@ -14,8 +14,9 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from sdk.exir import memory
-from sdk.exir._in_place import is_written_already
-from sdk.exir._tensor_lifetimes import control_flow_branches, storage_spec
+from sdk.exir._in_place import is_written_already, same_tensor
+from sdk.exir._parts import are_parts
+from sdk.exir._tensor_lifetimes import control_flow_branches
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._instructions import Instructions
@@ -246,7 +247,7 @@ class MethodEmitter:
             return [self.results(node, item, shared) for item in spec]
         if not isinstance(spec, TensorSpec):
             return self._scalar(node, spec)
-        known = self._spec_values.get(spec if spec.inplace_base is None else storage_spec(spec))
+        known = self._spec_values.get(same_tensor(spec))
         if known is not None:
             return known
         value = self._tensor(node, spec)
@@ -288,6 +289,8 @@ class MethodEmitter:
             return self._delegate_call(graph_module, node, env)
         if target is torch.ops.aten.copy_.default and is_written_already(node):
             return env[node.args[0]]
+        if are_parts(node):
+            return self.results(node, node.meta["spec"])
         if control_flow_branches(graph_module, node):
             return ControlFlowEmitter(self, graph_module, node, env).emit()
         if not isinstance(target, torch._ops.OpOverload):

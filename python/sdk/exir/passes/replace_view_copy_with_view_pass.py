@@ -37,6 +37,7 @@ class _ViewSpec(TensorSpec):
         "mem_obj_id",
         "mem_offset",
         "inplace_base",
+        "inplace_offset",
         "extra_tensor_info",
         "device",
         "device_index",
