@@ -25,6 +25,7 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from sdk.exir import memory
+from sdk.exir._messages import add_context, describe_value, explain_failed_pass, operator_name, remember_node
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 
@@ -74,6 +75,17 @@ class ExportPass(_ExportPassBase):
             return super().create_arg(a)
 
     class ExportInterpreter(_ExportPassBase.ExportInterpreter):
+        def __init__(self, callback: _ExportPassBase, gm: GraphModule) -> None:
+            super().__init__(callback, gm)
+            self.extra_traceback = False  # `run_node` remembers the node, and who runs the pass describes it.
+
+        def run_node(self, n: torch.fx.Node) -> Argument:
+            try:
+                return super().run_node(n)
+            except Exception as error:
+                remember_node(error, n)
+                raise
+
         def call_function(self, target: Any, args: tuple, kwargs: dict) -> ProxyValue:
             meta = NodeMetadata(self.node.meta)
             if target is executorch_call_delegate:
@@ -90,6 +102,24 @@ class ExportPass(_ExportPassBase):
 
         def call_method(self, target: str, args: tuple, kwargs: dict) -> None:
             raise ExportPassBaseError(f"call_method {target} is not allowed in this dialect: call an operator instead")
+
+    def __call__(self, graph_module: GraphModule) -> PassResult:
+        try:
+            return super().__call__(graph_module)
+        except Exception as error:
+            explain_failed_pass(error, self, [self])
+            raise
+
+    def _fx(self, kind: str, target: Any, args: tuple, kwargs: dict[str, Argument], meta: NodeMetadata) -> ProxyValue:
+        try:
+            return super()._fx(kind, target, args, kwargs, meta)
+        except Exception as error:
+            values = torch.utils._pytree.tree_map_only(ProxyValue, lambda proxy: proxy.data, (args, kwargs))
+            call = ", ".join(
+                [*map(describe_value, values[0]), *(f"{k}={describe_value(v)}" for k, v in values[1].items())]
+            )
+            add_context(error, f"The pass called {operator_name(target)}({call}).")
+            raise
 
     def call_attribute(self, value: torch.Tensor) -> Argument:
         """A constant of a control-flow branch."""
@@ -148,6 +178,11 @@ class ExportedProgramPassBase(ABC):
     def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
         self.requires(exported_program)
         result = self.call(exported_program)
+        if not isinstance(result, ExportedProgramPassResult):
+            raise TypeError(
+                "a pass over a program must return an ExportedProgramPassResult(exported_program, modified), got "
+                f"{type(result).__name__}"
+            )
         self.ensures(result.exported_program)
         return result
 

@@ -9,21 +9,18 @@ from typing import Any
 
 import torch
 import torch.fx.passes.infra.pass_manager as fx
+from torch._export.verifier import SpecViolationError
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassResult
 
+from sdk.exir._messages import add_context, describe_node, explain_failed_pass, pass_name, source_of
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, PassType
 
 _log = logging.getLogger(__name__)
 
 Passes = list[PassType] | list[list[PassType]] | None
-
-
-def pass_name(fn: Any) -> str:
-    """How a pass is called in messages."""
-    return getattr(fn, "__name__", None) or type(fn).__name__
 
 
 def _flatten(passes: Passes) -> list[PassType]:
@@ -48,17 +45,9 @@ class _Checks:
                 check(target)
             except Exception as error:
                 if not self._suppress:
+                    add_context(error, f"The check {pass_name(check)} failed after the pass {after}.")
                     raise
                 _log.warning("check %s failed after pass %s: %s", pass_name(check), after, error)
-
-
-def _annotate(error: Exception, fn: Any) -> None:
-    note = f"while running pass {pass_name(fn)}"
-    if hasattr(error, "add_note"):
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
-    elif error.args and isinstance(error.args[0], str):
-        error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
 
 
 class PassManager(fx.PassManager):
@@ -101,20 +90,13 @@ class PassManager(fx.PassManager):
             changed = False
             for fn in self.passes:
                 try:
-                    result = fn(module)
+                    result = _run(fn, module)
+                    self.check(result.graph_module)
                 except Exception as error:
-                    _annotate(error, fn)
+                    explain_failed_pass(error, fn, self.passes)
                     raise
-                if result is None:
-                    continue
-                if not isinstance(result, PassResult):
-                    raise TypeError(
-                        f"pass {pass_name(fn)} must return a PassResult or None, got {type(result).__name__}"
-                    )
                 module, changed = result.graph_module, changed or result.modified
-                self.check(module)
-                if self._checks.checks:
-                    self._checks.run(module, pass_name(fn))
+                self._checks.run(module, pass_name(fn))
             module.recompile()
             modified = modified or changed
             if not changed:
@@ -163,6 +145,7 @@ class ExportedProgramPassManager(fx.PassManager):
 
         self.check(exported_program)
         program, modified = copy_program(exported_program), False
+        made_by: dict[Any, Any] = dict.fromkeys(_targets(program.graph_module))
         for _ in range(self.steps):
             changed = False
             for fn in self.passes:
@@ -171,21 +154,67 @@ class ExportedProgramPassManager(fx.PassManager):
                         outcome = fn(program)
                         program, changed = outcome.exported_program, changed or outcome.modified
                     else:
-                        result = fn(program.graph_module)
-                        if result is not None:
-                            fill_missing_values(result.graph_module)
-                            if result.graph_module is not program.graph_module:
-                                program = with_graph_module(program, result.graph_module)
-                            changed = changed or result.modified
+                        result = _run(fn, program.graph_module)
+                        fill_missing_values(result.graph_module)
+                        if result.graph_module is not program.graph_module:
+                            program = with_graph_module(program, result.graph_module)
+                        changed = changed or result.modified
+                    self.check(program)
+                    made_by = {**dict.fromkeys(_targets(program.graph_module), fn), **made_by}
                 except Exception as error:
-                    _annotate(error, fn)
+                    explain_failed_pass(error, fn, self.passes)
                     raise
                 self._checks.run(program, pass_name(fn))
             modified = modified or changed
             if not changed:
                 break
-        if modified:
-            program = with_graph_module(
-                program, program.graph_module, verifiers=override_verifiers or program.verifiers
-            )
+        verifiers = program.verifiers if override_verifiers is None else override_verifiers
+        try:
+            program = with_graph_module(program, program.graph_module, verifiers=verifiers)
+        except SpecViolationError as error:
+            _explain_violation(error, program.graph_module, verifiers, made_by, self.passes)
+            raise
         return ExportedProgramPassResult(program, modified)
+
+
+def _run(fn: Any, module: GraphModule) -> PassResult:
+    result = fn(module)
+    if result is None:  # The pass changed the module in place, or not at all.
+        return PassResult(module, False)
+    if not isinstance(result, PassResult):
+        raise TypeError(f"a pass must return a PassResult(graph_module, modified) or None, got {type(result).__name__}")
+    return result
+
+
+def _targets(module: GraphModule) -> set[Any]:
+    return {
+        n.target for m in module.modules() if isinstance(m, GraphModule) for n in m.graph.nodes if callable(n.target)
+    }
+
+
+def _explain_violation(
+    error: SpecViolationError, module: GraphModule, verifiers: list[type], made_by: dict[Any, Any], passes: list[Any]
+) -> None:
+    """Tells which pass put a node there that the dialect does not have."""
+    node = getattr(error, "_failed_node", None)
+    if node is None:
+        node = next((n for n in module.graph.nodes if n.op == "call_function" and _is_rejected(n, verifiers)), None)
+        if node is not None:
+            add_context(error, f"The node is {describe_node(node)}{source_of(node)}")
+    maker = made_by.get(node.target) if node is not None else None
+    names = [pass_name(maker)] if maker is not None else [pass_name(p) for p in passes]
+    which = f"the pass {names[0]}" if len(names) == 1 else f"one of the passes {', '.join(names)}"
+    add_context(
+        error,
+        f"The rules of the dialect were kept before, so {which} must have broken them. They hold again if the pass "
+        "emits edge operators only (sdk.exir.dialects._ops.ops.edge) and keeps the dtypes of results.",
+    )
+
+
+def _is_rejected(node: Any, verifiers: list[type]) -> bool:
+    try:
+        for verifier in verifiers:
+            verifier().check_valid_op(node.target)
+    except SpecViolationError:
+        return True
+    return False

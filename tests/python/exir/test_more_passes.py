@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes over constants, device copies and the check of dtypes."""
+"""Passes over constants, and device copies."""
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch.export import export
 
 from sdk.exir import to_edge
 from sdk.exir.dialects._ops import ops as exir_ops
-from sdk.exir.dialects.edge import _ops as edge_ops
-from sdk.exir.error import ExportError
 from sdk.exir.passes._device_copy_ops_registry import lib as device_copies  # noqa: F401  (registers the operators)
 from sdk.exir.passes.const_prop_pass import ConstPropPass
 from sdk.exir.passes.convert_constant_dim_order_pass import convert_constant_dim_order_pass
-from sdk.exir.verification.arg_validator import EdgeOpArgValidator
 
 
 def test_weights_become_contiguous():
@@ -58,29 +54,3 @@ def test_device_copies():
         out = torch.empty(0)
         assert op.out(x, out=out) is out and out.tolist() == x.tolist()
         assert getattr(exir_ops.edge.et_copy, name).default.to_out_variant() is op.out
-
-
-def test_dtypes_that_an_operator_does_not_accept(monkeypatch):
-    """DIA-04"""
-    constraint = edge_ops.FunctionDtypeConstraint(
-        ["self", "__ret_0"], [], {"T0": [torch.float32]}, [{"self": "T0", "__ret_0": "T0"}]
-    )
-    sin = exir_ops.edge.aten.sin.default
-    monkeypatch.setattr(sin._schema, "dtype_constraint", constraint)
-
-    def found(dtype):
-        module = to_edge(export(Sin(), (torch.ones(2, dtype=dtype),))).exported_program().graph_module
-        validator = EdgeOpArgValidator(module)
-        validator.check()
-        return validator
-
-    assert not found(torch.float32).violating_ops
-    validator = found(torch.float64)
-    assert validator.violating_ops == {sin: {(("self", torch.float64), ("__ret_0", torch.float64))}}
-    with pytest.raises(ExportError, match=r"aten\.sin\.default\(self: torch\.float64"):
-        validator.raise_if_violated()
-
-
-class Sin(torch.nn.Module):
-    def forward(self, x):
-        return torch.sin(x)

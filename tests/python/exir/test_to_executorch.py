@@ -156,13 +156,6 @@ def test_missing_out_variants_are_all_named():
     assert "sdk_test_no_out::second" in str(error.value)
 
 
-def test_unsupported_options_are_named():
-    """ETPM-02: nothing is ignored silently."""
-    for name in ("run_reinplace_pass",):
-        with pytest.raises(ExportError, match=name):
-            _lower(torch.nn.ReLU(), (torch.randn(2),), **{name: True})
-
-
 def test_branches_are_lowered_too():
     class Branch(torch.nn.Module):
         def forward(self, x):

@@ -29,7 +29,9 @@ _EXPORTS = {
     "convert_constant_dim_order_pass": "convert_constant_dim_order_pass",
     "dead_code_elimination_pass": "dead_code_elimination",
     "propagate_dynamic_shape": "dynamic_shape_propagation",
+    "reinplace_pass": "reinplace",
     "remove_unused_parameters_pass": "remove_unused_parameters_pass",
+    "to_scratch_op_pass": "to_scratch_op_pass",
 }
 
 __all__ = sorted(_EXPORTS)

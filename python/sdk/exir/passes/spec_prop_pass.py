@@ -14,6 +14,8 @@ from torch.fx.passes.infra.pass_base import PassResult
 from torch.utils import _pytree as pytree
 
 from sdk.exir import memory
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.operator.convert import is_inplace_variant
 from sdk.exir.pass_base import ExportPass
 from sdk.exir.tensor import TensorSpec
 
@@ -76,7 +78,8 @@ def _spec_of(node: Node) -> Any:
         specs: Any | None = node.args[0].meta.get("spec")
         if isinstance(specs, (tuple, list)):
             return specs[node.args[1]]
-    if node.target is torch.ops.aten.copy_.default:
+    op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
+    if isinstance(op, torch._ops.OpOverload) and is_inplace_variant(op._schema.name, op._overloadname):
         return node.args[0].meta["spec"]
     if node.target is memory.view and isinstance(node.meta.get("spec"), TensorSpec):
         return node.meta["spec"]

@@ -12,7 +12,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from sdk.exir import memory
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
-from sdk.exir.operator.convert import NoOutVariantError, to_out_variant
+from sdk.exir.operator.convert import NoOutVariantError, is_inplace_variant, to_out_variant
 from sdk.exir.tensor import TensorSpec
 
 _NO_MEMORY = frozenset(
@@ -54,7 +54,7 @@ class ToOutVarPass(PassBase):
             if node.op != "call_function" or not isinstance(node.target, (EdgeOpOverload, torch._ops.OpOverload)):
                 continue
             op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
-            if op in _NO_MEMORY or op.namespace == "executorch_prim":
+            if op in _NO_MEMORY or op.namespace == "executorch_prim" or _writes_in_place(op):
                 node.target = op
                 continue
             try:
@@ -64,6 +64,10 @@ class ToOutVarPass(PassBase):
                 continue
             if not all(name in node.kwargs for name in out_names):
                 _use_out_variant(graph, node, out_op, out_names)
+
+
+def _writes_in_place(op: torch._ops.OpOverload) -> bool:
+    return is_inplace_variant(op._schema.name, op._overloadname)
 
 
 def _use_out_variant(graph: Graph, node: Node, out_op: torch._ops.OpOverload, out_names: tuple[str, ...]) -> None:

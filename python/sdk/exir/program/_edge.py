@@ -25,6 +25,7 @@ from torch.export.graph_signature import (
 )
 from torch.fx import Graph, GraphModule, Node
 
+from sdk.exir._messages import source_of
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.program._aten_rules import decomposition_table
 from sdk.exir.program._edge_emitter import EdgeOptions
@@ -89,13 +90,7 @@ def _check_operators(graph: Graph, verifier: type) -> None:
             try:
                 rules.check_valid_op(node.target)
             except SpecViolationError as error:
-                raise SpecViolationError(f"{error}{describe_source(node)}") from None
-
-
-def describe_source(node: Node) -> str:
-    """Where in the user's code a node comes from, as a paragraph to append to a message; empty if unknown."""
-    trace = node.meta.get("stack_trace")
-    return f"\nNode {node.name} comes from:\n{trace.rstrip()}" if trace else f"\nNode: {node.name}"
+                raise SpecViolationError(f"{error}{source_of(node)}") from None
 
 
 def fake_mode_of(module: GraphModule) -> FakeTensorMode:

@@ -9,10 +9,10 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
+from sdk.exir._messages import add_context, explain_failed_pass
 from sdk.exir.capture._config import ExecutorchBackendConfig
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
 from sdk.exir.error import ExportError, ExportErrorType
-from sdk.exir.pass_manager import pass_name
 from sdk.exir.program._rebuild import assemble, copy_program
 
 
@@ -43,24 +43,29 @@ def lower_to_executorch(
     if not (config.external_constants or config.external_mutable_weights):
         # Weights in a file of their own keep the order in which their owner trains and exchanges them.
         program = fold_weight_permutes(program)
+    if config.run_reinplace_pass:
+        from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
+
+        program = reinplace_pass(program, {*DEFAULT_INPLACEABLE_OPS, *(config.reinplace_extra_ops or ())})
     gm = program.graph_module
-    RemoveGraphAssertsPass()(gm)
+    _run_pass(RemoveGraphAssertsPass(), program)
     copies = protect_values_from_write_back(gm, program.graph_signature)
     if copies:
         notes.append(
             f"{method}: {copies} old value(s) of mutable buffers are copied, because they are needed after the update"
         )
-    RemoveNoopPass()(gm)
-    EdgeToBackendOpsPass()(gm)
+    _run_pass(RemoveNoopPass(), program)
+    _run_pass(EdgeToBackendOpsPass(), program)
     if config.remove_view_copy:
-        NormalizeViewCopyBasePass()(gm)
+        _run_pass(NormalizeViewCopyBasePass(), program)
     _eliminate_dead_code(gm)
     spec_pass = SpecPropPass()
-    spec_pass(gm)
+    _run_pass(spec_pass, program)
     spec_pass.update_placeholder_tensor_specs(program, gm)
     _run_pass(_for_method(config.sym_shape_eval_pass, method), program)
     if config.remove_view_copy:
-        ReplaceViewCopyWithViewPass()(gm)
+        _run_pass(ReplaceViewCopyWithViewPass(), program)
+    gm = program.graph_module  # A pass of the configuration may have made a new one.
     if config.external_constants:
         tag = config.external_constants if callable(config.external_constants) else None
         external_constants_pass(gm, tag)
@@ -76,10 +81,15 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
     planners = []
     for method, program in programs.items():
         planner = _for_method(config.memory_planning_pass, method)
-        if hasattr(planner, "run"):
-            planner.run(program.graph_module, program.graph_signature)
-        else:
-            planner(program.graph_module)
+        try:
+            if hasattr(planner, "run"):
+                planner.run(program.graph_module, program.graph_signature)
+            else:
+                planner(program.graph_module)
+        except Exception as error:
+            explain_failed_pass(error, planner, [planner])
+            add_context(error, f"in method {method!r}")
+            raise
         if planner not in planners:
             planners.append(planner)
     for planner in planners:
@@ -97,12 +107,6 @@ def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) 
 
 
 def _check_config(config: ExecutorchBackendConfig) -> None:
-    if config.run_reinplace_pass:
-        raise ExportError(
-            ExportErrorType.NOT_SUPPORTED,
-            "ExecutorchBackendConfig.run_reinplace_pass=True is not supported by this version of the exporter; leave "
-            "it False. The program is the same, only slower.",
-        )
     if config.dynamic_memory_planning_mode != DynamicMemoryPlanningMode.UPPER_BOUND:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
@@ -133,8 +137,7 @@ def _run_pass(fn: Any, program: ExportedProgram) -> None:
     try:
         result = fn(program.graph_module)
     except Exception as error:
-        if hasattr(error, "add_note"):
-            error.add_note(f"while running pass {pass_name(fn)}")
+        explain_failed_pass(error, fn, [fn])
         raise
     if result is not None and result.graph_module is not program.graph_module:
         program._graph_module = result.graph_module

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import torch
 from torch.export import ExportedProgram
 
+from sdk.exir._messages import add_context
+
 Programs: TypeAlias = ExportedProgram | dict[str, ExportedProgram]
 
 
@@ -38,9 +40,7 @@ def in_method(method: str, function: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        note = f"in method {method!r}"
-        if hasattr(error, "add_note") and note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+        add_context(error, f"in method {method!r}")
         raise
 
 

@@ -103,7 +103,9 @@ def _decompose_leftovers(
     for name, program in manager._edge_programs.items():
         left = any(
             getattr(n.target, "_op", None) in preserved and decomposition_of(n.target._op, user_preserved) is not None
-            for n in program.graph.nodes
+            for module in program.graph_module.modules()
+            if isinstance(module, torch.fx.GraphModule)
+            for n in module.graph.nodes
             if n.op == "call_function"
         )
         programs[name] = (

@@ -19,6 +19,7 @@ from torch._subclasses import FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
+from sdk.exir._messages import add_context, describe_node, source_of
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.program._aten_rules import (
     DROPPED_OPS,
@@ -76,7 +77,7 @@ class EdgeLowering(WriteLowering):
             elif node.op == "get_attr":
                 self._env[node] = self._get_attr(node)
             elif node.op == "call_function":
-                self._env[node] = self._call(node)
+                self._env[node] = self._checked_call(node)
             elif node.op == "output":
                 outputs = self._map(node.args[0])
             else:
@@ -108,6 +109,16 @@ class EdgeLowering(WriteLowering):
         if isinstance(attribute, torch.Tensor):
             new.meta["val"] = self._fake_mode.from_tensor(attribute)
         return new
+
+    def _checked_call(self, node: Node) -> Any:
+        try:
+            return self._call(node)
+        except NeedsRetracingError:
+            raise
+        except Exception as error:
+            # A branch's node was described first; the node that calls the branch says where that is.
+            add_context(error, f"while lowering to edge dialect the node\n  {describe_node(node)}{source_of(node)}")
+            raise
 
     def _call(self, node: Node) -> Any:
         target = node.target

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the dtypes of every call of a graph against what its edge operator accepts."""
+"""Checks the arguments of every call of a graph against what its edge operator accepts: tensors, of certain dtypes."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import torch
@@ -13,50 +12,82 @@ from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.verification.interpreter import Interpreter
 
+Dtypes = dict[str, "torch.dtype | None"]
+"""Dtypes of a call by argument name; results are `__ret_0`, `__ret_1`, ..., and what is not there is None."""
+
 
 class EdgeOpArgValidator(Interpreter):
-    """After `check()` (or `run`), `violating_ops` maps each operator that was called with dtypes that it does not
-    accept to these dtypes, by argument name, once for each combination."""
+    """After `check()` (or `run`), `violating_ops` maps each operator that is called with dtypes that it does not accept
+    to the dtypes and the node of the first such call."""
 
     def __init__(self, graph_module: GraphModule) -> None:
         super().__init__(graph_module)
-        self.violating_ops: dict[EdgeOpOverload, set[tuple[tuple[str, torch.dtype], ...]]] = defaultdict(set)
+        self.violating_ops: dict[EdgeOpOverload, tuple[Dtypes, Node]] = {}
 
-    def run_node(self, n: Node) -> None:
-        super().run_node(n)
+    def run_node(self, n: Node) -> Any:
+        return super().run_node(n)
 
     def call_function(self, target: Any, args: tuple, kwargs: dict) -> Any:
-        if not isinstance(target, EdgeOpOverload):
-            return None
-        constraint = target._schema.dtype_constraint
-        if constraint is None:
-            return None
-        types: dict[str, torch.dtype | None] = {}
-        for i, argument in enumerate(target._schema.arguments):
-            value = args[i] if i < len(args) and not argument.kwarg_only else kwargs.get(argument.name)
-            if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
-                value = value[0]
-            if isinstance(value, torch.Tensor):
-                types[argument.name] = value.dtype
-        results = self.node.meta.get("val")
-        for i, result in enumerate(results if isinstance(results, (list, tuple)) else (results,)):
-            name = f"__ret_{i}"
-            if isinstance(result, torch.Tensor) and name in constraint.essential_tensor_io_names:
-                types[name] = result.dtype
-        known = constraint.essential_tensor_io_names | constraint.optional_tensor_io_names
-        if not constraint.validate({name: dtype for name, dtype in types.items() if name in known}):
-            self.violating_ops[target].add(tuple((name, dtype) for name, dtype in types.items() if dtype is not None))
+        if isinstance(target, EdgeOpOverload) and target not in self.violating_ops:
+            dtypes = rejected_dtypes(target, args, kwargs, self.node.meta.get("val"))
+            if dtypes is not None:
+                self.violating_ops[target] = (dtypes, self.node)
         return None
 
     def raise_if_violated(self) -> None:
-        """Raises `ExportError` that names each operator and the dtypes it was called with."""
+        """Raises `ExportError` that names each operator, the dtypes it was called with, and those that it accepts."""
         if self.violating_ops:
-            lines = [
-                f"  {op.__name__}({', '.join(f'{name}: {dtype}' for name, dtype in types)})"
-                for op, found in self.violating_ops.items()
-                for types in sorted(found, key=str)
-            ]
-            raise ExportError(
-                ExportErrorType.VIOLATION_OF_SPEC,
-                "operators are called with dtypes that edge dialect does not accept:\n" + "\n".join(lines),
-            )
+            lines = [describe(op, dtypes) for op, (dtypes, _) in self.violating_ops.items()]
+            raise ExportError(ExportErrorType.VIOLATION_OF_SPEC, "\n".join(lines))
+
+
+def rejected_dtypes(op: EdgeOpOverload, args: tuple, kwargs: dict[str, Any], results: Any) -> Dtypes | None:
+    """The dtypes of a call, given the values of its arguments and results, if the operator does not accept them."""
+    constraint = op._schema.dtype_constraint
+    if constraint is None:
+        return None
+    names = constraint.essential_tensor_io_names | constraint.optional_tensor_io_names
+    values: dict[str, Any] = {
+        a.name: args[i] if i < len(args) and not a.kwarg_only else kwargs.get(a.name)
+        for i, a in enumerate(op._schema.arguments)
+        if a.name in names
+    }
+    found = results if isinstance(results, tuple) else (results,)
+    values |= {f"__ret_{i}": value for i, value in enumerate(found) if f"__ret_{i}" in names}
+    dtypes = {name: _dtype(value) for name, value in values.items()}
+    if any(value is None and name.startswith("__ret_") for name, value in dtypes.items()):
+        return None  # Nothing is known of the results: a pass did not say.
+    return None if constraint.validate(dtypes) else dtypes
+
+
+def scalar_in_place_of_tensor(op: EdgeOpOverload, args: tuple) -> str | None:
+    """The name of the first argument for which a call passes a number although the operator takes a tensor."""
+    for argument, value in zip(op._op._schema.arguments, args, strict=False):
+        if isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
+            kind = argument.type
+            if kind.kind() == "OptionalType":
+                kind = kind.getElementType()
+            if kind.kind() == "TensorType":
+                return str(argument.name)
+    return None
+
+
+def describe(op: EdgeOpOverload, dtypes: Dtypes) -> str:
+    """What was found and what is accepted, in words."""
+    arguments = {name: dtype for name, dtype in dtypes.items() if not name.startswith("__ret_")}
+    results = [str(dtype) for name, dtype in dtypes.items() if name not in arguments]
+    call = ", ".join(f"{name}: {dtype}" for name, dtype in arguments.items() if dtype is not None)
+    text = f"{op.__name__}({call}) -> {', '.join(results)} is not a combination of dtypes that edge dialect has."
+    constraint = op._schema.dtype_constraint
+    assert constraint is not None  # Otherwise nothing is rejected.
+    for name, dtype in arguments.items():
+        allowed = constraint[name]
+        if dtype is not None and dtype not in allowed:
+            return f"{text} `{name}` can be {', '.join(sorted(map(str, allowed)))}."
+    return f"{text} Each dtype is accepted, but not together: cast some of them with .to(dtype)."
+
+
+def _dtype(value: Any) -> torch.dtype | None:
+    if isinstance(value, (list, tuple)):
+        value = next((v for v in value if isinstance(v, torch.Tensor)), None)
+    return value.dtype if isinstance(value, torch.Tensor) else None

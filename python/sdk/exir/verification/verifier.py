@@ -11,7 +11,9 @@ from torch._export.verifier import SpecViolationError, Verifier
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx import GraphModule, Node
 
+from sdk.exir._messages import remember_node, source_of
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.verification.arg_validator import describe, rejected_dtypes, scalar_in_place_of_tensor
 
 if TYPE_CHECKING:
     from sdk.exir.capture._config import EdgeCompileConfig
@@ -58,7 +60,7 @@ def _is_core(op: OpOverload) -> bool:
 def not_core_message(op: OpOverload) -> str:
     """What a user reads when a program contains an operator that the edge dialect does not."""
     return (
-        f"Operator {op.__module__}.{op} is not Aten Canonical: it is not in the Core ATen operator set "
+        f"Operator torch._ops.{op} is not Aten Canonical: it is not in the Core ATen operator set "
         "(https://pytorch.org/docs/stable/torch.compiler_ir.html#core-aten-ir) and has no decomposition into it.\n"
         f"To export it as it is, pass "
         f"compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.{op}]) and make sure "
@@ -127,7 +129,7 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
                 if op in _SCALAR_OPS or op.namespace == "executorch_prim" or op in exceptions:
                     return
                 raise SpecViolationError(
-                    f"Operator {op.__module__}.{op} is not an edge operator. A pass that runs after to_edge must call "
+                    f"Operator torch._ops.{op} is not an edge operator. A pass that runs after to_edge must call "
                     f"exir_ops.edge.{op} (from sdk.exir.dialects._ops import ops as exir_ops)."
                 )
             if isinstance(op, types.FunctionType) and not _is_allowed_function(op):
@@ -154,6 +156,8 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
             for node in gm.graph.nodes:
                 if node.op in ("call_function", "placeholder"):
                     _check_tensors(node)
+                if isinstance(node.target, EdgeOpOverload) and node.target._op not in exceptions:
+                    _check_arguments(node)
 
         def is_valid(self, gm: GraphModule) -> bool:
             """Whether the graph module follows the rules."""
@@ -193,11 +197,40 @@ def _is_allowed_function(function: types.FunctionType) -> bool:
     return function.__module__.startswith(("torch", "executorch.exir.memory", "sdk.exir.delegate"))
 
 
+def _check_arguments(node: Node) -> None:
+    op = node.target
+    assert isinstance(op, EdgeOpOverload)
+    args, kwargs = torch.fx.node.map_aggregate(
+        (node.args, node.kwargs), lambda a: a.meta.get("val") if isinstance(a, Node) else a
+    )
+    name = scalar_in_place_of_tensor(op, args)
+    if name is not None:
+        raise _violation(
+            node,
+            f"{op.__name__} is called with a number for `{name}`, which is a tensor in edge dialect. "
+            "Run ScalarToTensorPass (sdk.exir.passes) after the pass that put the number there.",
+        )
+    dtypes = rejected_dtypes(op, args, kwargs, node.meta.get("val"))
+    if dtypes is not None:
+        raise _violation(
+            node,
+            f"{describe(op, dtypes)} If a backend takes the call as it is, list the operator in "
+            f"EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.{op._op}]).",
+        )
+
+
+def _violation(node: Node, text: str) -> SpecViolationError:
+    no_source = f"\nThe node is {node.name}."
+    error = SpecViolationError(f"{text}{source_of(node) or no_source}")
+    remember_node(error, node)
+    return error
+
+
 def _check_tensors(node: Node) -> None:
     val = node.meta.get("val")
     for tensor in val if isinstance(val, (tuple, list)) else (val,):
         if isinstance(tensor, torch.Tensor) and tensor.layout is not torch.strided:
-            raise SpecViolationError(
-                f"Node {node.name} has layout {tensor.layout}; programs hold strided tensors only. Call .to_dense() "
-                f"on it."
+            raise _violation(
+                node,
+                f"{node.name} has layout {tensor.layout}; programs hold strided tensors only. Call .to_dense() on it.",
             )

@@ -12,86 +12,40 @@ from typing import Any
 
 import torch
 
+from sdk.exir.dialects.edge._dtype_constraint import (
+    AllowedDtypeSet,
+    FunctionDtypeConstraint,
+    constraint_of,
+    edge_dialect_info,
+)
+
+__all__ = [
+    "AllowedDtypeSet",
+    "EdgeDialectArgument",
+    "EdgeDialectFunctionSchema",
+    "EdgeOpOverload",
+    "EdgeOpOverloadPacket",
+    "FunctionDtypeConstraint",
+    "to_edge_op",
+]
+
 # Graphs print operators as `<module>_<name>`; programs and tests of the original know them under this module.
 _PRINTED_MODULE = "executorch.exir.dialects.edge._ops"
 
-_edge_dialect_info: dict[str, Any] = {}
-"""Dtype constraints by qualified operator name (`namespace::name.overload`). Operators without an entry take every
-dtype."""
 
-
-class AllowedDtypeSet:
-    """The dtypes that a tensor argument may still take while a call is being checked."""
-
-    def __init__(self, types: set[torch.dtype]) -> None:
-        self.types = types
-        self.reduced_type: torch.dtype | None = None
-
-    def __contains__(self, item: object) -> bool:
-        return item in ({self.reduced_type} if self.reduced_type is not None else self.types)
-
-    def reduce_to(self, t: torch.dtype) -> bool:
-        """Fixes the dtype to `t`. False if `t` is not allowed or another dtype was fixed before."""
-        if t not in self:
-            return False
-        self.reduced_type = t
-        return True
-
-    def clear(self) -> None:
-        """Forgets the fixed dtype."""
-        self.reduced_type = None
-
-
-class FunctionDtypeConstraint:
-    """Which combinations of dtypes an operator accepts.
-
-    `type_alias` maps a name to dtypes, and each entry of `type_constraint` maps every tensor argument and result
-    to an alias. Arguments that name the same alias must have the same dtype. One satisfied entry makes the call
-    valid.
-    """
-
-    def __init__(
-        self,
-        essential_tensor_io_names: list[str],
-        optional_tensor_io_names: list[str],
-        type_alias: dict[str, list[torch.dtype]],
-        type_constraint: list[dict[str, str]],
-    ) -> None:
-        self.essential_tensor_io_names = set(essential_tensor_io_names)
-        self.optional_tensor_io_names = set(optional_tensor_io_names)
-        self.type_alias = {name: set(dtypes) for name, dtypes in type_alias.items()}
-        self.type_constraint = type_constraint
-
-    def __getitem__(self, arg_name: str) -> set[torch.dtype]:
-        """Every dtype that some valid combination gives to the argument."""
-        return set().union(*(self.type_alias[c[arg_name]] for c in self.type_constraint if arg_name in c))
-
-    def validate(self, types: dict[str, torch.dtype | None]) -> bool:
-        """Whether the dtypes of a call, by argument name (None: an optional tensor that is absent), are a valid
-        combination."""
-        known = self.essential_tensor_io_names | self.optional_tensor_io_names
-        if not self.essential_tensor_io_names <= types.keys() or not types.keys() <= known:
-            return False
-        return any(self._matches(constraint, types) for constraint in self.type_constraint)
-
-    def _matches(self, constraint: dict[str, str], types: dict[str, torch.dtype | None]) -> bool:
-        allowed = {alias: AllowedDtypeSet(dtypes) for alias, dtypes in self.type_alias.items()}
-        for name, dtype in types.items():
-            if dtype is None:
-                if name in self.essential_tensor_io_names:
-                    return False
-                continue
-            if not allowed[constraint[name]].reduce_to(dtype):
-                return False
-        return True
+def __getattr__(name: str) -> Any:
+    if name == "_edge_dialect_info":  # Read when first asked for.
+        return edge_dialect_info()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class EdgeDialectArgument:
-    """An argument or result of an edge operator: the schema's argument and the dtypes it may have."""
+    """An argument or result of an edge operator: the schema's argument and the dtypes it may have, which is every dtype
+    if `allowed_types` is None."""
 
     def __init__(self, argument: torch._C.Argument, allowed_types: set[torch.dtype] | None = None) -> None:
         self.argument = argument
-        self.allowed_types = allowed_types or set()
+        self.allowed_types = allowed_types
 
     def __getattr__(self, name: str) -> Any:
         if name == "argument":
@@ -106,12 +60,14 @@ class EdgeDialectFunctionSchema:
         self.schema = schema
         self.name = schema.name
         self.overload_name = schema.overload_name
-        self.dtype_constraint: FunctionDtypeConstraint | None = _edge_dialect_info.get(
-            f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
-        )
-        constraint = self.dtype_constraint
-        self.arguments = [EdgeDialectArgument(a, constraint[a.name] if constraint else None) for a in schema.arguments]
-        self.returns = [EdgeDialectArgument(r) for r in schema.returns]
+        constraint = self.dtype_constraint = constraint_of(schema)
+        names = constraint.essential_tensor_io_names | constraint.optional_tensor_io_names if constraint else set()
+
+        def allowed(name: str) -> set[torch.dtype] | None:
+            return constraint[name] if constraint is not None and name in names else None
+
+        self.arguments = [EdgeDialectArgument(a, allowed(a.name)) for a in schema.arguments]
+        self.returns = [EdgeDialectArgument(r, allowed(f"__ret_{i}")) for i, r in enumerate(schema.returns)]
 
     def __getattr__(self, name: str) -> Any:
         if name == "schema":

@@ -10,6 +10,7 @@ regular_tensor_dtypes_to_str: dict[torch.dtype, str] = {
     torch.uint8: "Byte",
     torch.int8: "Char",
     torch.int16: "Short",
+    torch.uint16: "UInt16",
     torch.int32: "Int",
     torch.int64: "Long",
     torch.float16: "Half",
