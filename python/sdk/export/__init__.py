@@ -1,7 +1,81 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The front door: `python -m sdk.export MODEL` turns a PyTorch model into a `.pte` program.
+"""The front door: a model becomes a `.pte` program, by recipe.
 
-The command lives in `sdk.export.cli`; it is built on `sdk.exir`, which is the API to use from Python.
+    session = sdk.export.export(model, [(torch.ones(1, 8),)])     # or sdk.export(...): the package is callable
+    session.save_to_pte("model.pte")
+    print(session.get_receipt())
+
+`python -m sdk.export MODEL` is the same machine with a command line. Importing this package imports no torch; every
+name is loaded when it is first used.
 """
 
 from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sdk.export.example_inputs import ExampleInputs as ExampleInputs
+    from sdk.export.export import ExportSession as ExportSession
+    from sdk.export.export import export as export
+    from sdk.export.recipe import AOQuantizationConfig as AOQuantizationConfig
+    from sdk.export.recipe import ExportRecipe as ExportRecipe
+    from sdk.export.recipe import LoweringRecipe as LoweringRecipe
+    from sdk.export.recipe import QuantizationRecipe as QuantizationRecipe
+    from sdk.export.recipe import RecipeType as RecipeType
+    from sdk.export.recipe_provider import BackendRecipeProvider as BackendRecipeProvider
+    from sdk.export.recipe_registry import recipe_registry as recipe_registry
+    from sdk.export.types import StageType as StageType
+
+_EXPORTS = {
+    "AOQuantizationConfig": "recipe",
+    "BackendRecipeProvider": "recipe_provider",
+    "ExampleInputs": "example_inputs",
+    "ExportRecipe": "recipe",
+    "ExportSession": "export",
+    "LoweringRecipe": "recipe",
+    "QuantizationRecipe": "recipe",
+    "RecipeType": "recipe",
+    "StageType": "types",
+}
+_SHADOWED = ("export", "recipe_registry")
+"""Public values that are called like the submodule they are defined in."""
+
+__all__ = sorted([*_EXPORTS, *_SHADOWED])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def _shadowing(name: str) -> property:
+    """The value `name` of the submodule `name`. Importing the submodule makes Python assign it to this attribute, which
+    must keep its value: that is what the setter is for."""
+
+    def get(self: ModuleType) -> Any:
+        return getattr(importlib.import_module(f"{self.__name__}.{name}"), name)
+
+    def keep(self: ModuleType, submodule: Any) -> None:
+        pass
+
+    return property(get, keep)
+
+
+class _CallablePackage(ModuleType):
+    """`sdk.export(...)` is `sdk.export.export(...)`: the documents write both."""
+
+    export = _shadowing("export")
+    recipe_registry = _shadowing("recipe_registry")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ExportSession:
+        session: ExportSession = self.export(*args, **kwargs)
+        return session
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdk.export.cli.arguments import DTYPES, DynamicDim, InputSpec, dynamic_dim, input_spec, parse
+from sdk.export.cli.arguments import parse
+from sdk.export.cli.specs import DTYPES, DynamicDim, InputSpec, dynamic_dim, input_spec
 
 
 @pytest.mark.parametrize(

@@ -40,13 +40,13 @@ def test_a_model_is_exported_verified_and_summed_up(models: Path, export: Export
     assert "aten::relu.out" in answer.out
     assert re.search(r"verified +(equal to PyTorch|largest difference from PyTorch \d)", answer.out)
     assert left_behind(models.parent) == ["net.pte"]
-    module = load_model(f"{models.name}:net").module
+    module = load_model(f"{models.name}:net").modules["forward"]
     x = torch.ones(1, 8)
     torch.testing.assert_close(run("net.pte", x), module(x))
 
 
 def test_a_saved_program_is_exported(models: Path, export: Export) -> None:
-    module = load_model(f"{models.name}:Net").module
+    module = load_model(f"{models.name}:Net").modules["forward"]
     torch.export.save(torch.export.export(module, (torch.ones(3, 8),)), "saved.pt2")
     assert export("saved.pt2", "--output", "from_saved.pte").status == 0
     torch.testing.assert_close(run("from_saved.pte", torch.ones(3, 8)), module(torch.ones(3, 8)))
@@ -117,7 +117,7 @@ def test_a_difference_is_found_and_nothing_is_kept(
     models: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = pipeline.eager
-    monkeypatch.setattr(pipeline, "eager", lambda model, inputs: honest(model, inputs) + 0.5)
+    monkeypatch.setattr(pipeline, "eager", lambda module, inputs: honest(module, inputs) + 0.5)
     answer = export(f"{models.name}:net")
     assert answer.status == 1
     assert "differs from PyTorch's" in answer.err and "0.5" in answer.err

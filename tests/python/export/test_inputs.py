@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-from sdk.export.cli.arguments import dynamic_dim, input_spec
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
-from sdk.export.cli.inputs import Inputs, example_inputs, make_input
+from sdk.export.cli.inputs import example_inputs, make_input
 from sdk.export.cli.model import Model
+from sdk.export.cli.specs import dynamic_dim, input_spec
+from sdk.export.example_inputs import ExampleInputs as Inputs
 
 
 class Pair(nn.Module):
@@ -49,23 +50,23 @@ def test_ranges_and_values() -> None:
 
 
 def test_the_command_line_comes_before_the_models_own() -> None:
-    model = Model("m", Pair(), example_inputs=lambda: (torch.zeros(1),))
-    given = example_inputs(model, [input_spec("2:float32=1"), input_spec("=3")], None)
+    model = Model("m", {"forward": Pair()}, example_inputs=lambda: (torch.zeros(1),))
+    given = example_inputs(model, [input_spec("2:float32=1"), input_spec("=3")], None)["forward"]
     assert torch.equal(given.args[0], torch.ones(2)) and given.args[1] == 3
-    assert torch.equal(example_inputs(model, [], None).args[0], torch.zeros(1))
+    assert torch.equal(example_inputs(model, [], None)["forward"].args[0], torch.zeros(1))
 
 
 @pytest.mark.parametrize("content", [torch.ones(2), (torch.ones(2),), [torch.ones(2)], {"x": torch.ones(2)}])
 def test_inputs_file(tmp_path: Path, content: Any) -> None:
     file = tmp_path / "inputs.pt"
     torch.save(content, file)
-    leaves = example_inputs(Model("m", Pair()), [], file).leaves()
+    leaves = example_inputs(Model("m", {"forward": Pair()}), [], file)["forward"].leaves()
     assert len(leaves) == 1 and torch.equal(leaves[0], torch.ones(2))
 
 
 def test_keyword_inputs_follow_the_signature() -> None:
-    model = Model("m", Pair(), example_inputs=lambda: {"mask": 2, "x": 1})
-    assert example_inputs(model, [], None).leaves() == [1, 2]
+    model = Model("m", {"forward": Pair()}, example_inputs=lambda: {"mask": 2, "x": 1})
+    assert example_inputs(model, [], None)["forward"].leaves() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -80,18 +81,20 @@ def test_keyword_inputs_follow_the_signature() -> None:
 )
 def test_inputs_that_do_not_fit_are_explained(inputs: Any, says: str) -> None:
     with pytest.raises(CommandError) as error:
-        example_inputs(Model("m", Pair(), example_inputs=inputs), [], None)
+        example_inputs(Model("m", {"forward": Pair()}, example_inputs=inputs), [], None)["forward"]
     assert says in str(error.value)
 
 
 def test_an_unknown_keyword_input_is_explained() -> None:
     with pytest.raises(CommandError, match="Did you mean `state`"):
-        example_inputs(Model("m", Nested(), example_inputs=lambda: {"x": 1, "sate": 2}), [], None)
+        example_inputs(Model("m", {"forward": Nested()}, example_inputs=lambda: {"x": 1, "sate": 2}), [], None)[
+            "forward"
+        ]
 
 
 def test_a_model_that_needs_inputs_says_which() -> None:
     with pytest.raises(CommandError, match=r"needs example inputs: forward\(x, state\)"):
-        example_inputs(Model("m", Nested()), [], None)
+        example_inputs(Model("m", {"forward": Nested()}), [], None)["forward"]
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
@@ -99,7 +102,7 @@ def test_a_broken_inputs_file_is_explained(tmp_path: Path, content: bytes) -> No
     file = tmp_path / "inputs.pt"
     file.write_bytes(content)
     with pytest.raises(CommandError, match="could not be read as inputs"):
-        example_inputs(Model("m", Pair()), [], file)
+        example_inputs(Model("m", {"forward": Pair()}), [], file)["forward"]
 
 
 NESTED = Inputs((torch.ones(2, 3), [torch.ones(4), {"k": torch.ones(5, 6)}]), {})

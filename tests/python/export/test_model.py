@@ -15,21 +15,22 @@ from sdk.export.cli.model import load_model
 @pytest.mark.parametrize("name", ["Net", "net", "build"])
 def test_class_instance_and_function(models: Path, name: str) -> None:
     model = load_model(f"{models}:{name}")
-    assert type(model.module).__name__ == "Net" and not model.module.training
+    module = model.modules["forward"]
+    assert type(module).__name__ == "Net" and not module.training
     assert model.example_inputs is not None and torch.equal(model.example_inputs()[0], torch.ones(1, 8))
 
 
 def test_importable_module(models: Path) -> None:
-    assert type(load_model(f"{models.stem}:Net").module).__name__ == "Net"
+    assert type(load_model(f"{models.stem}:Net").modules["forward"]).__name__ == "Net"
 
 
 def test_saved_program(models: Path) -> None:
-    module = load_model(f"{models}:Net").module
+    module = load_model(f"{models}:Net").modules["forward"]
     x = torch.ones(1, 8)
     torch.export.save(torch.export.export(module, (x,)), "net.pt2")
     model = load_model("net.pt2")
-    assert model.program is not None and model.name == "net"
-    assert torch.equal(model.module(x), module(x))
+    assert model.programs and model.name == "net"
+    assert torch.equal(model.modules["forward"](x), module(x))
 
 
 def test_the_default_name_is_a_files_name(models: Path) -> None:

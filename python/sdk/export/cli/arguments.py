@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,35 +12,7 @@ from typing import NoReturn
 from sdk import __version__
 from sdk.export.cli.backends import BACKENDS
 from sdk.export.cli.errors import closest
-
-DTYPES = {
-    "bool": "bool",
-    "uint8": "uint8",
-    "int8": "int8",
-    "int16": "int16",
-    "int32": "int32",
-    "int64": "int64",
-    "float16": "float16",
-    "bfloat16": "bfloat16",
-    "float32": "float32",
-    "float64": "float64",
-    # The short spellings that torch and numpy users type.
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "int": "int32",
-    "long": "int64",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "f32": "float32",
-    "f64": "float64",
-    "u8": "uint8",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-}
-"""Spelling of a dtype -> its name in torch."""
+from sdk.export.cli.specs import DynamicDim, InputSpec, dynamic_dim, input_spec
 
 _DESCRIPTION = """\
 Turn a PyTorch model into a .pte program, run the program once, and compare it with PyTorch.
@@ -49,12 +20,21 @@ Turn a PyTorch model into a .pte program, run the program once, and compare it w
 
 _EPILOG = """\
 the model
-  file.py:name          a name in a Python file
-  package.module:name   a name in an importable module
-  program.pt2           a program saved by torch.export.save()
+  file.py:name            a name in a Python file
+  package.module:name     a name in an importable module
+  program.pt2             a program saved by torch.export.save(), or several in one archive
+  torchvision:NAME        a model of torchvision with its pretrained weights; NAME@none has
+                          random ones
+  transformers:NAME       a model of Hugging Face, by the name or the folder of its checkpoint
 
   The name is an nn.Module, a class of one that needs no arguments, or a function without
   arguments that returns one. The model is exported in eval mode.
+
+several methods in one program
+  A name may also be (or return) a dict from method name to nn.Module, and --method NAME,
+  repeated, exports methods of one module other than forward(). With several methods,
+  --input and --dynamic begin with the method's name (--input encode:1x8:float32), and
+  example_inputs() and --inputs give a dict from method name to inputs.
 
 its inputs, in this order of preference
   --input SPEC          once for every positional input of forward():
@@ -82,6 +62,9 @@ examples
   Weights in a file of their own, and a page that shows where the memory goes:
     python -m sdk.export net.py:Net --input 1x8:float32 --external-weights --report report.html
 
+  By a recipe of your own, failing where anything would be lost:
+    python -m sdk.export net.py:Net --input 1x8:float32 --recipe recipes.py:int8 --strict
+
 exit status
   0   the program is written, and verified unless you said --no-verify
   1   the export failed; nothing was written
@@ -90,39 +73,16 @@ exit status
 
 
 @dataclass(frozen=True)
-class DynamicDim:
-    """`--dynamic NAME.DIM=MIN..MAX`: dimension `dim` of the input at `path` takes every size from `low` to `high`."""
-
-    path: str
-    dim: int
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return f"{self.path}.{self.dim}={self.low}..{self.high}"
-
-
-@dataclass(frozen=True)
-class InputSpec:
-    """`--input`: a tensor of `shape` and `dtype`, or (both None) a Python number."""
-
-    text: str
-    shape: tuple[int, ...] | None
-    dtype: str | None
-    low: float | None  # the value, or the lower end of a range
-    high: float | None  # the upper end of a range, inclusive
-    number: int | float | bool | None = None
-
-
-@dataclass(frozen=True)
 class Options:
     """One call of the command."""
 
     model: str
+    methods: tuple[str, ...]
     inputs: tuple[InputSpec, ...]
     inputs_file: Path | None
     dynamic: tuple[DynamicDim, ...]
     backends: tuple[str, ...]
+    recipe: str | None
     output: Path | None
     external_weights: bool
     verify: bool
@@ -134,13 +94,18 @@ class Options:
 
 def parse(argv: Sequence[str], prog: str) -> Options:
     """Reads the command line; exits with status 2 and one line on stderr where it cannot be understood."""
-    known = _parser(prog).parse_args(argv)
+    parser = _parser(prog)
+    known = parser.parse_args(argv)
+    if known.recipe is not None and known.backend:
+        parser.error("--recipe says which backends to use; leave --backend out.")
     return Options(
         model=known.model,
+        methods=tuple(known.method),
         inputs=tuple(known.input),
         inputs_file=known.inputs,
         dynamic=tuple(known.dynamic),
         backends=tuple(known.backend) or ("portable",),
+        recipe=known.recipe,
         output=known.output,
         external_weights=known.external_weights,
         verify=known.verify,
@@ -149,45 +114,6 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         report=known.report,
         verbose=known.verbose,
     )
-
-
-def input_spec(text: str) -> InputSpec:
-    """Reads `SHAPE:DTYPE`, `SHAPE:DTYPE=VALUE`, `SHAPE:DTYPE=MIN..MAX` or `=NUMBER`."""
-    what, equals, fill = text.partition("=")
-    if equals and not what:
-        return InputSpec(text, None, None, None, None, number=_number(fill))
-    shape_text, colon, dtype_text = what.partition(":")
-    if not colon:
-        raise argparse.ArgumentTypeError(
-            f"`{text}` is not SHAPE:DTYPE. Write the sizes joined by x, a colon and the dtype, for example "
-            f"{shape_text or '1x3x224x224'}:float32."
-        )
-    dtype = DTYPES.get(dtype_text.removeprefix("torch."))
-    if dtype is None:
-        names = ", ".join(sorted(set(DTYPES.values())))
-        raise argparse.ArgumentTypeError(
-            f"`{dtype_text}` in `{text}` is not a dtype; the dtypes are {names}.{closest(dtype_text, DTYPES)}"
-        )
-    low, high = _fill(fill, text, dtype) if equals else (None, None)
-    return InputSpec(text, _shape(shape_text, text), dtype, low, high)
-
-
-def dynamic_dim(text: str) -> DynamicDim:
-    """Reads `NAME.DIM=MIN..MAX`."""
-    match = re.fullmatch(r"(?P<path>[^=]+)\.(?P<dim>-?\d+)=(?P<low>\d+)\.\.(?P<high>\d+)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(
-            f"`{text}` is not NAME.DIM=MIN..MAX. Name a parameter of forward(), one of its dimensions and the sizes "
-            f"it takes, "
-            f"for example tokens.1=1..512."
-        )
-    low, high = int(match["low"]), int(match["high"])
-    if low >= high:
-        raise argparse.ArgumentTypeError(
-            f"`{text}`: the smallest size {low} is not below the largest {high}. A dimension of one size is not "
-            f"dynamic: leave it out."
-        )
-    return DynamicDim(match["path"], int(match["dim"]), low, high)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -206,10 +132,19 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "model", metavar="MODEL", help="what to export: file.py:name, package.module:name or program.pt2"
+        "model",
+        metavar="MODEL",
+        help="what to export: file.py:name, package.module:name, program.pt2, torchvision:NAME or transformers:NAME",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the .pte to write (default: the model's name, here)"
+    )
+    parser.add_argument(
+        "--method",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="export this method of the module in place of forward(); repeat it for a program with several",
     )
     inputs = parser.add_argument_group("inputs")
     choice = inputs.add_mutually_exclusive_group()
@@ -240,6 +175,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help=f"give the model to this backend; repeat it, first come first. Known: {', '.join(BACKENDS)} (the default)",
     )
     lowering.add_argument(
+        "--recipe",
+        metavar="NAME",
+        help="quantise and lower by this recipe: the name of one that a backend offers, or file.py:name or "
+        "package.module:name of an ExportRecipe or of a function that returns one",
+    )
+    lowering.add_argument(
         "--external-weights",
         action="store_true",
         help="write the weights to FILE.ptd beside FILE.pte, to share or replace them",
@@ -247,7 +188,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     lowering.add_argument(
         "--strict",
         action="store_true",
-        help="fail where the exporter would only warn, for example about an operator left behind",
+        help="fail where something would be lost: an operator that no backend takes (unless you also name --backend "
+        "portable), one without a kernel, a dropped tag or initial value, a downcast, an unplanned tensor, or any note",
     )
     checks = parser.add_argument_group("checks and reports")
     checks.add_argument(
@@ -263,7 +205,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help="the largest difference allowed, as a share of an output's largest value (default: 1e-4 for float32)",
     )
     checks.add_argument(
-        "--report", type=_report_path, metavar="FILE", help="write everything known about the export: .json or .html"
+        "--report",
+        type=_report_path,
+        metavar="FILE",
+        help="write everything known about the export, every node and where it runs: .json or .html",
     )
     checks.add_argument("-v", "--verbose", action="store_true", help="show tracebacks and warnings in full")
     parser.add_argument("--version", action="version", version=f"sdk {__version__}")
@@ -295,37 +240,3 @@ def _report_path(text: str) -> Path:
             f"`{text}` ends neither in .json nor in .html: the ending chooses the kind of report."
         )
     return path
-
-
-def _shape(text: str, whole: str) -> tuple[int, ...]:
-    if text == "scalar":
-        return ()
-    if not re.fullmatch(r"\d+(x\d+)*", text):
-        raise argparse.ArgumentTypeError(
-            f"`{text}` in `{whole}` is not a shape. Join the sizes by x, for example 1x3x224x224, or write `scalar` "
-            f"for a "
-            f"tensor without dimensions."
-        )
-    return tuple(int(size) for size in text.split("x"))
-
-
-def _fill(text: str, whole: str, dtype: str) -> tuple[float, float | None]:
-    low_text, dots, high_text = text.partition("..")
-    low = float(_number(low_text))
-    high = float(_number(high_text)) if dots else None
-    if high is not None and high < low:
-        raise argparse.ArgumentTypeError(f"`{whole}`: the range ends at {high_text}, below its start {low_text}.")
-    if not dtype.startswith(("float", "bfloat")) and any(value is not None and value % 1 for value in (low, high)):
-        raise argparse.ArgumentTypeError(f"`{whole}`: {text} is not a whole number, which {dtype} needs.")
-    return low, high
-
-
-def _number(text: str) -> int | float | bool:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise argparse.ArgumentTypeError(f"`{text}` is not a number; write for example =3, =0.5 or =true.")

@@ -12,9 +12,9 @@ import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
-from sdk.export.cli.arguments import DynamicDim
 from sdk.export.cli.errors import CommandError, closest
-from sdk.export.cli.inputs import Inputs, describe
+from sdk.export.cli.specs import DynamicDim
+from sdk.export.example_inputs import ExampleInputs, describe
 
 Sizes = dict[tuple[int, int], int]
 """(index of a tensor among the flattened inputs, dimension) -> size."""
@@ -23,7 +23,7 @@ Sizes = dict[tuple[int, int], int]
 class DynamicShapes:
     """The dynamic dimensions of one model's inputs."""
 
-    def __init__(self, module: torch.nn.Module, inputs: Inputs, dims: Sequence[DynamicDim]) -> None:
+    def __init__(self, module: torch.nn.Module, inputs: ExampleInputs, dims: Sequence[DynamicDim]) -> None:
         """Raises CommandError where a name, a dimension or a range does not fit `inputs`."""
         self._module = module
         self._names = _leaf_names(module, inputs)
@@ -49,7 +49,7 @@ class DynamicShapes:
                 raise CommandError(f"--dynamic {wanted}: the example has size {size} there, outside of the range.")
             self.ranges[index, dim] = wanted
 
-    def for_torch(self, inputs: Inputs) -> Any:
+    def for_torch(self, inputs: ExampleInputs) -> Any:
         """What torch.export.export() takes as `dynamic_shapes`, or None where every shape is fixed."""
         if not self.ranges:
             return None
@@ -62,7 +62,7 @@ class DynamicShapes:
 
         return pytree.tree_map(of, _by_parameter(self._module, inputs))
 
-    def capture_sizes(self, inputs: Inputs) -> Sizes:
+    def capture_sizes(self, inputs: ExampleInputs) -> Sizes:
         """Sizes to capture with: never 1 where there is a choice, which torch treats as a special case."""
         leaves = inputs.leaves()
         return {
@@ -89,7 +89,7 @@ class DynamicShapes:
         return self._names.index(wanted.path)
 
 
-def resized(inputs: Inputs, sizes: Sizes) -> Inputs:
+def resized(inputs: ExampleInputs, sizes: Sizes) -> ExampleInputs:
     """The same inputs with other sizes: cut where smaller, repeated where larger (values stay plausible)."""
     leaves, spec = pytree.tree_flatten((inputs.args, inputs.kwargs))
     for (index, dim), size in sizes.items():
@@ -97,10 +97,10 @@ def resized(inputs: Inputs, sizes: Sizes) -> Inputs:
         where = torch.arange(size) % max(tensor.shape[dim], 1)
         leaves[index] = tensor.index_select(dim, where)
     args, kwargs = pytree.tree_unflatten(leaves, spec)
-    return Inputs(args, kwargs)
+    return ExampleInputs(args, kwargs)
 
 
-def resized_bytes(inputs: Inputs, sizes: Sizes) -> int:
+def resized_bytes(inputs: ExampleInputs, sizes: Sizes) -> int:
     """How many bytes the tensors of `resized(inputs, sizes)` take."""
     total = 0
     for index, leaf in enumerate(inputs.leaves()):
@@ -110,12 +110,12 @@ def resized_bytes(inputs: Inputs, sizes: Sizes) -> int:
     return total
 
 
-def _by_parameter(module: torch.nn.Module, inputs: Inputs) -> dict[str, Any]:
+def _by_parameter(module: torch.nn.Module, inputs: ExampleInputs) -> dict[str, Any]:
     """The inputs under the names of forward()'s parameters, in their order, as torch.export wants dynamic shapes."""
     return dict(inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs).arguments)
 
 
-def _leaf_names(module: torch.nn.Module, inputs: Inputs) -> list[str]:
+def _leaf_names(module: torch.nn.Module, inputs: ExampleInputs) -> list[str]:
     """`x`, `state.0`, `batch.mask`: a name for every flattened input."""
     names = []
     for path, _ in pytree.tree_leaves_with_path(_by_parameter(module, inputs)):

@@ -37,9 +37,16 @@ _ADVICE = (
 
 
 def first_lines(error: BaseException, count: int = 6) -> str:
-    """The start of an exception's message; the long tail that compilers append is left to `-v`."""
-    lines = [line.rstrip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith(_ADVICE)]
-    return "\n".join(lines[:count]) or type(error).__name__
+    """The start of an exception's message, and what was noted on its way up (which pass, which method); the long tail
+    that compilers append is left to `-v`."""
+    lines = _lines(str(error))[:count]
+    for note in getattr(error, "__notes__", ()):
+        lines += [line for line in _lines(note)[:count] if line not in lines]
+    return "\n".join(lines) or type(error).__name__
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip() and not line.strip().startswith(_ADVICE)]
 
 
 def user_line(error: BaseException) -> str | None:

@@ -5,82 +5,96 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
-from sdk.export.cli.arguments import InputSpec
 from sdk.export.cli.errors import CommandError, closest, first_lines, user_line
 from sdk.export.cli.model import Model
+from sdk.export.cli.specs import InputSpec
+from sdk.export.example_inputs import ExampleInputs
 
 
-@dataclass
-class Inputs:
-    """A call of forward(): `module(*args, **kwargs)`. Keyword inputs stand in the order of forward()'s parameters."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-    def leaves(self) -> list[Any]:
-        """The inputs as the program takes them: nested tuples, lists and dicts flattened, in order."""
-        return pytree.tree_leaves((self.args, self.kwargs))
-
-    def copy(self) -> Inputs:
-        """The same values in tensors of their own: a model may write to its inputs."""
-        args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (self.args, self.kwargs))
-        return Inputs(args, kwargs)
-
-    def describe(self) -> str:
-        """`float32[1, 3, 224, 224], int64[1, 128]`."""
-        return ", ".join(describe(leaf) for leaf in self.leaves()) or "no inputs"
-
-
-def describe(value: Any) -> str:
-    """`float32[1, 3]` for a tensor, the value itself for a number."""
-    if isinstance(value, torch.Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')}[{', '.join(map(str, value.shape))}]"
-    return repr(value) if isinstance(value, (bool, int, float, str, type(None))) else type(value).__name__
-
-
-def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) -> Inputs:
-    """The inputs that the command line, a file or the model itself gives, in this order of preference.
+def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) -> dict[str, ExampleInputs]:
+    """For each method, the inputs that the command line, a file or the model itself gives, in this order of preference.
 
     Raises:
-        CommandError: there are none, they cannot be read, or forward() does not take them.
+        CommandError: there are none, they cannot be read, or the method does not take them.
     """
+    given, source = _given(model, specs, file)
+    found = {}
+    for method, module in model.modules.items():
+        if method not in given:
+            parameters = _parameters(module)
+            if parameters:
+                raise CommandError(_missing(model, method, parameters))
+            given[method] = ()
+        inputs = _as_call(given[method], source)
+        _check_call(method, module, inputs, source)
+        inputs.kwargs = _in_order(module, inputs.kwargs)
+        found[method] = inputs
+    return found
+
+
+def _given(model: Model, specs: Sequence[InputSpec], file: Path | None) -> tuple[dict[str, Any], str]:
+    """What somebody gave, by method, and who it was."""
     if specs:
         generator = torch.Generator().manual_seed(0)
-        given: Any = tuple(make_input(spec, generator) for spec in specs)
-        source = "--input"
-    elif file is not None:
-        given = _read(file)
-        source = f"`{file}`"
-    elif model.example_inputs is not None:
-        try:
-            given = model.example_inputs()
-        except Exception as error:
-            line = user_line(error)
-            at = f"\n  {line}" if line else ""
-            raise CommandError(
-                f"example_inputs() failed: {type(error).__name__}: {first_lines(error, 3)}{at}"
-            ) from error
-        source = "example_inputs()"
-    elif not _parameters(model.module):
-        given, source = (), "forward()"
-    else:
+        by_method: dict[str, list[Any]] = {}
+        for spec in specs:
+            method = method_of(model.methods, spec.method, f"--input {spec.text}")
+            by_method.setdefault(method, []).append(make_input(spec, generator))
+        return {method: tuple(values) for method, values in by_method.items()}, "--input"
+    if file is not None:
+        return _by_method(_read(file), model, f"`{file}`"), f"`{file}`"
+    if model.example_inputs is None:
+        return {}, "forward()"
+    try:
+        given = model.example_inputs()
+    except Exception as error:
+        line = user_line(error)
+        at = f"\n  {line}" if line else ""
+        raise CommandError(f"example_inputs() failed: {type(error).__name__}: {first_lines(error, 3)}{at}") from error
+    return _by_method(given, model, "example_inputs()"), "example_inputs()"
+
+
+def method_of(methods: Sequence[str], said: str | None, what: str) -> str:
+    """The method that an argument of the command line is for. Raises CommandError where it does not say, or wrongly."""
+    if said is None:
+        if len(methods) == 1:
+            return methods[0]
         raise CommandError(
-            f"The model needs example inputs: forward({', '.join(_parameters(model.module))}). Give one --input "
-            f"SHAPE:DTYPE for "
-            f"each (for example --input 1x3x224x224:float32), or --inputs FILE.pt, or define example_inputs() in "
-            f"the model's file."
+            f"{what}: the program has the methods {', '.join(methods)}; say which one is meant, for example "
+            f"{what.partition(' ')[0]} {methods[0]}:{what.partition(' ')[2]}."
         )
-    inputs = _as_call(given, source)
-    _check_call(model, inputs, source)
-    inputs.kwargs = _in_order(model.module, inputs.kwargs)
-    return inputs
+    if said not in methods:
+        raise CommandError(
+            f"{what}: there is no method `{said}`; there is {', '.join(methods)}.{closest(said, methods)}"
+        )
+    return said
+
+
+def _by_method(given: Any, model: Model, source: str) -> dict[str, Any]:
+    methods = model.methods
+    if isinstance(given, Mapping) and given and set(given) <= set(methods):
+        return dict(given)
+    if len(methods) == 1:
+        return {methods[0]: given}
+    keys = f"a dict of {', '.join(map(str, given))}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
+    raise CommandError(
+        f"{source} gave {keys}; for a program with the methods {', '.join(methods)}, expected a dict from their names "
+        f"to their inputs."
+    )
+
+
+def _missing(model: Model, method: str, parameters: Sequence[str]) -> str:
+    prefix = f"{method}:" if len(model.methods) > 1 else ""
+    return (
+        f"The model needs example inputs: {method}({', '.join(parameters)}). Give one --input {prefix}SHAPE:DTYPE for "
+        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE.pt, or define example_inputs() in "
+        f"the model's file."
+    )
 
 
 def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
@@ -116,22 +130,18 @@ def _read(file: Path) -> Any:
         ) from error
 
 
-def _as_call(given: Any, source: str) -> Inputs:
-    if isinstance(given, Mapping):
-        if not all(isinstance(key, str) for key in given):
-            raise CommandError(f"{source} gave a dict whose keys are not all names of inputs.")
-        return Inputs((), dict(given))
+def _as_call(given: Any, source: str) -> ExampleInputs:
+    if isinstance(given, Mapping) and not all(isinstance(key, str) for key in given):
+        raise CommandError(f"{source} gave a dict whose keys are not all names of inputs.")
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple) and isinstance(given[1], dict):
-        return Inputs(given[0], dict(given[1]))  # what ExportedProgram.example_inputs holds: (args, kwargs)
-    if isinstance(given, (tuple, list)):
-        return Inputs(tuple(given), {})
-    if isinstance(given, (torch.Tensor, bool, int, float)):
-        return Inputs((given,), {})
-    raise CommandError(
-        f"{source} gave a value of type {type(given).__name__}; expected a tensor, a tuple or list of inputs, or a "
-        f"dict of "
-        f"keyword inputs."
-    )
+        return ExampleInputs(given[0], dict(given[1]))  # what ExportedProgram.example_inputs holds: (args, kwargs)
+    try:
+        return ExampleInputs.of(given)
+    except TypeError as error:
+        raise CommandError(
+            f"{source} gave a value of type {type(given).__name__}; expected a tensor, a tuple or list of inputs, or a "
+            f"dict of keyword inputs."
+        ) from error
 
 
 def _parameters(module: torch.nn.Module) -> list[str]:
@@ -139,13 +149,13 @@ def _parameters(module: torch.nn.Module) -> list[str]:
     return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
-def _check_call(model: Model, inputs: Inputs, source: str) -> None:
-    signature = inspect.signature(model.module.forward)
+def _check_call(method: str, module: torch.nn.Module, inputs: ExampleInputs, source: str) -> None:
+    signature = inspect.signature(module.forward)
     unknown = [name for name in inputs.kwargs if name not in signature.parameters]
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     if unknown and not takes_any:
         raise CommandError(
-            f"{source} gave an input named `{unknown[0]}`, but forward{signature} has no such parameter."
+            f"{source} gave an input named `{unknown[0]}`, but {method}{signature} has no such parameter."
             f"{closest(unknown[0], signature.parameters)}"
         )
     try:
@@ -153,7 +163,7 @@ def _check_call(model: Model, inputs: Inputs, source: str) -> None:
     except TypeError as error:
         count = len(inputs.args) + len(inputs.kwargs)
         raise CommandError(
-            f"{source} gave {count} input(s) ({inputs.describe()}), but the model is forward{signature}: {error}."
+            f"{source} gave {count} input(s) ({inputs.describe()}), but the model is {method}{signature}: {error}."
         ) from error
 
 

@@ -1,79 +1,155 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the module to the emitted program, each step with its own words for a failure."""
+"""The stages of a recipe as the command runs them: shown as they go, each with its own words for a failure."""
 
 from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 
-from sdk.export.cli.backends import partitioners
 from sdk.export.cli.dynamic import DynamicShapes, resized
 from sdk.export.cli.errors import CommandError, first_lines, user_line
-from sdk.export.cli.inputs import Inputs
 from sdk.export.cli.model import Model
+from sdk.export.cli.progress import Progress, counted, readable_bytes
+from sdk.export.example_inputs import ExampleInputs
+from sdk.export.export import ExportSession
+from sdk.export.recipe import ExportRecipe
+from sdk.export.types import StageType
+
+_SHOWN = {
+    StageType.SOURCE_TRANSFORM: ("quantise", "torchao"),
+    StageType.QUANTIZE: ("quantise", "calibrate"),
+    StageType.TORCH_EXPORT: ("capture", "torch.export"),
+    StageType.TO_EDGE_TRANSFORM_AND_LOWER: ("lower", "edge dialect"),
+    StageType.TO_EDGE: ("edge", "edge dialect"),
+    StageType.EDGE_PROGRAM_MANAGER_TRANSFORM: ("passes", "edge dialect"),
+    StageType.TO_BACKEND: ("lower", "backends"),
+    StageType.TO_EXECUTORCH: ("emit", "plan memory"),
+}
+"""Stage -> its name on the terminal, and what it is doing."""
+
+_FAILED = {
+    StageType.SOURCE_TRANSFORM: "The model could not be quantised",
+    StageType.QUANTIZE: "The model could not be quantised",
+    StageType.TORCH_EXPORT: "PyTorch could not capture the model as a graph",
+    StageType.TO_EDGE_TRANSFORM_AND_LOWER: "The model could not be lowered to the edge dialect",
+    StageType.TO_EDGE: "The model could not be lowered to the edge dialect",
+    StageType.EDGE_PROGRAM_MANAGER_TRANSFORM: "A pass of the recipe failed",
+    StageType.TO_BACKEND: "The model could not be given to its backends",
+    StageType.TO_EXECUTORCH: "The model could not be turned into a program",
+}
+_CAPTURE_ADVICE = (
+    "\nCode whose path depends on the values in a tensor cannot be captured as it stands; torch.cond and torch.where "
+    "are the ways to say it."
+)
 
 
-def eager(model: Model, inputs: Inputs) -> Any:
+def eager(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
     """What PyTorch gives for `inputs`. The module and the inputs stay as they are."""
     # A model may change its buffers when it runs; the one that is captured must be as it was given.
-    module = copy.deepcopy(model.module)
+    copied = copy.deepcopy(module)
     given = inputs.copy()
     try:
         with torch.no_grad():
-            return module(*given.args, **given.kwargs)
+            return copied(*given.args, **given.kwargs)
     except Exception as error:
         raise CommandError(
             f"The model itself fails in PyTorch with inputs {inputs.describe()}: {_what_and_where(error, 3)}"
         ) from error
 
 
-def capture(model: Model, inputs: Inputs, dynamic: DynamicShapes) -> ExportedProgram:
-    """The model as a graph of ATen operators."""
-    if model.program is not None:
-        if dynamic.ranges:
+def make_session(
+    model: Model, inputs: Mapping[str, ExampleInputs], dynamic: Mapping[str, DynamicShapes], recipe: ExportRecipe
+) -> ExportSession:
+    """The session that exports `model`. Raises CommandError where the recipe does not fit it."""
+    shapes: dict[str, Any] = {}
+    samples: dict[str, Sequence[Any]] = {}
+    for method in model.methods:
+        if model.programs and dynamic[method].ranges:
             raise CommandError("A .pt2 file has its shapes already; make them dynamic where it is made.")
-        return model.program
-    sample = resized(inputs, dynamic.capture_sizes(inputs)).copy()
+        sample = resized(inputs[method], dynamic[method].capture_sizes(inputs[method])).copy()
+        samples[method] = [sample]
+        shapes[method] = dynamic[method].for_torch(sample)
+    try:
+        return ExportSession(
+            dict(model.programs or model.modules),
+            samples,
+            recipe,
+            name=model.name,
+            dynamic_shapes=None if all(shape is None for shape in shapes.values()) else shapes,
+        )
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"The recipe does not fit the model: {error}") from error
+
+
+def run_session(session: ExportSession, progress: Progress) -> None:
+    """Runs the stages, a line a stage. Stages that the recipe has no use for are not shown.
+
+    Raises:
+        CommandError: a stage failed, or the stages do not fit together.
+    """
+    quantization = session._export_recipe.quantization_recipe
+    idle = {
+        StageType.SOURCE_TRANSFORM: not (quantization and quantization.ao_quantization_configs),
+        StageType.QUANTIZE: not (quantization and quantization.quantizers),
+    }
+
+    @contextmanager
+    def around(stage_type: StageType) -> Iterator[None]:
+        if idle.get(stage_type):
+            yield
+            return
+        with progress.stage(*_SHOWN[stage_type]) as shown:
+            with _explained(stage_type):
+                yield
+            stage = session.get_registered_stage(stage_type)
+            assert stage is not None
+            shown.detail = _detail(stage_type, stage.get_artifacts().data, shown.detail)
+
+    try:
+        session.export(around)
+    except ValueError as error:
+        raise CommandError(f"The recipe does not fit the model: {error}") from error
+
+
+@contextmanager
+def _explained(stage_type: StageType) -> Iterator[None]:
     # torch prints the graph so far when it gives up; what it prints belongs to the traceback, not to the message.
     printed = io.StringIO()
+    capturing = stage_type in (StageType.TORCH_EXPORT, StageType.QUANTIZE)
     try:
-        with torch.no_grad(), redirect_stdout(printed), redirect_stderr(printed):
-            return torch.export.export(
-                model.module, sample.args, sample.kwargs, dynamic_shapes=dynamic.for_torch(sample), strict=False
-            )
+        with torch.no_grad():
+            if capturing:
+                with redirect_stdout(printed), redirect_stderr(printed):
+                    yield
+            else:
+                yield
     except Exception as error:
-        raise CommandError(
-            f"PyTorch could not capture the model as a graph: {_what_and_where(error, 3)}\n"
-            f"Code whose path depends on the values in a tensor cannot be captured as it stands; torch.cond and "
-            f"torch.where are the ways to say it."
-        ) from error
+        what = _what_and_where(error, 3 if capturing else 6)
+        advice = _CAPTURE_ADVICE if stage_type == StageType.TORCH_EXPORT else ""
+        raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error
 
 
-def lower(captured: ExportedProgram, backends: Sequence[str]) -> Any:
-    """The graph in the edge dialect, an EdgeProgramManager, its parts given to the backends in their order."""
-    from sdk.exir import to_edge_transform_and_lower
+def _detail(stage_type: StageType, data: Any, planned: str) -> str:
+    if stage_type == StageType.TORCH_EXPORT:
+        return f"torch.export, {_calls(data.values())}"
+    if stage_type == StageType.TO_EXECUTORCH:
+        plans = data.executorch_program.execution_plan
+        instructions = sum(len(chain.instructions) for plan in plans for chain in plan.chains)
+        arena = sum(size for plan in plans for size in plan.non_const_buffer_sizes[1:])
+        return f"{counted(instructions, 'instruction')}, {readable_bytes(arena)} of planned memory"
+    if not hasattr(data, "methods"):
+        return planned
+    return f"{planned}, {_calls(data.exported_program(name) for name in data.methods)}"
 
-    try:
-        return to_edge_transform_and_lower(captured, partitioner=partitioners(backends))
-    except Exception as error:
-        raise CommandError(f"The model could not be lowered to the edge dialect: {_what_and_where(error)}") from error
 
-
-def emit(edge: Any, weights_file: str | None) -> Any:
-    """The program, an ExecutorchProgramManager; with `weights_file` its weights go to a `.ptd` of that name."""
-    from sdk.exir import ExecutorchBackendConfig
-
-    config = ExecutorchBackendConfig(external_constants=False if weights_file is None else lambda _: weights_file)
-    try:
-        return edge.to_executorch(config)
-    except Exception as error:
-        raise CommandError(f"The model could not be turned into a program: {_what_and_where(error)}") from error
+def _calls(programs: Any) -> str:
+    return counted(sum(operator_calls(program) for program in programs), "operator call")
 
 
 def operator_calls(program: ExportedProgram) -> int:

@@ -1,137 +1,137 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MODEL on the command line -> a module to export."""
+"""MODEL on the command line -> modules to export, by method."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import copy
 import inspect
 import re
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import MethodType
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 
-from sdk.export.cli.errors import CommandError, closest, first_lines, user_line
+from sdk.export.cli.errors import CommandError, closest
+from sdk.export.cli.library_models import LIBRARIES
+from sdk.export.cli.places import called, described, find, surroundings_of
+from sdk.export.saved_programs import load_programs
 
 
 @dataclass
 class Model:
-    """What MODEL named: a module to capture, or a program that was captured before."""
+    """What MODEL named: modules to capture, or programs that were captured before."""
 
     name: str  # what the .pte is called by default
-    module: torch.nn.Module  # in eval mode; what eager results come from
-    program: ExportedProgram | None = None  # set for a .pt2
-    example_inputs: Callable[[], Any] | None = None
+    modules: dict[str, torch.nn.Module]  # by method, in eval mode; what eager results come from
+    programs: dict[str, ExportedProgram] = field(default_factory=dict)  # by method; set for a .pt2
+    example_inputs: Callable[[], Any] | None = None  # one call's inputs, or a dict of them by method
+
+    @property
+    def methods(self) -> list[str]:
+        return list(self.modules)
 
 
-def load_model(text: str) -> Model:
-    """Finds `file.py:name`, `package.module:name` or `program.pt2`.
+def load_model(text: str, methods: Sequence[str] = ()) -> Model:
+    """Finds what `text` names; `methods` are those of one module to export in place of forward().
 
     Raises:
         CommandError: the file, the module or the name is not there, importing or calling it failed, or what it
-            gives is no nn.Module.
+            gives is no model.
     """
+    model = _named(text)
+    if methods:
+        model.modules = _methods(model, methods, text)
+    for module in model.modules.values():
+        # A program from a .pt2 was in the mode it was captured in.
+        if not model.programs:
+            module.eval()
+    return model
+
+
+def _named(text: str) -> Model:
     if text.endswith(".pt2"):
-        return _saved_program(Path(text))
+        return _saved_programs(Path(text))
     place, colon, name = text.rpartition(":")
+    library = text.partition(":")[0]
+    if colon and library in LIBRARIES:
+        module, inputs = LIBRARIES[library](text.partition(":")[2])
+        return Model(
+            _file_name(re.split(r"[/\\]", text.rstrip("/").partition("@")[0])[-1]), {"forward": module}, {}, inputs
+        )
     if not colon or not name:
         raise CommandError(
             f"`{text}` does not say which model to export. Write file.py:name or package.module:name (the name of an "
             f"nn.Module, of a class or of a function that returns one), or the path of a .pt2 file."
         )
-    surroundings = _import_file(Path(place)) if place.endswith(".py") else _import_module(place)
-    module = _instance(_find(surroundings, name, place), text)
-    module.eval()
-    return Model(
-        name=_file_name(name),
-        module=module,
-        example_inputs=_callable(module, "example_inputs") or _callable(surroundings, "example_inputs"),
-    )
+    surroundings = surroundings_of(place)
+    modules = _modules(find(surroundings, name, place, _may_be_model), text)
+    own = _callable(modules["forward"], "example_inputs") if list(modules) == ["forward"] else None
+    return Model(_file_name(name), modules, example_inputs=own or _callable(surroundings, "example_inputs"))
 
 
-def _saved_program(path: Path) -> Model:
-    if not path.is_file():
-        raise CommandError(f"There is no file `{path}`.")
+def _saved_programs(path: Path) -> Model:
     try:
-        program = torch.export.load(path)
-    except Exception as error:
-        raise CommandError(
-            f"`{path}` could not be read as a program saved by torch.export.save(): {first_lines(error, 2)}"
-        ) from error
-    saved = program.example_inputs
+        programs = load_programs(path)
+    except (FileNotFoundError, ValueError) as error:
+        raise CommandError(str(error)) from error
+    saved = {method: program.example_inputs for method, program in programs.items()}
+    given = list(saved.values())
     return Model(
         name=_file_name(path.stem),
-        module=program.module(),
-        program=program,
-        example_inputs=None if saved is None else lambda: saved,
+        modules={method: program.module() for method, program in programs.items()},
+        programs=programs,
+        example_inputs=None if None in given else lambda: given[0] if len(given) == 1 else saved,
     )
 
 
-def _import_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        hint = " It is a folder." if path.is_dir() else ""
-        raise CommandError(f"There is no file `{path}`.{hint} Paths are relative to the current folder, {Path.cwd()}.")
-    # The file's own folder comes first, as it would for `python file.py`, so that its neighbours can be imported.
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None, "a .py file always has a loader"
-    module = importlib.util.module_from_spec(spec)
-    # Under its own name in sys.modules: dataclasses and pickling look their module up there. Never over another module.
-    sys.modules.setdefault(path.stem, module)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise _import_failure(str(path), error) from error
-    return module
-
-
-def _import_module(name: str) -> ModuleType:
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+def _methods(model: Model, methods: Sequence[str], text: str) -> dict[str, torch.nn.Module]:
+    """The module once for each method, with the method as its forward(). All share their weights and buffers."""
+    if model.programs or len(model.modules) > 1:
+        raise CommandError(f"--method chooses among the methods of one module; `{text}` has its methods already.")
+    (module,) = model.modules.values()
+    chosen = {}
+    for name in methods:
+        function = getattr(type(module), name, None)
+        if not inspect.isfunction(function):
+            own = [k for k, v in vars(type(module)).items() if inspect.isfunction(v) and not k.startswith("_")]
             raise CommandError(
-                f"There is no module `{error.name}`. Looked in the installed packages and in {Path.cwd()}. For a "
-                f"file, write its "
-                f"path with .py: {name.replace('.', '/')}.py:name."
-            ) from error
-        raise _import_failure(name, error) from error
-    except Exception as error:
-        raise _import_failure(name, error) from error
+                f"`{text}` has no method `{name}`.{closest(name, own)} Its class has: {', '.join(own) or 'none'}."
+            )
+        alias = copy.copy(module)
+        if name != "forward":
+            alias.forward = MethodType(function, alias)
+        chosen[name] = alias
+    return chosen
 
 
-def _import_failure(what: str, error: Exception) -> CommandError:
-    line = user_line(error)
-    if isinstance(error, SyntaxError):
-        line = f"{error.filename}:{error.lineno}: {(error.text or '').strip()}"
-    advice = ""
-    if isinstance(error, ModuleNotFoundError):
-        advice = f"\nInstall `{error.name}` in this environment, {sys.prefix}, or correct the import."
-    at = f"\n  {line}" if line else ""
-    return CommandError(f"Importing `{what}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}{advice}")
-
-
-def _find(surroundings: ModuleType, name: str, place: str) -> Any:
-    found: Any = surroundings
-    for part in name.split("."):
-        if not hasattr(found, part):
-            candidates = [
-                key for key, value in vars(found).items() if not key.startswith("_") and _may_be_model(value, found)
-            ]
-            offered = f" What could be exported there: {', '.join(candidates)}." if candidates else ""
-            raise CommandError(f"`{place}` has no `{part}`.{closest(part, candidates)}{offered}")
-        found = getattr(found, part)
-    return found
+def _modules(found: Any, text: str) -> dict[str, torch.nn.Module]:
+    if callable(found) and not isinstance(found, torch.nn.Module):
+        if isinstance(found, type) and not issubclass(found, torch.nn.Module):
+            raise CommandError(f"`{text}` is a class, but not one of nn.Module.")
+        made = called(found, text)
+        kind = "class" if isinstance(found, type) else "function"
+        if not isinstance(made, (torch.nn.Module, Mapping)):
+            raise CommandError(
+                f"The {kind} `{text}` returned {described(made)}; expected an nn.Module, or a dict of them by method "
+                f"name."
+            )
+        found = made
+    if isinstance(found, torch.nn.Module):
+        return {"forward": found}
+    if not isinstance(found, Mapping):
+        raise CommandError(
+            f"`{text}` is {described(found)}, not a model. Expected an nn.Module, a class of one, a function that "
+            f"returns one, or a dict of them by method name."
+        )
+    wrong = [key for key, value in found.items() if not isinstance(key, str) or not isinstance(value, torch.nn.Module)]
+    if wrong or not found:
+        what = f"`{wrong[0]}` is {described(found[wrong[0]])}" if wrong else "it is empty"
+        raise CommandError(f"`{text}` is a dict, but not one from method names to nn.Modules: {what}.")
+    return dict(found)
 
 
 def _may_be_model(value: Any, surroundings: Any) -> bool:
@@ -142,55 +142,6 @@ def _may_be_model(value: Any, surroundings: Any) -> bool:
     return inspect.isfunction(value) and value.__module__ == getattr(surroundings, "__name__", None)
 
 
-def _instance(found: Any, text: str) -> torch.nn.Module:
-    if isinstance(found, torch.nn.Module):
-        return found
-    if not callable(found):
-        raise CommandError(
-            f"`{text}` is {_described(found)}, not a model. Expected an nn.Module, a class of one, or a function "
-            f"that returns one."
-        )
-    kind = "class" if isinstance(found, type) else "function"
-    if isinstance(found, type) and not issubclass(found, torch.nn.Module):
-        raise CommandError(f"`{text}` is a class, but not one of nn.Module.")
-    needed = _needed_arguments(found)
-    if needed:
-        name = text.rpartition(":")[2]
-        raise CommandError(
-            f"The {kind} `{text}` needs arguments: {', '.join(needed)}. Name a function without arguments instead, "
-            f"for example\n"
-            f"  def build():\n      return {name}({', '.join(f'{a}=...' for a in needed)})"
-        )
-    try:
-        made = found()
-    except Exception as error:
-        line = user_line(error)
-        at = f"\n  {line}" if line else ""
-        raise CommandError(
-            f"Calling the {kind} `{text}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}"
-        ) from error
-    if not isinstance(made, torch.nn.Module):
-        raise CommandError(f"The {kind} `{text}` returned {_described(made)}; expected an nn.Module.")
-    return made
-
-
-def _needed_arguments(function: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [
-        parameter.name
-        for parameter in parameters
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
-
-
-def _described(value: Any) -> str:
-    return "None" if value is None else f"a value of type {type(value).__name__}"
-
-
 def _callable(owner: object, name: str) -> Callable[[], Any] | None:
     found = getattr(owner, name, None)
     return found if callable(found) else None
@@ -199,4 +150,4 @@ def _callable(owner: object, name: str) -> Callable[[], Any] | None:
 def _file_name(name: str) -> str:
     """`TinyDecoder` -> `tiny_decoder`: the way Python files are named."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.rpartition(".")[2])
-    return re.sub(r"_+", "_", spaced).strip("_").lower() or "model"
+    return re.sub(r"[_\W]+", "_", spaced).strip("_").lower() or "model"

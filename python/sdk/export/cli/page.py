@@ -33,7 +33,7 @@ def page(result: Result, report: dict[str, Any]) -> str:
         *([f"<p>{escape(verified(c))}</p>" for c in result.comparisons] or ["<p>Not verified (--no-verify).</p>"]),
     ]
     for method in result.facts.methods:
-        body += _method(method, result.options.backends)
+        body += _method(method, result)
     body += ["<h2>Time of the export</h2>", _stages(report["stages"])]
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -59,10 +59,10 @@ def _cards(result: Result, program: dict[str, Any]) -> str:
     )
 
 
-def _method(method: MethodFacts, backends: tuple[str, ...]) -> list[str]:
+def _method(method: MethodFacts, result: Result) -> list[str]:
     parts = [
         f"<h2>Method <code>{escape(signature(method))}</code></h2>",
-        f"<p>Delegated: {escape(delegated(method, backends))}.</p>",
+        f"<p>Delegated: {escape(delegated(method, result))}.</p>",
     ]
     parts += ["<h3>Memory plan</h3>", f"<p>{escape(memory(method))}. A box is a tensor: point at it to read which.</p>"]
     for memory_id, size in method.arenas.items():

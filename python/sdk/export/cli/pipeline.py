@@ -1,36 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages of an export, in order: load, eager, capture, lower, emit, write, verify."""
+"""One call of the command, in order: load, eager, the stages of the recipe, write, verify."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sdk.exir.receipt import LossKind, Receipt
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.facts import ProgramFacts, program_facts
 from sdk.export.cli.files import check_writable, publish, temporary_beside, write_program
-from sdk.export.cli.inputs import Inputs, example_inputs
-from sdk.export.cli.lowering import capture, eager, emit, lower, operator_calls
+from sdk.export.cli.inputs import example_inputs, method_of
+from sdk.export.cli.lowering import eager, make_session, run_session
 from sdk.export.cli.model import Model, load_model
 from sdk.export.cli.progress import Progress, Stage, counted, readable_bytes
 from sdk.export.cli.quiet import quiet
+from sdk.export.cli.recipes import recipe_of
 from sdk.export.cli.report import write_report
 from sdk.export.cli.summary import show_summary
 from sdk.export.cli.verify import Comparison, WrittenProgram, compare
+from sdk.export.example_inputs import ExampleInputs
+from sdk.export.recipe import ExportRecipe
 
 _LARGEST_INPUTS = 256_000_000  # bytes; inputs larger than this are not made only to verify the largest sizes
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What PyTorch gives for one set of inputs."""
+    """What PyTorch gives for one set of inputs of a method."""
 
+    method: str
     label: str
-    inputs: Inputs
+    inputs: ExampleInputs
     answer: Any
 
 
@@ -40,10 +46,12 @@ class Result:
 
     options: Options
     model: str
-    inputs: Inputs
+    inputs: dict[str, ExampleInputs]
     output: Path
-    dynamic: DynamicShapes
+    dynamic: dict[str, DynamicShapes]
+    recipe: ExportRecipe
     facts: ProgramFacts
+    receipt: Receipt
     stages: list[Stage]
     notes: list[str]
     program_bytes: int = 0
@@ -67,34 +75,65 @@ def run(options: Options) -> Result:
 def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Result, list[Reference], Any]:
     """Everything that happens in memory: the result so far, PyTorch's answers and the emitted program."""
     with progress.stage("load", options.model) as stage:
-        model = load_model(options.model)
+        model = load_model(options.model, options.methods)
         inputs = example_inputs(model, options.inputs, options.inputs_file)
-        dynamic = DynamicShapes(model.module, inputs, options.dynamic)
+        dynamic = _dynamic(model, inputs, options)
         output = options.output or Path(f"{model.name}.pte")
         if output.suffix != ".pte":
             raise CommandError(f"--output {output}: the name of a program ends in .pte.")
         check_writable([output] if options.report is None else [output, options.report])
-        stage.detail = f"{options.model} with {inputs.describe()}"
+        recipe = recipe_of(options.recipe, options.backends, output.stem if options.external_weights else None)
+        stage.detail = f"{options.model} with {describe_inputs(inputs)}"
     references: list[Reference] = []
     if options.verify:
         with progress.stage("eager", "run the model in PyTorch") as stage:
-            references = _references(model, inputs, dynamic, notes)
+            for method in model.methods:
+                references += _references(model, method, inputs[method], dynamic[method], notes)
             stage.detail = f"PyTorch's answer for {counted(len(references), 'set')} of inputs"
-    with progress.stage("capture", "torch.export") as stage:
-        captured = capture(model, inputs, dynamic)
-        stage.detail = f"torch.export, {counted(operator_calls(captured), 'operator call')}"
-    with progress.stage("lower", "edge dialect") as stage:
-        edge = lower(captured, options.backends)
-        left = sum(operator_calls(edge.exported_program(name)) for name in edge.methods)
-        stage.detail = f"edge dialect, {counted(left, 'operator call')}"
-    with progress.stage("emit", "plan memory") as stage:
-        manager = emit(edge, output.stem if options.external_weights else None)
-        facts = program_facts(manager.executorch_program)
-        instructions = counted(sum(method.instructions for method in facts.methods), "instruction")
-        arena = readable_bytes(sum(method.arena_bytes for method in facts.methods))
-        stage.detail = f"{instructions}, {arena} of planned memory"
-    result = Result(options, options.model, inputs, output, dynamic, facts, progress.stages, notes)
+    session = make_session(model, inputs, dynamic, recipe)
+    run_session(session, progress)
+    manager = session.get_executorch_program_manager()
+    result = Result(
+        options=options,
+        model=options.model,
+        inputs=inputs,
+        output=output,
+        dynamic=dynamic,
+        recipe=recipe,
+        facts=program_facts(manager.executorch_program),
+        receipt=session.get_receipt(),
+        stages=progress.stages,
+        notes=notes,
+    )
+    notes += [str(loss) for loss in lost(result)]
+    if not result.receipt.kernels_checked:
+        notes.append(
+            "Whether every operator has a kernel was not checked, because this package was installed without its "
+            "runtime."
+        )
+    _refuse_losses(result)
     return result, references, manager
+
+
+def lost(result: Result) -> list[Any]:
+    """The losses that count: the kernels are welcome to operators that a backend leaves where `--backend portable`
+    says so."""
+    backends = result.options.backends
+    welcome = result.options.recipe is None and len(backends) > 1 and "portable" in backends
+    return [loss for loss in result.receipt.losses if not (welcome and loss.kind == LossKind.FALLBACK)]
+
+
+def describe_inputs(inputs: Mapping[str, ExampleInputs]) -> str:
+    """`float32[1, 8]`, or with several methods `encode: float32[1, 8]; decode: float32[1, 4]`."""
+    if len(inputs) == 1:
+        return next(iter(inputs.values())).describe()
+    return "; ".join(f"{method}: {given.describe()}" for method, given in inputs.items())
+
+
+def _refuse_losses(result: Result) -> None:
+    if result.options.strict and result.notes:
+        listed = "\n".join(f"  - {note}" for note in result.notes)
+        raise CommandError(f"With --strict nothing may be left to say, and there is:\n{listed}\nNothing was written.")
 
 
 def _finish(result: Result, references: list[Reference], manager: Any, progress: Progress, folder: Path) -> None:
@@ -112,9 +151,7 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
         with progress.stage("verify", "run the program") as stage:
             result.comparisons = [_verify(program, weights, reference, options) for reference in references]
             stage.detail = f"the runtime agrees with PyTorch in {counted(len(references), 'run')}"
-    if options.strict and result.notes:
-        listed = "\n".join(f"  - {note}" for note in result.notes)
-        raise CommandError(f"With --strict nothing may be left to say, and there is:\n{listed}\nNothing was written.")
+    _refuse_losses(result)
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
         write_report(result, report)
@@ -125,9 +162,19 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
     publish(program, output)
 
 
-def _references(model: Model, inputs: Inputs, dynamic: DynamicShapes, notes: list[str]) -> list[Reference]:
+def _dynamic(model: Model, inputs: Mapping[str, ExampleInputs], options: Options) -> dict[str, DynamicShapes]:
+    wanted: dict[str, list[Any]] = {method: [] for method in model.methods}
+    for dim in options.dynamic:
+        wanted[method_of(model.methods, dim.method, f"--dynamic {dim}")].append(dim)
+    return {method: DynamicShapes(model.modules[method], inputs[method], dims) for method, dims in wanted.items()}
+
+
+def _references(
+    model: Model, method: str, inputs: ExampleInputs, dynamic: DynamicShapes, notes: list[str]
+) -> list[Reference]:
     """PyTorch's answers for the example and for both ends of the dynamic sizes."""
-    references = [Reference("example", inputs, eager(model, inputs))]
+    module = model.modules[method]
+    references = [Reference(method, "example", inputs, eager(module, inputs))]
     for label, sizes in dynamic.ends():
         if resized_bytes(inputs, sizes) > _LARGEST_INPUTS:
             limit = readable_bytes(_LARGEST_INPUTS)
@@ -135,7 +182,7 @@ def _references(model: Model, inputs: Inputs, dynamic: DynamicShapes, notes: lis
             continue
         other = resized(inputs, sizes)
         try:
-            references.append(Reference(label, other, eager(model, other)))
+            references.append(Reference(method, label, other, eager(module, other)))
         except CommandError as error:
             raise CommandError(f"The model does not take the {label} that --dynamic promises. {error}") from error
     return references
@@ -144,13 +191,16 @@ def _references(model: Model, inputs: Inputs, dynamic: DynamicShapes, notes: lis
 def _verify(program_file: Path, weights_file: Path | None, reference: Reference, options: Options) -> Comparison:
     # Loaded anew for each: a program with state starts from its initial values, as eager did.
     program = WrittenProgram(program_file, weights_file)
-    comparison = compare(reference.label, reference.inputs, reference.answer, program, options.tolerance)
+    comparison = compare(
+        reference.label, reference.method, reference.inputs, reference.answer, program, options.tolerance
+    )
     worst = comparison.worst
     if worst is not None and not worst.within:
         raise CommandError(
             f"The program's answer differs from PyTorch's ({reference.label}: {comparison.inputs}). Output "
-            f"{worst.index}, {worst.type}: the largest difference is {worst.max_abs:.3g}, {worst.max_rel:.3g} of the "
-            f"output's largest value, and {worst.tolerance:g} is allowed. Nothing was written. If the difference is "
-            f"expected, allow it with --tolerance, or look at the program with --no-verify."
+            f"{worst.index} of {reference.method}, {worst.type}: the largest difference is {worst.max_abs:.3g}, "
+            f"{worst.max_rel:.3g} of the output's largest value, and {worst.tolerance:g} is allowed. Nothing was "
+            f"written. If the difference is expected, allow it with --tolerance, or look at the program with "
+            f"--no-verify."
         )
     return comparison

@@ -37,8 +37,8 @@ def report(result: Result) -> dict[str, Any]:
         "made_with": {"sdk": sdk.__version__, "torch": torch.__version__, "python": platform.python_version()},
         "model": {
             "name": result.model,
-            "inputs": result.inputs.describe(),
-            "dynamic": [str(wanted) for wanted in result.dynamic.ranges.values()],
+            "inputs": "; ".join(_inputs(method, result) for method in result.inputs),
+            "dynamic": [str(wanted) for dynamic in result.dynamic.values() for wanted in dynamic.ranges.values()],
         },
         "program": {
             "file": str(result.output),
@@ -47,6 +47,7 @@ def report(result: Result) -> dict[str, Any]:
             "weights_file_bytes": result.weights_file_bytes,
             "weight_bytes": result.facts.weight_bytes,
         },
+        "recipe": result.recipe.name,
         "backends": list(options.backends),
         "stages": [{"name": s.name, "detail": s.detail, "seconds": round(s.seconds, 4)} for s in result.stages],
         "methods": [_method(method) for method in result.facts.methods],
@@ -54,6 +55,7 @@ def report(result: Result) -> dict[str, Any]:
             "done": options.verify,
             "runs": [
                 {
+                    "method": comparison.method,
                     "label": comparison.label,
                     "inputs": comparison.inputs,
                     "runtime_seconds": comparison.seconds,
@@ -63,7 +65,13 @@ def report(result: Result) -> dict[str, Any]:
             ],
         },
         "notes": result.notes,
+        "receipt": result.receipt.to_dict(),
     }
+
+
+def _inputs(method: str, result: Result) -> str:
+    given = result.inputs[method].describe()
+    return given if len(result.inputs) == 1 else f"{method}: {given}"
 
 
 def _method(method: MethodFacts) -> dict[str, Any]:

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from sdk.exir.receipt import LossKind, Receipt, Row
 from sdk.export.cli.facts import MethodFacts
 from sdk.export.cli.progress import counted, paint, readable_bytes
 
@@ -38,14 +41,20 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
         rows.append(("method", signature(method)))
         rows.append(("memory", memory(method)))
         rows.append(("operators", operators(method)))
-        rows.append(("delegated", delegated(method, result.options.backends)))
+        rows.append(("delegated", delegated(method, result)))
+        rows += [("left", text) for text in left_behind(result.receipt.of(method.name))]
     rows.append(("weights", readable_bytes(result.facts.weight_bytes)))
-    if result.dynamic.ranges:
-        rows.append(("dynamic", ", ".join(str(wanted) for wanted in result.dynamic.ranges.values())))
+    ranges = [str(wanted) for dynamic in result.dynamic.values() for wanted in dynamic.ranges.values()]
+    if ranges:
+        rows.append(("dynamic", ", ".join(ranges)))
     if not result.options.verify:
         rows.append(("verified", "no, because of --no-verify"))
     rows += [("verified", verified(comparison)) for comparison in result.comparisons]
-    rows += [("note", note) for note in result.notes]
+    if not result.receipt.loadable_by_executorch:
+        rows.append(("original", original(result.receipt)))
+    # Operators that a backend left are listed above, with its reasons.
+    rows += [("note", note) for note in result.notes if not note.startswith(f"{LossKind.FALLBACK.value}: ")]
+    rows += [("compiler", note) for note in result.receipt.notes]
     return rows
 
 
@@ -74,25 +83,38 @@ def operators(method: MethodFacts) -> str:
     return f"{calls} of {counted(len(method.operators), 'operator')}: {most}{more}"
 
 
-def delegated(method: MethodFacts, backends: tuple[str, ...]) -> str:
-    """Which part went to which backend, which did not, and why."""
-    others = [backend for backend in backends if backend != "portable"]
+def delegated(method: MethodFacts, result: Result) -> str:
+    """Which part went to which backend, and which did not."""
+    others = [backend for backend in result.options.backends if backend != "portable"]
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
-    left = counted(method.operators.total(), "operator call")
-    if not others:
+    offered = others or [name for name in [result.options.recipe] if name]
+    lowering = result.recipe.lowering_recipe
+    if not (lowering and lowering.partitioners):
         return "nothing: no backend beside portable was asked for"
     if not method.operators:
         return f"everything: {given}"
+    left = counted(method.operators.total(), "operator call")
     return (
-        f"{given or 'nothing'}; {left} stay with the portable kernels, because no partitioner of "
-        f"{', '.join(others)} took them"
+        f"{given or 'nothing'}; {left} stay with the kernels, because no partitioner of {', '.join(offered)} took them"
     )
+
+
+def left_behind(rows: Sequence[Row]) -> list[str]:
+    """`aten::topk.values ×2: XnnpackBackend: k is not a constant`, a line for an operator and its reasons."""
+    reasons = Counter((row.operator, row.why) for row in rows if row.refusals)
+    return [f"{operator}\u00a0×{calls}: {why}" for (operator, why), calls in reasons.most_common()]
+
+
+def original(receipt: Receipt) -> str:
+    """What ExecuTorch itself lacks."""
+    return f"ExecuTorch 1.4 cannot load the program, because it has no {', '.join(receipt.newer_operators)}"
 
 
 def verified(comparison: Comparison) -> str:
     """`largest difference from PyTorch 4.8e-07, or 1.9e-07 of the output's largest value (1e-04 allowed)`."""
     worst = comparison.worst
-    where = "" if comparison.label == "example" else f"{comparison.label}, {comparison.inputs}: "
+    method = "" if comparison.method == "forward" else f"{comparison.method}: "
+    where = method + ("" if comparison.label == "example" else f"{comparison.label}, {comparison.inputs}: ")
     if worst is None:
         return f"{where}there is no output to compare"
     if worst.max_abs == 0:

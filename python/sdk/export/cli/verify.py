@@ -14,7 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from sdk.export.cli.errors import CommandError, first_lines
-from sdk.export.cli.inputs import Inputs, describe
+from sdk.export.example_inputs import ExampleInputs, describe
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 """The largest difference allowed, as a share of the output's largest value. Every other dtype must be equal."""
@@ -38,8 +38,9 @@ class OutputError:
 
 @dataclass
 class Comparison:
-    """One call of forward(), run both ways."""
+    """One call of a method, run both ways."""
 
+    method: str
     label: str  # "example", "smallest sizes" or "largest sizes"
     inputs: str
     outputs: list[OutputError]
@@ -68,18 +69,20 @@ class WrittenProgram:
         except Exception as error:
             raise CommandError(f"The runtime refuses the exported program: {first_lines(error)}") from error
 
-    def forward(self, inputs: Inputs) -> Sequence[Any]:
-        """The outputs, flattened."""
+    def run(self, method: str, inputs: ExampleInputs) -> Sequence[Any]:
+        """The outputs of a method, flattened."""
         try:
-            return list(self._module.run_method("forward", tuple(inputs.leaves())))
+            return list(self._module.run_method(method, tuple(inputs.leaves())))
         except Exception as error:
             raise CommandError(
                 f"The exported program fails in the runtime with inputs {inputs.describe()}: {first_lines(error)}"
             ) from error
 
 
-def compare(label: str, inputs: Inputs, eager: Any, program: WrittenProgram, tolerance: float | None) -> Comparison:
-    """Runs the program on a copy of `inputs`; `eager` is what PyTorch gave for them.
+def compare(
+    label: str, method: str, inputs: ExampleInputs, eager: Any, program: WrittenProgram, tolerance: float | None
+) -> Comparison:
+    """Runs a method on a copy of `inputs`; `eager` is what PyTorch gave for them.
 
     Raises:
         CommandError: the program fails, or gives another number of outputs, other shapes or other dtypes.
@@ -87,14 +90,14 @@ def compare(label: str, inputs: Inputs, eager: Any, program: WrittenProgram, tol
     expected = pytree.tree_leaves(eager)
     given = inputs.copy()
     start = time.perf_counter()
-    actual = program.forward(given)
+    actual = program.run(method, given)
     seconds = time.perf_counter() - start
     if len(actual) != len(expected):
         raise CommandError(f"The program gives {len(actual)} outputs where PyTorch gives {len(expected)}.")
     outputs = [
         _difference(i, want, have, tolerance) for i, (want, have) in enumerate(zip(expected, actual, strict=True))
     ]
-    return Comparison(label, inputs.describe(), outputs, seconds)
+    return Comparison(method, label, inputs.describe(), outputs, seconds)
 
 
 def _difference(index: int, expected: Any, actual: Any, tolerance: float | None) -> OutputError:

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was given to backends."""
+
+from __future__ import annotations
+
+from sdk.devtools.backend_debug.delegation_info import (
+    DelegationBreakdown,
+    DelegationInfo,
+    get_delegation_info,
+    print_delegation_info,
+)
+
+__all__ = ["DelegationBreakdown", "DelegationInfo", "get_delegation_info", "print_delegation_info"]

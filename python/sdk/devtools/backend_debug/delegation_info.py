@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many calls of each operator a graph gave to backends, and how many it kept."""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.fx import Graph, GraphModule, Node
+
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.lowered_backend_module import get_lowered_submodules
+
+
+@dataclass
+class DelegationBreakdown:
+    """Calls of one operator, inside of delegates and outside."""
+
+    op_type: str = ""
+    delegated: int = 0
+    non_delegated: int = 0
+
+
+@dataclass
+class DelegationInfo:
+    """The calls of one graph. What a delegate's result is read with is not counted."""
+
+    num_delegated_subgraphs: int = 0
+    num_delegated_nodes: int = 0
+    num_non_delegated_nodes: int = 0
+    delegation_by_operator: dict[str, DelegationBreakdown] = field(default_factory=dict)
+
+    def get_summary(self) -> str:
+        """Three lines of text."""
+        return (
+            f"Total delegated subgraphs: {self.num_delegated_subgraphs}\n"
+            f"Number of delegated nodes: {self.num_delegated_nodes}\n"
+            f"Number of non-delegated nodes: {self.num_non_delegated_nodes}\n"
+        )
+
+    def get_operator_delegation_dataframe(self) -> Any:
+        """A pandas.DataFrame: a row an operator, by name, and the row Total. Raises ImportError without pandas."""
+        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        columns = ("op_type", "occurrences_in_delegated_graphs", "occurrences_in_non_delegated_graphs")
+        return pandas.DataFrame([dict(zip(columns, row, strict=True)) for row in self.rows()], columns=list(columns))
+
+    def rows(self) -> list[tuple[str, int, int]]:
+        """(operator, calls in delegates, calls outside), by name, and the totals."""
+        rows = [(b.op_type, b.delegated, b.non_delegated) for _, b in sorted(self.delegation_by_operator.items())]
+        return [*rows, ("Total", self.num_delegated_nodes, self.num_non_delegated_nodes)]
+
+
+def get_delegation_info(graph_module: GraphModule) -> DelegationInfo:
+    """Counts the calls of a lowered graph, and those of the graphs its delegates were made of."""
+    info = DelegationInfo()
+    for _, lowered, _ in get_lowered_submodules(graph_module):
+        info.num_delegated_subgraphs += 1
+        _count(info, lowered.original_module.graph, delegated=True)
+    _count(info, graph_module.graph, delegated=False)
+    return info
+
+
+def print_delegation_info(graph_module: GraphModule) -> None:
+    """Prints the summary and the table."""
+    info = get_delegation_info(graph_module)
+    print(info.get_summary())
+    rows = info.rows()
+    width = max(len(name) for name, _, _ in rows)
+    print(f"{'operator':<{width}}  delegated  not delegated")
+    for name, delegated, kept in rows:
+        print(f"{name:<{width}}  {delegated:>9}  {kept:>13}")
+
+
+def _count(info: DelegationInfo, graph: Graph, delegated: bool) -> None:
+    for node in graph.nodes:
+        if node.op != "call_function" or node.target is executorch_call_delegate or _reads_delegate(node):
+            continue
+        name = _op_type(node)
+        entry = info.delegation_by_operator.setdefault(name, DelegationBreakdown(name))
+        if delegated:
+            entry.delegated += 1
+            info.num_delegated_nodes += 1
+        else:
+            entry.non_delegated += 1
+            info.num_non_delegated_nodes += 1
+
+
+def _reads_delegate(node: Node) -> bool:
+    return node.target is operator.getitem and getattr(node.args[0], "target", None) is executorch_call_delegate
+
+
+def _op_type(node: Node) -> str:
+    """The name that fx gives to the first call: `aten_add_tensor`, without the number of further calls."""
+    return re.sub(r"_\d+$", "", node.name)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which operators of a program this package's runtime can run, and which the original's."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from sdk.exir.receipt._rows import is_runtime_operator
+
+
+def program_operators(program: Any) -> dict[str, list[str]]:
+    """Method -> the operators that its kernel calls name."""
+    return {
+        plan.name: [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
+        for plan in program.execution_plan
+    }
+
+
+def runtime_operators() -> set[str] | None:
+    """The operators whose kernels are linked into this process, those of libraries that were loaded into it included;
+    None where the runtime is not built."""
+    try:
+        from sdk.extension.pybindings.portable_lib import _get_operator_names
+    except ImportError:
+        return None
+    return set(_get_operator_names())
+
+
+def missing_kernels(program: Any) -> list[tuple[str, str]]:
+    """(method, operator) for each operator that no kernel of this process runs; nothing where the runtime is not
+    built."""
+    known = runtime_operators()
+    if known is None:
+        return []
+    return [
+        (method, name)
+        for method, names in program_operators(program).items()
+        for name in names
+        if name not in known and not is_runtime_operator(name)
+    ]
+
+
+def newer_operators(program: Any) -> list[str]:
+    """The operators of the program that ExecuTorch 1.4 has neither in its portable nor in its quantised kernels. Those
+    of other namespaces are the user's own and are not listed."""
+    known = _executorch_operators()
+    names = {name for names in program_operators(program).values() for name in names}
+    namespaces = {name.partition("::")[0] for name in known}
+    return sorted(
+        name
+        for name in names
+        if name not in known and not is_runtime_operator(name) and name.partition("::")[0] in namespaces
+    )
+
+
+@cache
+def _executorch_operators() -> frozenset[str]:
+    text = resources.files(__package__).joinpath("executorch_1_4_operators.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

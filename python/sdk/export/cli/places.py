@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`file.py:name` and `package.module:name` on the command line -> what is found there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sdk.export.cli.errors import CommandError, closest, first_lines, user_line
+
+
+def surroundings_of(place: str) -> ModuleType:
+    """The module at `place`, the path of a .py file or the name of an importable module.
+
+    Raises:
+        CommandError: it is not there, or importing it failed.
+    """
+    return _import_file(Path(place)) if place.endswith(".py") else _import_module(place)
+
+
+def find(surroundings: ModuleType, name: str, place: str, is_candidate: Callable[[Any, Any], bool]) -> Any:
+    """`name` (dotted, for a name in a name) in a module.
+
+    `is_candidate(value, owner)` says what the error proposes where the name is not there. Raises CommandError then.
+    """
+    found: Any = surroundings
+    for part in name.split("."):
+        if not hasattr(found, part):
+            candidates = [k for k, value in vars(found).items() if not k.startswith("_") and is_candidate(value, found)]
+            offered = f" What could be exported there: {', '.join(candidates)}." if candidates else ""
+            raise CommandError(f"`{place}` has no `{part}`.{closest(part, candidates)}{offered}")
+        found = getattr(found, part)
+    return found
+
+
+def called(function: Callable[[], Any], text: str) -> Any:
+    """What a class or function that needs no arguments gives. Raises CommandError where it needs some, or fails."""
+    kind = "class" if isinstance(function, type) else "function"
+    needed = _needed_arguments(function)
+    if needed:
+        name = text.rpartition(":")[2]
+        raise CommandError(
+            f"The {kind} `{text}` needs arguments: {', '.join(needed)}. Name a function without arguments instead, "
+            f"for example\n"
+            f"  def build():\n      return {name}({', '.join(f'{a}=...' for a in needed)})"
+        )
+    try:
+        return function()
+    except Exception as error:
+        line = user_line(error)
+        at = f"\n  {line}" if line else ""
+        raise CommandError(
+            f"Calling the {kind} `{text}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}"
+        ) from error
+
+
+def described(value: Any) -> str:
+    """For the middle of a sentence."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        hint = " It is a folder." if path.is_dir() else ""
+        raise CommandError(f"There is no file `{path}`.{hint} Paths are relative to the current folder, {Path.cwd()}.")
+    # The file's own folder comes first, as it would for `python file.py`, so that its neighbours can be imported.
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None, "a .py file always has a loader"
+    module = importlib.util.module_from_spec(spec)
+    # Under its own name in sys.modules: dataclasses and pickling look their module up there. Never over another module.
+    sys.modules.setdefault(path.stem, module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _import_failure(str(path), error) from error
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise CommandError(
+                f"There is no module `{error.name}`. Looked in the installed packages and in {Path.cwd()}. For a "
+                f"file, write its "
+                f"path with .py: {name.replace('.', '/')}.py:name."
+            ) from error
+        raise _import_failure(name, error) from error
+    except Exception as error:
+        raise _import_failure(name, error) from error
+
+
+def _import_failure(what: str, error: Exception) -> CommandError:
+    line = user_line(error)
+    if isinstance(error, SyntaxError):
+        line = f"{error.filename}:{error.lineno}: {(error.text or '').strip()}"
+    advice = ""
+    if isinstance(error, ModuleNotFoundError):
+        advice = f"\nInstall `{error.name}` in this environment, {sys.prefix}, or correct the import."
+    at = f"\n  {line}" if line else ""
+    return CommandError(f"Importing `{what}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}{advice}")
+
+
+def _needed_arguments(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]

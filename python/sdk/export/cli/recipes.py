@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`--recipe` and `--backend` on the command line -> an ExportRecipe."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from sdk.export import target_recipes
+from sdk.export.cli.backends import partitioners, recipe_providers
+from sdk.export.cli.errors import CommandError, closest
+from sdk.export.cli.places import called, described, find, surroundings_of
+from sdk.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
+from sdk.export.recipe_registry import recipe_registry
+
+_TARGETS = {
+    **dict.fromkeys(target_recipes.IOS, target_recipes.get_ios_recipe),
+    **dict.fromkeys(target_recipes.ANDROID, target_recipes.get_android_recipe),
+}
+
+
+def recipe_of(name: str | None, backends: Sequence[str], weights_file: str | None) -> ExportRecipe:
+    """The recipe called `name`, or else one for `backends`. With `weights_file` weights go to a `.ptd` of that name.
+
+    Raises:
+        CommandError: there is no such recipe, or its backend cannot make it here.
+    """
+    if name is None:
+        # Strict capture runs the Python bytecode in an interpreter of torch's own; more models pass without.
+        recipe = ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
+    else:
+        recipe = _named(name)
+    if weights_file is not None:
+        from sdk.exir import ExecutorchBackendConfig
+
+        config = recipe.executorch_backend_config or ExecutorchBackendConfig()
+        config = dataclasses.replace(config, external_constants=lambda _: weights_file)
+        recipe = dataclasses.replace(recipe, executorch_backend_config=config)
+    return recipe
+
+
+def _named(name: str) -> ExportRecipe:
+    place, colon, attribute = name.rpartition(":")
+    if colon and attribute:
+        return _in_file(place, attribute, name)
+    registered = _registered()
+    try:
+        if name in registered:
+            return ExportRecipe.get_recipe(registered[name])
+        if name in _TARGETS:
+            return _TARGETS[name](name)
+    except (ImportError, ValueError) as error:
+        raise CommandError(f"The recipe `{name}` cannot be made here: {error}") from error
+    known = [*registered, *_TARGETS]
+    raise CommandError(
+        f"There is no recipe `{name}`.{closest(name, known)} Known: {', '.join(known)}. For one of your own, write "
+        f"file.py:name or package.module:name."
+    )
+
+
+def _registered() -> dict[str, RecipeType]:
+    for provider in recipe_providers():
+        if provider.backend_name not in recipe_registry.list_backends():
+            recipe_registry.register_backend_recipe_provider(provider)
+    return {
+        str(kind.value): kind
+        for backend in recipe_registry.list_backends()
+        for kind in recipe_registry.get_supported_recipes(backend)
+    }
+
+
+def _in_file(place: str, attribute: str, text: str) -> ExportRecipe:
+    found: Any = find(surroundings_of(place), attribute, place, lambda value, _: isinstance(value, ExportRecipe))
+    if callable(found):
+        found = called(found, text)
+    if not isinstance(found, ExportRecipe):
+        raise CommandError(
+            f"`{text}` is {described(found)}; expected an ExportRecipe, or a function without arguments that returns "
+            f"one."
+        )
+    return dataclasses.replace(found, name=found.name or attribute)

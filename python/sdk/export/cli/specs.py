@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The small languages of the command line: `--input SHAPE:DTYPE` and `--dynamic NAME.DIM=MIN..MAX`.
+
+Either may begin with the name of a method and a colon, where a model has several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+
+from sdk.export.cli.errors import closest
+
+DTYPES = {
+    "bool": "bool",
+    "uint8": "uint8",
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "float32": "float32",
+    "float64": "float64",
+    # The short spellings that torch and numpy users type.
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "int": "int32",
+    "long": "int64",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "u8": "uint8",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+}
+"""Spelling of a dtype -> its name in torch."""
+
+
+@dataclass(frozen=True)
+class DynamicDim:
+    """`--dynamic NAME.DIM=MIN..MAX`: dimension `dim` of the input at `path` takes every size from `low` to `high`."""
+
+    path: str
+    dim: int
+    low: int
+    high: int
+    method: str | None = None
+
+    def __str__(self) -> str:
+        method = f"{self.method}:" if self.method else ""
+        return f"{method}{self.path}.{self.dim}={self.low}..{self.high}"
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """`--input`: a tensor of `shape` and `dtype`, or (both None) a Python number."""
+
+    text: str
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    low: float | None  # the value, or the lower end of a range
+    high: float | None  # the upper end of a range, inclusive
+    number: int | float | bool | None = None
+    method: str | None = None
+
+
+def input_spec(text: str) -> InputSpec:
+    """Reads `SHAPE:DTYPE`, `SHAPE:DTYPE=VALUE`, `SHAPE:DTYPE=MIN..MAX` or `=NUMBER`, each maybe after `METHOD:`."""
+    method, rest = _method(text)
+    what, equals, fill = rest.partition("=")
+    if equals and not what:
+        return InputSpec(text, None, None, None, None, number=_number(fill), method=method)
+    shape_text, colon, dtype_text = what.partition(":")
+    if not colon:
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is not SHAPE:DTYPE. Write the sizes joined by x, a colon and the dtype, for example "
+            f"{shape_text or '1x3x224x224'}:float32."
+        )
+    dtype = DTYPES.get(dtype_text.removeprefix("torch."))
+    if dtype is None:
+        names = ", ".join(sorted(set(DTYPES.values())))
+        raise argparse.ArgumentTypeError(
+            f"`{dtype_text}` in `{text}` is not a dtype; the dtypes are {names}.{closest(dtype_text, DTYPES)}"
+        )
+    low, high = _fill(fill, text, dtype) if equals else (None, None)
+    return InputSpec(text, _shape(shape_text, text), dtype, low, high, method=method)
+
+
+def dynamic_dim(text: str) -> DynamicDim:
+    """Reads `NAME.DIM=MIN..MAX`, maybe after `METHOD:`."""
+    method, rest = _method(text)
+    match = re.fullmatch(r"(?P<path>[^=]+)\.(?P<dim>-?\d+)=(?P<low>\d+)\.\.(?P<high>\d+)", rest)
+    if match is None:
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is not NAME.DIM=MIN..MAX. Name a parameter of forward(), one of its dimensions and the sizes "
+            f"it takes, for example tokens.1=1..512."
+        )
+    low, high = int(match["low"]), int(match["high"])
+    if low >= high:
+        raise argparse.ArgumentTypeError(
+            f"`{text}`: the smallest size {low} is not below the largest {high}. A dimension of one size is not "
+            f"dynamic: leave it out."
+        )
+    return DynamicDim(match["path"], int(match["dim"]), low, high, method)
+
+
+def _method(text: str) -> tuple[str | None, str]:
+    """`encode:1x8:float32` -> ("encode", "1x8:float32"). A shape is not a name: it begins with a digit or is
+    `scalar`."""
+    match = re.match(r"(?P<name>[A-Za-z_]\w*):", text)
+    if match is None or match["name"] == "scalar":
+        return None, text
+    return match["name"], text[match.end() :]
+
+
+def _shape(text: str, whole: str) -> tuple[int, ...]:
+    if text == "scalar":
+        return ()
+    if not re.fullmatch(r"\d+(x\d+)*", text):
+        raise argparse.ArgumentTypeError(
+            f"`{text}` in `{whole}` is not a shape. Join the sizes by x, for example 1x3x224x224, or write `scalar` "
+            f"for a tensor without dimensions."
+        )
+    return tuple(int(size) for size in text.split("x"))
+
+
+def _fill(text: str, whole: str, dtype: str) -> tuple[float, float | None]:
+    low_text, dots, high_text = text.partition("..")
+    low = float(_number(low_text))
+    high = float(_number(high_text)) if dots else None
+    if high is not None and high < low:
+        raise argparse.ArgumentTypeError(f"`{whole}`: the range ends at {high_text}, below its start {low_text}.")
+    if not dtype.startswith(("float", "bfloat")) and any(value is not None and value % 1 for value in (low, high)):
+        raise argparse.ArgumentTypeError(f"`{whole}`: {text} is not a whole number, which {dtype} needs.")
+    return low, high
+
+
+def _number(text: str) -> int | float | bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise argparse.ArgumentTypeError(f"`{text}` is not a number; write for example =3, =0.5 or =true.")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recipes: everything that an export needs to know beside the model and its inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from sdk.export.types import StageType
+
+if TYPE_CHECKING:
+    import torch
+    from torch.export import ExportedProgram
+
+    from sdk.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig
+    from sdk.exir.backend.partitioner import Partitioner
+    from sdk.exir.capture._config import PassType
+
+
+class RecipeType(Enum):
+    """Base of the enumerations that name a backend's recipes. A member's value is the recipe's name, and unique among
+    all backends (`xnnpack_fp32`)."""
+
+    @classmethod
+    def get_backend_name(cls) -> str:
+        """The name under which the backend's provider is registered."""
+        raise NotImplementedError(f"{cls.__name__} must define the class method get_backend_name()")
+
+
+class Mode(str, Enum):
+    """What the program is for."""
+
+    DEBUG = "debug"
+    RELEASE = "release"
+
+
+@dataclass
+class AOQuantizationConfig:
+    """One call of `torchao.quantization.quantize_`: a configuration and, optionally, which modules it is for."""
+
+    ao_base_config: Any
+    filter_fn: Callable[[torch.nn.Module, str], bool] | None = None
+
+
+@dataclass
+class QuantizationRecipe:
+    """`quantizers` are for the QUANTIZE stage (PT2E), `ao_quantization_configs` for SOURCE_TRANSFORM (torchao)."""
+
+    quantizers: list[Any] | None = None
+    ao_quantization_configs: list[AOQuantizationConfig] | None = None
+
+    def get_quantizers(self) -> list[Any] | None:
+        """The quantizers of the QUANTIZE stage."""
+        return self.quantizers
+
+
+@dataclass
+class LoweringRecipe:
+    """How captured programs become programs with delegates.
+
+    Attributes:
+        partitioners: By priority: what the first does not take is offered to the next.
+        edge_transform_passes: Functions of a method's name and program that return the passes for this method.
+        edge_manager_transform_passes: Functions of the manager that return passes for all methods. They are for the
+            stage EDGE_PROGRAM_MANAGER_TRANSFORM, which `ExportRecipe.pipeline_stages` has to list.
+        edge_compile_config: The rules of edge dialect.
+    """
+
+    partitioners: list[Partitioner] | None = None
+    edge_transform_passes: list[Callable[[str, ExportedProgram], list[PassType] | Any]] | None = None
+    edge_manager_transform_passes: list[Callable[[EdgeProgramManager], list[PassType] | Any]] | None = None
+    edge_compile_config: EdgeCompileConfig | None = None
+
+
+@dataclass
+class ExportRecipe:
+    """How a model becomes a program.
+
+    Attributes:
+        name: For messages and reports.
+        quantization_recipe: None leaves the model as it is.
+        aten_transform_passes: Functions of a method's name and captured program that return a program.
+        lowering_recipe: None lowers without delegates.
+        executorch_backend_config: Memory planning and serialisation.
+        pipeline_stages: The stages to run; None chooses them by what the model is.
+        mode: What the program is for.
+        strict: The `strict` of torch.export.export. (To fail where something would be lost without a word, say
+            `export(..., strict=True)`.)
+    """
+
+    name: str | None = None
+    quantization_recipe: QuantizationRecipe | None = None
+    aten_transform_passes: list[Callable[[str, ExportedProgram], ExportedProgram]] | None = None
+    lowering_recipe: LoweringRecipe | None = None
+    executorch_backend_config: ExecutorchBackendConfig | None = None
+    pipeline_stages: list[StageType] | None = None
+    mode: Mode = Mode.RELEASE
+    strict: bool = True
+
+    @classmethod
+    def get_recipe(cls, recipe: RecipeType, **kwargs: Any) -> ExportRecipe:
+        """The recipe that a backend registered for `recipe`; `kwargs` are the backend's own options.
+
+        Raises:
+            ValueError: `recipe` is no RecipeType, its backend is not registered, or it does not know the recipe.
+        """
+        from sdk.export.recipe_registry import recipe_registry
+
+        if not isinstance(recipe, RecipeType):
+            raise ValueError(
+                f"Invalid recipe type: {recipe!r}. Expected a member of a RecipeType enumeration, for example "
+                f"XNNPackRecipeType.FP32."
+            )
+        backend = recipe.get_backend_name()
+        made = recipe_registry.create_recipe(recipe, backend, **kwargs)
+        if made is None:
+            supported = [known.value for known in recipe_registry.get_supported_recipes(backend)]
+            raise ValueError(f"Recipe '{recipe.value}' not supported by '{backend}'. Supported: {supported}")
+        return made
+
+    @classmethod
+    def combine(cls, recipes: list[ExportRecipe], recipe_name: str | None = None) -> ExportRecipe:
+        """One recipe that gives a model to the backends of several, the first recipe's first.
+
+        Lists are joined in order. Edge dialect is checked only if every recipe checks it, dim orders are skipped if one
+        recipe skips them, and DEBUG wins over RELEASE.
+
+        Raises:
+            ValueError: there are no recipes, or two of them say something different that cannot be joined.
+        """
+        if not recipes:
+            raise ValueError("Recipes cannot be empty")
+        if len(recipes) == 1:
+            return dataclasses.replace(recipes[0], name=recipe_name or recipes[0].name)
+        return cls(
+            name=recipe_name or "_".join(recipe.name for recipe in recipes if recipe.name) or None,
+            quantization_recipe=_joined(QuantizationRecipe, [r.quantization_recipe for r in recipes]),
+            aten_transform_passes=_concatenated([r.aten_transform_passes for r in recipes]) or [],
+            lowering_recipe=_joined(LoweringRecipe, [r.lowering_recipe for r in recipes]),
+            executorch_backend_config=_agreed("executorch_backend_config", recipes),
+            pipeline_stages=_agreed("pipeline_stages", recipes),
+            mode=Mode.DEBUG if any(r.mode == Mode.DEBUG for r in recipes) else Mode.RELEASE,
+            strict=all(r.strict for r in recipes),
+        )
+
+
+def _concatenated(lists: list[list[Any] | None]) -> list[Any] | None:
+    joined = [item for items in lists if items for item in items]
+    return joined or None
+
+
+def _joined(kind: type, parts: list[Any]) -> Any:
+    """A `kind` whose lists hold the items of all `parts`; None where there is no part."""
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    fields: dict[str, Any] = {}
+    for spec in dataclasses.fields(kind):
+        values = [getattr(part, spec.name) for part in given]
+        fields[spec.name] = _compile_config(values) if spec.name == "edge_compile_config" else _concatenated(values)
+    return kind(**fields)
+
+
+def _compile_config(configs: list[Any]) -> Any:
+    given = [config for config in configs if config is not None]
+    if len(given) < 2:
+        return given[0] if given else None
+    joined: dict[str, Any] = {}
+    for spec in dataclasses.fields(given[0]):
+        values = [getattr(config, spec.name) for config in given]
+        if isinstance(values[0], bool):
+            joined[spec.name] = all(values) if spec.name == "_check_ir_validity" else any(values)
+        else:
+            joined[spec.name] = list(dict.fromkeys(item for items in values for item in items or ()))
+    return type(given[0])(**joined)
+
+
+def _agreed(field: str, recipes: list[ExportRecipe]) -> Any:
+    """What the recipes that say anything about `field` say."""
+    said = [(recipe.name, getattr(recipe, field)) for recipe in recipes if getattr(recipe, field) is not None]
+    if any(value != said[0][1] for _, value in said[1:]):
+        names = ", ".join(str(name) for name, _ in said)
+        raise ValueError(
+            f"The recipes {names} cannot be combined: they have different values of {field}. Give it to one of them "
+            f"only, or set it on the combined recipe."
+        )
+    return said[0][1] if said else None

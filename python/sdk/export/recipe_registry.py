@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The recipes of all backends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sdk.export.recipe import ExportRecipe, RecipeType
+from sdk.export.recipe_provider import BackendRecipeProvider
+
+
+class RecipeRegistry:
+    """Providers by the name of their backend. There is one registry in a process: constructing it again gives the
+    same one."""
+
+    _instance: RecipeRegistry | None = None
+    _initialized = False
+    _providers: dict[str, BackendRecipeProvider]
+
+    def __new__(cls) -> RecipeRegistry:
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __init__(self) -> None:
+        if not RecipeRegistry._initialized:
+            self._providers = {}
+            RecipeRegistry._initialized = True
+
+    def register_backend_recipe_provider(self, provider: BackendRecipeProvider) -> None:
+        """Adds a backend's recipes. A second provider of the same name takes the place of the first."""
+        self._providers[provider.backend_name] = provider
+
+    def create_recipe(self, recipe_type: RecipeType, backend: str, **kwargs: Any) -> ExportRecipe | None:
+        """A new recipe of `backend`; None if it does not know the type. Raises ValueError for an unknown backend."""
+        return self._provider(backend).create_recipe(recipe_type, **kwargs)
+
+    def get_supported_recipes(self, backend: str) -> Sequence[RecipeType]:
+        """What `backend` can make. Raises ValueError for an unknown backend."""
+        return self._provider(backend).get_supported_recipes()
+
+    def list_backends(self) -> Sequence[str]:
+        """The names of the registered backends, in the order of their registration."""
+        return list(self._providers)
+
+    def _provider(self, backend: str) -> BackendRecipeProvider:
+        if backend not in self._providers:
+            raise ValueError(
+                f"Backend '{backend}' not available. Available: {self.list_backends()}. Register its provider with "
+                f"recipe_registry.register_backend_recipe_provider()."
+            )
+        return self._providers[backend]
+
+
+recipe_registry = RecipeRegistry()
