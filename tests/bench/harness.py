@@ -121,6 +121,10 @@ class Harness:
                     self.add(model, "export CPU s, compiler's import included", engine, answer["first_cpu"])
                     self.add(model, "export CPU s, second time", engine, answer["again_cpu"])
                     if "arena_bytes" in answer:
+                        self.add(model, "lowering CPU s, after torch.export", engine, answer["lowering_cpu"])
+                        self.add(model, "lowering CPU s, second time", engine, answer["lowering_again_cpu"])
+                        self.add(model, "lowering peak bytes", engine, answer["lowering_peak_bytes"])
+                        self.add(model, "weight bytes", engine, answer["weight_bytes"])
                         self.add(model, "planned arena bytes", engine, answer["arena_bytes"])
                     self.add(model, "file bytes", engine, answer["file_bytes"])
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import io
 
+from sdk.exir._serialize._tensor_data import Data, TensorData, chunks
+
 
 class Cord:
     """Byte strings that behave as their concatenation. Holds references; never copies what is appended."""
 
-    def __init__(self, data: bytes | Cord | None = None) -> None:
-        self._buffers: list[bytes] = []
+    def __init__(self, data: Data | Cord | None = None) -> None:
+        self._buffers: list[Data] = []
         self._byte_size = 0
         if data is not None:
             self.append(data)
@@ -21,14 +23,14 @@ class Cord:
 
     def __bytes__(self) -> bytes:
         """One copy of everything. Prefer `write_to_file` for large cords."""
-        return b"".join(self._buffers)
+        return b"".join(chunk for buffer in self._buffers for chunk in chunks(buffer))
 
-    def append(self, data: bytes | Cord) -> None:
+    def append(self, data: Data | Cord) -> None:
         if isinstance(data, Cord):
             self._buffers.extend(data._buffers)
             self._byte_size += len(data)
-        elif isinstance(data, bytes):
-            if data:
+        elif isinstance(data, (bytes, TensorData)):
+            if len(data):
                 self._buffers.append(data)
                 self._byte_size += len(data)
         else:
@@ -45,4 +47,5 @@ class Cord:
     def write_to_file(self, outfile: io.BufferedIOBase) -> None:
         """Writes the pieces to an open binary file."""
         for buffer in self._buffers:
-            outfile.write(buffer)
+            for chunk in chunks(buffer):
+                outfile.write(chunk)

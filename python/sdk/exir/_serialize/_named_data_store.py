@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from sdk.exir._serialize._tensor_data import Data, DataPool, same_content
 from sdk.exir._serialize.data_serializer import DataEntry
 from sdk.exir.tensor_layout import TensorLayout
 
@@ -16,7 +17,7 @@ from sdk.exir.tensor_layout import TensorLayout
 class NamedDataStoreOutput:
     """Distinct buffers and the keys that refer to them: in the program file, and by the name of an external file."""
 
-    buffers: list[bytes]
+    buffers: list[Data]
     pte_data: dict[str, DataEntry]
     external_data: dict[str, dict[str, DataEntry]]
 
@@ -36,16 +37,16 @@ class NamedDataStore:
     """Collects named data. Keys are unique across the program and all external files."""
 
     def __init__(self) -> None:
-        self.buffers: list[bytes] = []
+        self._pool = DataPool()
+        self.buffers: list[Data] = self._pool.items
         self.pte_data: dict[str, DataEntry] = {}
         self.external_data: dict[str, dict[str, DataEntry]] = {}
         self.key_to_buffer_idx: dict[str, int] = {}
-        self._index_of: dict[bytes, int] = {}
 
     def add_named_data(
         self,
         key: str,
-        data: bytes | torch.Tensor,
+        data: Data | torch.Tensor,
         alignment: int | None = 1,
         external_tag: str | None = None,
         tensor_layout: TensorLayout | None = None,
@@ -66,11 +67,11 @@ class NamedDataStore:
         self._add(entries, key, data, alignment, tensor_layout)
 
     def _add(
-        self, entries: dict[str, DataEntry], key: str, data: bytes, alignment: int, tensor_layout: TensorLayout | None
+        self, entries: dict[str, DataEntry], key: str, data: Data, alignment: int, tensor_layout: TensorLayout | None
     ) -> None:
         known = self.key_to_buffer_idx.get(key)
         if known is not None:
-            if self.buffers[known] != data:
+            if not same_content(self.buffers[known], data):
                 raise ValueError(
                     f"the key {key!r} is already used for other data "
                     f"({len(self.buffers[known])} bytes, now {len(data)}); use a unique key, such as a hash"
@@ -82,9 +83,7 @@ class NamedDataStore:
                     raise ValueError(f"the key {key!r} has the layout {entry.tensor_layout}, now {tensor_layout}")
             # A key has one home: data that is already stored elsewhere stays there.
             return
-        index = self._index_of.setdefault(data, len(self.buffers))
-        if index == len(self.buffers):
-            self.buffers.append(data)
+        index = self._pool.add(data)
         self.key_to_buffer_idx[key] = index
         entries[key] = DataEntry(index, alignment, tensor_layout)
 

@@ -21,6 +21,7 @@ from sdk.exir._serialize._flatbuffer import FlatbufferError
 from sdk.exir._serialize._flatbuffer_program import DATA_ALIGNMENT, _flatbuffer_to_program, _program_to_flatbuffer
 from sdk.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
 from sdk.exir._serialize._segments import HEADER_OFFSET, SegmentReader, SegmentWriter, insert_header
+from sdk.exir._serialize._tensor_data import TensorBuffer
 from sdk.exir._serialize.padding import aligned_size, check_power_of_two, pad_to
 from sdk.exir.schema import (
     BackendDelegate,
@@ -114,10 +115,11 @@ def _pack(buffers: Sequence[Buffer], alignment: int) -> tuple[Cord, list[int]]:
     """The buffers in one segment, each at a multiple of `alignment`, and their offsets."""
     data, offsets = Cord(), []
     for buffer in buffers:
-        if buffer.storage:
+        content = buffer.data if isinstance(buffer, TensorBuffer) else buffer.storage
+        if len(content):
             data.pad_to(aligned_size(len(data), alignment))
         offsets.append(len(data))
-        data.append(buffer.storage)
+        data.append(content)
     return data, offsets
 
 

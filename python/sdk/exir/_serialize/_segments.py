@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._flatbuffer import FlatbufferError, FlatbufferResult
+from sdk.exir._serialize._tensor_data import Data
 from sdk.exir._serialize.padding import aligned_size
 from sdk.exir.schema import DataSegment
 
@@ -23,7 +24,7 @@ class SegmentWriter:
     data: Cord = field(default_factory=Cord)
     segments: list[DataSegment] = field(default_factory=list)
 
-    def add(self, data: bytes | Cord, alignment: int = 1) -> int:
+    def add(self, data: Data | Cord, alignment: int = 1) -> int:
         """Appends a segment that starts at a multiple of `alignment` and of the file's alignment; returns its index."""
         if len(data):
             self.data.pad_to(aligned_size(len(self.data), math.lcm(self.alignment, alignment)))

@@ -53,7 +53,8 @@ def serialize_for_executorch(
     for tag, names in (emitter_output.external_constant_map or {}).items():
         for name, index in names.items():
             data = emitter_output.external_constant_buffer[index]
-            store.add_named_data(name, data, DATA_ALIGNMENT, tag, layouts.get(name))
+            alignment = config.constant_tensor_alignment or DATA_ALIGNMENT
+            store.add_named_data(name, data, alignment, tag, layouts.get(name))
     if named_data_store is not None:
         store.merge_named_data_store(named_data_store)
     output = store.get_named_data_store_output()

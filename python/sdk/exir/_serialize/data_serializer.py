@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sdk.exir._serialize._cord import Cord
+from sdk.exir._serialize._tensor_data import Data
 from sdk.exir.tensor_layout import TensorLayout
 
 
@@ -25,7 +26,7 @@ class DataEntry:
 class DataPayload:
     """Buffers and the keys under which they are found. Several keys may share a buffer."""
 
-    buffers: Sequence[bytes]
+    buffers: Sequence[Data]
     named_data: dict[str, DataEntry]
 
 

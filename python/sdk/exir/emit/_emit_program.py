@@ -11,6 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from sdk.exir._serialize._tensor_data import Data
 from sdk.exir.emit._method_emitter import MethodEmitter
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Values
@@ -39,7 +40,7 @@ class EmitterOutput:
     mutable_data: list[Buffer] | None
 
     # Data of constants that are stored outside of the program: the data, and file name -> tensor name -> index.
-    external_constant_buffer: list[bytes] = field(default_factory=list)
+    external_constant_buffer: list[Data] = field(default_factory=list)
     external_constant_map: dict[str, dict[str, int]] | None = None
 
 

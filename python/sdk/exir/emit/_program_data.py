@@ -7,16 +7,16 @@ Equal data is stored once, whichever method it belongs to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from sdk.exir._serialize._tensor_data import Data, DataPool, TensorBuffer, TensorData
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.schema import BackendDelegateInlineData, Buffer
 
 
-def tensor_storage_bytes(tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> bytes:
+def tensor_data(tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> TensorData:
     """The elements of a tensor, dimensions from outermost to innermost as in `dim_order`."""
     if isinstance(tensor, FakeTensor) or tensor.device.type == "meta":
         raise ExportError(
@@ -24,34 +24,21 @@ def tensor_storage_bytes(tensor: torch.Tensor, dim_order: Sequence[int], name: s
             f"constant {name!r} has no data (it is a {type(tensor).__name__} on {tensor.device}); "
             "export the model with its real weights",
         )
-    if tensor.numel() == 0:
-        return b""
-    dense = tensor.detach().permute(tuple(dim_order)).contiguous().cpu()
-    return dense.reshape(-1).view(torch.uint8).numpy().tobytes()
+    return TensorData(tensor, dim_order, name)
 
 
-@dataclass
-class _Pool:
-    """Distinct byte strings, by index."""
-
-    items: list[bytes] = field(default_factory=list)
-    _index_of: dict[bytes, int] = field(default_factory=dict)
-
-    def add(self, data: bytes) -> int:
-        index = self._index_of.setdefault(data, len(self.items))
-        if index == len(self.items):
-            self.items.append(data)
-        return index
+def _buffer(data: Data) -> Buffer:
+    return TensorBuffer(data) if isinstance(data, TensorData) else Buffer(data)
 
 
 class ProgramData:
     """Collects data while methods are emitted. Index 0 of constants and of initial state is a placeholder."""
 
     def __init__(self) -> None:
-        self._constants = _Pool([b""], {})
-        self._state = _Pool([b""], {})
-        self._external = _Pool()
-        self._delegates = _Pool()
+        self._constants, self._state = DataPool(), DataPool()
+        for pool in (self._constants, self._state):
+            pool.items.append(b"")
+        self._external, self._delegates = DataPool(), DataPool()
         self.external_map: dict[str, dict[str, int]] = {}
         # Tied weights are found by their memory, without reading them again.
         self._seen: dict[tuple[object, ...], int] = {}
@@ -64,7 +51,7 @@ class ProgramData:
             memory = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride(), tuple(dim_order))
             if memory in self._seen:
                 return self._seen[memory]
-        index = self._constants.add(tensor_storage_bytes(tensor, dim_order, name))
+        index = self._constants.add(tensor_data(tensor, dim_order, name))
         if memory is not None:
             self._seen[memory] = index
             self._keep_alive.append(tensor)
@@ -72,13 +59,14 @@ class ProgramData:
 
     def add_state(self, tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> int:
         """The index in the mutable data of a buffer's initial value; 0 for zeros, which take no room."""
-        data = tensor_storage_bytes(tensor, dim_order, name)
-        return self._state.add(data) if any(data) else 0
+        # A copy: a module that is run, to compare with, changes its state.
+        data = bytes(tensor_data(tensor, dim_order, name))
+        return self._state.add(data) if data.count(0) < len(data) else 0
 
     def add_external(self, tensor: torch.Tensor, dim_order: Sequence[int], tag: str, name: str) -> int:
         """The index of a tensor's data that is stored as `name` in the file `tag`."""
         keys = self.external_map.setdefault(tag, {})
-        data = tensor_storage_bytes(tensor, dim_order, name)
+        data = tensor_data(tensor, dim_order, name)
         index = self._external.add(data)
         if keys.setdefault(name, index) != index:
             raise ExportError(
@@ -93,16 +81,16 @@ class ProgramData:
 
     @property
     def constant_buffer(self) -> list[Buffer]:
-        return [Buffer(data) for data in self._constants.items]
+        return [_buffer(data) for data in self._constants.items]
 
     @property
     def mutable_data(self) -> list[Buffer] | None:
-        return [Buffer(data) for data in self._state.items] if len(self._state.items) > 1 else None
+        return [_buffer(data) for data in self._state.items] if len(self._state.items) > 1 else None
 
     @property
-    def external_buffers(self) -> list[bytes]:
+    def external_buffers(self) -> list[Data]:
         return self._external.items
 
     @property
     def delegate_data(self) -> list[BackendDelegateInlineData]:
-        return [BackendDelegateInlineData(data) for data in self._delegates.items]
+        return [BackendDelegateInlineData(bytes(data)) for data in self._delegates.items]

@@ -42,7 +42,8 @@ def fold_weight_permutes(program: ExportedProgram) -> ExportedProgram:
         if order is None:
             continue
         for node, target in weights:
-            state[target] = state[target].detach().permute(order).contiguous()
+            # A view: the elements are brought into their new order while the program is written.
+            state[target] = state[target].detach().permute(order)
             node.meta = {**node.meta, "val": node.meta["val"].permute(order).contiguous()}
             for user in list(node.users):
                 user.replace_all_uses_with(node)

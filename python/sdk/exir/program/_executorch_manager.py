@@ -6,13 +6,18 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from torch.export import ExportedProgram
 
 from sdk.exir.capture._config import ExecutorchBackendConfig
 from sdk.exir.program._methods import find_method
+
+if TYPE_CHECKING:
+    from sdk.exir.receipt import Receipt
 
 
 class ExecutorchProgramManager:
@@ -27,7 +32,7 @@ class ExecutorchProgramManager:
     ) -> None:
         from sdk.exir._serialize._serialize import serialize_for_executorch
         from sdk.exir.emit import emit_program
-        from sdk.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+        from sdk.extension.flat_tensor.serialize.serialize import FlatTensorConfig, FlatTensorSerializer
 
         self._execution_programs = execution_programs
         self._config_methods = config_methods
@@ -37,11 +42,12 @@ class ExecutorchProgramManager:
         self._emitter_output = emit_program(
             execution_programs, config.emit_stacktrace, config_methods, config.emit_mutable_buffer_names
         )
-        self._data_serializer = FlatTensorSerializer()
+        self._data_serializer = FlatTensorSerializer(FlatTensorConfig(segment_alignment=config.segment_alignment))
         self._pte_data, self._tensor_data = serialize_for_executorch(
             self._emitter_output, config, self._data_serializer, named_data
         )
         self._buffer: bytes | None = None
+        self._kernels_checked = False
 
     @property
     def methods(self) -> set[str]:
@@ -89,6 +95,7 @@ class ExecutorchProgramManager:
     @property
     def buffer(self) -> bytes:
         """The contents of the `.pte` file. Copied on first use: write large programs with `write_to_file` or `save`."""
+        self._warn_of_missing_kernels()
         if self._buffer is None:
             self._buffer = bytes(self._pte_data)
         return self._buffer
@@ -99,6 +106,7 @@ class ExecutorchProgramManager:
 
     def write_to_file(self, open_file: io.BufferedIOBase) -> None:
         """Writes the `.pte` to a file that is open for writing in binary mode."""
+        self._warn_of_missing_kernels()
         self._pte_data.write_to_file(open_file)
 
     def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:
@@ -113,9 +121,36 @@ class ExecutorchProgramManager:
         target = Path(path)
         if target.suffix != ".pte":
             raise ValueError(f"the path of a program must end in .pte, got {os.fspath(path)!r}")
+        self._warn_of_missing_kernels()
         if self._tensor_data:
             self.write_tensor_data_to_file(target.parent)
         _write_atomically(target, self._pte_data)
+
+    def get_receipt(self, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
+        """Every node, where it runs and why not elsewhere, and what would be lost without a word.
+
+        With `captured`, the programs that torch.export gave, by method name, dtypes are compared too.
+        """
+        from sdk.exir.receipt import receipt_of
+
+        return receipt_of(self, captured)
+
+    def _warn_of_missing_kernels(self) -> None:
+        """A program that this package's runtime refuses to load is never written without a warning."""
+        if self._kernels_checked:
+            return
+        self._kernels_checked = True
+        from sdk.exir.receipt import MissingKernelWarning, missing_kernels
+
+        missing = ", ".join(sorted({name for _, name in missing_kernels(self.executorch_program)}))
+        if missing:
+            warnings.warn(
+                f"The runtime has no kernel of {missing} and will refuse to load this program. Load the library that "
+                f"has them before you export, or ignore this MissingKernelWarning where the program runs with kernels "
+                f"of your own.",
+                MissingKernelWarning,
+                stacklevel=3,
+            )
 
 
 def _write_atomically(path: Path, data: Any) -> None:
