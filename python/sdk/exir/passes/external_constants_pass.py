@@ -7,6 +7,7 @@ The mark is `node.meta["constant_tag"]`, the name of the file, on the placeholde
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 import torch
 from torch.export import ExportedProgram
@@ -55,12 +56,17 @@ def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> 
     return PassResult(gm, marked > 0)
 
 
+_TAG = "delegate_constant_tag"
+
+
 def delegate_external_constants_pass_unlifted(
     module: torch.nn.Module, gen_tag_fn: GenTagFn | None = None
 ) -> PassResult:
     """Marks weights of a module before it is lowered, so that a backend stores its share of them in the named file.
 
-    `module` is the graph module of `torch.export.export(...).module()`, where weights are attributes.
+    `module` is the graph module of `torch.export.export(...).module()`, where weights are attributes. The mark is the
+    node's `meta["custom"]["delegate_constant_tag"]`. `torch.export` forgets it unless it is strict, so the weight bears
+    it too, and `to_edge` puts it back on the node.
     """
     if not isinstance(module, GraphModule):
         raise TypeError(f"expected the GraphModule that ExportedProgram.module() returns, got {type(module).__name__}")
@@ -68,9 +74,21 @@ def delegate_external_constants_pass_unlifted(
     for node in module.graph.nodes:
         if node.op == "get_attr" and gen_tag_fn is not None:
             tag = gen_tag_fn(node)
+            weight = attrgetter(str(node.target))(module)
+            if isinstance(weight, torch.Tensor):
+                setattr(weight, _TAG, tag)
             if tag is not None:
-                custom = dict(node.meta.get("custom", {}))
-                custom["delegate_constant_tag"] = tag
-                node.meta["custom"] = custom
+                node.meta["custom"] = {**node.meta.get("custom", {}), _TAG: tag}
                 marked += 1
     return PassResult(module, marked > 0)
+
+
+def restore_delegate_tags(program: ExportedProgram) -> None:
+    """Marks the placeholders of weights that bear the tag of `delegate_external_constants_pass_unlifted`."""
+    placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
+    for spec in program.graph_signature.input_specs:
+        weight = program.state_dict.get(spec.target or "", program.constants.get(spec.target or ""))
+        tag = getattr(weight, _TAG, None)
+        if tag is not None:
+            node = placeholders[spec.arg.name]
+            node.meta["custom"] = {_TAG: tag, **node.meta.get("custom", {})}

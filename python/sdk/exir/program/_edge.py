@@ -27,6 +27,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir._messages import source_of
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.passes.external_constants_pass import restore_delegate_tags
 from sdk.exir.program._aten_rules import decomposition_table
 from sdk.exir.program._edge_emitter import EdgeOptions
 from sdk.exir.program._recorder import NeedsRetracingError
@@ -69,7 +70,7 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
     lowered.graph.eliminate_dead_code(_is_impure)
     signature = _signature(lowered, program.graph_signature, constants, outputs)
     _check_operators(lowered.graph, verifier)
-    return ExportedProgram(
+    edge = ExportedProgram(
         root=root,
         graph=lowered.graph,
         graph_signature=signature,
@@ -80,6 +81,8 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
         constants=program.constants,
         verifiers=[verifier],
     )
+    restore_delegate_tags(edge)
+    return edge
 
 
 def _check_operators(graph: Graph, verifier: type) -> None:
