@@ -11,6 +11,7 @@
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/core/span.h>
 
 namespace executorch {
@@ -61,7 +62,7 @@ class BackendInitContext final {
     static_assert(std::is_same_v<T, bool> || std::is_same_v<T, int> || std::is_same_v<T, const char*>,
                   "an option is a bool, an int or a const char*");
     for (const BackendOption& option : runtime_specs_) {
-      if (std::strcmp(option.key, key) != 0) {
+      if (!internal::same_text(option.key, key)) {
         continue;
       }
       if constexpr (std::is_same_v<T, const char*>) {

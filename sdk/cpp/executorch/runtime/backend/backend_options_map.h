@@ -6,6 +6,7 @@
 
 #include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/core/span.h>
 
 namespace executorch {
@@ -89,7 +90,7 @@ class LoadBackendOptionsMap final {
 
   size_t find(const char* backend_id) const {
     size_t index = 0;
-    while (index < size_ && (backend_id == nullptr || std::strcmp(entries_[index].backend_id, backend_id) != 0)) {
+    while (index < size_ && (backend_id == nullptr || !internal::same_text(entries_[index].backend_id, backend_id))) {
       ++index;
     }
     return index;

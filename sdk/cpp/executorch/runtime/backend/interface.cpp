@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/same_text.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
@@ -17,7 +18,7 @@ size_t backend_count = 0;
 
 BackendInterface* get_backend_class(const char* name) {
   for (size_t i = 0; i < backend_count; ++i) {
-    if (std::strcmp(backends[i].name, name) == 0) {
+    if (internal::same_text(backends[i].name, name)) {
       return backends[i].backend;
     }
   }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/core/span.h>
 
 namespace executorch {
@@ -82,7 +83,7 @@ class BackendOptions {
   Error get_option(const char (&key)[KeyLen], T& out) const {
     static_assert(KeyLen <= kMaxOptionKeyLength, "the key is too long");
     for (size_t i = 0; i < size_; ++i) {
-      if (std::strcmp(options_[i].key, key) != 0) {
+      if (!internal::same_text(options_[i].key, key)) {
         continue;
       }
       if constexpr (std::is_same_v<T, const char*>) {
@@ -104,7 +105,7 @@ class BackendOptions {
   template <typename T>
   Error set_option_impl(const char* key, T value) {
     for (size_t i = 0; i < size_; ++i) {
-      if (std::strcmp(options_[i].key, key) == 0) {
+      if (internal::same_text(options_[i].key, key)) {
         options_[i].value = value;
         return Error::Ok;
       }

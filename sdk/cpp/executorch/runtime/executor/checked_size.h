@@ -19,7 +19,9 @@ class CheckedSize final {
   }
 
   constexpr CheckedSize operator*(CheckedSize other) const {
-    const bool fits = other.value_ == 0 || value_ <= kLimit / other.value_;
+    // Where addresses have 32 bits, products of good values fit 64: no division, which small processors call a function
+    // for.
+    const bool fits = kLimit <= UINT32_MAX || other.value_ == 0 || value_ <= kLimit / other.value_;
     return CheckedSize(fits ? value_ * other.value_ : 0, good_ && other.good_ && fits);
   }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/name_list.h>
@@ -47,49 +48,68 @@ Error get_operator_name(const executorch_flatbuffer::Operator& op, OperatorName&
   return Error::Ok;
 }
 
-/// Calls `visit` with the index of every value in a list value.
-template <typename Visit>
-void for_each_item(const executorch_flatbuffer::EValue& value, Visit&& visit) {
-  const auto visit_all = [&](const auto* items) {
-    for (uint32_t i = 0; i < size_of(items); ++i) {
-      if (items->Get(i) >= 0) {
-        visit(static_cast<int32_t>(items->Get(i)));
-      }
+/// The values that a list value refers to, or that an instruction works on.
+class Operands final {
+ public:
+  /// The items of a list; none for other values, and -1 for an item that is None.
+  explicit Operands(const executorch_flatbuffer::EValue& value) {
+    if (const auto* ints = value.val_as_IntList()) {
+      wide_ = ints->items();
+      size_ = size_of(wide_);
+    } else if (const auto* tensors = value.val_as_TensorList()) {
+      set(tensors->items());
+    } else if (const auto* optional = value.val_as_OptionalTensorList()) {
+      set(optional->items());
     }
-  };
-  if (const auto* ints = value.val_as_IntList()) {
-    visit_all(ints->items());
-  } else if (const auto* tensors = value.val_as_TensorList()) {
-    visit_all(tensors->items());
-  } else if (const auto* optional = value.val_as_OptionalTensorList()) {
-    visit_all(optional->items());
   }
-}
 
-/// The operands of an instruction, whatever its kind.
-template <typename Visit>
-void for_each_operand(const executorch_flatbuffer::Instruction& instruction, Visit&& visit) {
-  const auto visit_all = [&](const flatbuffers::Vector<int32_t>* args) {
-    for (uint32_t i = 0; i < size_of(args); ++i) {
-      visit(args->Get(i));
+  /// The operands of an instruction, whatever its kind.
+  explicit Operands(const executorch_flatbuffer::Instruction& instruction) {
+    switch (instruction.instr_args_type()) {
+      case InstructionArguments::KernelCall:
+        set(instruction.instr_args_as_KernelCall()->args());
+        return;
+      case InstructionArguments::DelegateCall:
+        set(instruction.instr_args_as_DelegateCall()->args());
+        return;
+      case InstructionArguments::MoveCall:
+        own_[0] = instruction.instr_args_as_MoveCall()->move_from();
+        own_[1] = instruction.instr_args_as_MoveCall()->move_to();
+        size_ = 2;
+        return;
+      case InstructionArguments::JumpFalseCall:
+        own_[0] = instruction.instr_args_as_JumpFalseCall()->cond_value_index();
+        size_ = 1;
+        return;
+      case InstructionArguments::FreeCall:
+        own_[0] = instruction.instr_args_as_FreeCall()->value_index();
+        size_ = 1;
+        return;
+      default:
+        return;
     }
-  };
-  switch (instruction.instr_args_type()) {
-    case InstructionArguments::KernelCall:
-      return visit_all(instruction.instr_args_as_KernelCall()->args());
-    case InstructionArguments::DelegateCall:
-      return visit_all(instruction.instr_args_as_DelegateCall()->args());
-    case InstructionArguments::MoveCall:
-      visit(instruction.instr_args_as_MoveCall()->move_from());
-      return visit(instruction.instr_args_as_MoveCall()->move_to());
-    case InstructionArguments::JumpFalseCall:
-      return visit(instruction.instr_args_as_JumpFalseCall()->cond_value_index());
-    case InstructionArguments::FreeCall:
-      return visit(instruction.instr_args_as_FreeCall()->value_index());
-    default:
-      return;
   }
-}
+
+  uint32_t size() const { return size_; }
+
+  int32_t operator[](uint32_t i) const {
+    if (narrow_ != nullptr) {
+      return narrow_->Get(i);
+    }
+    return wide_ != nullptr ? static_cast<int32_t>(wide_->Get(i)) : own_[i];
+  }
+
+ private:
+  void set(const flatbuffers::Vector<int32_t>* items) {
+    narrow_ = items;
+    size_ = size_of(items);
+  }
+
+  const flatbuffers::Vector<int32_t>* narrow_ = nullptr;
+  const flatbuffers::Vector<int64_t>* wide_ = nullptr;
+  int32_t own_[2] = {};
+  uint32_t size_ = 0;
+};
 
 /// The kernel for these tensors. A caller's own list need not have the operators that every program may use.
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_registry) {
@@ -107,7 +127,7 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<co
 bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const executorch_flatbuffer::KernelCall& call) {
   const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call.op_index()));
   OperatorName name;
-  return get_operator_name(op, name) == Error::Ok && std::strcmp(name, kViewOperator) == 0;
+  return get_operator_name(op, name) == Error::Ok && internal::same_text(name, kViewOperator);
 }
 
 }  // namespace
@@ -145,14 +165,21 @@ Error Method::flag_values() {
     }
   }
   for (size_t i = 0; i < num_values_; ++i) {
-    for_each_item(*plan_->values()->Get(static_cast<uint32_t>(i)),
-                  [this](int32_t item) { value_flags_[item] |= kUsed; });
+    const Operands items(*plan_->values()->Get(static_cast<uint32_t>(i)));
+    for (uint32_t k = 0; k < items.size(); ++k) {
+      if (items[k] >= 0) {
+        value_flags_[items[k]] |= kUsed;
+      }
+    }
   }
   for (uint32_t c = 0; c < size_of(plan_->chains()); ++c) {
     const auto* instructions = plan_->chains()->Get(c)->instructions();
     for (uint32_t i = 0; i < size_of(instructions); ++i) {
       const auto& instruction = *instructions->Get(i);
-      for_each_operand(instruction, [this](int32_t operand) { value_flags_[operand] |= kUsed; });
+      const Operands operands(instruction);
+      for (uint32_t k = 0; k < operands.size(); ++k) {
+        value_flags_[operands[k]] |= kUsed;
+      }
       if (const auto* free_call = instruction.instr_args_as_FreeCall()) {
         uint8_t& flags = value_flags_[free_call->value_index()];
         // Planned memory and constants are never given back.
@@ -168,8 +195,12 @@ Error Method::flag_values() {
   }
   // A list may have as many items as there are values: look at them here, once, and not at every use.
   for (size_t i = 0; i < num_values_; ++i) {
-    for_each_item(*plan_->values()->Get(static_cast<uint32_t>(i)),
-                  [&](int32_t item) { value_flags_[i] |= value_flags_[item] & kMayHaveNoData; });
+    const Operands items(*plan_->values()->Get(static_cast<uint32_t>(i)));
+    for (uint32_t k = 0; k < items.size(); ++k) {
+      if (items[k] >= 0) {
+        value_flags_[i] |= value_flags_[items[k]] & kMayHaveNoData;
+      }
+    }
   }
   return Error::Ok;
 }
@@ -221,12 +252,8 @@ Error Method::init_chains(Span<const Kernel> kernel_registry) {
 Error Method::init_instruction(const executorch_flatbuffer::Instruction& serialized, Span<const Kernel> kernel_registry,
                                Instruction* instruction, bool* operator_missing) {
   ET_CHECK_PROGRAM(serialized.instr_args() != nullptr, "An instruction is empty");
-  uint32_t count = 0;
-  bool may_have_no_data = false;
-  for_each_operand(serialized, [&](int32_t operand) {
-    ++count;
-    may_have_no_data |= (value_flags_[operand] & kMayHaveNoData) != 0;
-  });
+  const Operands operands(serialized);
+  const uint32_t count = operands.size();
   EValue** args = nullptr;
   if (count > 0) {
     args = memory_manager_->method_allocator()->allocateList<EValue*>(count);
@@ -234,8 +261,11 @@ Error Method::init_instruction(const executorch_flatbuffer::Instruction& seriali
       return Error::MemoryAllocationFailed;
     }
   }
-  uint32_t next = 0;
-  for_each_operand(serialized, [&](int32_t operand) { args[next++] = &values_[operand]; });
+  bool may_have_no_data = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    args[i] = &values_[operands[i]];
+    may_have_no_data |= (value_flags_[operands[i]] & kMayHaveNoData) != 0;
+  }
   instruction->args = args;
   instruction->num_args = count;
   instruction->check_data = may_have_no_data;
@@ -273,7 +303,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   ET_CHECK_OK_OR_RETURN_ERROR(get_operator_name(*plan_->operators()->Get(op_index), name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_kernel_outputs(call, name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_operand_memory(call, name));
-  if (std::strcmp(name, kViewOperator) == 0) {
+  if (internal::same_text(name, kViewOperator)) {
     // It is what gives its output data, and looks at its input itself.
     instruction->check_data = false;
   }
@@ -317,13 +347,13 @@ Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call
   if (count == 0) {
     return Error::Ok;
   }
-  if (std::strcmp(name, kCopyIndexOperator) == 0) {
+  if (internal::same_text(name, kCopyIndexOperator)) {
     return values_[call.args()->Get(0)].isTensor() ? check_writable(call.args()->Get(0), name) : Error::Ok;
   }
   const int32_t last = call.args()->Get(count - 1);
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(last));
   if (serialized.val_type() == KernelTypes::Tensor) {
-    if ((value_flags_[last] & kView) != 0 && std::strcmp(name, kViewOperator) == 0) {
+    if ((value_flags_[last] & kView) != 0 && internal::same_text(name, kViewOperator)) {
       return Error::Ok;
     }
     const auto& op = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()));

@@ -64,7 +64,12 @@ Result<bool> read_condition(const EValue& value) {
   const Tensor& tensor = value.toTensor();
   // Read as bytes: a byte other than 0 and 1 is no valid bool, but nonzero.
   const uint8_t* elements = static_cast<const uint8_t*>(tensor.const_data_ptr());
-  return tensor.numel() == 0 || std::memchr(elements, 0, static_cast<size_t>(tensor.numel())) == nullptr;
+  for (ssize_t i = 0; i < tensor.numel(); ++i) {
+    if (elements[i] == 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Copies the elements, not the handle: each value keeps its own planned memory, which may be reused the moment its own

@@ -62,6 +62,33 @@ bool accepts_sizes(const Tensor& input, const Tensor& found, const flatbuffers::
   }
 }
 
+/// The same number, or both NaN with the same bits. In bits, because boards may have no doubles.
+bool is_same(double a, double b) {
+  uint64_t a_bits = 0, b_bits = 0;
+  std::memcpy(&a_bits, &a, sizeof(a));
+  std::memcpy(&b_bits, &b, sizeof(b));
+  const bool both_zero = ((a_bits | b_bits) << 1) == 0;
+  return a_bits == b_bits || both_zero;
+}
+
+void log_fixed_input(const executorch_flatbuffer::EValue& value, size_t input_idx) {
+  if constexpr (ET_LOG_ENABLED) {
+    char text[32] = "";
+    if (value.val_type() == KernelTypes::Int) {
+      std::snprintf(text, sizeof(text), "%" PRId64, value.val_as_Int()->int_val());
+    } else if (value.val_type() == KernelTypes::Double) {
+      std::snprintf(text, sizeof(text), "%.17g", value.val_as_Double()->double_val());
+    } else {
+      std::snprintf(text, sizeof(text), "%s", value.val_as_Bool()->bool_val() ? "true" : "false");
+    }
+    ET_LOG(
+        Error,
+        "Input %zu has the value %s built in since the export and cannot be changed: export it as a tensor or with a "
+        "dynamic value",
+        input_idx, text);
+  }
+}
+
 }  // namespace
 
 Error Method::set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues) {
@@ -113,7 +140,8 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
                            alignment, from.const_data_ptr());
 
   const auto* exported = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->sizes();
-  if (!accepts_sizes(to, from, exported)) {
+  const bool accepted = accepts_sizes(to, from, exported);
+  if (!accepted && ET_LOG_ENABLED) {
     const bool is_static = to.shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
     const auto found =
         tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(from.sizes().data(), from.sizes().size()));
@@ -122,6 +150,8 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
     ET_LOG(Error, "Input %zu must have %s %s, found %s: export with %s to give it these", input_idx,
            is_static ? "sizes" : "at most the sizes", expected.data(), found.data(),
            is_static ? "a dynamic shape" : "a larger upper bound");
+  }
+  if (!accepted) {
     return Error::InvalidArgument;
   }
   ET_CHECK_OR_RETURN_ERROR(
@@ -148,7 +178,6 @@ Error Method::check_scalar_input(const EValue& found, size_t input_idx) const {
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index));
   const bool used = (value_flags_[index] & kUsed) != 0;
   Tag expected = Tag::None;
-  char value[32] = "";
   bool same = true;
   switch (serialized.val_type()) {
     case KernelTypes::Null:
@@ -160,22 +189,17 @@ Error Method::check_scalar_input(const EValue& found, size_t input_idx) const {
     case KernelTypes::Int: {
       expected = Tag::Int;
       const int64_t fixed = serialized.val_as_Int()->int_val();
-      std::snprintf(value, sizeof(value), "%" PRId64, fixed);
       same = found.isInt() && found.toInt() == fixed;
       break;
     }
     case KernelTypes::Double: {
       expected = Tag::Double;
       const double fixed = serialized.val_as_Double()->double_val();
-      std::snprintf(value, sizeof(value), "%.17g", fixed);
-      // Bits, so that NaN is the same as NaN.
-      const double given = found.isDouble() ? found.toDouble() : 0;
-      same = found.isDouble() && (given == fixed || std::memcmp(&given, &fixed, sizeof(fixed)) == 0);
+      same = found.isDouble() && is_same(found.toDouble(), fixed);
       break;
     }
     case KernelTypes::Bool:
       expected = Tag::Bool;
-      std::snprintf(value, sizeof(value), "%s", serialized.val_as_Bool()->bool_val() ? "true" : "false");
       same = found.isBool() && found.toBool() == serialized.val_as_Bool()->bool_val();
       break;
     case KernelTypes::String: {
@@ -192,11 +216,10 @@ Error Method::check_scalar_input(const EValue& found, size_t input_idx) const {
   }
   ET_CHECK_OR_RETURN_ERROR(found.tag == expected, InvalidArgument, "Input %zu must be of type %s, found %s", input_idx,
                            tag_to_string(expected), tag_to_string(found.tag));
-  ET_CHECK_OR_RETURN_ERROR(
-      used || same, InvalidArgument,
-      "Input %zu has the value %s built in since the export and cannot be changed: export it as a tensor or with a "
-      "dynamic value",
-      input_idx, value);
+  if (!used && !same) {
+    log_fixed_input(serialized, input_idx);
+    return Error::InvalidArgument;
+  }
   return Error::Ok;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/executor/method_meta.h>
 
 #include <cstring>
@@ -186,7 +187,7 @@ Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) c
 bool MethodMeta::uses_backend(const char* backend_name) const {
   ET_CHECK_MSG(backend_name != nullptr, "The name of the backend is null");
   for (uint32_t i = 0; i < size_of(plan_->delegates()); ++i) {
-    if (std::strcmp(plan_->delegates()->Get(i)->id()->c_str(), backend_name) == 0) {
+    if (internal::same_text(plan_->delegates()->Get(i)->id()->c_str(), backend_name)) {
       return true;
     }
   }
@@ -199,7 +200,7 @@ namespace {
 const char* first_use(const executorch_flatbuffer::ExecutionPlan& plan, uint32_t index) {
   const char* name = plan.delegates()->Get(index)->id()->c_str();
   for (uint32_t i = 0; i < index; ++i) {
-    if (std::strcmp(plan.delegates()->Get(i)->id()->c_str(), name) == 0) {
+    if (internal::same_text(plan.delegates()->Get(i)->id()->c_str(), name)) {
       return nullptr;
     }
   }

@@ -10,6 +10,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
+#if ET_LOG_ENABLED
 /// Joins names for an error line, without a heap. Names that do not fit on the line go to lines of their own.
 class NameList final {
  public:
@@ -53,6 +54,18 @@ class NameList final {
   size_t length_ = 0;
   size_t size_ = 0;
 };
+#else
+/// Without messages the names do not matter.
+class NameList final {
+ public:
+  void add(const char*, bool = false) { ++size_; }
+  size_t size() const { return size_; }
+  const char* text() const { return ""; }
+
+ private:
+  size_t size_ = 0;
+};
+#endif
 
 }  // namespace internal
 }  // namespace runtime

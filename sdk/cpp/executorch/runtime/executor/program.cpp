@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/executor/checked_size.h>
 #include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
@@ -12,6 +13,7 @@
 #include <executorch/runtime/platform/profiler.h>
 #include <executorch/schema/extended_header.h>
 #include <executorch/schema/program_generated.h>
+#include <executorch/schema/program_tables.h>
 #include <prim_ops/prim_ops.h>
 
 namespace executorch {
@@ -77,14 +79,8 @@ Error check_identifier(const void* data, size_t size) {
 }
 
 Error verify_structure(const void* data, size_t size, uint32_t max_depth) {
-  ET_CHECK_PROGRAM(size < FLATBUFFERS_MAX_BUFFER_SIZE, "The program without its segments has %zu bytes", size);
-  flatbuffers::Verifier::Options options;
-  options.max_depth = max_depth;
-  // A table has four bytes of its own and a four-byte reference. More of them means that they share parts on purpose,
-  // to make reading take forever.
-  options.max_tables = static_cast<flatbuffers::uoffset_t>(size / 4 + 1);
-  flatbuffers::Verifier verifier(static_cast<const uint8_t*>(data), size, options);
-  ET_CHECK_PROGRAM(executorch_flatbuffer::VerifyProgramBuffer(verifier),
+  ET_CHECK_PROGRAM(internal::verify_tables(executorch_flatbuffer::kProgramSchema, data, size,
+                                           executorch_flatbuffer::ProgramIdentifier(), max_depth),
                    "The flatbuffer of %zu bytes is not well formed", size);
   return Error::Ok;
 }
@@ -266,12 +262,12 @@ Result<const executorch_flatbuffer::ExecutionPlan*> Program::find_plan(const cha
   ET_CHECK_OR_RETURN_ERROR(method_name != nullptr, InvalidArgument, "The name of the method is null");
   for (size_t i = 0; i < num_methods(); ++i) {
     const auto* plan = internal_program_->execution_plan()->Get(static_cast<uint32_t>(i));
-    if (plan->name() != nullptr && std::strcmp(plan->name()->c_str(), method_name) == 0) {
+    if (plan->name() != nullptr && internal::same_text(plan->name()->c_str(), method_name)) {
       return plan;
     }
   }
   internal::NameList names;
-  for (size_t i = 0; i < num_methods(); ++i) {
+  for (size_t i = 0; ET_LOG_ENABLED && i < num_methods(); ++i) {
     const auto* name = internal_program_->execution_plan()->Get(static_cast<uint32_t>(i))->name();
     names.add(name == nullptr ? "" : name->c_str(), /*quoted=*/true);
   }
@@ -310,8 +306,8 @@ Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& segm
                    size_of(segments));
   const auto* segment = segments->Get(static_cast<uint32_t>(index));
   const auto size = static_cast<size_t>(segment->size());
-  ET_ASSIGN_OR_RETURN(data, loader_->load(segment_base_offset_ + static_cast<size_t>(segment->offset()), size,
-                                          segment_info));
+  ET_ASSIGN_OR_RETURN(data,
+                      loader_->load(segment_base_offset_ + static_cast<size_t>(segment->offset()), size, segment_info));
   ET_CHECK_OR_RETURN_ERROR(data.size() >= size, AccessFailed, "The loader gave %zu of the %zu bytes of segment %zu",
                            data.size(), size, index);
   return data;

@@ -23,9 +23,21 @@ namespace internal {
 
 /// Where in a program something is, for messages.
 struct Place {
-  const char* method = "";
-  const char* kind = "value";  ///< "value" or "instruction"
-  uint32_t index = 0;
+#if ET_LOG_ENABLED
+  constexpr Place(const char* in_method = "", const char* of_kind = "value", uint32_t at_index = 0)
+      : method(in_method), kind(of_kind), index(at_index) {}
+
+  const char* method;
+  const char* kind;  ///< "value" or "instruction"
+  uint32_t index;
+#else
+  // Without messages there is nothing to keep.
+  constexpr Place(const char* = "", const char* = "value", uint32_t = 0) {}
+
+  static constexpr const char* method = "";
+  static constexpr const char* kind = "";
+  static constexpr uint32_t index = 0;
+#endif
 };
 
 /// The number of entries of a flatbuffer vector, which may be absent.

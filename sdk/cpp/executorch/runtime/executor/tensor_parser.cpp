@@ -6,6 +6,7 @@
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 
@@ -101,7 +102,7 @@ Result<Shape> make_shape(const executorch_flatbuffer::Tensor& tensor, MemoryAllo
 
 NamedData* get_data_by_key(const char* key, Span<NamedData> entries) {
   for (auto& entry : entries) {
-    if (std::strcmp(entry.key, key) == 0) {
+    if (::executorch::runtime::internal::same_text(entry.key, key)) {
       return &entry;
     }
   }
@@ -140,6 +141,7 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
   const auto* allocation = s_tensor->allocation_info();
   const auto* extra = s_tensor->extra_tensor_info();
   const auto type = static_cast<ScalarType>(s_tensor->scalar_type());
+  const void* fixed = nullptr;
   if (allocation != nullptr) {
     ET_ASSIGN_OR_RETURN(data, planned_data(*allocation, nbytes, allocator));
     ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "planned memory"));
@@ -166,15 +168,13 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
     NamedData* constant = get_data_by_key(key, external_constants);
     ET_CHECK_OR_RETURN_ERROR(constant != nullptr && constant->buffer.size() >= nbytes, InvalidExternalData,
                              "'%s' of the external data is absent or has fewer than %zu bytes", key, nbytes);
-    ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(constant->buffer.data(), type, "external data"));
-    return const_cast<void*>(constant->buffer.data());
-  }
-  if (s_tensor->data_buffer_idx() > 0) {
+    fixed = constant->buffer.data();
+  } else if (s_tensor->data_buffer_idx() > 0) {
     ET_ASSIGN_OR_RETURN(data, program->get_constant_buffer_data(s_tensor->data_buffer_idx(), nbytes));
-    ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "constant data"));
-    return const_cast<void*>(data);
+    fixed = data;
   }
-  return static_cast<void*>(nullptr);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(fixed, type, "data"));
+  return const_cast<void*>(fixed);
 }
 
 Result<Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,

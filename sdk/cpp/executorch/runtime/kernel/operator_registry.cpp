@@ -5,6 +5,8 @@
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/fixed_text.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/kernel/find_kernel.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/system.h>
@@ -21,6 +23,8 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace {
+
+using ::executorch::runtime::internal::FixedText;
 
 constexpr size_t kMaxKernels = MAX_KERNEL_NUM;
 static_assert(kMaxKernels > 0 && kMaxKernels < 0xffff, "MAX_KERNEL_NUM must be within 1 to 65534");
@@ -69,7 +73,7 @@ const char* key_text(const KernelKey& key) {
 const Kernel* find_exact(const char* name, const KernelKey& key, size_t* slot) {
   for (*slot = first_slot(name); slots[*slot] != 0; *slot = next_slot(*slot)) {
     const Kernel& kernel = kernels[slots[*slot] - 1];
-    if (std::strcmp(kernel.name_, name) == 0 && kernel.kernel_key_ == key) {
+    if (::executorch::runtime::internal::same_text(kernel.name_, name) && kernel.kernel_key_ == key) {
       return &kernel;
     }
   }
@@ -123,7 +127,7 @@ class Selection {
       has_key_ = true;
       (void)internal::make_kernel_key_string(meta_list_, key_, sizeof(key_));
     }
-    if (key_[0] != '\0' && std::strcmp(key_, kernel.kernel_key_.data()) == 0) {
+    if (key_[0] != '\0' && ::executorch::runtime::internal::same_text(key_, kernel.kernel_key_.data())) {
       exact_ = kernel.op_;
       return true;
     }
@@ -155,7 +159,10 @@ size_t describe(const TensorMeta& meta, char* text, size_t length, size_t size) 
 }
 
 Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<const TensorMeta> meta_list) {
-  if (function == nullptr) {
+  if (function != nullptr) {
+    return function;
+  }
+  if constexpr (ET_LOG_ENABLED) {
     char tensors[256] = "";
     size_t length = 0;
     for (size_t i = 0; i < meta_list.size() && length + 2 < sizeof(tensors); ++i) {
@@ -169,9 +176,8 @@ Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<
            "kernel '%s' is not registered for these tensors (%s). Link a kernel library that has it (with a selective "
            "build, generate it from this model)",
            name, tensors);
-    return Error::OperatorMissing;
   }
-  return function;
+  return Error::OperatorMissing;
 }
 
 }  // namespace
@@ -182,7 +188,7 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors) {
   Selection selection(tensors);
   for (size_t slot = first_slot(name); slots[slot] != 0; slot = next_slot(slot)) {
     const Kernel& kernel = kernels[slots[slot] - 1];
-    if (std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
+    if (::executorch::runtime::internal::same_text(kernel.name_, name) && selection.offer(kernel)) {
       break;
     }
   }
@@ -192,7 +198,8 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors) {
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_list) {
   Selection selection(tensors);
   for (const Kernel& kernel : kernel_list) {
-    if (kernel.name_ != nullptr && std::strcmp(kernel.name_, name) == 0 && selection.offer(kernel)) {
+    if (kernel.name_ != nullptr && ::executorch::runtime::internal::same_text(kernel.name_, name) &&
+        selection.offer(kernel)) {
       break;
     }
   }
@@ -200,32 +207,22 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<co
 }
 
 Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t buffer_size) {
-  if (key.empty() && buffer_size > 0) {
-    buffer[0] = '\0';  // An operator without tensors has no specialised kernels.
-    return Error::Ok;
-  }
-  size_t length = 0;
   bool fits = buffer_size > 0;
-  const auto append = [&](const char* format, auto value) {
-    if (!fits) {
-      return;
+  if (fits) {
+    FixedText text(buffer, buffer_size);
+    // An operator without tensors has no specialised kernels.
+    text.append(key.empty() ? "" : "v1/");
+    for (size_t i = 0; i < key.size(); ++i) {
+      text.append(i == 0 ? "" : "|");
+      text.append_number(static_cast<size_t>(key[i].dtype_));
+      text.append(key[i].dim_order_.empty() ? ";" : "");
+      for (size_t d = 0; d < key[i].dim_order_.size(); ++d) {
+        text.append(d == 0 ? ";" : ",");
+        text.append_number(key[i].dim_order_[d]);
+      }
     }
-    const int written = snprintf(buffer + length, buffer_size - length, format, value);
-    fits = written >= 0 && static_cast<size_t>(written) < buffer_size - length;
-    length += fits ? static_cast<size_t>(written) : 0;
-  };
-  append("%s", "v1/");
-  for (size_t i = 0; i < key.size(); ++i) {
-    append(i == 0 ? "%d" : "|%d", static_cast<int>(key[i].dtype_));
-    for (size_t d = 0; d < key[i].dim_order_.size(); ++d) {
-      append(d == 0 ? ";%d" : ",%d", static_cast<int>(key[i].dim_order_[d]));
-    }
-    if (key[i].dim_order_.empty()) {
-      append("%s", ";");
-    }
-  }
-  if (!fits && buffer_size > 0) {
-    buffer[0] = '\0';
+    fits = text.fits();
+    buffer[0] = fits ? buffer[0] : '\0';
   }
   ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument,
                            "a kernel key of %" ET_PRIsize_t " tensors does not fit %" ET_PRIsize_t " bytes", key.size(),
@@ -234,7 +231,7 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t bu
 }
 
 void log_tensor_meta(Span<const TensorMeta> meta_list) {
-  for (size_t i = 0; i < meta_list.size(); ++i) {
+  for (size_t i = 0; ET_LOG_ENABLED && i < meta_list.size(); ++i) {
     char text[128] = "";
     describe(meta_list[i], text, 0, sizeof(text));
     ET_LOG(Error, "tensor %" ET_PRIsize_t ": %s", i, text);

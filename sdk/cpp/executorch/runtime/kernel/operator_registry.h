@@ -17,6 +17,7 @@
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
@@ -70,7 +71,7 @@ struct KernelKey {
     if (is_fallback() || other.is_fallback()) {
       return is_fallback() == other.is_fallback();
     }
-    return std::strncmp(kernel_key_data_, other.kernel_key_data_, MAX_SIZE) == 0;
+    return ::executorch::runtime::internal::same_text(kernel_key_data_, other.kernel_key_data_);
   }
 
   bool is_fallback() const { return kernel_key_data_ == nullptr; }

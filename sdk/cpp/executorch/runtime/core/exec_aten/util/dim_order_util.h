@@ -100,8 +100,9 @@ ET_NODISCARD inline Error dim_order_to_stride(const SizesType* sizes, const DimO
     const int64_t size = static_cast<int64_t>(sizes[static_cast<size_t>(dim_order[i - 1])]);
     ET_CHECK_OR_RETURN_ERROR(size >= 0, InvalidArgument, "expected sizes of 0 or more, found %" PRId64, size);
     if (i > 1 && size != 0) {
-      ET_CHECK_OR_RETURN_ERROR(stride <= static_cast<int64_t>(std::numeric_limits<StridesType>::max()) / size,
-                               InvalidArgument, "a stride does not fit %" ET_PRIsize_t " bytes: %" PRId64 " * %" PRId64,
+      constexpr auto kLimit = std::numeric_limits<StridesType>::max();
+      ET_CHECK_OR_RETURN_ERROR(size <= kLimit && stride <= kLimit / static_cast<StridesType>(size), InvalidArgument,
+                               "a stride does not fit %" ET_PRIsize_t " bytes: %" PRId64 " * %" PRId64,
                                sizeof(StridesType), stride, size);
       stride *= size;
     }

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cinttypes>
-#include <cstdio>
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+
 #include <limits>
 
-#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+#include <executorch/runtime/core/fixed_text.h>
 
 namespace executorch {
 namespace runtime {
 namespace {
 
+using internal::FixedText;
+
 template <typename SizeType>
 std::array<char, kTensorShapeStringSizeLimit> to_text(Span<const SizeType> shape) {
-  std::array<char, kTensorShapeStringSizeLimit> text{};
+  std::array<char, kTensorShapeStringSizeLimit> array{};
+  FixedText text(array.data(), array.size());
   if (shape.size() > kTensorDimensionLimit) {
-    snprintf(text.data(), text.size(), "(ERR: rank %" ET_PRIsize_t ")", shape.size());
-    return text;
+    text.append("(ERR: rank ");
+    text.append_number(shape.size());
+    text.append(")");
+    return array;
   }
-  size_t length = 0;
-  text[length++] = '(';
+  text.append("(");
   for (size_t i = 0; i < shape.size(); ++i) {
-    const int64_t size = shape[i];
-    const char* separator = i == 0 ? "" : ", ";
-    const bool valid = size >= 0 && size <= std::numeric_limits<int32_t>::max();
-    const int written = valid ? snprintf(&text[length], text.size() - length, "%s%" PRId64, separator, size)
-                              : snprintf(&text[length], text.size() - length, "%sERR", separator);
-    length += written > 0 ? static_cast<size_t>(written) : 0;
+    text.append(i == 0 ? "" : ", ");
+    if (shape[i] >= 0 && shape[i] <= std::numeric_limits<int32_t>::max()) {
+      text.append_number(static_cast<size_t>(shape[i]));
+    } else {
+      text.append("ERR");
+    }
   }
-  snprintf(&text[length], text.size() - length, shape.size() == 1 ? ",)" : ")");
-  return text;
+  text.append(shape.size() == 1 ? ",)" : ")");
+  return array;
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace executorch {
+namespace runtime {
+namespace internal {
+
+/// Whether two NUL-terminated texts are the same. Names are short, and compared while programs load: the strcmp() of C
+/// libraries for small processors is a kilobyte of code that makes long texts fast.
+inline bool same_text(const char* a, const char* b) {
+  for (; *a == *b; ++a, ++b) {
+    if (*a == '\0') {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

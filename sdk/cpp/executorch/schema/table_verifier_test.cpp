@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/schema/table_verifier.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <executorch/schema/extended_header.h>
+#include <executorch/schema/flat_tensor_tables.h>
+#include <executorch/schema/program_tables.h>
+
+using executorch::runtime::ExtendedHeader;
+using executorch::runtime::internal::verify_tables;
+
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+/// The flatbuffers of all programs of the corpus, without their segments.
+std::vector<Bytes> corpus_programs() {
+  std::vector<Bytes> programs;
+  for (const auto& folder : std::filesystem::directory_iterator(CORPUS_FOLDER)) {
+    std::ifstream file(folder.path() / "model.pte", std::ios::binary);
+    Bytes bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    if (bytes.size() < ExtendedHeader::kNumHeadBytes) {
+      continue;
+    }
+    const auto header = ExtendedHeader::Parse(bytes.data(), ExtendedHeader::kNumHeadBytes);
+    if (header.ok()) {
+      bytes.resize(header->program_size);
+    }
+    programs.push_back(bytes);
+  }
+  return programs;
+}
+
+/// What the code that flatc generated says, within the limits of verify_tables().
+bool generated_verdict(const Bytes& bytes) {
+  flatbuffers::Verifier::Options options;
+  options.max_depth = 32;
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 1);
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), options);
+  return executorch_flatbuffer::VerifyProgramBuffer(verifier);
+}
+
+bool verdict(const Bytes& bytes) {
+  return verify_tables(executorch_flatbuffer::kProgramSchema, bytes.data(), bytes.size(),
+                       executorch_flatbuffer::ProgramIdentifier());
+}
+
+TEST(TableVerifierTest, AcceptsTheCorpus) {
+  const auto programs = corpus_programs();
+  ASSERT_GT(programs.size(), 40u);
+  for (const Bytes& program : programs) {
+    EXPECT_TRUE(generated_verdict(program));
+    EXPECT_TRUE(verdict(program));
+  }
+}
+
+TEST(TableVerifierTest, AgreesWithTheGeneratedCodeOnDamagedPrograms) {
+  std::mt19937 random(0);
+  size_t refused = 0;
+  for (const Bytes& program : corpus_programs()) {
+    for (int round = 0; round < 1000; ++round) {
+      Bytes damaged = program;
+      for (auto changes = 1 + random() % 3; changes > 0; --changes) {
+        // Small numbers, large ones, and the extremes: offsets, counts and types are all of these.
+        const auto any = static_cast<uint32_t>(random());
+        const uint32_t values[] = {any % 8, any, 0x7fffffffu, 0x80000000u, 0xffffffffu};
+        const uint32_t value = values[random() % 5];
+        const size_t size = size_t{1} << (random() % 3);
+        const size_t position = random() % (damaged.size() - size);
+        std::memcpy(&damaged[position], &value, size);
+      }
+      const bool expected = generated_verdict(damaged);
+      ASSERT_EQ(verdict(damaged), expected) << "round " << round << " of a program of " << program.size() << " bytes";
+      refused += !expected;
+    }
+  }
+  EXPECT_GT(refused, 1000u);
+}
+
+TEST(TableVerifierTest, AgreesWithTheGeneratedCodeOnProgramsThatAreCutOff) {
+  for (const Bytes& program : corpus_programs()) {
+    for (size_t size = 0; size < program.size(); size += 1 + size / 16) {
+      Bytes cut(program.begin(), program.begin() + static_cast<std::ptrdiff_t>(size));
+      ASSERT_EQ(verdict(cut), size >= 10 && generated_verdict(cut)) << size << " bytes";
+    }
+  }
+}
+
+TEST(TableVerifierTest, RefusesAnotherIdentifier) {
+  Bytes program = corpus_programs().front();
+  program[7] ^= 1;
+  EXPECT_FALSE(verdict(program));
+  EXPECT_TRUE(verify_tables(executorch_flatbuffer::kProgramSchema, program.data(), program.size(), nullptr));
+}
+
+TEST(TableVerifierTest, KnowsThePtdFormat) {
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<int32_t> sizes = {2, 3};
+  const std::vector<uint8_t> dim_order = {0, 1};
+  const auto layout = flat_tensor_flatbuffer::CreateTensorLayoutDirect(
+      builder, executorch_flatbuffer::ScalarType::FLOAT, &sizes, &dim_order);
+  const std::vector named = {flat_tensor_flatbuffer::CreateNamedDataDirect(builder, "weight", 0, layout)};
+  const std::vector segments = {flat_tensor_flatbuffer::CreateDataSegment(builder, 0, 24)};
+  builder.Finish(flat_tensor_flatbuffer::CreateFlatTensorDirect(builder, 0, &segments, &named),
+                 flat_tensor_flatbuffer::FlatTensorIdentifier());
+  const Bytes whole(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+  const auto& schema = flat_tensor_flatbuffer::kFlatTensorSchema;
+  EXPECT_TRUE(verify_tables(schema, whole.data(), whole.size(), flat_tensor_flatbuffer::FlatTensorIdentifier()));
+  for (size_t position = 0; position < whole.size(); ++position) {
+    for (const int change : {1, 2, 0x80, 0xff}) {
+      Bytes damaged = whole;
+      damaged[position] = static_cast<uint8_t>(damaged[position] ^ change);
+      flatbuffers::Verifier::Options options;
+      options.max_depth = 32;
+      options.max_tables = static_cast<flatbuffers::uoffset_t>(damaged.size() / 4 + 1);
+      flatbuffers::Verifier verifier(damaged.data(), damaged.size(), options);
+      ASSERT_EQ(verify_tables(schema, damaged.data(), damaged.size(), flat_tensor_flatbuffer::FlatTensorIdentifier()),
+                flat_tensor_flatbuffer::VerifyFlatTensorBuffer(verifier))
+          << "byte " << position << " changed by " << change;
+    }
+  }
+}
+
+}  // namespace
