@@ -13,7 +13,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp python documents interop asan fuzz wheel)
+gate=(lint cpp python documents interop baremetal asan fuzz wheel)
 all=(debug tsan fuzz-long slow)
 network=(interop wheel)
 
@@ -82,6 +82,12 @@ step_python() { "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
 step_interop() { "${python}" -m pytest -q tests/interop; }
+
+# Firmware for three boards, in an emulator.
+step_baremetal() {
+  system arm-none-eabi-g++ "gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib" &&
+    system qemu-system-arm qemu-system-arm && PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
+}
 
 # The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }

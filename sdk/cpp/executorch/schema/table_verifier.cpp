@@ -19,7 +19,11 @@ constexpr uint32_t kOffsetSize = sizeof(uint32_t);
 class TableVerifier final {
  public:
   TableVerifier(const TableSchema& schema, const uint8_t* data, uint32_t size, uint32_t max_depth)
-      : schema_(schema), data_(data), size_(size), tables_left_(size / kOffsetSize + 1), levels_left_(max_depth) {}
+      : schema_(schema),
+        data_(data),
+        size_(size),
+        tables_left_(uint64_t{size} * kTablesPerByte),
+        levels_left_(max_depth) {}
 
   bool verify_root() { return verify_reference(0, {kTableField, static_cast<uint8_t>(schema_.root)}, 0); }
 
@@ -125,7 +129,7 @@ class TableVerifier final {
   const TableSchema& schema_;
   const uint8_t* const data_;
   const uint32_t size_;
-  uint32_t tables_left_;
+  uint64_t tables_left_;
   uint32_t levels_left_;
 };
 

@@ -40,6 +40,10 @@ struct TableSchema {
   uint16_t num_tables;
 };
 
+/// A reference of four bytes to an instruction or a value leads to four tables at most; the rest is for methods that
+/// share their parts.
+constexpr uint32_t kTablesPerByte = 4;
+
 /**
  * Whether every table, vector, string and union that can be reached from the root lies within `size` bytes at `data`,
  * where its alignment wants it.
@@ -47,8 +51,8 @@ struct TableSchema {
  * @param data Aligned to the largest alignment of the schema.
  * @param identifier Four characters that bytes 4 to 7 must be, or null.
  *
- * A buffer may refer to a part several times, to make reading it take forever: it may have as many tables as `size` has
- * room for, a table being four bytes and a reference to it.
+ * A buffer may refer to a part several times: exporters write equal parts once, and hostile files make reading take
+ * forever that way. So it may have kTablesPerByte tables for each of its bytes, counted as often as they are read.
  *
  * @param max_depth How deep tables may nest: every level takes a stack frame.
  */

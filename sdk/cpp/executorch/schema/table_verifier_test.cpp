@@ -16,6 +16,7 @@
 #include <executorch/schema/program_tables.h>
 
 using executorch::runtime::ExtendedHeader;
+using executorch::runtime::internal::kTablesPerByte;
 using executorch::runtime::internal::verify_tables;
 
 namespace {
@@ -44,7 +45,7 @@ std::vector<Bytes> corpus_programs() {
 bool generated_verdict(const Bytes& bytes) {
   flatbuffers::Verifier::Options options;
   options.max_depth = 32;
-  options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 1);
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() * kTablesPerByte);
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), options);
   return executorch_flatbuffer::VerifyProgramBuffer(verifier);
 }
@@ -102,6 +103,31 @@ TEST(TableVerifierTest, RefusesAnotherIdentifier) {
   EXPECT_TRUE(verify_tables(executorch_flatbuffer::kProgramSchema, program.data(), program.size(), nullptr));
 }
 
+/// A program whose one method has `plans` plans that are one table, with one chain of `count` instructions, also one.
+Bytes program_of_shared_parts(size_t plans, size_t count) {
+  namespace format = executorch_flatbuffer;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto call = format::CreateKernelCall(builder, 0, builder.CreateVector(std::vector<int32_t>{0, 0}));
+  const auto instruction = format::CreateInstruction(builder, format::InstructionArguments::KernelCall, call.Union());
+  const auto instructions = builder.CreateVector(std::vector(count, instruction));
+  const auto chain = format::CreateChain(builder, 0, 0, instructions);
+  const auto chains = builder.CreateVector(std::vector{chain});
+  const auto plan = format::CreateExecutionPlan(builder, builder.CreateString("forward"), 0, 0, 0, 0, chains);
+  const auto all_plans = builder.CreateVector(std::vector(plans, plan));
+  builder.Finish(format::CreateProgram(builder, 0, all_plans), format::ProgramIdentifier());
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+TEST(TableVerifierTest, ReadsEqualInstructionsThatAreOneTable) {
+  EXPECT_TRUE(verdict(program_of_shared_parts(1, 1000)));
+  EXPECT_TRUE(verdict(program_of_shared_parts(4, 1000)));
+}
+
+TEST(TableVerifierTest, DoesNotReadForever) {
+  // A million instructions twice over, in 8 kB.
+  EXPECT_FALSE(verdict(program_of_shared_parts(1000, 1000)));
+}
+
 TEST(TableVerifierTest, KnowsThePtdFormat) {
   flatbuffers::FlatBufferBuilder builder;
   const std::vector<int32_t> sizes = {2, 3};
@@ -121,7 +147,7 @@ TEST(TableVerifierTest, KnowsThePtdFormat) {
       damaged[position] = static_cast<uint8_t>(damaged[position] ^ change);
       flatbuffers::Verifier::Options options;
       options.max_depth = 32;
-      options.max_tables = static_cast<flatbuffers::uoffset_t>(damaged.size() / 4 + 1);
+      options.max_tables = static_cast<flatbuffers::uoffset_t>(damaged.size() * kTablesPerByte);
       flatbuffers::Verifier verifier(damaged.data(), damaged.size(), options);
       ASSERT_EQ(verify_tables(schema, damaged.data(), damaged.size(), flat_tensor_flatbuffer::FlatTensorIdentifier()),
                 flat_tensor_flatbuffer::VerifyFlatTensorBuffer(verifier))

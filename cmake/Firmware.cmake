@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A program inside a firmware image: its bytes as an array, and a kernel library of exactly its operators.
+# Programs are read when CMake runs, and again whenever the file changes. Needs codegen/CMakeLists.txt before it.
+
+# executorch_embed_program(name PROGRAM file.pte [SYMBOL model_pte])
+# Makes the library `name`, which defines `extern "C" const unsigned char <SYMBOL>[]`, aligned to 16 bytes and in read-only
+# memory, and `extern "C" const size_t <SYMBOL>_size`; <name>.h declares both.
+function(executorch_embed_program name)
+  cmake_parse_arguments(ARG "" "PROGRAM;SYMBOL" "" ${ARGN})
+  if(NOT ARG_SYMBOL)
+    set(ARG_SYMBOL model_pte)
+  endif()
+  cmake_path(ABSOLUTE_PATH ARG_PROGRAM BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+  cmake_path(ABSOLUTE_PATH EXECUTORCH_CODEGEN_ROOT NORMALIZE OUTPUT_VARIABLE root)
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded")
+  add_custom_command(
+    OUTPUT "${output}/${name}.c" "${output}/${name}.h"
+    COMMAND "${EXECUTORCH_CODEGEN_PYTHON}" -m codegen.embed_program "${ARG_PROGRAM}" --symbol ${ARG_SYMBOL}
+            --output "${output}/${name}.c" --header "${output}/${name}.h"
+    DEPENDS "${ARG_PROGRAM}" "${root}/codegen/embed_program.py"
+    WORKING_DIRECTORY "${root}"
+    COMMENT "Embedding ${ARG_PROGRAM}"
+    VERBATIM)
+  add_library(${name} STATIC "${output}/${name}.c" "${output}/${name}.h")
+  target_include_directories(${name} INTERFACE "${output}")
+endfunction()
+
+# executorch_program_operators(variable file.pte): the operators of all methods, as "aten::add.out;..." .
+function(executorch_program_operators variable program)
+  cmake_path(ABSOLUTE_PATH program BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${program}")
+  executorch_run_codegen(operators program_operators "${program}")
+  set(${variable} "${operators}" PARENT_SCOPE)
+endfunction()
+
+# executorch_kernels_for_program(name PROGRAM file.pte [FUNCTIONS_YAML file] [SOURCES folder])
+# Makes <name>_ops_lib, as executorch_kernel_library() does, with the operators of one program. Only the source files in SOURCES
+# that implement them are compiled; by default those of the portable library.
+function(executorch_kernels_for_program name)
+  cmake_parse_arguments(ARG "" "PROGRAM;FUNCTIONS_YAML;SOURCES" "" ${ARGN})
+  cmake_path(ABSOLUTE_PATH EXECUTORCH_CODEGEN_ROOT NORMALIZE OUTPUT_VARIABLE root)
+  if(NOT ARG_FUNCTIONS_YAML)
+    set(ARG_FUNCTIONS_YAML "${root}/kernels/portable/functions.yaml")
+  endif()
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES "${root}/kernels/portable/cpu")
+  endif()
+  cmake_path(ABSOLUTE_PATH ARG_PROGRAM BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+  executorch_program_operators(operators "${ARG_PROGRAM}")
+  executorch_run_codegen(sources program_operators "${ARG_PROGRAM}" --functions-yaml "${ARG_FUNCTIONS_YAML}"
+    --sources "${ARG_SOURCES}")
+  executorch_library(${name}_kernels FREESTANDING SOURCES ${sources} LIBS executorch_core)
+  target_include_directories(${name}_kernels PUBLIC "$<BUILD_INTERFACE:${root}>")
+  target_compile_options(${name}_kernels PRIVATE -fno-math-errno -fno-trapping-math)
+  executorch_kernel_library(${name} FUNCTIONS_YAML "${ARG_FUNCTIONS_YAML}" KERNELS ${name}_kernels OPS ${operators})
+  if(NOT "${operators}" MATCHES "executorch_prim::|aten::sym_|aten::_local_scalar_dense")
+    target_sources(${name}_ops_lib INTERFACE $<TARGET_OBJECTS:no_prim_ops>)
+  endif()
+endfunction()
+
+# executorch_run_codegen(variable module arguments...): the lines that a module of codegen prints, as a list.
+function(executorch_run_codegen variable module)
+  cmake_path(ABSOLUTE_PATH EXECUTORCH_CODEGEN_ROOT NORMALIZE OUTPUT_VARIABLE root)
+  execute_process(
+    COMMAND "${EXECUTORCH_CODEGEN_PYTHON}" -m codegen.${module} ${ARGN}
+    WORKING_DIRECTORY "${root}"
+    OUTPUT_VARIABLE lines ERROR_VARIABLE message RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${message}")
+  endif()
+  string(REPLACE "\n" ";" lines "${lines}")
+  set(${variable} "${lines}" PARENT_SCOPE)
+endfunction()

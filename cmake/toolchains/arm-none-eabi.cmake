@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Arm Cortex-M without an operating system, with GCC and newlib.
+#   TARGET_CPU  the core, as GCC's -mcpu spells it (default cortex-m4): cortex-m7, cortex-m33, cortex-m55, cortex-m0plus+nofp ...
+#   ARM_NONE_EABI_PREFIX  what the tools' names begin with (default arm-none-eabi-), with a path where they are not on PATH
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR arm)
+set(TARGET_CPU "cortex-m4" CACHE STRING "The core: GCC's -mcpu")
+set(ARM_NONE_EABI_PREFIX "arm-none-eabi-" CACHE STRING "What the names of the cross tools begin with")
+# Projects that CMake makes to try the compiler have to know them too.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TARGET_CPU ARM_NONE_EABI_PREFIX)
+
+set(CMAKE_C_COMPILER "${ARM_NONE_EABI_PREFIX}gcc")
+set(CMAKE_CXX_COMPILER "${ARM_NONE_EABI_PREFIX}g++")
+set(CMAKE_ASM_COMPILER "${ARM_NONE_EABI_PREFIX}gcc")
+# No program links before an application brings its linker script.
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+
+if(TARGET_CPU MATCHES "\\+nofp|cortex-m(0|0plus|1|3|23)$")
+  set(float_abi soft)
+else()
+  set(float_abi hard)
+endif()
+set(CMAKE_C_FLAGS_INIT "-mcpu=${TARGET_CPU} -mthumb -mfloat-abi=${float_abi}")
+# Firmware that runs the runtime from more than one task guards first uses itself: no locks around static variables.
+# Debian's compiler has a <stdint.h> of its own, which leaves out the word by which newlib's <inttypes.h> knows that there
+# are 64-bit integers; with other compilers the definition is the one that newlib makes.
+set(CMAKE_C_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -D__int64_t_defined=1")
+set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -fno-threadsafe-statics -fno-exceptions -fno-rtti -fno-use-cxa-atexit")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=nano.specs -Wl,--gc-sections")
+
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

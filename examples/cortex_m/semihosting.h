@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text and exit codes to a debugger or emulator ("Semihosting for AArch32 and AArch64", Arm IHI 0110). A board of its
+// own prints through a serial port instead, and has nothing to exit to.
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void semihosting_write(const char* text);
+
+/// Ends the emulator with this exit code.
+__attribute__((noreturn)) void semihosting_exit(int code);
+
+#ifdef __cplusplus
+}
+#endif

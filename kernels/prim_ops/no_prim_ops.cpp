@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For firmware whose program has no prim operators: linked as an object, it takes the place of the library prim_ops.
+#include <prim_ops/prim_ops.h>
+
+namespace executorch {
+namespace runtime {
+namespace prim_ops {
+
+Span<const Kernel> scalar_kernels() {
+  return {};
+}
+
+Span<const Kernel> tensor_kernels() {
+  return {};
+}
+
+Error register_prim_ops() {
+  return Error::Ok;
+}
+
+}  // namespace prim_ops
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""examples/cortex_m on emulated boards: built with the preset arm-baremetal, looked through, and run (RT-18, BLD-10).
+
+Needs arm-none-eabi-gcc and qemu-system-arm; scripts/test.sh baremetal installs them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "baremetal"
+BOARDS = {"mps2-an386": "cortex-m4", "mps2-an500": "cortex-m7", "mps3-an547": "cortex-m55"}
+TIMEOUT_S = 60
+
+# What firmware must not hold: a heap, and locks.
+HEAP = r"_?(malloc|calloc|realloc|free|memalign|sbrk)(_r)?|operator new.*|_Zn[wa].*"
+LOCKS = r"__cxa_guard_.*|pthread_.*|__retarget_lock_.*|__lock_.*|__(malloc|sfp|sinit)_(un)?lock.*"
+# Arithmetic, comparisons and conversions of floating-point numbers, by instructions and by calls. Moves are neither.
+FLOAT_INSTRUCTION = (
+    r"\tv(add|sub|mul|div|n?mla|n?mls|n?mul|fn?m[as]|sqrt|cvt\w?|cmpe?|neg|abs|rint\w|maxnm|minnm)(\.|\s)"
+)
+FLOAT_CALL = (
+    r"__aeabi_([dfh](add|sub|rsub|mul|div|cmp\w+|neg)|[dfh]2\w+|u?[il]2[dfh])|(sqrt|pow|exp|log|fmod|floor|ceil)f?"
+)
+
+
+def tool(name: str, package: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.fail(f"{name} is missing; on Debian: apt-get install {package}")
+    return found
+
+
+def run(*command: str | Path, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command], cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def succeed(*command: str | Path) -> str:
+    done = run(*command)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def model() -> Path:
+    """The program that examples/cortex_m exports; what PyTorch computes from its input is in the header beside it."""
+    succeed(sys.executable, "examples/cortex_m/export_model.py", "--output", BUILD / "model")
+    return BUILD / "model" / "model.pte"
+
+
+@pytest.fixture(scope="session", params=BOARDS)
+def firmware(request: pytest.FixtureRequest, model: Path) -> tuple[str, Path]:
+    """A board, and the image for it."""
+    tool("arm-none-eabi-g++", "gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib")
+    board = request.param
+    folder = BUILD / board
+    succeed(
+        *("cmake", "--preset", "arm-baremetal", "-B", folder, f"-DTARGET_CPU={BOARDS[board]}"),
+        *(f"-DET_PTE_FILE_PATH={model}", f"-DPython3_EXECUTABLE={sys.executable}"),
+    )
+    jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
+    succeed("cmake", "--build", folder, "--parallel", jobs, "--target", "cortex_m_runner", "size_test")
+    return board, folder
+
+
+def emulate(board: str, image: Path) -> subprocess.CompletedProcess[str]:
+    qemu = tool("qemu-system-arm", "qemu-system-arm")
+    options = ["-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
+    done = run(qemu, "-M", board, *options, "-kernel", image, timeout=TIMEOUT_S)
+    # Semihosting writes to the standard error.
+    done.stdout = done.stderr + done.stdout
+    return done
+
+
+def test_gives_the_answer_of_pytorch(firmware: tuple[str, Path]) -> None:
+    board, folder = firmware
+    done = emulate(board, folder / "examples/cortex_m/cortex_m_runner.elf")
+    assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout
+    # The firmware compares with these numbers; here they are read from what it printed.
+    text = (BUILD / "model" / "model_case.h").read_text()
+    expected = [float(number) for number in re.findall(r"[-\d.e]+(?=f)", text.split("kExpected")[1])]
+    found = [float(number) for number in done.stdout.splitlines()[0].split()]
+    assert found == pytest.approx(expected, abs=2e-6)
+
+
+def test_notices_a_wrong_answer(firmware: tuple[str, Path], tmp_path: Path) -> None:
+    """The comparison in the firmware is a real one: with a bit of a weight changed, it fails."""
+    board, folder = firmware
+    image = bytearray((folder / "examples/cortex_m/cortex_m_runner.elf").read_bytes())
+    program = (BUILD / "model" / "model.pte").read_bytes()
+    start = image.find(program)
+    assert start >= 0, "the model is not in the image"
+    # The last weights of the constant segment; 0x3f ends the bytes of a float between 0.5 and 2.
+    image[start + len(program) - 1] = 0x3F
+    changed = tmp_path / "changed.elf"
+    changed.write_bytes(image)
+    done = emulate(board, changed)
+    assert done.returncode != 0 and "(wrong)" in done.stdout
+
+
+def test_smallest_program_runs(firmware: tuple[str, Path]) -> None:
+    board, folder = firmware
+    binary = folder / "tests/size/size_test"
+    assert emulate(board, binary).returncode == 0
+    if board != "mps2-an386":
+        return  # The limit is for a Cortex-M4.
+    text = int(succeed("arm-none-eabi-size", binary).splitlines()[1].split()[0])
+    model = (ROOT / "tests/size/identity.pte").stat().st_size
+    assert text - model <= 24 * 1024, f"{text - model} bytes; see scripts/bench --size"
+
+
+def test_has_no_heap_and_no_locks(firmware: tuple[str, Path]) -> None:
+    _, folder = firmware
+    listing = succeed("arm-none-eabi-nm", folder / "examples/cortex_m/cortex_m_runner.elf")
+    symbols = [line.split()[-1] for line in listing.splitlines()]
+    assert "reset_handler" in symbols
+    assert [name for name in symbols if re.fullmatch(f"{HEAP}|{LOCKS}", name)] == []
+
+
+def test_holds_only_the_kernels_of_the_model(firmware: tuple[str, Path]) -> None:
+    _, folder = firmware
+    listing = succeed("arm-none-eabi-nm", "-C", folder / "examples/cortex_m/cortex_m_runner.elf")
+    kernels = re.findall(r"torch::executor::native::(\w+_out)\(executorch::runtime::KernelRuntimeContext&", listing)
+    expected = {"_softmax_out", "addmm_out", "convolution_out", "max_pool2d_with_indices_out", "relu_out"}
+    assert {kernel.lstrip("_") for kernel in kernels} == {kernel.lstrip("_") for kernel in expected}
+
+
+def test_runtime_has_no_floating_point(firmware: tuple[str, Path]) -> None:
+    """runtime/ moves floating-point numbers and never computes with them, so it runs on processors without."""
+    _, folder = firmware
+    runtime = folder / "sdk/cpp/executorch/runtime"
+    libraries = [runtime / "libexecutorch_core.a", runtime / "executor/libexecutorch.a"]
+    for library in libraries:
+        code = succeed("arm-none-eabi-objdump", "--disassemble", "--demangle", library)
+        assert code.count("\n") > 1000
+        function, found = "", []
+        for line in code.splitlines():
+            if line.endswith(">:"):
+                function = line.split("<", 1)[1]
+            elif re.search(FLOAT_INSTRUCTION, line):
+                found.append(f"{function} {line.strip()}")
+        undefined = succeed("arm-none-eabi-nm", "--undefined-only", library).split()
+        calls = [name for name in undefined if re.fullmatch(FLOAT_CALL, name)]
+        assert (found, calls) == ([], []), library.name
