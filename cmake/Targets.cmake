@@ -17,6 +17,9 @@ function(executorch_compile_options target)
   if(EXECUTORCH_ENABLE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
+  if(EXECUTORCH_OPTIMIZE_SIZE)
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Os>)
+  endif()
   if(EXECUTORCH_SANITIZE)
     # The check of vptr needs RTTI, which the freestanding libraries are built without.
     target_compile_options(${target} PRIVATE
@@ -28,13 +31,16 @@ function(executorch_compile_options target)
 endfunction()
 
 # executorch_library(name [FREESTANDING] SOURCES a.cpp ... [LIBS x ...])
-# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels).
+# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels). Built when something links it or an option
+# (cmake/Package.cmake) makes it part of `all`.
 function(executorch_library name)
   cmake_parse_arguments(ARG "FREESTANDING" "" "SOURCES;LIBS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   add_library(executorch::${name} ALIAS ${name})
   executorch_compile_options(${name})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${EXECUTORCH_INCLUDE_ROOT}>")
+  # The readers of the formats are inside the libraries: whoever uses an installed one needs no flatbuffers.
+  list(TRANSFORM ARG_LIBS REPLACE "^executorch_flatbuffers$" "$<BUILD_INTERFACE:executorch_flatbuffers>")
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   if(ARG_FREESTANDING)
     target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
@@ -73,5 +79,5 @@ function(executorch_python_module name)
   pybind11_add_module(${name} MODULE NO_EXTRAS ${ARG_SOURCES})
   executorch_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS})
-  install(TARGETS ${name} LIBRARY DESTINATION "${ARG_DESTINATION}" COMPONENT python)
+  install(TARGETS ${name} LIBRARY DESTINATION "${ARG_DESTINATION}" COMPONENT python EXCLUDE_FROM_ALL)
 endfunction()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What others see of the build: executorch::kernels, executorch::backends and executorch::extensions, the rules of
+# `cmake --install` with the files that find_package() and pkg-config read, and a summary. Included last.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# --- What users' own ET_LOG statements and kernels must agree with ----------------------------------------------------
+if(NOT EXECUTORCH_LOG_LEVEL STREQUAL "info")
+  string(SUBSTRING "${EXECUTORCH_LOG_LEVEL}" 0 1 initial)
+  string(TOUPPER "${initial}" initial)
+  string(REGEX REPLACE "^." "${initial}" level "${EXECUTORCH_LOG_LEVEL}")
+  target_compile_definitions(executorch_core PUBLIC ET_MIN_LOG_LEVEL=${level})
+endif()
+if(EXECUTORCH_ENABLE_EVENT_TRACER)
+  target_compile_definitions(executorch_core PUBLIC ET_EVENT_TRACER_ENABLED)
+endif()
+
+# --- Selective build: the operators of executorch::kernels -----------------------------------------------------------
+set(operators "")
+if(EXECUTORCH_SELECT_OPS_LIST)
+  string(REGEX REPLACE "[ ,]+" ";" operators "${EXECUTORCH_SELECT_OPS_LIST}")
+elseif(EXECUTORCH_SELECT_OPS_MODEL)
+  cmake_path(ABSOLUTE_PATH EXECUTORCH_SELECT_OPS_MODEL BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" NORMALIZE)
+  executorch_program_operators(operators "${EXECUTORCH_SELECT_OPS_MODEL}")
+elseif(EXECUTORCH_SELECT_OPS_YAML)
+  cmake_path(ABSOLUTE_PATH EXECUTORCH_SELECT_OPS_YAML BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" NORMALIZE)
+  file(STRINGS "${EXECUTORCH_SELECT_OPS_YAML}" operators REGEX "^- (op|func): ")
+  list(TRANSFORM operators REPLACE "^- (op|func): *([A-Za-z0-9_:.]+).*" "\\2")
+  list(TRANSFORM operators REPLACE "^([^:]+)$" "aten::\\1")
+endif()
+if(operators)
+  list(FILTER operators EXCLUDE REGEX "^executorch_prim::")
+  executorch_kernel_library(selected
+    FUNCTIONS_YAML "${EXECUTORCH_SOURCE_ROOT}/kernels/portable/functions.yaml" KERNELS portable_kernels OPS ${operators})
+endif()
+
+# --- The three targets that hold what is configured ------------------------------------------------------------------
+set(package_targets executorch)
+foreach(group kernels backends extensions)
+  add_library(executorch_${group} INTERFACE)
+  add_library(executorch::${group} ALIAS executorch_${group})
+  executorch_enabled(options ${group})
+  set(names "")
+  foreach(option IN LISTS options)
+    get_property(targets GLOBAL PROPERTY EXECUTORCH_TARGETS_OF_${option})
+    list(APPEND names ${targets})
+  endforeach()
+  if(operators)
+    list(TRANSFORM names REPLACE "^portable_ops_lib$" "selected_ops_lib")
+  endif()
+  target_link_libraries(executorch_${group} INTERFACE executorch ${names})
+  list(APPEND package_targets ${names} executorch_${group})
+  list(JOIN names " " text)
+  if(PROJECT_IS_TOP_LEVEL OR EXECUTORCH_INSTALL)
+    message(STATUS "executorch::${group}: ${text}")
+  endif()
+endforeach()
+if(EXECUTORCH_BUILD_EXTENSION_C_API)
+  list(APPEND package_targets executorch_c)
+endif()
+
+# executorch_closure(variable target ...): the targets and those of this project that they link.
+function(executorch_closure variable)
+  set(found "")
+  set(waiting ${ARGN})
+  while(waiting)
+    list(POP_FRONT waiting name)
+    if(NOT TARGET ${name})
+      continue()
+    endif()
+    get_target_property(aliased ${name} ALIASED_TARGET)
+    if(aliased)
+      set(name ${aliased})
+    endif()
+    get_target_property(imported ${name} IMPORTED)
+    if(imported OR name IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${name})
+    foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+      get_target_property(linked ${name} ${property})
+      # What is only for this build is not for others.
+      list(FILTER linked EXCLUDE REGEX "BUILD_INTERFACE|-NOTFOUND$")
+      list(TRANSFORM linked REPLACE "^\\$<[A-Z_]+:([^<>]+)>$" "\\1")
+      list(APPEND waiting ${linked})
+    endforeach()
+  endwhile()
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
+
+executorch_closure(package_targets ${package_targets})
+foreach(name IN LISTS package_targets)
+  if(name MATCHES "^(.*)_ops_table$")
+    # The file's name in the documents, for whoever links without CMake.
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME ${CMAKE_MATCH_1}_kernels_bindings)
+  endif()
+endforeach()
+if(PROJECT_IS_TOP_LEVEL OR EXECUTORCH_INSTALL)
+  foreach(name IN LISTS package_targets)
+    get_target_property(type ${name} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL OFF)
+    endif()
+  endforeach()
+endif()
+if(NOT EXECUTORCH_INSTALL)
+  return()
+endif()
+
+# --- Installation ----------------------------------------------------------------------------------------------------
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/executorch")
+foreach(group kernels backends extensions)
+  set_target_properties(executorch_${group} PROPERTIES EXPORT_NAME ${group})
+endforeach()
+target_include_directories(executorch_core PUBLIC
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/executorch/runtime/core/portable_type/c10>")
+install(TARGETS ${package_targets} EXPORT executorch-targets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT executorch
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT executorch
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT executorch
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION "${package_folder}" COMPONENT executorch)
+
+# Everything but tests, bindings and what needs flatbuffers: the formats are the library's business.
+install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch
+  FILES_MATCHING PATTERN "*.h" PATTERN "module.modulemap"
+  PATTERN "*_generated.h" EXCLUDE
+  PATTERN "test" EXCLUDE
+  PATTERN "testing_util" EXCLUDE
+  PATTERN "pybindings" EXCLUDE
+  REGEX "runtime/executor/(tensor_parser|program_validation|program_check|name_list|duplicate_keys|checked_size)\\.h$" EXCLUDE
+  REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)
+if("extension_c_api" IN_LIST package_targets)
+  install(FILES "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/executorch.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/c_api" COMPONENT executorch)
+endif()
+foreach(name IN LISTS package_targets)
+  if(name MATCHES "^(.*)_ops_table$")
+    # For whoever calls register_<library>_kernels() instead of linking <library>_ops_lib.
+    get_target_property(folder ${name} BINARY_DIR)
+    install(DIRECTORY "${folder}/generated/kernels/${CMAKE_MATCH_1}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/kernels"
+      COMPONENT executorch FILES_MATCHING PATTERN "*.h")
+  endif()
+endforeach()
+if(EXECUTORCH_BUILD_EXECUTOR_RUNNER)
+  install(TARGETS executor_runner RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT executorch)
+endif()
+
+set(PACKAGE_NEEDS_THREADS OFF)
+foreach(name IN LISTS package_targets)
+  get_target_property(linked ${name} INTERFACE_LINK_LIBRARIES)
+  if("${linked}" MATCHES "Threads::Threads")
+    set(PACKAGE_NEEDS_THREADS ON)
+  endif()
+endforeach()
+list(JOIN package_targets " " PACKAGE_TARGETS)
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/executorch-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/executorch-config.cmake" INSTALL_DESTINATION "${package_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/package/executorch-config.cmake"
+  "${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
+  DESTINATION "${package_folder}" COMPONENT executorch)
