@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the original does, run by the Python of its own environment.
 
-Usage: ``python oracle.py run|export DIRECTORY [NAME...]``
+Usage: ``python oracle.py run|export|describe DIRECTORY [NAME...]``
 
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
-``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``. What fails becomes the
-text ``NAME.error.txt``: the caller judges it.
+``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``. ``describe`` reads ``NAME.pte`` with the
+original's deserializer and writes the delegates it finds as ``NAME.delegates.json``. What fails becomes the text
+``NAME.error.txt``: the caller judges it.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from pathlib import Path
@@ -46,9 +48,31 @@ def export(directory: Path, name: str) -> None:
     (directory / f"{name}.pte").write_bytes(manager.buffer)
 
 
+def describe(directory: Path, name: str) -> None:
+    from executorch.exir._serialize._program import deserialize_pte_binary
+
+    program = deserialize_pte_binary((directory / f"{name}.pte").read_bytes())
+    program = getattr(program, "program", program)
+    found = {}
+    for plan in program.execution_plan:
+        calls = [type(i.instr_args).__name__ for chain in plan.chains for i in chain.instructions]
+        found[plan.name] = {
+            "calls": calls.count("DelegateCall"),
+            "delegates": [
+                {
+                    "id": delegate.id,
+                    "specs": [[spec.key, spec.value.hex()] for spec in delegate.compile_specs],
+                    "payload": program.backend_delegate_data[delegate.processed.index].data.hex(),
+                }
+                for delegate in plan.delegates
+            ],
+        }
+    (directory / f"{name}.delegates.json").write_text(json.dumps(found))
+
+
 def main(command: str, folder: str, *names: str) -> None:
     directory = Path(folder)
-    action = {"run": run, "export": export}[command]
+    action = {"run": run, "export": export, "describe": describe}[command]
     for name in names or sorted(p.name.removesuffix(".calls.pt") for p in directory.glob("*.calls.pt")):
         try:
             with torch.no_grad():

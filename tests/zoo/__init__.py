@@ -12,4 +12,4 @@ from zoo.case import CASES, Case, Method, build
 __all__ = ["CASES", "Case", "Method", "build"]
 
 # Importing the modules fills CASES.
-from zoo import control, in_place, language, sequence, vision  # noqa: F401
+from zoo import control, in_place, language, sequence, structure, vision  # noqa: F401

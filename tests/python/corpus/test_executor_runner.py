@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from corpus_programs import LEFT_OUT, calls, check, data_file, dim_orders, program_file, program_names
 
+from sdk.exir._serialize._program import deserialize_pte_binary
+
 ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT / "tests" / "data" / "corpus"
 
@@ -80,6 +82,16 @@ def test_rtc_06_and_07_log_and_output() -> None:
         position = done.stderr.index(line, position)
     assert "executor_runner.cpp:" in done.stderr
     assert done.stdout == "OutputX 0: tensor(sizes=[2, 3], [2., 2., 2., 2., 2., 2.])\n"
+
+
+def test_sizes_of_planned_memory_are_logged() -> None:
+    """MEM-14: one line for each buffer that the program plans, with the size that the program has."""
+    file = CORPUS / "add" / "model.pte"
+    (plan,) = deserialize_pte_binary(file.read_bytes()).program.execution_plan
+    done = run("--model_path", file)
+    for number, size in enumerate(plan.non_const_buffer_sizes[1:], 1):
+        assert size > 0
+        assert f"Setting up non-const buffer {number}, size {size}." in done.stderr
 
 
 def test_files_in_and_out(tmp_path: Path) -> None:

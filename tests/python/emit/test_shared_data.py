@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +135,15 @@ def test_save_pte_program(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert save_pte_program(manager, name, str(tmp_path / "new/folder")) == str(tmp_path / "new/folder/model.pte")
     output: list[Tensor] = Runtime.get().load_program(tmp_path / "model.pte").load_method("forward").execute([X])
     torch.testing.assert_close(output[0], model(X))
+
+
+def test_the_example_script(tmp_path: Path) -> None:
+    """ETPM-16: `python -m examples.portable.scripts.export --model_name=add` makes add.pte, which adds."""
+    root = Path(__file__).resolve().parents[3]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
+    command = [sys.executable, "-m", "examples.portable.scripts.export", "--model_name=add"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    method = Runtime.get().load_program(tmp_path / "add.pte").load_method("forward")
+    # ((x + y + x) + x) * 2
+    torch.testing.assert_close(method.execute([torch.tensor([2.0]), torch.tensor([1.0])])[0], torch.tensor([14.0]))

@@ -11,6 +11,7 @@ import torch
 
 from sdk.exir import to_edge
 from sdk.util.activation_memory_profiler import generate_memory_trace
+from sdk.util.memory_plan_page import write_memory_plan_page
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def manager():
 
 @pytest.mark.parametrize("offsets", [False, True])
 def test_a_row_for_each_instruction(manager, tmp_path: Path, offsets: bool) -> None:
-    """MEM-01 to MEM-04 of memory inspection."""
+    """MEM2-01 MEM2-02 MEM2-03 MEM2-04, MEM-13: one row a step and arena, megabytes on the axis, offsets on request."""
     path = tmp_path / "memory_profile.json"
     generate_memory_trace(
         executorch_program_manager=manager, chrome_trace_filename=str(path), enable_memory_offsets=offsets
@@ -45,3 +46,30 @@ def test_a_row_for_each_instruction(manager, tmp_path: Path, offsets: bool) -> N
 def test_an_unknown_method(manager, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no method 'encode'; it has \['forward'\]"):
         generate_memory_trace(manager, tmp_path / "x.json", method_name="encode")
+
+
+def test_a_page_with_a_box_for_each_tensor(manager, tmp_path: Path) -> None:
+    """MEM-13: the picture of the plan, drawn by the API."""
+    write_memory_plan_page(manager, tmp_path / "plan.html")
+    page = (tmp_path / "plan.html").read_text()
+    planned = [
+        v.val for v in manager.executorch_program.execution_plan[0].values if getattr(v.val, "allocation_info", None)
+    ]
+    assert page.count('class="box') == len(planned)
+    assert "made by aten::_softmax.out" in page
+    assert "alive from instruction" in page
+    with pytest.raises(ValueError, match=r"no method 'encode'; it has \['forward'\]"):
+        write_memory_plan_page(manager, tmp_path / "none.html", method_name="encode")
+    assert not (tmp_path / "none.html").exists()
+
+
+def test_a_part_of_a_tensor_is_not_made_by_its_reader(tmp_path: Path) -> None:
+    class Parts(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first, second = x.sin().split(2)
+            return first.exp() @ second.T
+
+    made = to_edge(torch.export.export(Parts(), (torch.randn(4, 3),))).to_executorch()
+    write_memory_plan_page(made, tmp_path / "plan.html")
+    page = (tmp_path / "plan.html").read_text()
+    assert "another tensor&#x27;s memory" in page

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 from torch.utils import _pytree as pytree
 
 
 def encode_tree(spec: pytree.TreeSpec | None) -> str:
     """A tree in PyTorch's JSON form; "" for none.
 
-    What torch.max, torch.sort and the like return is a tuple with named fields whose type has no name in that form:
-    it is written as a plain tuple.
+    A tuple with named fields whose type has no name in that form is written as a plain tuple: what torch.max, or
+    torch.sort, returns, and the named tuples of models.
     """
     if spec is None:
         return ""
@@ -25,6 +27,15 @@ def _with_plain_tuples(spec: pytree.TreeSpec) -> pytree.TreeSpec:
         return spec
     children = [_with_plain_tuples(child) for child in spec.children()]
     kind, context = spec.type, spec.context
-    if getattr(kind, "__module__", "") == "torch.return_types":
+    if getattr(kind, "__module__", "") == "torch.return_types" or (kind is namedtuple and not _has_name(spec)):
         kind, context = tuple, None
     return pytree.TreeSpec(kind, context, children)
+
+
+def _has_name(spec: pytree.TreeSpec) -> bool:
+    leaves = [pytree.tree_structure(0)] * spec.num_children
+    try:
+        pytree.treespec_dumps(pytree.TreeSpec(spec.type, spec.context, leaves))
+    except NotImplementedError:
+        return False
+    return True

@@ -127,10 +127,13 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
     uses: dict[int, list[int]] = {}
     writer: dict[int, str] = {}
     for position, call in enumerate(instructions):
+        results = _results(plan, call)
         for value in _arguments(plan, call):
             uses.setdefault(value, []).append(position)
-            # What is neither an input nor a constant is written before it is read: its first user makes it.
-            writer.setdefault(value, _name(plan, call))
+            # What is neither an input nor a constant is written before it is read, or is memory of another tensor.
+            writer.setdefault(
+                value, _name(plan, call) if value in results else "another tensor's memory, seen otherwise"
+            )
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:
         uses.setdefault(value, []).insert(0, 0)
@@ -172,6 +175,15 @@ def _arguments(plan: schema.ExecutionPlan, call: Any) -> list[int]:
     if isinstance(call, schema.FreeCall):
         return [call.value_index]
     return []
+
+
+def _results(plan: schema.ExecutionPlan, call: Any) -> set[int]:
+    """The values that an instruction may write: a kernel returns its last argument; of a delegate, any may be one."""
+    if isinstance(call, schema.KernelCall):
+        return set(_expanded(plan, call.args[-1:]))
+    if isinstance(call, schema.MoveCall):
+        return {call.move_to}
+    return set(_arguments(plan, call))
 
 
 def _expanded(plan: schema.ExecutionPlan, values: Iterable[int]) -> Iterable[int]:

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A picture of a program's memory plan: which tensor occupies which bytes, and when."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdk.exir import ExecutorchProgramManager
+
+
+def write_memory_plan_page(
+    executorch_program_manager: ExecutorchProgramManager,
+    html_filename: str | os.PathLike[str],
+    method_name: str | None = None,
+) -> None:
+    """Writes an HTML page, which needs nothing else, with one drawing for each arena.
+
+    Time goes from left to right, one step an instruction, and bytes from the bottom up. A box is a tensor: pointing at
+    it shows which, how large, and what made it.
+
+    Arguments:
+        executorch_program_manager: what `to_executorch()` has returned.
+        html_filename: the file to write.
+        method_name: the method to draw; None for all of them.
+
+    Raises:
+        ValueError: the program has no such method.
+    """
+    from sdk.export.cli.facts import program_facts
+    from sdk.export.cli.plan_picture import plan_picture
+    from sdk.export.cli.progress import readable_bytes
+
+    methods = program_facts(executorch_program_manager.executorch_program).methods
+    if method_name is not None:
+        if method_name not in {method.name for method in methods}:
+            raise ValueError(f"the program has no method {method_name!r}; it has {sorted(m.name for m in methods)}")
+        methods = [method for method in methods if method.name == method_name]
+    body = []
+    for method in methods:
+        body.append(f"<h2>Method <code>{escape(method.name)}</code></h2>")
+        for memory_id, size in method.arenas.items():
+            tensors = [tensor for tensor in method.tensors if tensor.memory_id == memory_id]
+            body.append(f"<p>Arena {memory_id}: {len(tensors)} tensors in {readable_bytes(size)}</p>")
+            body.append(plan_picture(tensors, size, method.instructions))
+    style = resources.files("sdk.export.cli").joinpath("page.css").read_text(encoding="utf-8")
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Memory plan</title>'
+        f"<style>{style}</style></head>\n<body>\n<h1>Memory plan</h1>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+    Path(html_filename).write_text(page, encoding="utf-8")
