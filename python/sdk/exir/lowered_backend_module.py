@@ -89,7 +89,7 @@ class LoweredBackendModule(torch.nn.Module):
         """A `.pte` whose method "forward" is this module and nothing else."""
         from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
 
-        pte = PTEFile(program=self.program(memory_planning=memory_planning))
+        pte = PTEFile(program=self.program(memory_planning=memory_planning), named_data=self._named_data_store_output)
         data = serialize_pte_binary(
             pte_file=pte,
             extract_delegate_segments=extract_delegate_segments,

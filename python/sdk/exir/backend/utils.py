@@ -13,12 +13,14 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir.backend._branches import constant_placeholders, tags_of_constants
+from sdk.exir.backend.declarations import WhyNoPartition, get_refusals, refuse
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.graph_module import get_control_flow_submodules
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 __all__ = [
     "DelegateMappingBuilder",
+    "WhyNoPartition",
     "constant_placeholders",
     "first_difference",
     "format_delegated_graph",
@@ -133,20 +135,6 @@ def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
             tags = {user.meta.get("delegation_tag") for user in node.users}
             if len(tags) == 1 and None not in tags:
                 node.meta["delegation_tag"] = tags.pop()
-
-
-def refuse(node: Node, backend_id: str, reason: str) -> None:
-    """Notes why a backend does not take a node, in words for the user, for example "stride 3 is not supported".
-
-    Partitioners call it on the nodes they pass over; reports of an export show the reasons. Like a tag, it changes
-    only metadata.
-    """
-    node.meta["delegation_refusals"] = {**node.meta.get("delegation_refusals", {}), backend_id: reason}
-
-
-def get_refusals(node: Node) -> dict[str, str]:
-    """For every backend that gave one, the reason why it did not take the node."""
-    return dict(node.meta.get("delegation_refusals", {}))
 
 
 class DelegateMappingBuilder:

@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from typing import Any
 
 from torch.fx import GraphModule, Node
+from torch.fx.node import _get_qualified_name
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner, Partition
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 
 class GroupBasedPartitioner(CapabilityBasedPartitioner):
-    """Each group ends up in one partition as a whole, or in none."""
+    """The supported nodes of each group end up in one partition, connected or not.
+
+    A group that cannot be computed in one piece, because a node outside of it lies between its nodes, is left out:
+    its nodes are in no partition. Without groups this is CapabilityBasedPartitioner.
+    """
 
     def __init__(
         self,
@@ -32,13 +39,83 @@ class GroupBasedPartitioner(CapabilityBasedPartitioner):
         self.node_groups = [set(group) for group in node_groups or []]
 
     def propose_partitions(self) -> list[Partition]:
-        """Partitions of supported nodes; those that would split a group lose the group's nodes."""
-        partitions = super().propose_partitions()
+        """The largest partitions of supported nodes in which no group is split."""
+        if not self.node_groups:
+            return super().propose_partitions()
+        partitions = _Partitions()
+        modules = dict(self.graph_module.named_modules())
+        nodes = [n for n in self.graph_module.graph.nodes if n.op == "call_function"]
+        supported = {n for n in nodes if self.operator_support.is_node_supported(modules, n)}
+        # An element of a result belongs to the node that makes the result.
+        elements = [n for n in nodes if n.target is operator.getitem]
+        supported -= {n for n in elements if n.args[0] not in supported}
+        for node in nodes:
+            if node in supported or (node.target is operator.getitem and node.args[0] in supported):
+                partitions.add({node})
+        for node in elements:
+            partitions.merge([node, node.args[0]])
         for group in self.node_groups:
-            holders = [p for p in partitions if group & set(p.nodes)]
-            if not holders or group <= set(holders[0].nodes):
-                continue
-            for partition in holders:
-                for node in group & set(partition.nodes):
-                    partition.remove_node(node)
-        return [p for p in partitions if p.size()]
+            members = [n for n in group if n in partitions.of]
+            if not partitions.merge(members):
+                for node in members:
+                    partitions.drop(node)
+        for node in reversed(nodes):
+            for user in node.users:
+                partitions.merge([node, user])
+        found = {id(p): p for node in nodes if (p := partitions.of.get(node)) is not None}
+        kept = [p for p in found.values() if self._is_worth_it(p)]
+        return [Partition(id=i, nodes=[n for n in nodes if n in p]) for i, p in enumerate(kept)]
+
+    def _is_worth_it(self, members: set[Node]) -> bool:
+        """Whether a partition computes enough: by the rules that CapabilityBasedPartitioner has for single nodes."""
+        if self.allows_single_node_partition:
+            return True
+        names = [_get_qualified_name(n.target) for n in members]
+        idle = {"torch.ops.aten.view", "_operator.getitem", *self.non_compute_ops}
+        return (
+            sum(name not in idle for name in names) + sum(n in self.allowed_single_node_partition_ops for n in names)
+            > 1
+        )
+
+
+class _Partitions:
+    """Disjoint sets of nodes, each of which can be computed in one piece."""
+
+    def __init__(self) -> None:
+        self.of: dict[Node, set[Node]] = {}
+
+    def add(self, members: set[Node]) -> None:
+        self.of.update(dict.fromkeys(members, members))
+
+    def drop(self, node: Node) -> None:
+        """Takes a node out. Its set may fall apart, so all of it goes."""
+        for member in self.of.get(node, ()):
+            del self.of[member]
+
+    def merge(self, nodes: Sequence[Any]) -> bool:
+        """Unites the sets of some nodes; False, and no change, if something else lies between them."""
+        if any(node not in self.of for node in nodes):
+            return False
+        union: set[Node] = set().union(*(self.of[node] for node in nodes))
+        if all(self.of[node] is self.of[nodes[0]] for node in nodes):
+            return True
+        if self._comes_back(union):
+            return False
+        self.add(union)
+        return True
+
+    def _comes_back(self, union: set[Node]) -> bool:
+        """Whether something outside of `union` needs a result of it, and is needed by it."""
+        pending = [user for node in union for user in node.users if user not in union]
+        seen = set(pending)
+        while pending:
+            node = pending.pop()
+            # Whoever needs one node of another set needs all of it.
+            for member in self.of.get(node, (node,)):
+                for user in member.users:
+                    if user in union:
+                        return True
+                    if user not in seen:
+                        seen.add(user)
+                        pending.append(user)
+        return False

@@ -9,13 +9,18 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
-from sdk.exir.backend.utils import tag_constant_data
+from sdk.exir.backend.utils import refuse, tag_constant_data
 
 
 def partition_by_support(
-    program: ExportedProgram, support: OperatorSupportBase, spec: DelegationSpec, own_constants: bool = False
+    program: ExportedProgram,
+    support: OperatorSupportBase,
+    spec: DelegationSpec,
+    own_constants: bool = False,
+    reason: str | None = None,
 ) -> PartitionResult:
-    """Tags the largest subgraphs of supported nodes. With `own_constants` their weights become the delegate's."""
+    """Tags the largest subgraphs of supported nodes. With `own_constants` their weights become the delegate's; `reason`
+    is why other nodes are not taken."""
     tags: dict[str, DelegationSpec] = {}
     for module in program.graph_module.modules():
         if not isinstance(module, GraphModule):
@@ -25,6 +30,9 @@ def partition_by_support(
             tags[tag] = spec
             for node in partition.nodes:
                 node.meta["delegation_tag"] = tag
+        for node in module.graph.nodes:
+            if reason is not None and node.op == "call_function" and "delegation_tag" not in node.meta:
+                refuse(node, spec.backend_id, reason)
     if own_constants:
         tag_constant_data(program)
     return PartitionResult(program, tags)

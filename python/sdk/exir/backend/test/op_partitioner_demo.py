@@ -9,7 +9,7 @@ from typing import Any, final
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.passes.operator_support import OperatorSupportBase, any_chain
+from torch.fx.passes.operator_support import OperatorSupportBase, any_chain, chain
 
 import sdk.exir.backend.test.backend_with_compiler_demo
 import sdk.exir.backend.test.demos.rpc.executor_backend_preprocess  # noqa: F401  (both define backends by name)
@@ -38,6 +38,13 @@ class AddOperatorSupport(OperatorSupportBase):
         return node.op == "call_function" and node.target is _edge.add.Tensor
 
 
+class MulOperatorSupport(OperatorSupportBase):
+    """mul"""
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        return node.op == "call_function" and node.target is _edge.mul.Tensor
+
+
 class MatmulOperatorSupport(OperatorSupportBase):
     """mm"""
 
@@ -45,17 +52,28 @@ class MatmulOperatorSupport(OperatorSupportBase):
         return node.op == "call_function" and node.target is _edge.mm.default
 
 
+class OneDtypeSupport(OperatorSupportBase):
+    """Operators that read and make tensors of one dtype, one that BackendWithCompilerDemo computes in."""
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        values = [n.meta.get("val") for n in (node, *node.all_input_nodes)]
+        dtypes = {v.dtype for v in values if isinstance(v, torch.Tensor)}
+        return len(dtypes) == 1 and dtypes <= {torch.float32, torch.float64, torch.int32, torch.int64}
+
+
 @final
 class AddMulPartitionerDemo(Partitioner):
-    """Gives every connected group of add and mm to BackendWithCompilerDemo, in branches of control flow too."""
+    """Gives every connected group of add, mul and mm to BackendWithCompilerDemo, in branches of control flow too."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.op_support = any_chain(AddOperatorSupport(), MatmulOperatorSupport())
+        takes = any_chain(AddOperatorSupport(), MulOperatorSupport(), MatmulOperatorSupport())
+        self.op_support = chain(takes, OneDtypeSupport())
         self.delegation_spec = DelegationSpec("BackendWithCompilerDemo", [_MAX_VALUE])
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        return partition_by_support(exported_program, self.op_support, self.delegation_spec)
+        reason = "it takes add, mul and mm in one dtype: float32, float64, int32 or int64"
+        return partition_by_support(exported_program, self.op_support, self.delegation_spec, reason=reason)
 
 
 @final

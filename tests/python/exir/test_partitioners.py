@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The helpers that partitioners are written with, and what goes wrong in partitioners and backends."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.export import export
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase, any_chain, chain, create_op_support
+from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
+from torch.fx.passes.utils.source_matcher_utils import get_source_partitions
+
+from sdk.exir import to_edge, to_edge_transform_and_lower
+from sdk.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.canonical_partitioners import pattern_op_partitioner
+from sdk.exir.backend.canonical_partitioners.all_node_partitioner import AllNodePartitioner
+from sdk.exir.backend.canonical_partitioners.duplicate_constant_node_pass import duplicate_constant_node
+from sdk.exir.backend.canonical_partitioners.duplicate_dequant_node_pass import DuplicateDequantNodePass
+from sdk.exir.backend.canonical_partitioners.group_partitioner import GroupBasedPartitioner
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_pattern_op_partitions
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.test.backend_with_preprocess_all_demo import BackendWithPreprocessAllPartitioner
+from sdk.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
+from sdk.exir.backend.utils import DelegateMappingBuilder, get_refusals, tag_constant_data
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.lowered_backend_module import get_lowered_backend_modules
+
+ops = exir_ops.edge.aten
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def edge_of(function, *args):
+    model = function if isinstance(function, torch.nn.Module) else Function(function)
+    return to_edge(export(model, tuple(a.clone() for a in args))).exported_program()
+
+
+def named(graph):
+    return {n.name: n for n in graph.nodes}
+
+
+X = torch.ones(2)
+
+
+class Supports(OperatorSupportBase):
+    def __init__(self, *targets):
+        self.targets = targets
+
+    def is_node_supported(self, submodules, node):
+        return node.op == "call_function" and node.target in self.targets
+
+
+def names_of(partitions):
+    return sorted(sorted(n.name for n in p.nodes) for p in partitions)
+
+
+def test_import_paths():
+    """PTN-07, PTN-11"""
+    assert pattern_op_partitioner.create_op_support and pattern_op_partitioner.create_pattern_support
+    spec = DelegationSpec("Backend1", [CompileSpec("key", b"value")])
+    assert spec == ("Backend1", [CompileSpec(key="key", value=b"value")])
+    result = PartitionResult(None, {"t": spec})
+    assert (result.tagged_exported_program, result.partition_tags) == (None, {"t": spec})
+    assert AllNodePartitioner("B", []).spec == {} and AllNodePartitioner("B", []).ops_to_not_decompose(None) == (
+        [],
+        None,
+    )
+
+
+def test_matching_the_output_of_a_pattern():
+    """PTN-02: with match_output the result must be returned in the target too."""
+    pattern = edge_of(lambda x: torch.sin(x), X).graph
+    inner = edge_of(lambda x: torch.cos(torch.sin(x)), X).graph
+    assert len(SubgraphMatcher(pattern, match_output=False).match(inner)) == 1
+    assert len(SubgraphMatcher(pattern, match_output=True).match(inner)) == 0
+    assert len(SubgraphMatcher(pattern, match_output=True).match(pattern)) == 1
+
+
+def test_matching_the_inputs_of_a_pattern():
+    """PTN-02: with match_placeholder an input matches inputs only."""
+    pattern = edge_of(lambda x: torch.sin(x), X).graph
+    inner = edge_of(lambda x: torch.sin(torch.cos(x)), X).graph
+    assert len(SubgraphMatcher(pattern, match_placeholder=False).match(inner)) == 1
+    assert len(SubgraphMatcher(pattern, match_placeholder=True).match(inner)) == 0
+
+
+def test_matches_that_overlap():
+    """PTN-02"""
+    pattern = edge_of(lambda x: torch.sin(torch.sin(x)), X).graph
+    graph = edge_of(lambda x: torch.sin(torch.sin(torch.sin(x))), X).graph
+    assert len(SubgraphMatcher(pattern, remove_overlapping_matches=True).match(graph)) == 1
+    assert len(SubgraphMatcher(pattern, remove_overlapping_matches=False).match(graph)) == 2
+
+
+def test_partitions_of_one_node_and_of_nothing_to_compute():
+    """PTN-03"""
+    module = edge_of(lambda x: torch.cos(torch.sin(x).view(1, 2) + 1), X).graph_module
+    qualified = {n.target: torch.fx.node._get_qualified_name(n.target) for n in module.graph.nodes if n.op[0] == "c"}
+    sin, view = ops.sin.default, ops.view_copy.default
+
+    def count(support, **options):
+        return names_of(CapabilityBasedPartitioner(module, support, **options).propose_partitions())
+
+    assert count(Supports(sin)) == []
+    assert count(Supports(sin), allows_single_node_partition=True) == [["aten_sin_default"]]
+    assert count(Supports(sin), allowed_single_node_partition_ops=[qualified[sin]]) == [["aten_sin_default"]]
+    both = ["aten_sin_default", "aten_view_copy_default"]
+    assert count(Supports(sin, view)) == [both]
+    assert count(Supports(sin, view), non_compute_ops=[qualified[view]]) == []
+    assert count(Supports(sin, view), non_compute_ops=[qualified[view]], allows_single_node_partition=True) == [both]
+
+
+def test_combinations_of_support():
+    """PTN-04"""
+    node = next(n for n in edge_of(lambda x: torch.sin(x), X).graph.nodes if n.op == "call_function")
+    yes, no = create_op_support(lambda s, n: True), create_op_support(lambda s, n: False)
+    assert chain(yes, yes).is_node_supported({}, node) and not chain(yes, no).is_node_supported({}, node)
+    assert any_chain(no, yes).is_node_supported({}, node) and not any_chain(no, no).is_node_supported({}, node)
+
+
+def test_fused_partitions_are_not_ir():
+    """PTN-05: what fuse_partitions makes has call_module nodes, and the verifier of edge dialect refuses it."""
+    program = edge_of(lambda x: torch.cos(torch.sin(x)), X)
+    partitioner = CapabilityBasedPartitioner(program.graph_module, Supports(ops.sin.default, ops.cos.default))
+    fused = partitioner.fuse_partitions(partitioner.propose_partitions())
+    assert "call_module" in {n.op for n in fused.graph.nodes}
+    from torch._export.verifier import SpecViolationError
+
+    with pytest.raises(SpecViolationError, match="call_module"):
+        program.verifier().check_additional(fused) or program.verifier()._check_graph_module(fused)
+
+
+def test_patterns_and_support_together():
+    """PTN-06, PTN-10: patterns come from the same lowering as the program."""
+    program = edge_of(lambda x, y: torch.sin((x + y) * y) - torch.cos(y), X, X)
+    pattern = edge_of(lambda x, y: (x + y) * y, X, X).graph
+    found = generate_pattern_op_partitions(program.graph_module, [pattern], op_support=Supports(ops.sin.default))
+    assert names_of(found) == [["aten_add_tensor", "aten_mul_tensor", "aten_sin_default"]]
+
+
+def test_source_partitions():
+    """PTN-08, PTN-09: a module that is used twice is two partitions with the same parameters."""
+
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear1 = torch.nn.Linear(3, 3)
+            self.relu = torch.nn.ReLU()
+            self.linear2 = torch.nn.Linear(3, 5)
+
+        def forward(self, x):
+            return self.linear2(self.relu(self.linear1(self.linear1(x))))
+
+    graph = to_edge(export(M(), (torch.randn(3, 3),), strict=True)).exported_program().graph
+    found = get_source_partitions(graph, [torch.nn.Linear, torch.nn.ReLU])
+    assert [len(found[torch.nn.Linear]), len(found[torch.nn.ReLU])] == [3, 1]
+    params = [tuple(n.name for n in p.input_nodes if n.name.startswith("p_")) for p in found[torch.nn.Linear]]
+    assert len(params) == 3 and len(set(params)) == 2
+
+
+def groups_of(groups, **options):
+    program = edge_of(lambda x, y: torch.sin(torch.tan(torch.sin(x))) + torch.relu(torch.cos(y)), X, X)
+    nodes = named(program.graph)
+    support = create_op_support(lambda s, n: n.op == "call_function" and n.target is not ops.tan.default)
+    groups = [[nodes[name] for name in group] for group in groups]
+    partitioner = GroupBasedPartitioner(program.graph_module, support, node_groups=groups, **options)
+    return names_of(partitioner.propose_partitions())
+
+
+def test_groups():
+    """PTN-03: nodes of a group stay together even where nothing connects them; a group around an unsupported node
+    cannot be computed in one piece."""
+    sin, cos, tail = "aten_sin_default", "aten_cos_default", "aten_sin_default_1"
+    rest = ["aten_add_tensor", "aten_cos_default", "aten_relu_default", "aten_sin_default_1"]
+    assert groups_of([]) == [rest]
+    assert groups_of([[sin, cos]]) == [["aten_add_tensor", "aten_relu_default", tail], [cos, sin]]
+    assert groups_of([[cos, "aten_relu_default"]]) == [rest]
+    assert groups_of([[sin, tail]]) == [["aten_add_tensor", cos, "aten_relu_default"]]
+    assert groups_of([[sin], [cos]], allows_single_node_partition=True) == [rest, [sin]]
+
+
+def test_constants_of_several_users():
+    """DEL-15: each user of a duplicated constant can have a delegate of its own."""
+
+    class Shared(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+
+        def forward(self, x):
+            return torch.sin(x + self.p) * self.p
+
+    program = edge_of(Shared(), X)
+    expected = program.module()(X)
+    added = duplicate_constant_node(program, "p_p")
+    assert added == {"p_p_copy_1"}
+    torch.testing.assert_close(program.module()(X), expected)
+    for target, tag in ((ops.add.Tensor, "a"), (ops.mul.Tensor, "b")):
+        next(n for n in program.graph.nodes if n.target is target).meta["delegation_tag"] = tag
+    tag_constant_data(program)
+    assert {n.name: n.meta["delegation_tag"] for n in program.graph.nodes if n.name in ("p_p", "p_p_copy_1")} == {
+        "p_p": "a",
+        "p_p_copy_1": "b",
+    }
+    with pytest.raises(ValueError, match="'x' is not a parameter, buffer or constant of the program"):
+        duplicate_constant_node(program, "x")
+
+
+def test_dequantize_of_several_users():
+    """Each user gets a dequantize node of its own."""
+    import torch.ao.quantization.fx._decomposed
+
+    dequantize = torch.ops.quantized_decomposed.dequantize_per_tensor.default
+
+    def function(x):
+        y = dequantize(x, 0.1, 0, -128, 127, torch.int8)
+        return torch.sin(y) + torch.cos(y)
+
+    program = edge_of(function, torch.ones(2, dtype=torch.int8))
+    result = DuplicateDequantNodePass()(program.graph_module)
+    found = [n for n in result.graph_module.graph.nodes if "dequantize" in n.name]
+    assert result.modified and [len(n.users) for n in found] == [1, 1]
+
+
+class Refuses(BackendDetails):
+    """Compiles nothing."""
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        raise RuntimeError("the device is not connected")
+
+
+class Names(BackendDetails):
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        return PreprocessResult(",".join(n.name for n in edge_program.graph.nodes if n.op == "call_function").encode())
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.sin(x) + torch.cos(x)
+
+
+def full_text(error):
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
+
+
+def test_a_backend_that_fails():
+    """DEL-14: the error says which backend, which partition of which method, and which line of the model."""
+    with pytest.raises(RuntimeError, match="the device is not connected") as caught:
+        to_edge_transform_and_lower({"encode": export(Model(), (X,))}, partitioner=[AllNodePartitioner("Refuses", [])])
+    text = full_text(caught.value)
+    assert "while Refuses.preprocess compiled partition 0 of method 'encode', 3 nodes from aten_sin_default on" in text
+    assert 'test_partitioners.py", line ' in text and "return torch.sin(x) + torch.cos(x)" in text
+
+
+def test_what_a_demo_backend_refuses():
+    """DEL-08: the error of a backend names the node's line."""
+    with pytest.raises(
+        RuntimeError, match=r"aten.cos.default is not supported in backend BackendWithCompilerDemo"
+    ) as e:
+        to_backend("BackendWithCompilerDemo", edge_of(Model(), X), [])
+    assert "aten_cos_default comes from: File " in str(e.value)
+
+
+def test_a_partition_around_another_node():
+    """DEL-12: the message names the tag, the backend, the nodes between, and the line."""
+
+    class Around(Partitioner):
+        def partition(self, exported_program):
+            for node in exported_program.graph.nodes:
+                if node.target in (ops.sin.default, ops.add.Tensor):
+                    node.meta["delegation_tag"] = "t"
+            return PartitionResult(exported_program, {"t": DelegationSpec("Names", [])})
+
+    with pytest.raises(ValueError, match="depends on its own result") as caught:
+        to_backend(edge_of(lambda x: torch.cos(torch.sin(x)) + torch.sin(x), X), Around())
+    text = full_text(caught.value)
+    assert "The partition 't' of" in text and "for Names depends on its own result, through aten_cos_default" in text
+    assert "aten_cos_default comes from: File" in text and "The partitioner was Around" not in text
+
+
+def test_a_tag_that_means_nothing():
+    """DEL-13"""
+
+    class Untold(Partitioner):
+        def partition(self, exported_program):
+            next(n for n in exported_program.graph.nodes if n.op == "call_function").meta["delegation_tag"] = "t"
+            return PartitionResult(exported_program, {"u": DelegationSpec("Names", [])})
+
+    with pytest.raises(ValueError, match=r"node aten_sin_default has the delegation tag 't'.*it gave u") as caught:
+        to_backend(edge_of(Model(), X), Untold())
+    assert "aten_sin_default comes from: File" in str(caught.value)
+    assert "The partitioner was Untold." in full_text(caught.value)
+
+
+def test_wrong_results():
+    """DEL-13, DEL-14"""
+
+    class Nothing(Partitioner):
+        def partition(self, exported_program):
+            return None
+
+    class Text(BackendDetails):
+        @staticmethod
+        def preprocess(edge_program, compile_specs):
+            return b"bytes"
+
+    with pytest.raises(TypeError, match=r"Nothing\.partition must return a PartitionResult, got NoneType"):
+        to_backend(edge_of(Model(), X), Nothing())
+    with pytest.raises(TypeError, match=r"Text\.preprocess must return a PreprocessResult, got bytes"):
+        to_backend("Text", edge_of(Model(), X), [])
+
+
+def test_a_dictionary_of_methods():
+    """DEL-03, EDGE-12: the third form of to_backend; methods without a partitioner stay as they are."""
+    programs = {"one": edge_of(Model(), X), "two": edge_of(Model(), X)}
+    lowered = to_backend(MethodProgramsPartitionerSpec(programs, {"two": AllNodePartitioner("Names", [])}))
+    assert lowered["one"] is programs["one"]
+    (module,) = get_lowered_backend_modules(lowered["two"].graph_module)
+    assert module.processed_bytes == b"aten_sin_default,aten_cos_default,aten_add_tensor"
+
+
+def test_partitioners_of_each_method():
+    """EDGE-08, EDGE-12: lists by method, of different lengths, tried in order."""
+    program = export(Function(lambda x, y: torch.sin(x + y) * y), (X, X.clone()))
+    edge = to_edge_transform_and_lower(
+        {"one": program, "two": program},
+        partitioner={
+            "one": [AddMulPartitionerDemo(), BackendWithPreprocessAllPartitioner()],
+            "two": [AllNodePartitioner("Names", [])],
+        },
+    )
+    ids = {
+        m: sorted(x.backend_id for x in get_lowered_backend_modules(edge.exported_program(m).graph_module))
+        for m in ("one", "two")
+    }
+    demo = "BackendWithCompilerDemo"
+    assert ids == {"one": [demo, demo, "FirstBackendWithPreprocessAll"], "two": ["Names"]}
+    with pytest.raises(KeyError, match="there is no method 'three'; the methods are one"):
+        to_edge_transform_and_lower({"one": program}, partitioner={"three": [AddMulPartitionerDemo()]})
+
+
+def test_reasons_of_refusals():
+    """A partitioner says in words why it leaves a node."""
+    edge = to_edge(export(Function(lambda x, y: torch.sin(x + y)), (X, X.clone()))).to_backend(AddMulPartitionerDemo())
+    node = next(n for n in edge.exported_program().graph.nodes if n.target is ops.sin.default)
+    assert get_refusals(node) == {
+        "BackendWithCompilerDemo": "it takes add, mul and mm in one dtype: float32, float64, int32 or int64"
+    }
+
+
+def test_mapping_builder():
+    """DBG-02, DBG-03, DBG-04, DBG-05, DBG-06, DBG-07, DBG-08"""
+    nodes = [n for n in edge_of(Model(), X).graph.nodes if n.op == "call_function"]
+    handles = [n.meta["debug_handle"] for n in nodes]
+    generated = DelegateMappingBuilder(generated_identifiers=True)
+    assert [generated.insert_delegate_mapping_entry(nodes=n) for n in nodes] == [0, 1, 2]
+    assert generated.get_delegate_mapping() == {i: (h,) for i, h in enumerate(handles)}
+    manual = DelegateMappingBuilder()
+    assert manual.insert_delegate_mapping_entry(nodes=nodes, identifier="fused") == "fused"
+    result = PreprocessResult(debug_handle_map=manual.get_delegate_mapping())
+    assert (result.processed_bytes, result.debug_handle_map) == (b"", {"fused": tuple(sorted(handles))})
+    with pytest.raises(ValueError, match="pass identifiers, or construct the builder with generated_identifiers=True"):
+        manual.insert_delegate_mapping_entry(handles=1)
+    for wrong in ({}, {"nodes": nodes, "handles": 1}):
+        with pytest.raises(ValueError, match="pass either nodes or handles"):
+            generated.insert_delegate_mapping_entry(**wrong)
+
+
+def test_the_map_of_a_program():
+    """DEL-21, DEL-22, DBG-01: a call_delegate instruction leads to the delegate's own map, and that to the nodes."""
+    edge = to_edge(export(Function(lambda a, b, c: torch.mm(a, b) + c), tuple(torch.ones(2, 2) for _ in range(3))))
+    handles = [n.meta["debug_handle"] for n in edge.exported_program().graph.nodes if n.op == "call_function"]
+    manager = edge.to_backend(AddMulPartitionerDemo()).to_executorch()
+    expected = {"name": "BackendWithCompilerDemo", "delegate_map": {h: (h,) for h in handles}}
+    assert manager.delegate_map == {"forward": {0: expected}}
+    assert manager.debug_handle_map == {"forward": {0: handles}}
