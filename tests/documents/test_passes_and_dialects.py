@@ -28,6 +28,14 @@ from sdk.exir.dialects._ops import bind_pattern_to_op
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 from sdk.exir.pass_manager import PassManager
+from sdk.exir.passes import (
+    ConstraintBasedSymShapeEvalPass,
+    MemoryPlanningPass,
+    ScalarToTensorPass,
+    SpecPropPass,
+    ToOutVarPass,
+    dead_code_elimination_pass,
+)
 from sdk.exir.passes._quant_patterns_and_replacements import _trace_and_lower_to_edge_ops
 from sdk.exir.passes.executorch_prim_ops_registry import PYTHON_SYM_OPS
 from sdk.exir.passes.quant_fusion_pass import QuantFusionPass, quant_fusion_and_const_prop_pass
@@ -209,6 +217,76 @@ def test_one_to_many():
     for node in module.graph.nodes:
         if node.op == "call_function":
             assert {"val", "stack_trace", "nn_module_stack"} <= node.meta.keys()
+
+
+class ReplaceInPlaceReluWithOutOfPlaceReluPass(ExportPass):
+    def call_operator(self, op, args, kwargs, meta):
+        if op != torch.ops.aten.relu_.default:
+            return super().call_operator(op, args, kwargs, meta)
+        return super().call_operator(torch.ops.aten.relu.default, args, kwargs, meta)
+
+
+def test_one_to_one():
+    """PAS-04"""
+    graph, mode = torch.fx.Graph(), torch._subclasses.FakeTensorMode()
+    x = graph.placeholder("x")
+    relu = graph.call_function(torch.ops.aten.relu_.default, (x,))
+    graph.output((relu,))
+    x.meta["val"] = relu.meta["val"] = mode.from_tensor(torch.ones(2))
+    module = torch.fx.GraphModule(torch.nn.Module(), graph)
+    changed = ReplaceInPlaceReluWithOutOfPlaceReluPass()(module).graph_module
+    assert targets(changed) == [torch.ops.aten.relu.default]
+    x = torch.tensor([-1.0, 1.0])
+    assert changed(x)[0].tolist() == [0.0, 1.0] and x.tolist() == [-1.0, 1.0]
+
+
+class RemoveDetachPass(ExportPass):
+    def call_operator(self, op, args, kwargs, meta):
+        if op not in (torch.ops.aten.detach.default, torch.ops.aten.detach_copy.default):
+            return super().call_operator(op, args, kwargs, meta)
+        assert len(args) == 1
+        return args[0]
+
+
+def test_one_to_none():
+    """PAS-06"""
+    program = export(Function(lambda x: torch.relu(x.detach())), ARGS[:1])
+    assert torch.ops.aten.detach.default in targets(program.graph_module)
+    assert targets(RemoveDetachPass()(program.graph_module).graph_module) == [torch.ops.aten.relu.default]
+
+
+class AddNumber(ExportPass):
+    def call_operator(self, op, args, kwargs, meta):
+        return super().call_operator(op, (args[0], 2.5), kwargs, meta)
+
+
+def test_numbers_become_tensors_where_the_schema_says_so():
+    """PAS-07"""
+    module = AddNumber()(lower(lambda x, y: x + y, *ARGS).graph_module).graph_module
+    assert module.graph.find_nodes(op="call_function", target=edge.add.Tensor)[0].args[1] == 2.5
+    changed = ScalarToTensorPass()(module).graph_module
+    (add,) = changed.graph.find_nodes(op="call_function", target=edge.add.Tensor)
+    assert isinstance(add.args[1], torch.fx.Node) and add.args[1].op == "get_attr"
+    torch.testing.assert_close(changed(*ARGS)[0], ARGS[0] + 2.5)
+
+
+def test_the_passes_that_the_page_names():
+    """PAS-14: shapes forward, dead code backward, out variants one by one, memory as a whole."""
+    manager = to_edge(export(Function(lambda x, y: x * y + y), ARGS))
+    module = manager.exported_program().graph_module
+    (multiplied,) = module.graph.find_nodes(op="call_function", target=edge.mul.Tensor)
+    with module.graph.inserting_after(multiplied):
+        module.graph.call_function(edge.sin.default, (multiplied,)).meta = dict(multiplied.meta)
+    dead_code_elimination_pass(module)
+    assert targets(module) == [edge.mul.Tensor, edge.add.Tensor]
+    SpecPropPass()(module)
+    ConstraintBasedSymShapeEvalPass()(module)
+    assert [list(n.meta["spec"].shape) for n in module.graph.nodes if n.op == "call_function"] == [[2], [2]]
+    ToOutVarPass()(module)
+    outs = [t for t in targets(module) if isinstance(t, torch._ops.OpOverload)]
+    assert outs == [torch.ops.aten.mul.out, torch.ops.aten.add.out]
+    MemoryPlanningPass().run(module, manager.exported_program().graph_signature)
+    assert all(n.meta["spec"].mem_offset is not None for n in module.graph.nodes if n.op == "call_function")
 
 
 def test_subgraph_rewriter():

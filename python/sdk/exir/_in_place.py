@@ -109,6 +109,8 @@ def place_results_on_operands(
 
 def is_written_already(write: Node) -> bool:
     """Whether what is to be copied to a buffer has been computed in the buffer's memory."""
+    if write.target is not torch.ops.aten.copy_.default:
+        return False
     target, source = (arg.meta.get("spec") for arg in write.args[:2])
     if not isinstance(source, TensorSpec) or source.inplace_base is None:
         return False

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes over constants, and device copies."""
+"""Passes over constants, the quantised boundary of a program, scratch memory, and device copies."""
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch.export import export
 
-from sdk.exir import to_edge
+from sdk.exir import memory, to_edge
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.operator.manip import ScratchTensorMetadata, attach_get_scratch_metas_fn
+from sdk.exir.passes import SpecPropPass, ToOutVarPass, to_scratch_op_pass
 from sdk.exir.passes._device_copy_ops_registry import lib as device_copies  # noqa: F401  (registers the operators)
 from sdk.exir.passes.const_prop_pass import ConstPropPass
 from sdk.exir.passes.convert_constant_dim_order_pass import convert_constant_dim_order_pass
+from sdk.exir.passes.quantize_io_pass import (
+    QuantizeInputs,
+    QuantizeOutputs,
+    extract_io_quant_params,
+    get_config_method_name,
+)
+from sdk.exir.scalar_type import ScalarType
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 
 def test_weights_become_contiguous():
@@ -54,3 +65,121 @@ def test_device_copies():
         out = torch.empty(0)
         assert op.out(x, out=out) is out and out.tolist() == x.tolist()
         assert getattr(exir_ops.edge.et_copy, name).default.to_out_variant() is op.out
+
+
+QUANTISED = torch.ops.quantized_decomposed
+PARAMETERS = (-128, 127, torch.int8)
+
+
+class Quantised(torch.nn.Module):
+    def forward(self, x, y):
+        x = QUANTISED.dequantize_per_tensor(QUANTISED.quantize_per_tensor(x, 0.1, 3, *PARAMETERS), 0.1, 3, *PARAMETERS)
+        y = QUANTISED.dequantize_per_tensor(QUANTISED.quantize_per_tensor(y, 0.2, 0, *PARAMETERS), 0.2, 0, *PARAMETERS)
+        z = QUANTISED.quantize_per_tensor(x + y, 0.3, -5, *PARAMETERS)
+        return QUANTISED.dequantize_per_tensor(z, 0.3, -5, *PARAMETERS)
+
+
+REAL = (torch.tensor([1.0, -2.0]), torch.tensor([0.4, 3.0]))
+
+
+def quantised():
+    return to_edge(export(Quantised(), REAL))
+
+
+def constants(manager):
+    return {name: manager._config_methods[name] for name in sorted(manager.config_methods)}
+
+
+def test_quantised_inputs_and_outputs():
+    """The caller quantises with the constants that the program returns; the numbers are the same."""
+    manager = quantised()
+    manager = manager.transform([QuantizeInputs(manager, [0, 1]), QuantizeOutputs(manager, [0])])
+    assert constants(manager)["input0_scale"] == 0.1 and constants(manager)["output0_zp"] == -5
+    assert constants(manager)["input1_dtype"] == ScalarType.CHAR and len(constants(manager)) == 15
+    loaded = _load_for_executorch_from_buffer(manager.to_executorch().buffer)
+    given = [
+        QUANTISED.quantize_per_tensor(t, loaded.run_method(f"input{i}_scale", ())[0],
+                                      loaded.run_method(f"input{i}_zp", ())[0], *PARAMETERS)
+        for i, t in enumerate(REAL)
+    ]  # fmt: skip
+    (result,) = loaded.forward(given)
+    assert result.dtype == torch.int8
+    torch.testing.assert_close(QUANTISED.dequantize_per_tensor(result, 0.3, -5, *PARAMETERS), Quantised()(*REAL))
+
+
+def test_quantised_inputs_of_other_parameters():
+    """What the caller has is requantised; names of a method's constants start with its name."""
+    manager = quantised()
+    given = {0: {"scale": 0.5, "zp": 1, "dtype": torch.int8}}
+    manager = manager.transform([QuantizeInputs(manager, given, method_name="forward")])
+    assert constants(manager) == {
+        get_config_method_name("forward", "input", 0, key): value
+        for key, value in (
+            ("dtype", ScalarType.CHAR),
+            ("quant_max", 127),
+            ("quant_min", -128),
+            ("scale", 0.5),
+            ("zp", 1),
+        )
+    }
+    x = QUANTISED.quantize_per_tensor(REAL[0], 0.5, 1, *PARAMETERS)
+    torch.testing.assert_close(manager.exported_program().module()(x, REAL[1]), Quantised()(*REAL))
+    with pytest.raises(ValueError, match="need 'scale'; got \\['dtype'\\]"):
+        manager = quantised()
+        manager.transform([QuantizeInputs(manager, {0: {"dtype": torch.int8}})])
+
+
+def test_parameters_of_inputs_and_outputs():
+    found = extract_io_quant_params(quantised(), input_idxs=(0, 1), output_idxs=(0,))
+    assert found["inputs"]["x"] == {
+        "scale": 0.1,
+        "zero_point": 3,
+        "quant_min": -128,
+        "quant_max": 127,
+        "dtype": ScalarType.CHAR,
+    }
+    assert [p["scale"] for p in found["outputs"].values()] == [0.3]
+
+
+def test_inputs_and_outputs_that_are_not_quantised():
+    manager = to_edge(export(torch.nn.ReLU(), (torch.ones(2),)))
+    with pytest.raises(ValueError, match=r"input 0 \(input\) is not only quantised: it is used by .*aten\.relu"):
+        manager.transform([QuantizeInputs(manager, [0])])
+    with pytest.raises(ValueError, match="output 0 is not dequantised at the end: it is made by"):
+        manager.transform([QuantizeOutputs(manager, [0])])
+    with pytest.raises(ValueError, match="there is no input 5: the program has 1 inputs"):
+        manager.transform([QuantizeInputs(manager, [5])])
+    with pytest.raises(ValueError, match="there is no output 1"):
+        manager.transform([QuantizeOutputs(manager, [1])])
+    with pytest.raises(ValueError, match="is not only quantised"):
+        extract_io_quant_params(manager)
+
+
+def test_scratch_memory():
+    """PAS-14: an operator gets the scratch tensors that it asks for, planned like others."""
+    library = torch.library.Library("sdk_test_scratch", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.define("twice.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+    library.define("twice.scratch(Tensor x, *, Tensor(b!) room, Tensor(a!) out) -> Tensor(a!)")
+    library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+    out = torch.ops.sdk_test_scratch.twice.out
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.sdk_test_scratch.twice(x) + 1
+
+    module = to_edge(export(Model(), (torch.ones(3),))).exported_program().graph_module
+    SpecPropPass()(module)
+    ToOutVarPass()(module)
+    with pytest.raises(RuntimeError, match="nothing says how much it needs"):
+        to_scratch_op_pass(module)
+
+    @attach_get_scratch_metas_fn(out)
+    def scratch(x, *, out):
+        return {"room": ScratchTensorMetadata(torch.int8, torch.Size([x.numel() * 4]))}
+
+    assert to_scratch_op_pass(module).modified and not to_scratch_op_pass(module).modified
+    (call,) = [n for n in module.graph.nodes if n.target is torch.ops.sdk_test_scratch.twice.scratch]
+    room = call.kwargs["room"]
+    assert room.target is memory.alloc and room.args == (((12,), torch.int8),)
+    assert room.meta["spec"].dtype == torch.int8 and list(room.meta["spec"].shape) == [12]

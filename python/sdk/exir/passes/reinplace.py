@@ -34,8 +34,8 @@ def reinplace_pass(
     """Replaces calls of operators by their in-place forms where the value that is overwritten is not read any more.
 
     `ops_to_inplace` are edge operators (default: `DEFAULT_INPLACEABLE_OPS`). The in-place form of `name` is `name_`
-    with the same arguments; `inplace_overrides` maps operators to others. Raises ValueError for an operator whose in-place
-    form does not exist or does not fit. Changes `ep` and returns it.
+    with the same arguments; `inplace_overrides` maps operators to others. Raises ValueError for an operator whose
+    in-place form does not exist or does not fit. Changes `ep` and returns it.
     """
     overrides = dict(inplace_overrides or {})
     wanted = {*(DEFAULT_INPLACEABLE_OPS if ops_to_inplace is None else ops_to_inplace), *overrides}

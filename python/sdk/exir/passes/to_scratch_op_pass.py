@@ -36,8 +36,8 @@ def _add_scratch(module: GraphModule, node: Node) -> bool:
     if get_metas is None:
         raise RuntimeError(
             f"{node.target} has the variant {scratch} with scratch memory, but nothing says how much it needs. "
-            f"Decorate a function that does with sdk.exir.operator.manip.attach_get_scratch_metas_fn({node.target}), and import "
-            "its module before lowering."
+            "Decorate a function that does with "
+            f"sdk.exir.operator.manip.attach_get_scratch_metas_fn({node.target}), and import its module first."
         )
     args, kwargs = torch.fx.node.map_aggregate(
         (node.args, node.kwargs), lambda a: a.meta.get("val") if isinstance(a, Node) else a

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the pages must contain: the words of the glossary, the policy on APIs, and the table of what is covered."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from coverage_page import PAGE, ROOT, ids_in, page, read_areas, spans
+from torch.export import export
+
+from sdk.exir import to_edge
+from sdk.exir._warnings import ExperimentalWarning, deprecated, experimental
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+DOCS = ROOT / "docs"
+TERMS = [
+    "AOT",
+    "ATen",
+    "ATen dialect",
+    "ATen mode",
+    "Autograd-safe ATen dialect",
+    "Backend",
+    "Backend dialect",
+    "Backend registry",
+    "Backend-specific operator",
+    "Buck2",
+    "CMake",
+    "Codegen",
+    "Core ATen dialect",
+    "Core ATen operators",
+    "Core ATen decomposition table",
+    "Custom operator",
+    "DataLoader",
+    "Delegation",
+    "Dim order",
+    "DSP",
+    "dtype",
+    "Dynamic quantization",
+    "Dynamic shapes",
+    "Eager mode",
+    "Edge dialect",
+    "Edge operator",
+    "ExecuTorch",
+    "Method",
+    "Program",
+    "executor_runner",
+    "EXIR",
+    "ExportedProgram",
+    "flatbuffer",
+    "Framework tax",
+    "Functional ATen operators",
+    "Graph",
+    "Graph mode",
+    "Higher-order operator",
+    "Hybrid quantization",
+    "IR",
+    "Kernel",
+    "Kernel registry",
+    "Lowering",
+    "Memory planning",
+    "Node",
+    "Operator",
+    "Operator fusion",
+    "Out variant",
+    "PAL",
+    "Partial kernels",
+    "Partitioner",
+    "ETensor mode",
+    "Portable kernels",
+    "Program source code",
+    "PTQ",
+    "QAT",
+    "Quantization",
+    "Runtime",
+    "Developer tools",
+    "Selective build",
+    "Static quantization",
+    "XNNPACK",
+]
+
+
+def test_the_glossary_explains_every_word():
+    """CON-01, CON-02: each in a paragraph of its own, in more than a few words; with a picture, and linked."""
+    text = (DOCS / "concepts.md").read_text(encoding="utf-8")
+    entries = dict(re.findall(r"^\*\*(.+?)\*\*(?: \([^)]*\))?: ((?:.+\n)+)", text, re.MULTILINE))
+    entries = {re.sub(r" \(.*\)", "", name): explained for name, explained in entries.items()}
+    assert [term for term in TERMS if term not in entries] == []
+    assert len(entries) >= 60
+    assert [term for term in TERMS if len(entries[term].split()) < 8] == []
+    assert "](flow.svg)" in text
+    assert "docs/concepts.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_the_glossary_says_of_exporting():
+    """EXP-12, CON-07, CON-08: where to read on, what fusion and out variants are for, and fake quantisation."""
+    text = (DOCS / "concepts.md").read_text(encoding="utf-8")
+    assert "docs.pytorch.org/docs/stable/export.html" in text
+    for words in ("ahead of time", "lifetimes of memory", "handing parts to", "*fake* quantisation", "trained model"):
+        assert words in text
+
+
+def test_a_program_is_a_flatbuffer():
+    """CON-04: its root table is where the format says, and it has the identifier."""
+    buffer = to_edge(export(torch.nn.ReLU(), (torch.ones(2),))).to_executorch().buffer
+    assert buffer[4:8] == b"ET12"
+    root = int.from_bytes(buffer[:4], "little")
+    vtable = root - int.from_bytes(buffer[root : root + 4], "little", signed=True)
+    size, table = (int.from_bytes(buffer[vtable + i : vtable + i + 2], "little") for i in (0, 2))
+    assert 4 <= size <= table * 4 and root + table <= len(buffer)
+
+
+def test_results_whose_size_depends_on_data():
+    """CON-09"""
+
+    class Positive(torch.nn.Module):
+        def forward(self, x):
+            found = torch.nonzero(x > 0)
+            torch._check(found.shape[0] <= 6)
+            return found + 0
+
+    program = to_edge(export(Positive(), (torch.ones(6),))).to_executorch()
+    loaded = _load_for_executorch_from_buffer(program.buffer)
+    for x in (torch.tensor([1.0, -1, 2, -2, 3, 4]), torch.zeros(6)):
+        assert loaded.forward((x,))[0].tolist() == torch.nonzero(x > 0).tolist()
+
+
+def test_the_policy_on_apis():
+    """LIFE-01 to LIFE-03, LIFE-11, LIFE-12: states, promises, the period and the steps."""
+    text = " ".join((DOCS / "api_life_cycle.md").read_text(encoding="utf-8").split())
+    for words in (
+        "| experimental | nothing: it may change or go in any release | marked",
+        "| stable | works as documented, and is not broken without being deprecated first | no mark: this",
+        "| deprecated | still works as before, for the whole deprecation period | marked",
+        "| deleted |",
+        "at least two minor releases",
+        "deprecated in 1.3 is there in 1.4 and may be gone in 1.5",
+        "1. **Discuss**",
+        "2. **Mark**",
+        "3. **Listen**",
+        "4. **Delete**",
+        "one commit adds the new API and deprecates the old one",
+        "the earliest version that may remove it",
+    ):
+        assert words in text, words
+
+
+def test_reference_pages_point_to_the_policy():
+    """LIFE-13"""
+    for name in ("export.md", "runtime.md"):
+        assert "](api_life_cycle.md)" in (DOCS / name).read_text(encoding="utf-8"), name
+
+
+def test_python_markers():
+    """LIFE-02, LIFE-04, LIFE-05, LIFE-10: what is marked warns and still works; the text says what to use."""
+
+    class Reader:
+        @deprecated("Use `read()` instead. May be removed in 1.5 or later.")
+        def get(self):
+            return 3
+
+        @experimental("May change or be removed without notice.")
+        def peek(self):
+            return 4
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert (Reader().get(), Reader().peek()) == (3, 4)
+    assert [w.category for w in seen] == [DeprecationWarning, ExperimentalWarning]
+    assert "`read()`" in str(seen[0].message) and "1.5" in str(seen[0].message)
+    assert seen[0].filename == __file__, "the warning is about the caller's line"
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_cpp_markers(tmp_path: Path):
+    """LIFE-06, LIFE-10: the compiler warns about callers, in their file and line."""
+    source = tmp_path / "caller.cpp"
+    source.write_text(
+        "#include <executorch/runtime/platform/compiler.h>\n"
+        "ET_DEPRECATED int old_api();\nET_EXPERIMENTAL int new_api();\n"
+        "int main() { return old_api() + new_api(); }\n"
+    )
+    command = ["c++", "-std=c++17", "-fsyntax-only", "-I", str(ROOT / "sdk" / "cpp"), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.findall(r"caller\.cpp:4:.*warning: .*(old_api|new_api).*", done.stderr)
+    assert found == ["old_api", "new_api"]
+    assert "This API is experimental and may change without notice." in done.stderr
+
+
+def test_the_table_of_what_is_covered_is_current():
+    """Whoever names a row in a test writes the page again."""
+    assert PAGE.read_text(encoding="utf-8") == page(), "run scripts/coverage and commit docs/coverage.md"
+
+
+def test_the_table_covers_all_rows():
+    areas = read_areas()
+    assert len({a.name for a in areas}) == len(areas) == 79
+    assert sum(len(a.rows) for a in areas) == 1068
+
+
+def test_ids_in_texts():
+    assert list(ids_in('"""ABC-01, ABC-03 to ABC-05: ..., ABC2-06 – ABC2-07"""')) == [
+        ("ABC", "01"),
+        *(("ABC", f"0{i}") for i in (3, 4, 5)),
+        ("ABC2", "06"),
+        ("ABC2", "07"),
+    ]
+    assert list(ids_in("TEST(Module, ABC_04_LoadsTwice)  // utf-8, ISO-8601, sha-256")) == [("ABC", "04")]
+    assert spans(["01", "02", "03", "05"], "ABC") == "ABC-01 – ABC-03, ABC-05"
