@@ -340,15 +340,19 @@ def apply_algo(
     alloc_graph_output: bool = True,
     alloc_mutable_buffers: bool = True,
     enable_non_cpu_memory_planning: bool = False,
+    write_to_mutable_buffers: bool | None = None,
 ) -> list[int]:
     """Plans a graph and its branches; returns the size in bytes of each arena (index = memory id, entry 0 is 0).
 
     `algo(alignment, specs, graph_module, graph_signature, extra_padding)` is called for each graph, innermost first,
     and either sets the specs' places and returns the sizes or returns a `MemoryAlgoResult`. Inputs, outputs and
     mutable buffers that are not to be allocated keep no place: the program's user supplies their memory.
+    `write_to_mutable_buffers` says whether new values may be computed in the buffers' memory; by default, if that is
+    allocated here.
     """
+    write_to_buffers = alloc_mutable_buffers if write_to_mutable_buffers is None else write_to_mutable_buffers
     prepare_loops(graph_module)
-    place_results_on_operands(graph_module, graph_signature, with_buffers=alloc_mutable_buffers)
+    place_results_on_operands(graph_module, graph_signature, with_buffers=write_to_buffers)
     ignored = {
         "ignore_graph_input": not alloc_graph_input,
         "ignore_graph_output": not alloc_graph_output,
@@ -360,15 +364,15 @@ def apply_algo(
     insert_calls_to_free(graph_module)
     sizes, _ = planner.plan(graph_module, graph_signature, ignored)
     graph_module.meta["non_const_buffer_device"] = planner.devices or None
-    _place_on_bases(graph_module)
+    place_on_bases(graph_module)
     return sizes
 
 
-def _place_on_bases(graph_module: GraphModule) -> None:
-    """Gives specs without storage of their own the places of their bases."""
+def place_on_bases(graph_module: GraphModule) -> None:
+    """Gives specs without storage of their own the places of their bases, where those have one by now."""
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):
-            _place_on_bases(branch)
+            place_on_bases(branch)
         for spec in get_node_tensor_specs(node):
             base, offset = place_in_storage(spec)
             if base is not spec and spec.inplace_base is not None and base.mem_offset is not None:

@@ -269,3 +269,32 @@ def test_in_place_operators_are_recognised() -> None:
 def test_options_that_make_no_sense_are_refused(options: dict) -> None:
     with pytest.raises(ValueError, match=r"alignment|alloc_mutable_buffers"):
         MemoryPlanningPass(**options)
+
+
+def test_a_cache_that_methods_share_is_written_in_place() -> None:
+    """The place of a shared buffer is known last; a write to a part of it touches this part all the same."""
+
+    class Cache(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("keys", torch.zeros(8, 4))
+
+        def forward(self, x, position):
+            self.keys[position] = x
+            return self.keys.sum(0)
+
+    inputs = (torch.ones(1, 4), torch.tensor([2]))
+    methods = {name: torch.export.export(Cache(), inputs) for name in ("prefill", "decode")}
+    config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True))
+    manager = to_edge(methods).to_executorch(config)
+    for plan_ in manager.executorch_program.execution_plan:
+        names = [operator.name for operator in plan_.operators]
+        assert "aten::index_put" in names
+        assert "aten::copy_" not in names
+        (write,) = [
+            i.instr_args.args
+            for i in plan_.chains[0].instructions
+            if plan_.operators[i.instr_args.op_index].name == names[0]
+        ]
+        places = {plan_.values[index].val.allocation_info.memory_id for index in (write[0], write[-1])}
+        assert places == {2}

@@ -13,7 +13,13 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from sdk.exir import memory
 from sdk.exir._tensor_lifetimes import _is_buffer, _mutated_placeholders, control_flow_branches
 from sdk.exir.error import internal_assert
-from sdk.exir.memory_planning import MemoryPlanningAlgorithmSuite, Verifier, _is_out_var_node, apply_algo
+from sdk.exir.memory_planning import (
+    MemoryPlanningAlgorithmSuite,
+    Verifier,
+    _is_out_var_node,
+    apply_algo,
+    place_on_bases,
+)
 from sdk.exir.tensor import ALIGNMENT, TensorSpec
 
 
@@ -85,6 +91,7 @@ class MemoryPlanningPass(PassBase):
             self.alloc_graph_output,
             alloc_buffers,
             self.enable_non_cpu_memory_planning,
+            write_to_mutable_buffers=self.alloc_mutable_buffers,
         )
         graph_module.meta["non_const_buffer_sizes"] = sizes
         if self.share_mutable_buffers and graph_signature is not None:
@@ -150,4 +157,5 @@ class MemoryPlanningPass(PassBase):
             size[arena] = offset
         for module in self.state.graph_modules:
             module.meta["shared_buffer_arena"] = arena
+            place_on_bases(module)
         self.state = _MemoryPlanningState()
