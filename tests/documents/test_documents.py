@@ -42,7 +42,8 @@ def programs() -> Path:
             source.write_text(text)
         lines += [
             f"add_executable({block.name} {source.name})",
-            f"target_link_libraries({block.name} PRIVATE extension_module extension_tensor portable_ops_lib)",
+            f"target_link_libraries({block.name} PRIVATE "
+            "extension_c_api extension_module extension_tensor portable_ops_lib)",
         ]
     (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
     run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the C interface does when it is used as it should be.
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "c_api_test_support.h"
+
+using namespace c_api_test;
+
+namespace {
+
+std::vector<char> bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+}
+
+/// Bytes of a program at a multiple of 16, or one byte after that.
+class PlacedBytes {
+ public:
+  PlacedBytes(const std::vector<char>& bytes, size_t offset) : storage_(bytes.size() + 32), size_(bytes.size()) {
+    const auto address = reinterpret_cast<uintptr_t>(storage_.data());
+    start_ = storage_.data() + (16 - address % 16) + offset;
+    std::memcpy(start_, bytes.data(), bytes.size());
+  }
+  void* data() const { return start_; }
+  size_t size() const { return size_; }
+  void wipe() { std::memset(start_, 0xEE, size_); }
+
+ private:
+  std::vector<char> storage_;
+  size_t size_;
+  char* start_;
+};
+
+void count_release(void*, void* context) {
+  ++*static_cast<int*>(context);
+}
+
+/// What `add` makes of 1..6 and tens.
+void expect_adds(const Module& module) {
+  std::vector<float> x{1, 2, 3, 4, 5, 6};
+  std::vector<float> y{10, 20, 30, 40, 50, 60};
+  const Tensor a = wrap(x, {2, 3});
+  const Tensor b = wrap(y, {2, 3});
+  const auto result = execute(module, "forward", {value_of(a), value_of(b)});
+  ASSERT_EQ(et_result_size(result.get()), 1u);
+  ASSERT_EQ(value_at(result, 0).tag, ET_TAG_TENSOR);
+  EXPECT_EQ(floats(value_at(result, 0).payload.as_tensor), (std::vector<float>{11, 22, 33, 44, 55, 66}));
+}
+
+TEST(CApiTest, VersionIsTheHeaders) {
+  EXPECT_EQ(et_c_api_version(), ET_C_API_VERSION);
+  EXPECT_EQ(et_c_api_version() >> 16, 1u);
+}
+
+TEST(CApiTest, NamesStatusesDtypesAndTags) {
+  EXPECT_STREQ(et_status_name(ET_STATUS_INVALID_PROGRAM), "InvalidProgram");
+  EXPECT_STREQ(et_status_name(12345), "Unknown");
+  EXPECT_STREQ(et_dtype_name(ET_DTYPE_INT64), "Long");
+  EXPECT_STREQ(et_dtype_name(-1), "Unknown");
+  EXPECT_EQ(et_dtype_size(ET_DTYPE_BFLOAT16), 2u);
+  EXPECT_EQ(et_dtype_size(1000), 0u);
+  EXPECT_STREQ(et_tag_name(ET_TAG_LIST_OPTIONAL_TENSOR), "ListOptionalTensor");
+  EXPECT_STREQ(et_tag_name(-7), "Unknown");
+}
+
+TEST(CApiTest, ListsOperators) {
+  bool found = false;
+  for (size_t i = 0; i < et_operator_count(); ++i) {
+    found = found || std::strcmp(et_operator_name(i), "aten::add.out") == 0;
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(et_operator_name(et_operator_count()), nullptr);
+  EXPECT_EQ(et_backend_name(et_backend_count()), nullptr);
+}
+
+TEST(CApiTest, LoadsFromAFileInEveryMode) {
+  for (const et_load_mode mode : {ET_LOAD_MODE_FILE, ET_LOAD_MODE_MMAP, ET_LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS}) {
+    et_options* options = nullptr;
+    ASSERT_EQ(et_options_create(&options, nullptr), et_status{ET_STATUS_OK});
+    ASSERT_EQ(et_options_set_load_mode(options, mode, nullptr), et_status{ET_STATUS_OK});
+    const Module module = load("add", options);
+    et_options_free(options);  // not needed any more
+    expect_adds(module);
+  }
+}
+
+TEST(CApiTest, LoadsFromMemoryInPlaceAndReleasesItAtTheEnd) {
+  PlacedBytes bytes(bytes_of(program("add")), 0);
+  int released = 0;
+  Module module =
+      C_API_MAKE(Module, et_module_load_buffer, bytes.data(), bytes.size(), count_release, &released, nullptr);
+  expect_adds(module);
+  std::vector<float> x(6, 1.f);
+  const Tensor a = wrap(x, {2, 3});
+  auto result = execute(module, "forward", {value_of(a), value_of(a)});
+  module.reset();
+  EXPECT_EQ(released, 0);  // the result is of the module's memory
+  EXPECT_EQ(floats(value_at(result, 0).payload.as_tensor), std::vector<float>(6, 2.f));
+  result.reset();
+  EXPECT_EQ(released, 1);
+}
+
+TEST(CApiTest, CopiesAProgramThatIsNotAligned) {
+  PlacedBytes bytes(bytes_of(program("add")), 1);
+  int released = 0;
+  const Module module =
+      C_API_MAKE(Module, et_module_load_buffer, bytes.data(), bytes.size(), count_release, &released, nullptr);
+  EXPECT_EQ(released, 1);
+  bytes.wipe();
+  expect_adds(module);
+}
+
+TEST(CApiTest, LoadsFromARangeOfADescriptorThatIsThenClosed) {
+  const std::vector<char> bytes = bytes_of(program("add"));
+  for (const size_t before : {size_t{0}, size_t{8192}, size_t{5}}) {
+    std::FILE* const file = std::tmpfile();
+    ASSERT_NE(file, nullptr);
+    const std::vector<char> padding(before, 'x');
+    std::fwrite(padding.data(), 1, padding.size(), file);
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fwrite("tail", 1, 4, file);
+    std::fflush(file);
+    const Module module = C_API_MAKE(Module, et_module_load_fd, fileno(file), before, bytes.size(), nullptr);
+    std::fclose(file);
+    expect_adds(module);
+  }
+}
+
+TEST(CApiTest, UsesADataFile) {
+  et_options* made = nullptr;
+  ASSERT_EQ(et_options_create(&made, nullptr), et_status{ET_STATUS_OK});
+  const Options options(made);
+  const std::string data = std::string(CORPUS_FOLDER) + "/ptd_portable/_default_external_constant.ptd";
+  ASSERT_EQ(et_options_add_data_file(options.get(), data.c_str(), nullptr), et_status{ET_STATUS_OK});
+  const Module module = load("ptd_portable", options.get());
+  std::vector<float> x(32, 0.5f);
+  const Tensor input = wrap(x, {2, 16});
+  const auto first = execute(module, "forward", {value_of(input)});
+  // The same from memory, and shared.
+  PlacedBytes bytes(bytes_of(program("ptd_portable")), 0);
+  const Module from_memory =
+      C_API_MAKE(Module, et_module_load_buffer, bytes.data(), bytes.size(), nullptr, nullptr, options.get());
+  const Module shared = C_API_MAKE(Module, et_module_share, from_memory.get());
+  const auto second = execute(shared, "forward", {value_of(input)});
+  EXPECT_EQ(floats(value_at(first, 0).payload.as_tensor), floats(value_at(second, 0).payload.as_tensor));
+}
+
+TEST(CApiTest, SaysWhatMethodsTakeAndGive) {
+  const Module module = load("multi_method");
+  EXPECT_EQ(et_module_method_count(module.get()), 8u);
+  EXPECT_EQ(et_module_method_at(module.get(), 8), nullptr);
+  const et_method_meta* decode = nullptr;
+  ASSERT_EQ(et_module_method(module.get(), "decode", &decode, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_STREQ(et_method_meta_name(decode), "decode");
+  EXPECT_EQ(et_method_meta_input_count(decode), 2u);
+  EXPECT_EQ(et_method_meta_output_count(decode), 1u);
+  EXPECT_EQ(et_method_meta_backend_count(decode), 0u);
+  EXPECT_EQ(et_method_meta_backend(decode, 0), nullptr);
+  EXPECT_GT(et_method_meta_planned_bytes(decode), 0u);
+  et_value_info info = {};
+  ASSERT_EQ(et_method_meta_input(decode, 1, &info, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(info.tag, ET_TAG_TENSOR);
+  EXPECT_EQ(info.dtype, ET_DTYPE_FLOAT32);
+  ASSERT_EQ(info.rank, 2u);
+  EXPECT_EQ(std::vector<int32_t>(info.sizes, info.sizes + 2), (std::vector<int32_t>{2, 4}));
+  EXPECT_EQ(std::vector<int>(info.dim_order, info.dim_order + 2), (std::vector<int>{0, 1}));
+  EXPECT_EQ(info.nbytes, 32u);
+  const et_method_meta* length = nullptr;
+  ASSERT_EQ(et_module_method(module.get(), "get_max_seq_len", &length, nullptr), et_status{ET_STATUS_OK});
+  ASSERT_EQ(et_method_meta_output(length, 0, &info, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(info.tag, ET_TAG_INT);
+  EXPECT_EQ(info.sizes, nullptr);
+}
+
+TEST(CApiTest, GivesNumbersBoolsAndStrings) {
+  const Module module = load("multi_method");
+  EXPECT_EQ(value_at(execute(module, "get_max_seq_len", {}), 0).payload.as_int, 128);
+  EXPECT_EQ(value_at(execute(module, "use_kv", {}), 0).payload.as_bool, 1);
+  const auto two = execute(module, "get_two", {});
+  EXPECT_EQ(value_at(two, 1).tag, ET_TAG_DOUBLE);
+  EXPECT_EQ(value_at(two, 1).payload.as_double, 2.5);
+}
+
+TEST(CApiTest, WritesAnOutputIntoTheCallersMemory) {
+  const Module module = load("no_planned_io");
+  const et_method_meta* const meta = et_module_method_at(module.get(), 0);
+  et_value_info in = {};
+  et_value_info out = {};
+  ASSERT_EQ(et_method_meta_input(meta, 0, &in, nullptr), et_status{ET_STATUS_OK});
+  ASSERT_EQ(et_method_meta_output(meta, 0, &out, nullptr), et_status{ET_STATUS_OK});
+  ASSERT_EQ(out.is_memory_planned, 0u);
+  std::vector<et_value> inputs;
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < et_method_meta_input_count(meta); ++i) {
+    ASSERT_EQ(et_method_meta_input(meta, i, &in, nullptr), et_status{ET_STATUS_OK});
+    tensors.push_back(C_API_MAKE(Tensor, et_tensor_create, in.dtype, in.sizes, in.rank));
+    inputs.push_back(value_of(tensors.back()));
+  }
+  const auto before = execute(module, et_method_meta_name(meta), inputs);
+  const std::vector<float> expected = floats(value_at(before, 0).payload.as_tensor);
+  Tensor target = C_API_MAKE(Tensor, et_tensor_create, out.dtype, out.sizes, out.rank);
+  const void* const memory = et_tensor_data(target.get());
+  ASSERT_EQ(et_module_set_output(module.get(), et_method_meta_name(meta), 0, target.get(), nullptr),
+            et_status{ET_STATUS_OK});
+  target.reset();  // the module keeps what it writes to
+  const auto after = execute(module, et_method_meta_name(meta), inputs);
+  EXPECT_EQ(et_tensor_data(value_at(after, 0).payload.as_tensor), memory);
+  EXPECT_EQ(floats(value_at(after, 0).payload.as_tensor), expected);
+}
+
+TEST(CApiTest, TakesSmallerSizesWhereTheShapeIsDynamic) {
+  const Module module = load("dyn_batch");
+  et_value_info info = {};
+  ASSERT_EQ(et_method_meta_input(et_module_method_at(module.get(), 0), 0, &info, nullptr), et_status{ET_STATUS_OK});
+  Tensor input = C_API_MAKE(Tensor, et_tensor_create, info.dtype, info.sizes, info.rank);
+  std::vector<int32_t> sizes(info.sizes, info.sizes + info.rank);
+  sizes[0] = 2;
+  ASSERT_EQ(et_tensor_resize(input.get(), sizes.data(), sizes.size(), nullptr), et_status{ET_STATUS_OK});
+  const auto result = execute(module, "forward", {value_of(input)});
+  EXPECT_EQ(et_tensor_sizes(value_at(result, 0).payload.as_tensor)[0], 2);
+}
+
+TEST(CApiTest, ClonesAnOutputBeyondTheNextRun) {
+  const Module module = load("add");
+  std::vector<float> x(6, 1.f);
+  const Tensor a = wrap(x, {2, 3});
+  const auto result = execute(module, "forward", {value_of(a), value_of(a)});
+  const Tensor kept = C_API_MAKE(Tensor, et_tensor_clone, value_at(result, 0).payload.as_tensor);
+  x.assign(6, 7.f);
+  (void)execute(module, "forward", {value_of(a), value_of(a)});
+  EXPECT_EQ(floats(kept.get()), std::vector<float>(6, 2.f));
+}
+
+TEST(CApiTest, UnloadsAMethodWithItsState) {
+  const Module module = load("counter");
+  std::vector<float> x(3, 1.f);
+  const Tensor input = wrap(x, {3});
+  const auto state_after = [&] {
+    const auto result = execute(module, "forward", {value_of(input)});
+    return floats(value_at(result, 1).payload.as_tensor);
+  };
+  const auto first = state_after();
+  EXPECT_NE(state_after(), first);
+  ASSERT_EQ(et_module_unload_method(module.get(), "forward", nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(state_after(), first);
+}
+
+TEST(CApiTest, SharedModulesRunInThreadsOfTheirOwn) {
+  const Module first = load("linear");
+  std::vector<std::thread> threads;
+  std::vector<std::vector<float>> outputs(4);
+  for (auto& output : outputs) {
+    threads.emplace_back([&] {
+      const Module module = C_API_MAKE(Module, et_module_share, first.get());
+      std::vector<float> x(24, 0.25f);
+      const Tensor input = wrap(x, {3, 8});
+      for (int run = 0; run < 20; ++run) {
+        output = floats(value_at(execute(module, "forward", {value_of(input)}), 0).payload.as_tensor);
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  for (const auto& output : outputs) {
+    EXPECT_EQ(output, outputs[0]);
+  }
+}
+
+TEST(CApiTest, SendsTheLogToASink) {
+  std::vector<std::string> lines;
+  const et_log_sink sink = [](et_log_level level, const char*, size_t, const char* message, void* context) {
+    EXPECT_EQ(level, ET_LOG_LEVEL_ERROR);
+    et_error* error = nullptr;
+    EXPECT_EQ(et_set_log_sink(nullptr, nullptr, 0, &error), et_status{ET_STATUS_INVALID_STATE});
+    EXPECT_NE(take(error), "");
+    static_cast<std::vector<std::string>*>(context)->push_back(message);
+  };
+  ASSERT_EQ(et_set_log_sink(sink, &lines, ET_LOG_LEVEL_ERROR, nullptr), et_status{ET_STATUS_OK});
+  et_module* module = nullptr;
+  EXPECT_EQ(et_module_load_file("/nowhere.pte", nullptr, &module, nullptr), et_status{ET_STATUS_ACCESS_FAILED});
+  ASSERT_EQ(et_set_log_sink(nullptr, nullptr, 0, nullptr), et_status{ET_STATUS_OK});
+  ASSERT_FALSE(lines.empty());
+  EXPECT_NE(lines[0].find("/nowhere.pte"), std::string::npos);
+  const size_t before = lines.size();
+  EXPECT_NE(et_module_load_file("/nowhere.pte", nullptr, &module, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(lines.size(), before);
+}
+
+TEST(CApiTest, ReportsEventsWhereTheyAreBuiltIn) {
+  et_options* made = nullptr;
+  ASSERT_EQ(et_options_create(&made, nullptr), et_status{ET_STATUS_OK});
+  const Options options(made);
+  std::vector<std::string> names;
+  const et_event_sink sink = [](const et_event* event, void* context) {
+    EXPECT_LE(event->start, event->end);
+    EXPECT_EQ(event->is_delegate_time, 0u);
+    static_cast<std::vector<std::string>*>(context)->push_back(event->name);
+  };
+  et_error* error = nullptr;
+  const et_status status = et_options_set_event_sink(options.get(), sink, &names, true, &error);
+  const std::string text = take(error);
+  if (status == ET_STATUS_NOT_SUPPORTED) {
+    EXPECT_NE(text.find("-DEXECUTORCH_ENABLE_EVENT_TRACER=ON"), std::string::npos);
+    GTEST_SKIP() << text;
+  }
+  ASSERT_EQ(status, et_status{ET_STATUS_OK});
+  expect_adds(load("add", options.get()));
+  EXPECT_NE(std::find(names.begin(), names.end(), "OPERATOR_CALL"), names.end());
+  EXPECT_NE(std::find(names.begin(), names.end(), "Method::execute"), names.end());
+}
+
+}  // namespace

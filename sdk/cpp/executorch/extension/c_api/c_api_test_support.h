@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of the C interface share. They use executorch.h only, as a binding would.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <executorch/extension/c_api/executorch.h>
+
+namespace c_api_test {
+
+template <auto Function>
+struct FreeWith {
+  template <typename T>
+  void operator()(T* object) const {
+    Function(object);
+  }
+};
+using Tensor = std::unique_ptr<et_tensor, FreeWith<et_tensor_free>>;
+using Options = std::unique_ptr<et_options, FreeWith<et_options_free>>;
+using Module = std::unique_ptr<et_module, FreeWith<et_module_free>>;
+using ExecutionResult = std::unique_ptr<et_result, FreeWith<et_result_free>>;
+
+inline std::string program(const std::string& name) {
+  return std::string(CORPUS_FOLDER) + "/" + name + "/model.pte";
+}
+
+/// The text of an error, which this frees.
+inline std::string take(et_error* error) {
+  const std::string text = error != nullptr ? et_error_message(error) : "";
+  et_error_free(error);
+  return text;
+}
+
+/// Runs `function(arguments..., &out, &error)`, which must succeed.
+#define C_API_MAKE(Type, function, ...)                                              \
+  [&] {                                                                              \
+    decltype(Type().release()) c_api_made = nullptr;                                 \
+    et_error* c_api_error = nullptr;                                                 \
+    const et_status c_api_status = function(__VA_ARGS__, &c_api_made, &c_api_error); \
+    EXPECT_EQ(c_api_status, et_status{ET_STATUS_OK});                                \
+    EXPECT_EQ(take(c_api_error), "");                                                \
+    return Type(c_api_made);                                                         \
+  }()
+
+/// Checks that `function(arguments..., &error)` fails with a status and a text that has `part`.
+#define C_API_EXPECT_ERROR(wanted, part, function, ...)                                   \
+  do {                                                                                    \
+    et_error* c_api_error = nullptr;                                                      \
+    EXPECT_EQ(function(__VA_ARGS__, &c_api_error), et_status{wanted});                    \
+    EXPECT_NE(c_api_error, nullptr);                                                      \
+    EXPECT_EQ(et_error_status(c_api_error), et_status{wanted});                           \
+    const std::string c_api_text = take(c_api_error);                                     \
+    EXPECT_NE(c_api_text.find(part), std::string::npos) << "the text is: " << c_api_text; \
+  } while (0)
+
+inline Module load(const std::string& name, const et_options* options = nullptr) {
+  return C_API_MAKE(Module, et_module_load_file, program(name).c_str(), options);
+}
+
+/// A float tensor over `data`, which must outlive it.
+inline Tensor wrap(std::vector<float>& data, std::vector<int32_t> sizes) {
+  return C_API_MAKE(Tensor, et_tensor_wrap, ET_DTYPE_FLOAT32, sizes.data(), sizes.size(), nullptr, data.data(),
+                    data.size() * sizeof(float), nullptr, nullptr);
+}
+
+inline et_value value_of(const Tensor& tensor) {
+  et_value value = {};
+  value.tag = ET_TAG_TENSOR;
+  value.payload.as_tensor = tensor.get();
+  return value;
+}
+
+inline ExecutionResult execute(const Module& module, const char* method, const std::vector<et_value>& inputs) {
+  return C_API_MAKE(ExecutionResult, et_module_execute, module.get(), method, inputs.data(), inputs.size());
+}
+
+/// The elements of a float tensor.
+inline std::vector<float> floats(const et_tensor* tensor) {
+  EXPECT_EQ(et_tensor_dtype(tensor), ET_DTYPE_FLOAT32);
+  const auto* data = static_cast<const float*>(et_tensor_data(tensor));
+  return std::vector<float>(data, data + et_tensor_numel(tensor));
+}
+
+inline const et_value& value_at(const ExecutionResult& result, size_t index) {
+  EXPECT_LT(index, et_result_size(result.get()));
+  return et_result_values(result.get())[index];
+}
+
+}  // namespace c_api_test

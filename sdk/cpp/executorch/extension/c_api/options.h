@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/c_api/executorch.h>
+#include <executorch/runtime/backend/backend_options_map.h>
+
+/// How to load. Modules keep a copy.
+struct et_options {
+  et_load_mode load_mode = ET_LOAD_MODE_MMAP;
+  bool verify = true;
+  bool share_memory = false;
+  std::vector<std::string> data_files;
+  std::map<std::string, std::vector<executorch::runtime::BackendOption>> backend_options;
+  et_event_sink event_sink = nullptr;
+  void* event_context = nullptr;
+  bool all_events = false;
+};
