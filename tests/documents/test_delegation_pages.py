@@ -4,6 +4,9 @@ delegation."""
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 import torch
 from torch._export.utils import get_param, is_param
@@ -192,3 +195,107 @@ def test_a_delegate_without_backend():
     """LOW-01: a backend that nobody has imported is an error that says how to find it."""
     with pytest.raises(NotImplementedError, match=r"Backend Nowhere was not found.*import the module that defines it"):
         to_backend("Nowhere", to_edge(export(Model(), ARGS)).exported_program(), [])
+
+
+def test_what_was_delegated():
+    """DD-01, DD-02, DD-05, DD-14: two delegates of one add each and one of two calls; their results are read outside."""
+    from sdk.devtools.backend_debug import get_delegation_info
+
+    manager = to_edge(export(Model(), ARGS)).to_backend(AddMulPartitionerDemo())
+    delegation_info = get_delegation_info(manager.exported_program().graph_module)
+    assert delegation_info.get_summary().splitlines() == [
+        "Total delegated subgraphs: 2",
+        "Number of delegated nodes: 4",
+        "Number of non-delegated nodes: 4",
+    ]
+    assert delegation_info.rows() == [
+        ("aten_add_tensor", 2, 0),
+        ("aten_div_tensor", 0, 1),
+        ("aten_mul_tensor", 2, 0),
+        ("aten_sub_tensor", 0, 1),
+        ("getitem", 0, 2),
+        ("Total", 4, 4),
+    ]
+
+
+def test_what_was_delegated_as_a_table():
+    """DD-03, DD-04"""
+    pytest.importorskip("pandas")
+    from sdk.devtools.backend_debug import get_delegation_info
+
+    manager = to_edge(export(Model(), ARGS)).to_backend(AddMulPartitionerDemo())
+    table = get_delegation_info(manager.exported_program().graph_module).get_operator_delegation_dataframe()
+    assert list(table.columns) == [
+        "op_type",
+        "occurrences_in_delegated_graphs",
+        "occurrences_in_non_delegated_graphs",
+    ]
+    assert list(table.iloc[-1]) == ["Total", 4, 4]
+
+
+def test_the_numbers_of_mobilenet_v2():
+    """DD-02, DD-03, DD-05, DD-09, DD-10, DD-13: the page's table, for a partitioner that takes all but the view and the
+    clone of the classifier."""
+    from torch.fx.passes.operator_support import create_op_support
+
+    from sdk.devtools.backend_debug import get_delegation_info
+    from sdk.exir import to_edge_transform_and_lower
+    from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+    from sdk.exir.backend.utils import tag_constant_data
+
+    class AllButCopies(Partitioner):
+        def ops_to_not_decompose(self, ep):
+            return [torch.ops.aten.linear.default], None
+
+        def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+            support = create_op_support(
+                lambda modules, node: (
+                    node.op == "call_function" and not any(word in node.name for word in ("view", "clone"))
+                )
+            )
+            tags = {}
+            for i, found in enumerate(
+                generate_partitions_from_list_of_nodes(exported_program.graph_module, op_support=support)
+            ):
+                tags[f"tag{i}"] = DelegationSpec("Backend1", [])
+                for node in found.nodes:
+                    node.meta["delegation_tag"] = f"tag{i}"
+            tag_constant_data(exported_program)
+            return PartitionResult(exported_program, tags)
+
+    program = export(WithDropout().eval(), (torch.randn(1, 3, 224, 224),))
+    lowered = to_edge_transform_and_lower(program, partitioner=[AllButCopies()]).exported_program()
+    rows = {name: (inside, outside) for name, inside, outside in get_delegation_info(lowered.graph_module).rows()}
+    assert rows == {
+        "aten__native_batch_norm_legit_no_training_default": (52, 0),
+        "aten_add_tensor": (10, 0),
+        "aten_convolution_default": (52, 0),
+        "aten_hardtanh_default": (35, 0),
+        "aten_linear_default": (1, 0),
+        "aten_mean_dim": (1, 0),
+        "aten_view_copy_default": (0, 1),
+        "dim_order_ops__clone_dim_order_default": (0, 1),
+        "getitem": (52, 2),
+        "Total": (203, 4),
+    }
+    unused = [n for n in lowered.graph.nodes if n.op == "placeholder" and "num_batches_tracked" in n.name]
+    assert len(unused) == 52 and not any(n.users for n in unused)
+    inner = [m.original_module.graph for m in get_lowered_backend_modules(lowered.graph_module)]
+    assert sorted(len(graph.find_nodes(op="placeholder")) for graph in inner) == [3, 261]
+
+
+class WithDropout(torch.nn.Module):
+    """MobileNetV2 of the example, with the classifier of torchvision's: pooling, flattening, dropout, linear."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        path = Path(__file__).resolve().parents[2] / "examples" / "mobilenet_v2" / "model.py"
+        spec = importlib.util.spec_from_file_location("mobilenet_v2_example", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        model = module.MobileNetV2()
+        self.features = model.features
+        self.classifier = torch.nn.Sequential(torch.nn.Dropout(0.2), model.classifier)
+
+    def forward(self, image):
+        return self.classifier(torch.nn.functional.adaptive_avg_pool2d(self.features(image), (1, 1)).flatten(1))

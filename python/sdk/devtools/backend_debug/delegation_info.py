@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch.fx import Graph, GraphModule, Node
 
+from sdk.exir.backend._branches import kept_graphs
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
@@ -25,7 +25,7 @@ class DelegationBreakdown:
 
 @dataclass
 class DelegationInfo:
-    """The calls of one graph. What a delegate's result is read with is not counted."""
+    """The calls of a graph and of its branches. What reads a delegate's result is a call outside of it: getitem."""
 
     num_delegated_subgraphs: int = 0
     num_delegated_nodes: int = 0
@@ -54,12 +54,14 @@ class DelegationInfo:
 
 
 def get_delegation_info(graph_module: GraphModule) -> DelegationInfo:
-    """Counts the calls of a lowered graph, and those of the graphs its delegates were made of."""
+    """Counts the calls of a lowered graph and of its branches, and those of the graphs its delegates were made of."""
     info = DelegationInfo()
-    for _, lowered, _ in get_lowered_submodules(graph_module):
-        info.num_delegated_subgraphs += 1
-        _count(info, lowered.original_module.graph, delegated=True)
-    _count(info, graph_module.graph, delegated=False)
+    for module in kept_graphs(graph_module):
+        for _, lowered, _ in get_lowered_submodules(module):
+            info.num_delegated_subgraphs += 1
+            for inner in kept_graphs(lowered.original_module.graph_module):
+                _count(info, inner.graph, delegated=True)
+        _count(info, module.graph, delegated=False)
     return info
 
 
@@ -76,7 +78,7 @@ def print_delegation_info(graph_module: GraphModule) -> None:
 
 def _count(info: DelegationInfo, graph: Graph, delegated: bool) -> None:
     for node in graph.nodes:
-        if node.op != "call_function" or node.target is executorch_call_delegate or _reads_delegate(node):
+        if node.op != "call_function" or node.target is executorch_call_delegate:
             continue
         name = _op_type(node)
         entry = info.delegation_by_operator.setdefault(name, DelegationBreakdown(name))
@@ -86,10 +88,6 @@ def _count(info: DelegationInfo, graph: Graph, delegated: bool) -> None:
         else:
             entry.non_delegated += 1
             info.num_non_delegated_nodes += 1
-
-
-def _reads_delegate(node: Node) -> bool:
-    return node.target is operator.getitem and getattr(node.args[0], "target", None) is executorch_call_delegate
 
 
 def _op_type(node: Node) -> str:
