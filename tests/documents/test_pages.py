@@ -156,6 +156,14 @@ def test_reference_pages_point_to_the_policy():
         assert "](api_life_cycle.md)" in (DOCS / name).read_text(encoding="utf-8"), name
 
 
+def test_the_guide_for_contributors():
+    """CON2-02, CON2-03: how to test is there, and pages are Markdown whose blocks are run."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "python -m pytest tests/python" in text and "scripts/test.sh" in text
+    assert "**A test at the right level.**" in text and "**Documents run.**" in text
+    assert (ROOT / "scripts" / "test.sh").exists()
+
+
 def test_python_markers():
     """LIFE-02, LIFE-04, LIFE-05, LIFE-10: what is marked warns and still works; the text says what to use."""
 

@@ -28,7 +28,8 @@ def source_of(node: object) -> str:
     frames = list(_FRAME.finditer(trace)) if trace else []
     if not frames:
         return ""
-    users = [f for f in frames if not f["file"].startswith(_TORCH)]
+    # Frames of PyTorch, and of code that it generates for control flow, show nobody anything.
+    users = [f for f in frames if not f["file"].startswith((_TORCH, "<"))]
     last = (users or frames)[-1]
     return f'\n{node} comes from: File "{last["file"]}", line {last["line"]}, in {last["function"]}: {last["code"]}'
 
