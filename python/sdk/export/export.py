@@ -312,13 +312,11 @@ class ExportSession:
     def get_receipt(self) -> Receipt:
         """Every node, where it runs and why not elsewhere, and what would be lost without a word."""
         manager = self.get_executorch_program_manager()
-        from sdk.exir.receipt import receipt_of
-
         try:
             captured = {method: self.get_exported_program(method) for method in manager.methods}
         except (RuntimeError, KeyError):
             captured = None  # Stages of the user's own made the programs.
-        return receipt_of(manager, captured)
+        return manager.get_receipt(captured)
 
     def save_to_pte(self, output_name: str) -> None:
         """Writes `output_name` (`.pte` is appended where it is missing), and external weights beside it."""

@@ -10,6 +10,7 @@ from functools import singledispatch
 from typing import Any
 
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
 
 from sdk.exir.backend._branches import kept_graphs
 from sdk.exir.backend._insert_delegates import insert_delegates
@@ -17,6 +18,7 @@ from sdk.exir.backend._lower_partitions import Partition, find_partitions
 from sdk.exir.backend._messages import add_context
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.declarations import keep_losses, note_untaken, partitioning, preprocessing
 from sdk.exir.backend.partitioner import Partitioner, PartitionResult
 from sdk.exir.backend.utils import first_difference
 from sdk.exir.lowered_backend_module import LoweredBackendModule
@@ -51,13 +53,17 @@ def to_backend(args: Any) -> Any:
 
 @to_backend.register
 def _(backend_id: str, edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> LoweredBackendModule:
+    _check_inputs_are_read_only(edge_program, backend_id)
     backend = _find_backend(backend_id)
     try:
-        result = backend.preprocess(copy_program(edge_program), compile_specs)
+        with preprocessing() as declared:
+            result = backend.preprocess(copy_program(edge_program), compile_specs)
     except Exception as error:
         add_context(error, f"while the backend {backend_id} compiled a whole program")
         raise
-    return _lowered(edge_program, backend_id, compile_specs, result)
+    lowered = _lowered(edge_program, backend_id, compile_specs, result)
+    keep_losses(lowered, declared)
+    return lowered
 
 
 @to_backend.register
@@ -73,15 +79,18 @@ def _(method_edge_program_partitioners: MethodProgramsPartitionerSpec) -> dict[s
     for method, program in spec.method_to_edge_program.items():
         if method in spec.method_to_partitioner:
             tagged[method] = _tag(program, spec.method_to_partitioner[method], method)
-    results = _preprocess({method: partitions for method, (_, partitions) in tagged.items()})
+    declared: dict[str, list[tuple[str, str]]] = {}
+    results = _preprocess({method: partitions for method, (_, partitions) in tagged.items()}, declared)
     for method, (program, partitions) in tagged.items():
         modules = [
             _lowered(p.program, p.spec.backend_id, p.spec.compile_specs, results[method][i])
             for i, p in enumerate(partitions)
         ]
+        for module in modules:
+            keep_losses(module, declared.pop(module.backend_id, []))
         lowered[method] = insert_delegates(program, partitions, modules.__getitem__)
-        for module in kept_graphs(lowered[method].graph_module):
-            for node in module.graph.nodes:
+        for graph_module in kept_graphs(lowered[method].graph_module):
+            for node in graph_module.graph.nodes:
                 node.meta.pop("delegation_tag", None)
     return lowered
 
@@ -95,6 +104,16 @@ def validation_disabled() -> Generator[None, None, None]:
         yield
     finally:
         _validate = before
+
+
+def _check_inputs_are_read_only(program: ExportedProgram, backend_id: str) -> None:
+    for spec in program.graph_signature.output_specs:
+        if spec.kind == OutputKind.USER_INPUT_MUTATION:
+            raise ValueError(
+                f"the program writes to its input {spec.target}, which a module that is lowered whole to {backend_id} "
+                "cannot do. Return the new value instead, or lower with a partitioner, "
+                "to_backend(program, partitioner): the write then stays outside of the delegate"
+            )
 
 
 def _find_backend(backend_id: str) -> type[BackendDetails]:
@@ -117,7 +136,8 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
     name = type(partitioner).__name__
     copied = copy_program(program)
     try:
-        result = partitioner(copied)
+        with partitioning(partitioner):
+            result = partitioner(copied)
     except Exception as error:
         add_context(error, f"while {name}.partition looked at method {method!r}")
         raise
@@ -137,6 +157,8 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
             f"Partitioner {name} changed the graph of method {method!r}: {change}. It may only set "
             'node.meta["delegation_tag"]; change graphs in a pass (EdgeProgramManager.transform).'
         )
+    backend_ids = [spec.backend_id for spec in result.partition_tags.values()]
+    note_untaken(program.graph_module, tagged.graph_module, partitioner, backend_ids)
     try:
         return tagged, find_partitions(tagged, dict(result.partition_tags))
     except ValueError as error:
@@ -144,8 +166,11 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
         raise
 
 
-def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, PreprocessResult]]:
-    """Compiles all partitions, each backend being called once with what it gets from all methods."""
+def _preprocess(
+    partitions: dict[str, list[Partition]], declared: dict[str, list[tuple[str, str]]]
+) -> dict[str, dict[int, PreprocessResult]]:
+    """Compiles all partitions, each backend being called once with what it gets from all methods. What a backend
+    declares of its payloads is added to `declared`."""
     results: dict[str, dict[int, PreprocessResult]] = {method: {} for method in partitions}
     backends = dict.fromkeys(p.spec.backend_id for found in partitions.values() for p in found)
     for backend_id in backends:
@@ -158,7 +183,8 @@ def _preprocess(partitions: dict[str, list[Partition]]) -> dict[str, dict[int, P
         specs = {m: [partitions[m][i].spec.compile_specs for i in indices] for m, indices in chosen.items()}
         backend = _find_backend(backend_id)
         try:
-            made = backend.preprocess_multimethod(programs, specs)
+            with preprocessing() as declared[backend_id]:
+                made = backend.preprocess_multimethod(programs, specs)
         except Exception as error:
             counts = ", ".join(f"{len(indices)} of method {method!r}" for method, indices in chosen.items())
             add_context(error, f"while the backend {backend_id} compiled its partitions: {counts}")

@@ -1,27 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What partitioners and backends say about their decisions; `sdk.exir.receipt` shows it.
 
-A partitioner says why it leaves a node: `sdk.exir.backend.utils.refuse(node, backend_id, reason)`, or, inside of
-`partition`, a `WhyNoPartition`, which knows the backend by itself. A backend says inside of `preprocess` what its
-payload does not keep: `declare_loss("downcast", "the weights are stored as float16")`.
+A partitioner says why it leaves a node: `refuse(node, backend_id, reason)`, or, inside of `partition`, with a
+`WhyNoPartition`, which knows the backend by itself. A backend says inside of `preprocess` what its payload does not
+keep: `declare_loss("downcast", "the weights are stored as float16")`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable
+import operator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from torch.fx import GraphModule, Node
 
-from sdk.exir.backend.utils import get_refusals, refuse
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.graph_module import get_control_flow_submodules
 
+_REFUSALS = "delegation_refusals"
 _LOSSES = "losses"
 
-_partitioner: ContextVar[str | None] = ContextVar("partitioner", default=None)
+_backend: ContextVar[str | None] = ContextVar("backend", default=None)
 _declared: ContextVar[list[tuple[str, str]] | None] = ContextVar("declared", default=None)
+
+
+def refuse(node: Node, backend_id: str, reason: str) -> None:
+    """Notes why a backend does not take a node, in words for the user, for example "stride 3 is not supported".
+
+    Partitioners call it on the nodes they pass over; the receipt of an export shows the reasons. Like a tag, it
+    changes only metadata.
+    """
+    node.meta[_REFUSALS] = {**node.meta.get(_REFUSALS, {}), backend_id: reason}
+
+
+def get_refusals(node: Node) -> dict[str, str]:
+    """For every backend that was offered the node and did not take it, the reason; "" where it gave none."""
+    return dict(node.meta.get(_REFUSALS, {}))
 
 
 class WhyNoPartition:
@@ -39,7 +56,7 @@ class WhyNoPartition:
     def __call__(self, node: Node, reason: str) -> None:
         self._node, self._reason = node, reason
         self._logger.debug("%s", self)
-        backend = _partitioner.get()
+        backend = _backend.get()
         if backend is not None:
             before = get_refusals(node).get(backend, "")
             if reason not in before.split("; "):
@@ -57,24 +74,48 @@ def declare_loss(kind: str, what: str) -> None:
         losses.append((kind, what))
 
 
-def losses_of(lowered: Any) -> list[tuple[str, str]]:
+def get_losses(lowered: Any) -> list[tuple[str, str]]:
     """(kind, what) for each loss that a lowered module's backend has declared."""
     return list((getattr(lowered, "meta", None) or {}).get(_LOSSES, ()))
 
 
 @contextmanager
-def partitioning(backend: str, graphs: Iterable[GraphModule]) -> Generator[None, None, None]:
-    """While a partitioner runs. What it has left without a tag or a reason is noted as refused without a reason."""
-    nodes = [n for graph in graphs for n in graph.graph.nodes if n.op == "call_function"]
-    before = {node: len(get_refusals(node)) for node in nodes}
-    token = _partitioner.set(backend)
+def partitioning(partitioner: Any) -> Generator[None, None, None]:
+    """While a partitioner runs: what a `WhyNoPartition` says is its."""
+    token = _backend.set(_backend_of(partitioner, ()))
     try:
         yield
     finally:
-        _partitioner.reset(token)
-    for node in nodes:
-        if "delegation_tag" not in node.meta and len(get_refusals(node)) == before[node]:
-            refuse(node, backend, get_refusals(node).get(backend, ""))
+        _backend.reset(token)
+
+
+def note_untaken(before: GraphModule, after: GraphModule, partitioner: Any, backend_ids: Collection[str]) -> None:
+    """Notes a refusal without a reason for each call of `after` that has neither a tag nor a reason more than in
+    `before`, the same graphs before the partitioner saw them."""
+    backend = _backend_of(partitioner, backend_ids)
+    known = {path: get_refusals(node) for path, node in _calls(before, "")}
+    for path, node in _calls(after, ""):
+        said_before = known.get(path, {})
+        if "delegation_tag" not in node.meta and get_refusals(node) == said_before:
+            refuse(node, backend, said_before.get(backend, ""))
+
+
+def _calls(module: GraphModule, prefix: str) -> Iterator[tuple[str, Node]]:
+    """Path and node of each operator call, those in branches included, except in branches of what is tagged."""
+    for node in module.graph.nodes:
+        if node.op == "call_function" and node.target not in (operator.getitem, executorch_call_delegate):
+            yield prefix + node.name, node
+    for name, branch, node in get_control_flow_submodules(module):
+        if "delegation_tag" not in node.meta:
+            yield from _calls(branch, f"{prefix}{name}/")
+
+
+def _backend_of(partitioner: Any, backend_ids: Collection[str]) -> str:
+    """The backend that a partitioner is for, or the partitioner's own name where it is for several or says nothing."""
+    if len(set(backend_ids)) == 1:
+        return next(iter(backend_ids))
+    spec = getattr(partitioner, "delegation_spec", None)
+    return getattr(spec, "backend_id", None) or type(partitioner).__name__
 
 
 @contextmanager
@@ -91,4 +132,4 @@ def preprocessing() -> Generator[list[tuple[str, str]], None, None]:
 def keep_losses(lowered: Any, declared: list[tuple[str, str]]) -> None:
     """Puts what a backend has declared into the metadata of a lowered module."""
     if declared:
-        lowered.meta = {**(lowered.meta or {}), _LOSSES: list(declared)}
+        lowered.meta = {**(lowered.meta or {}), _LOSSES: [*get_losses(lowered), *declared]}

@@ -2,7 +2,7 @@
 """The receipt of a lowered model: every node, where it runs, and what would otherwise be lost without a word.
 
     manager = to_edge_transform_and_lower(exported, partitioner=[...]).to_executorch()
-    receipt = receipt_of(manager, {"forward": exported})
+    receipt = manager.get_receipt({"forward": exported})
     print(receipt)
     receipt.raise_for_losses()
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdk.exir.receipt._losses import find_losses
-from sdk.exir.receipt._model import Loss, LossError, LossKind, Receipt, Row, Value
+from sdk.exir.receipt._model import Loss, LossError, LossKind, MissingKernelWarning, Receipt, Row, Value
 from sdk.exir.receipt._operators import missing_kernels, newer_operators, runtime_operators
 from sdk.exir.receipt._rows import rows_of_method
 
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
     from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 
-__all__ = ["Loss", "LossError", "LossKind", "Receipt", "Row", "Value", "missing_kernels", "receipt_of"]
+__all__ = [
+    "Loss",
+    "LossError",
+    "LossKind",
+    "MissingKernelWarning",
+    "Receipt",
+    "Row",
+    "Value",
+    "missing_kernels",
+    "receipt_of",
+]
 
 
 def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:

@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
-from sdk.exir.backend.declarations import losses_of
+from sdk.exir.backend.declarations import get_losses
 from sdk.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from sdk.exir.receipt._model import PORTABLE, Loss, LossKind, Row
 from sdk.exir.receipt._operators import missing_kernels
@@ -36,7 +36,7 @@ def find_losses(manager: Any, rows: Sequence[Row], captured: Mapping[str, Export
         if method in captured:
             yield from _downcasts(method, program, delegates, captured[method])
         for lowered in delegates:
-            for kind, what in losses_of(lowered):
+            for kind, what in get_losses(lowered):
                 yield Loss(LossKind(kind), method, f"{method}: {lowered.backend_id} says: {what}")
         yield from _dropped_tags(method, program, delegates)
     for row in rows:

@@ -46,6 +46,10 @@ class Loss:
         return f"{self.kind.value}: {self.what}"
 
 
+class MissingKernelWarning(UserWarning):
+    """A program is written that the runtime of this package cannot load, because it has no kernel of an operator."""
+
+
 class LossError(ExportError):
     """Raised with `strict` where something would be lost. `losses` has them one by one."""
 
@@ -92,7 +96,8 @@ class Row:
     @property
     def why(self) -> str:
         """The refusals as text."""
-        return "; ".join(f"{backend}: {reason or 'gave no reason'}" for backend, reason in self.refusals.items())
+        said = (f"{b}: {reason}" if reason else f"{b} did not say why" for b, reason in self.refusals.items())
+        return "; ".join(said)
 
 
 PORTABLE = "portable"

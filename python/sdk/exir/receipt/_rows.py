@@ -197,6 +197,9 @@ def _module_of(node: Node) -> str:
 
 
 def _source_of(node: Node) -> str:
-    """`model.py:12`: the innermost line of the user's model."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    return f"{Path(frames[-1][0]).name}:{frames[-1][1]}" if frames else ""
+    """`model.py:12`: the innermost line that is neither torch's nor made up; "" where there is none."""
+    for file, line in reversed(_FRAME.findall(node.meta.get("stack_trace") or "")):
+        parts = Path(file).parts
+        if not file.startswith("<") and not {"site-packages", "dist-packages"} & set(parts) and "torch" not in parts:
+            return f"{Path(file).name}:{line}"
+    return ""

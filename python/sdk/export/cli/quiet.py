@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sdk.exir.receipt import MissingKernelWarning
+
 _PACKAGE = str(Path(__file__).parents[2])
 _LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx")
 
@@ -25,6 +27,8 @@ def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
         warnings.simplefilter("always")
 
         def keep(message: Warning | str, category: type[Warning], filename: str, *rest: Any, **named: Any) -> None:
+            if issubclass(category, MissingKernelWarning):
+                return  # The receipt says it, and more.
             if filename.startswith(_PACKAGE):
                 if str(message) not in notes:
                     notes.append(str(message))
