@@ -198,7 +198,7 @@ def test_a_delegate_without_backend():
 
 
 def test_what_was_delegated():
-    """DD-01, DD-02, DD-05, DD-14: two delegates of one add each and one of two calls; their results are read outside."""
+    """DD-01, DD-02, DD-05, DD-14: two delegates of two calls each; their results are read outside."""
     from sdk.devtools.backend_debug import get_delegation_info
 
     manager = to_edge(export(Model(), ARGS)).to_backend(AddMulPartitionerDemo())

@@ -361,7 +361,7 @@ def test_reasons_of_refusals():
 
 
 def test_mapping_builder():
-    """DBG-02, DBG-03, DBG-04, DBG-05, DBG-06, DBG-07, DBG-08"""
+    """DBG-03, DBG-04, DBG-05, DBG-06, DBG-07, DBG-08"""
     nodes = [n for n in edge_of(Model(), X).graph.nodes if n.op == "call_function"]
     handles = [n.meta["debug_handle"] for n in nodes]
     generated = DelegateMappingBuilder(generated_identifiers=True)
@@ -379,7 +379,7 @@ def test_mapping_builder():
 
 
 def test_the_map_of_a_program():
-    """DEL-21, DEL-22, DBG-01: a call_delegate instruction leads to the delegate's own map, and that to the nodes."""
+    """DEL-21, DEL-22: a call_delegate instruction leads to the delegate's own map, and that to the nodes."""
     edge = to_edge(export(Function(lambda a, b, c: torch.mm(a, b) + c), tuple(torch.ones(2, 2) for _ in range(3))))
     handles = [n.meta["debug_handle"] for n in edge.exported_program().graph.nodes if n.op == "call_function"]
     manager = edge.to_backend(AddMulPartitionerDemo()).to_executorch()
