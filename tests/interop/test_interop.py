@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network]
 ORIGINAL_CANNOT_RUN = {
     "convs_1d_2d_3d": "error: 0x12",  # its portable convolution has no third spatial dimension
     "open_integer": "error: 0x12",  # it takes no number for an input whose value the program leaves open
+    "selected": "error: 0x12",  # its select refuses the order of dimensions that nonzero has
     "literals": "Unsupported python type <class 'str'>",  # its binding takes no text
 }
 # Where it gives another result than eager PyTorch.

@@ -33,6 +33,15 @@ class SizeFromData(nn.Module):
         return table + x, table.sum(0) * n
 
 
+class Selected(nn.Module):
+    """Sizes that are known when the data is there: of indices that are found, and of what a mask leaves."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        found = (x > 0).nonzero()
+        torch._check(found.shape[0] <= 12)
+        return x[found[:, 0]] * 2.0, found.sum(), x[x.abs() > 0.5] + 1.0
+
+
 class Flags(NamedTuple):
     scale: Tensor
     bias: Tensor | None
@@ -79,6 +88,11 @@ def size_arithmetic() -> Method:
 @case
 def size_from_data() -> Method:
     return Method(SizeFromData(), [(torch.randn(3), torch.tensor(n)) for n in (4, 8, 1)])
+
+
+@case
+def selected() -> Method:
+    return Method(Selected(), [(torch.randn(12),) for _ in range(3)] + [(torch.ones(12),)])
 
 
 @case
