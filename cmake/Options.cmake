@@ -79,7 +79,7 @@ foreach(name NNLIB FUSION_G3 VISION)
 endforeach()
 # Third-party libraries of the thread pool and of backends.
 set(executorch_has_threads ${PROJECT_IS_TOP_LEVEL})
-if(CMAKE_SYSTEM_NAME STREQUAL "Generic")
+if(CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO)$")
   set(executorch_has_threads OFF)
 endif()
 executorch_option(EXECUTORCH_BUILD_PTHREADPOOL ${executorch_has_threads} "extension_threadpool (fetches pthreadpool)"

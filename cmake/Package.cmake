@@ -124,12 +124,12 @@ install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION "${package_
 # Everything but tests, bindings and what needs flatbuffers: the formats are the library's business.
 install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch
   FILES_MATCHING PATTERN "*.h"
-  PATTERN "*_generated.h" EXCLUDE
+  REGEX "executorch/schema/(.*_generated|.*_tables|table_verifier)\\.h$" EXCLUDE
   PATTERN "test" EXCLUDE
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
   PATTERN "threadpool" EXCLUDE  # with pthreadpool, which has no place in an installation yet
-  REGEX "runtime/executor/(tensor_parser|program_validation|program_check|name_list|duplicate_keys|checked_size)\\.h$" EXCLUDE
+  REGEX "runtime/executor/(tensor_parser|program_validation)\\.h$" EXCLUDE
   REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)
 if("extension_c_api" IN_LIST package_targets)
   install(FILES

@@ -13,7 +13,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp python documents interop baremetal asan fuzz wheel)
+gate=(lint cpp consume python documents interop baremetal asan fuzz wheel)
 all=(debug tsan fuzz-long slow)
 network=(interop wheel)
 
@@ -92,6 +92,9 @@ step_baremetal() {
 # The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
 step_fuzz-long() { tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
+
+# What C++ and C projects get: installed, inside their own build, fetched.
+step_consume() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
 
 # What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree.
 # -S: the environment's own packages are seen, its editable install of this tree is not.
