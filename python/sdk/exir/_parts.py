@@ -66,8 +66,11 @@ def place_parts_on_operands(
 ) -> None:
     """Sets `inplace_base` and `inplace_offset` of specs, in branches too; call it after `place_results_on_operands`.
 
-    `ignored` is what has no planned memory, as for `collect_specs_from_nodes`.
+    `ignored` is what has no planned memory, as for `collect_specs_from_nodes`. Nothing is done if
+    `graph_module.meta["share_parts"]` is False, which `ExecutorchBackendConfig(remove_view_copy=False)` asks for.
     """
+    if not graph_module.meta.get("share_parts", True):
+        return
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):
             place_parts_on_operands(branch, None, alignment, ignore_graph_input=True)

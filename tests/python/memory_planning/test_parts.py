@@ -79,6 +79,11 @@ def test_what_lies_elsewhere_is_copied(name: str) -> None:
     torch.testing.assert_close(run(manager, X)[0], model(X))
 
 
+def test_copies_stay_on_request() -> None:
+    manager = lower(Function(WITHOUT_COPIES["slice"]), X, remove_view_copy=False)
+    assert "aten::slice_copy" in operators(manager)
+
+
 def test_a_user_supplied_input_has_no_known_place() -> None:
     model = Function(lambda x: x[:, 1:3].exp())
     manager = lower(model, X, memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))

@@ -80,6 +80,7 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
     """Runs each method's memory planning pass; the plans are in the nodes' specs afterwards."""
     planners = []
     for method, program in programs.items():
+        program.graph_module.meta["share_parts"] = config.remove_view_copy
         planner = _for_method(config.memory_planning_pass, method)
         try:
             if hasattr(planner, "run"):
