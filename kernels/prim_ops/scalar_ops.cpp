@@ -256,6 +256,10 @@ void finish(KernelRuntimeContext& context, const Outcome& outcome, EValue* out) 
 
 template <Outcome (*operation)(const Number&, const Number&)>
 void binary(KernelRuntimeContext& context, Span<EValue*> args) {
+  if (args.size() == 3 && args[0]->isInt() && args[1]->isInt() && args[2]->isInt()) {
+    // Arithmetic on sizes, which is what most programs have.
+    return finish(context, operation(make_int(args[0]->toInt()), make_int(args[1]->toInt())), args[2]);
+  }
   Number a, b;
   if (check_args(context, args, 3) && read_number(*args[0], &a) && read_number(*args[1], &b)) {
     finish(context, operation(a, b), args[2]);

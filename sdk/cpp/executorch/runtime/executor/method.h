@@ -87,7 +87,8 @@ class Method final {
 
   /// Runs the method from its start.
   /// Errors: InvalidState when an input was not set or an output has no memory; InvalidProgram; OutOfResources when it
-  /// runs more instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the method can be executed again.
+  /// runs more instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the
+  /// method can be executed again.
   ET_NODISCARD Error execute();
 
   /// Runs one instruction; the caller counts them. Errors: EndOfMethod when none is left, otherwise as execute().
@@ -195,6 +196,7 @@ class Method final {
   ET_NODISCARD Error too_long() const;
   ET_NODISCARD Error run_instruction(const internal::Instruction& instruction, size_t* next);
   ET_NODISCARD Error run_kernel(const internal::Instruction& instruction);
+  ET_NODISCARD Error kernel_failed(Error error) const;
   ET_NODISCARD Error run_delegate(const internal::Instruction& instruction);
   ET_NODISCARD Error check_data(const internal::Instruction& instruction) const;
   void skip_finished_chains();

@@ -53,6 +53,18 @@ bool lacks_data(const EValue& value) {
   return false;
 }
 
+// A second, shorter way to run kernels is not worth its code where code is to be small.
+#ifdef __OPTIMIZE_SIZE__
+constexpr bool kRunKernelsInPlace = false;
+#else
+constexpr bool kRunKernelsInPlace = true;
+#endif
+
+/// Whether an instruction is a call of a kernel and nothing else: most are, and the loop of execute() runs them itself.
+bool is_plain_kernel(const Instruction& instruction, const EventTracer* tracer) {
+  return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data && tracer == nullptr;
+}
+
 /// True: go on with the next instruction. False: jump.
 Result<bool> read_condition(const EValue& value) {
   if (value.isBool()) {
@@ -107,8 +119,24 @@ Error Method::execute() {
     const internal::Chain instructions = chains_[chain];
     size_t next = 0;
     while (next < instructions.size()) {
-      position_ = {chain, next};
       const Instruction& instruction = instructions[next];
+      if (kRunKernelsInPlace && ET_LIKELY(is_plain_kernel(instruction, event_tracer_) && instructions_left > 0)) {
+        KernelRuntimeContext context(nullptr, temp_allocator_);
+        instruction.kernel(context, Span<EValue*>(instruction.args, instruction.num_args));
+        if (ET_UNLIKELY(context.internal_used_temp())) {
+          temp_allocator_->reset();
+        }
+        if (ET_LIKELY(context.failure_state() == Error::Ok)) {
+          --instructions_left;
+          ++next;
+          continue;
+        }
+        position_ = {chain, next};
+        const Error error = kernel_failed(context.failure_state());
+        position_ = {0, 0};
+        return error;
+      }
+      position_ = {chain, next};
       ++next;
       const Error error = ET_LIKELY(instructions_left-- > 0) ? run_instruction(instruction, &next) : too_long();
       if (ET_UNLIKELY(error != Error::Ok)) {
@@ -229,10 +257,13 @@ Error Method::run_kernel(const Instruction& instruction) {
   instruction.kernel(context, Span<EValue*>(instruction.args, instruction.num_args));
   temp_allocator_->reset();
   const Error error = context.failure_state();
-  if (ET_UNLIKELY(error != Error::Ok)) {
-    ET_LOG(Error, "Operator %s (instruction %zu of method '%s') failed: %s (0x%x)", current_operator_name(),
-           position_.instruction, plan_->name()->c_str(), to_string(error), static_cast<unsigned>(error));
-  }
+  return ET_LIKELY(error == Error::Ok) ? error : kernel_failed(error);
+}
+
+/// Reports the kernel at position_; returns `error`.
+Error Method::kernel_failed(Error error) const {
+  ET_LOG(Error, "Operator %s (instruction %zu of method '%s') failed: %s (0x%x)", current_operator_name(),
+         position_.instruction, plan_->name()->c_str(), to_string(error), static_cast<unsigned>(error));
   return error;
 }
 

@@ -27,6 +27,9 @@ class KernelRuntimeContext {
   /// For the runtime's own tracing; may be null.
   EventTracer* internal_event_tracer() { return event_tracer_; }
 
+  /// For the runtime: whether temporary memory was asked for, and the allocator must be reset.
+  bool internal_used_temp() const { return used_temp_; }
+
   /**
    * Memory that is valid until the kernel returns.
    *
@@ -40,6 +43,7 @@ class KernelRuntimeContext {
                              "the kernel needs %" ET_PRIsize_t
                              " bytes of temporary memory and there is no temporary allocator; give MemoryManager one",
                              size);
+    used_temp_ = true;
     void* memory = temp_allocator_->allocate(size, alignment);
     ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
                              "the kernel needs %" ET_PRIsize_t
@@ -52,6 +56,7 @@ class KernelRuntimeContext {
   EventTracer* event_tracer_;
   MemoryAllocator* temp_allocator_;
   Error failure_state_ = Error::Ok;
+  bool used_temp_ = false;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE
