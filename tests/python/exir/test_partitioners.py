@@ -148,6 +148,17 @@ def test_patterns_and_support_together():
     assert names_of(found) == [["aten_add_tensor", "aten_mul_tensor", "aten_sin_default"]]
 
 
+def test_patterns_with_inputs_that_nothing_reads():
+    """PTN-06"""
+    program = edge_of(lambda x, y: torch.cos(torch.sin(x)) + y, X, X)
+    pattern = edge_of(lambda x, y: torch.cos(torch.sin(x)), X, X).graph
+    before = str(pattern)
+    assert names_of(generate_pattern_op_partitions(program.graph_module, [pattern])) == [
+        ["aten_cos_default", "aten_sin_default"]
+    ]
+    assert str(pattern) == before
+
+
 def test_source_partitions():
     """PTN-08, PTN-09: a module that is used twice is two partitions with the same parameters."""
 

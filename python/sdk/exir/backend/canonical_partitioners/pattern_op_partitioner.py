@@ -47,8 +47,18 @@ def generate_pattern_op_partitions(
     """The largest partitions of what matches a pattern, is listed, or that `op_support` accepts."""
     nodes = list(partitions_list or [])
     for pattern in patterns or ():
-        matcher = SubgraphMatcher(pattern, ignore_literals=ignore_literals)
+        matcher = SubgraphMatcher(_without_unused_inputs(pattern), ignore_literals=ignore_literals)
         for match in matcher.match(graph_module.graph):
             # What the pattern's placeholders match is input of the partition, not part of it.
             nodes.append([n for p, n in match.nodes_map.items() if p.op == "call_function" and isinstance(n, Node)])
     return generate_partitions_from_list_of_nodes(graph_module, nodes, op_support)
+
+
+def _without_unused_inputs(pattern: Graph) -> Graph:
+    """A copy of a pattern without the inputs that nothing reads: the matcher would look for them in vain."""
+    copy = Graph()
+    copy.output(copy.graph_copy(pattern, {}))
+    for node in list(copy.nodes):
+        if node.op == "placeholder" and not node.users:
+            copy.erase_node(node)
+    return copy

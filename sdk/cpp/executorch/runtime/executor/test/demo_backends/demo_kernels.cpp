@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -53,6 +54,31 @@ struct Call {
   }
 };
 
+/// a * b + c. Integers wrap, as in PyTorch.
+template <typename T>
+T multiply_add(T a, T b, T c) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b) + static_cast<Unsigned>(c));
+  } else {
+    return a * b + c;
+  }
+}
+
+/// The number as an element; false where an integer type does not hold it.
+template <typename T>
+bool to_element(double number, T* element) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr double kExact = 9007199254740992;  // 2^53: above, doubles skip integers.
+    if (!(std::abs(number) <= kExact && number >= static_cast<double>(std::numeric_limits<T>::min()) &&
+          number <= static_cast<double>(std::numeric_limits<T>::max()))) {
+      return false;
+    }
+  }
+  *element = static_cast<T>(number);
+  return true;
+}
+
 double number_or(const DemoValue& value, double otherwise) {
   return value.kind == Kind::kNumber ? value.number : otherwise;
 }
@@ -94,7 +120,9 @@ bool elementwise(const Call& call, const Function& function) {
   T held{};
   const DemoValue* b = &call.operand(1);
   if (b->kind == Kind::kNumber) {
-    held = static_cast<T>(b->number);
+    if (!to_element(b->number, &held)) {
+      return false;
+    }
     number.kind = Kind::kTensor;
     number.data = &held;
     b = &number;
@@ -132,11 +160,14 @@ bool sine(const Call& call) {
 /// out[m, n] = sum over k of a[m, k] * b[k, n], or * b[n, k] when `transposed`, + bias[n].
 template <typename T>
 void multiply(const T* a, const T* b, const T* bias, T* out, size_t m, size_t k, size_t n, bool transposed) {
+  if (n == 0) {
+    return;
+  }
   for (size_t i = 0; i < m; ++i) {
     for (size_t j = 0; j < n; ++j) {
       T sum = bias == nullptr ? T{0} : bias[j];
       for (size_t l = 0; l < k; ++l) {
-        sum += a[i * k + l] * (transposed ? b[j * k + l] : b[l * n + j]);
+        sum = multiply_add(a[i * k + l], transposed ? b[j * k + l] : b[l * n + j], sum);
       }
       out[i * n + j] = sum;
     }
@@ -207,6 +238,9 @@ bool attention(const Call& call) {
   call.result->sizes[q.dim - 1] = v.size_from_end(0);
   if (call.result->numel() > call.instruction.numel) {
     return false;
+  }
+  if (call.result->numel() == 0) {
+    return true;
   }
   const auto length = static_cast<size_t>(q.size_from_end(1));
   const auto width = static_cast<size_t>(q.size_from_end(0));
@@ -282,11 +316,12 @@ template <typename T>
 bool run(const Call& call) {
   switch (call.instruction.op) {
     case DemoOp::kAdd: {
-      const T alpha = static_cast<T>(number_or(call.operand(2), 1));
-      return elementwise<T>(call, [alpha](T a, T b) { return static_cast<T>(a + alpha * b); });
+      T alpha{};
+      return to_element(number_or(call.operand(2), 1), &alpha) &&
+             elementwise<T>(call, [alpha](T a, T b) { return multiply_add(alpha, b, a); });
     }
     case DemoOp::kMul:
-      return elementwise<T>(call, [](T a, T b) { return static_cast<T>(a * b); });
+      return elementwise<T>(call, [](T a, T b) { return multiply_add(a, b, T{0}); });
     case DemoOp::kMm:
       return mm<T>(call);
     default:
