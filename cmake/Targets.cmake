@@ -7,7 +7,7 @@ cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
 function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
-  if(NOT CMAKE_SYSTEM_NAME STREQUAL "Generic")
+  if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$")
     # Firmware lies where it was linked to; everything else may end up in a shared library.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()

@@ -25,7 +25,7 @@ set(CMAKE_C_FLAGS_INIT "-mcpu=${TARGET_CPU} -mthumb -mfloat-abi=${float_abi}")
 # Debian's compiler has a <stdint.h> of its own, which leaves out the word by which newlib's <inttypes.h> knows that there
 # are 64-bit integers; with other compilers the definition is the one that newlib makes.
 set(CMAKE_C_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -D__int64_t_defined=1")
-set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -fno-threadsafe-statics -fno-exceptions -fno-rtti -fno-use-cxa-atexit")
+set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -fno-threadsafe-statics -fno-exceptions -fno-rtti -fno-use-cxa-atexit -Wno-psabi")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=nano.specs -Wl,--gc-sections")
 
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Raspberry Pi Pico 2 (PICO-01 to PICO-04) and Zephyr: what can be seen without the boards."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PICO = ROOT / "examples" / "pico2"
+
+
+def test_digits_are_recognised_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the firmware compares with: every drawing gets the highest score for its own digit."""
+    monkeypatch.syspath_prepend(str(PICO))
+    spec = importlib.util.spec_from_file_location("export_mlp_mnist", PICO / "export_mlp_mnist.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model = module.TinyMLP()
+    assert sorted(module.DIGITS) == [0, 1, 4, 7]
+    for digit, drawing in module.DIGITS.items():
+        assert [len(line) for line in drawing.splitlines()] == [28] * 28
+        scores = model(module.pixels(drawing))[0]
+        # Each pixel of the drawing gives 1000 / count, those outside none.
+        torch.testing.assert_close(scores[digit], torch.tensor(1000.0), atol=0.1, rtol=0)
+        assert scores.argmax() == digit
+        assert scores[5] == module.UNKNOWN_SCORE
+
+
+@pytest.mark.slow
+def test_pico_firmware_builds(tmp_path: Path) -> None:
+    """With the pico-sdk of scripts/third_party or of PICO_SDK_PATH; the image fits the board (PICO-04)."""
+    command = [str(PICO / "build_firmware_pico.sh"), f"--build={tmp_path}"]
+    done = subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    sizes = subprocess.run(["arm-none-eabi-size", tmp_path / "executorch_pico.elf"], capture_output=True, text=True)
+    text, data, bss = map(int, sizes.stdout.splitlines()[1].split()[:3])
+    assert text + data + bss < 400 * 1024
+
+
+def test_zephyr_module_names_what_is_there() -> None:
+    module = yaml.safe_load((ROOT / "zephyr/module.yml").read_text())
+    assert module["name"] == "executorch"
+    assert (ROOT / module["build"]["cmake"] / "CMakeLists.txt").is_file()
+    assert (ROOT / module["build"]["kconfig"]).is_file()
+
+
+def test_zephyr_build_uses_options_that_exist() -> None:
+    defined = set(re.findall(r"^(?:menu)?config (\w+)$", (ROOT / "zephyr/Kconfig").read_text(), re.M))
+    text = (ROOT / "zephyr/CMakeLists.txt").read_text()
+    assert set(re.findall(r"CONFIG_(\w+)", text)) == defined
+    options = (ROOT / "cmake/Options.cmake").read_text()
+    for option in re.findall(r"set\((EXECUTORCH_\w+)", text):
+        assert option in options
+    for source in re.findall(r"zephyr_library_sources\((\S+)\)", text):
+        assert (ROOT / "zephyr" / source).is_file()
