@@ -77,6 +77,21 @@ def test_import_paths():
     )
 
 
+def test_a_partitioner_without_its_constructor():
+    """PTN-11: as on the page of documents, where __init__ does not call that of the base class."""
+
+    class Bare(Partitioner):
+        def __init__(self):
+            self.partition_tags = {}
+
+        def partition(self, exported_program):
+            return PartitionResult(exported_program, self.partition_tags)
+
+    assert Bare().spec == {}
+    program = edge_of(Model(), X)
+    assert str(to_backend(program, Bare())) == str(program)
+
+
 def test_matching_the_output_of_a_pattern():
     """PTN-02: with match_output the result must be returned in the target too."""
     pattern = edge_of(lambda x: torch.sin(x), X).graph
@@ -329,6 +344,8 @@ def test_wrong_results():
 
     with pytest.raises(TypeError, match=r"Nothing\.partition must return a PartitionResult, got NoneType"):
         to_backend(edge_of(Model(), X), Nothing())
+    with pytest.raises(TypeError, match="to_backend takes one Partitioner a method, got list"):
+        to_backend(edge_of(Model(), X), [Nothing()])
     with pytest.raises(TypeError, match=r"Text\.preprocess must return a PreprocessResult, got bytes"):
         to_backend("Text", edge_of(Model(), X), [])
 

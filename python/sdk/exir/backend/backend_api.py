@@ -133,6 +133,11 @@ def _find_backend(backend_id: str) -> type[BackendDetails]:
 def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[ExportedProgram, list[Partition]]:
     if isinstance(partitioner, type):
         partitioner = partitioner()
+    if not callable(partitioner):
+        raise TypeError(
+            f"to_backend takes one Partitioner a method, got {type(partitioner).__name__}. Call it once for each of "
+            "several partitioners, or pass the list to to_edge_transform_and_lower(partitioner=[...])"
+        )
     name = type(partitioner).__name__
     copied = copy_program(program)
     try:

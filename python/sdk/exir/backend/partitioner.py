@@ -45,8 +45,8 @@ class Partitioner(ABC):
 
     @property
     def spec(self) -> Mapping[str | int | float | bool, object]:
-        """Options given to the constructor."""
-        return self._spec
+        """Options given to the constructor; none for subclasses that do not call it."""
+        return getattr(self, "_spec", MappingProxyType({}))
 
     @abstractmethod
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
