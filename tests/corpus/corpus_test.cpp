@@ -12,20 +12,18 @@
 #include <gtest/gtest.h>
 
 #include <executorch/extension/module/module.h>
-#include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/platform.h>
 
+#include "inputs.h"
 #include "manifest.h"
 
+using corpus::Inputs;
 using corpus::position;
 using corpus::Value;
-using executorch::aten::ArrayRef;
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
-using executorch::extension::make_tensor_ptr;
 using executorch::extension::Module;
-using executorch::extension::TensorPtr;
 using executorch::runtime::elementSize;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
@@ -55,46 +53,6 @@ std::vector<std::string> logged;
 void keep_log(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t, const char* text, size_t length) {
   logged.emplace_back(text, length);
 }
-
-/// The values of a call as Module takes them.
-class Inputs {
- public:
-  explicit Inputs(const std::vector<Value>& values) {
-    evalues_.reserve(values.size());
-    for (const Value& value : values) {
-      add(value);
-    }
-  }
-  const std::vector<EValue>& evalues() const { return evalues_; }
-
- private:
-  void add(const Value& value) {
-    if (value.type == "tensor") {
-      const size_t item = elementSize(value.dtype);
-      std::vector<uint8_t> data(value.data.size());
-      for (size_t i = 0; i < data.size() / item; ++i) {
-        std::memcpy(&data[position(i, value.sizes, value.dim_order) * item], &value.data[i * item], item);
-      }
-      tensors_.push_back(make_tensor_ptr(value.sizes, std::move(data), value.dim_order, {}, value.dtype));
-      evalues_.emplace_back(*tensors_.back());
-    } else if (value.type == "int") {
-      evalues_.emplace_back(value.integer);
-    } else if (value.type == "double") {
-      evalues_.emplace_back(value.real);
-    } else if (value.type == "bool") {
-      evalues_.emplace_back(value.flag);
-    } else if (value.type == "string") {
-      strings_.push_back(std::make_unique<ArrayRef<char>>(value.text.data(), value.text.size()));
-      evalues_.emplace_back(strings_.back().get());
-    } else {
-      evalues_.emplace_back();
-    }
-  }
-
-  std::vector<EValue> evalues_;
-  std::vector<TensorPtr> tensors_;
-  std::vector<std::unique_ptr<ArrayRef<char>>> strings_;
-};
 
 template <typename T>
 double element(const uint8_t* bytes) {

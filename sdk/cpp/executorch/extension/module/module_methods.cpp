@@ -189,8 +189,11 @@ Result<std::vector<EValue>> Module::execute(const std::string& method_name, cons
                                method_name.c_str(), inputs.size(), i);
     }
     ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
+    // Before it runs: after that, want of memory would leave the caller without the results of a changed state.
+    std::vector<EValue> outputs(method.outputs_size());
     ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
-    return get_outputs(method_name);
+    ET_CHECK_OK_OR_RETURN_ERROR(method.get_outputs(outputs.data(), outputs.size()));
+    return outputs;
   });
 }
 
