@@ -44,7 +44,7 @@ def pixels(drawing: str) -> Tensor:
 class TinyMLP(nn.Module):
     """(1, 784) pixels to (1, 10) scores: one feature for each digit that it knows, then the scores of all ten.
 
-    A feature counts the white pixels that belong to its digit and takes off those that do not. Both counts are balanced,
+    A feature counts the white pixels that belong to its digit, and takes off those that do not: both are balanced,
     so that a digit of many pixels wins no more often.
     """
 
