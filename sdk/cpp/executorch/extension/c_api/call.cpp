@@ -117,7 +117,7 @@ LogCapture::~LogCapture() {
 }
 
 void LogCapture::add(const char* message, size_t length) noexcept {
-#if defined(__cpp_exceptions)
+#if ET_HAS_EXCEPTIONS
   try {
     lines_.emplace_back(message, length);
   } catch (...) {
@@ -142,7 +142,7 @@ et_status LogCapture::finish(Error status, et_error** error) noexcept {
     }
     return number;
   }
-#if defined(__cpp_exceptions)
+#if ET_HAS_EXCEPTIONS
   try {
 #endif
     auto result = std::make_unique<et_error>();
@@ -154,7 +154,7 @@ et_status LogCapture::finish(Error status, et_error** error) noexcept {
       result->message = describe(status);
     }
     *error = result.release();
-#if defined(__cpp_exceptions)
+#if ET_HAS_EXCEPTIONS
   } catch (...) {
     *error = &out_of_memory;
   }

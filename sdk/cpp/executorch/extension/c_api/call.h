@@ -8,6 +8,7 @@
 
 #include <executorch/extension/c_api/executorch.h>
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/compiler.h>
 
 namespace executorch {
 namespace extension {
@@ -43,7 +44,7 @@ et_status call(et_error** error, Body&& body) noexcept {
   }
   initialize();
   LogCapture capture;
-#if defined(__cpp_exceptions)
+#if ET_HAS_EXCEPTIONS
   try {
     return capture.finish(body(), error);
   } catch (const std::bad_alloc&) {
