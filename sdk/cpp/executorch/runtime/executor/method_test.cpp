@@ -214,4 +214,41 @@ TEST_F(MethodTest, MemoryThatIsTooSmallIsAnError) {
   EXPECT_EQ(load(b).error(), Error::MemoryAllocationFailed);
 }
 
+/// Wants more than half of the temporary memory, and keeps nothing of it.
+void wasteful_kernel(executorch::runtime::KernelRuntimeContext& context, executorch::runtime::Span<EValue*> /*args*/) {
+  const auto memory = context.allocate_temp(600);
+  if (!memory.ok()) {
+    context.fail(memory.error());
+  }
+}
+
+TEST_F(MethodTest, TemporaryMemoryIsFreeAgainAfterEachInstruction) {
+  ProgramBuilder b;
+  const int32_t out = b.tensor(at(0));
+  b.outputs = {out};
+  const int32_t op = b.op("test::wasteful", "out");
+  b.call(op, {out, out});
+  b.call(op, {out, out});
+  const ProgramBytes bytes = b.finish();
+  BufferDataLoader loader(bytes.data(), bytes.size());
+  auto program = Program::load(&loader);
+  ASSERT_TRUE(program.ok());
+  alignas(16) static uint8_t method_memory[4096], planned_memory[256], temporary_memory[1000];
+  executorch::runtime::MemoryAllocator method_allocator(sizeof(method_memory), method_memory);
+  executorch::runtime::MemoryAllocator temporary(sizeof(temporary_memory), temporary_memory);
+  executorch::runtime::Span<uint8_t> planned(planned_memory, sizeof(planned_memory));
+  executorch::runtime::HierarchicalAllocator planned_allocator({&planned, 1});
+  executorch::runtime::MemoryManager memory(&method_allocator, &planned_allocator, &temporary);
+  const executorch::runtime::Kernel kernels[] = {executorch::runtime::Kernel("test::wasteful.out", wasteful_kernel)};
+  auto method = program->load_method("forward", &memory, nullptr, nullptr, nullptr, {kernels, 1});
+  ASSERT_TRUE(method.ok());
+  EXPECT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(temporary.used_size(), 0u);
+  // The same without the loop of execute().
+  while (method->step() == Error::Ok) {
+  }
+  EXPECT_EQ(temporary.used_size(), 0u);
+}
+
 }  // namespace
