@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Raspberry Pi Pico 2 (PICO-01 to PICO-04) and Zephyr: what can be seen without the boards."""
+"""The Raspberry Pi Pico 2 (PICO-01, PICO-02, PICO-04, PICO-05) and Zephyr: what can be seen without the boards."""
 
 from __future__ import annotations
 
