@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of this folder say signatures with. Each of them includes one public header before this one.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+namespace executorch {
+namespace runtime {
+namespace etensor {}
+}  // namespace runtime
+namespace aten {}
+namespace extension {}
+}  // namespace executorch
+
+namespace surface {
+
+// Signatures are written as the documents write them.
+using namespace ::executorch::runtime;    // NOLINT
+using namespace ::executorch::extension;  // NOLINT
+namespace runtime = ::executorch::runtime;
+namespace aten = ::executorch::aten;
+
+/// True when the argument, which may be a set of overloads, has one that is a Pointer.
+template <typename Pointer>
+constexpr bool is(Pointer) {
+  return true;
+}
+
+/// A T for calls that are not made.
+template <typename T>
+T make();
+
+}  // namespace surface
