@@ -22,6 +22,7 @@ from sdk.exir.pass_base import ExportPass
 from sdk.exir.passes import MemoryPlanningPass
 from sdk.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
 from sdk.extension.pybindings.portable_lib import _load_for_executorch, _load_for_executorch_from_buffer
+from sdk.runtime import Runtime
 
 edge = exir_ops.edge.aten
 
@@ -63,8 +64,11 @@ def test_the_five_steps(tmp_path):
     executorch_program = to_edge_transform_and_lower(exported_program).to_executorch()
     with (tmp_path / "model.pte").open("wb") as file:
         file.write(executorch_program.buffer)
-    loaded = _load_for_executorch(str(tmp_path / "model.pte"))
-    torch.testing.assert_close(loaded.forward(inputs)[0], model(*inputs).detach(), rtol=1e-4, atol=1e-5)
+    runtime = Runtime.get()
+    program = runtime.load_program(tmp_path / "model.pte")
+    method = program.load_method("forward")
+    output = method.execute(list(inputs))
+    torch.testing.assert_close(output[0], model(*inputs).detach(), rtol=1e-4, atol=1e-5)
 
 
 def test_dynamic_shapes():
