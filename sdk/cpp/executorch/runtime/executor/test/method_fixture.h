@@ -67,7 +67,7 @@ class MethodFixture : public ::testing::Test {
                       const LoadBackendOptionsMap* backend_options = nullptr) {
     bytes_ = std::make_unique<ProgramBytes>(builder.finish());
     loader_ = std::make_unique<extension::BufferDataLoader>(bytes_->data(), bytes_->size());
-    auto program = Program::load(loader_.get());
+    auto program = Program::load(loader_.get(), Program::Verification::InternalConsistency, limits_);
     if (!program.ok()) {
       return program.error();
     }
@@ -126,6 +126,9 @@ class MethodFixture : public ::testing::Test {
 
   /// Says that the arena holds zeros, although it does not.
   bool claim_zeroed_ = false;
+
+  /// What load() allows.
+  ResourceLimits limits_;
 
  private:
   struct Shape {

@@ -93,6 +93,9 @@ class ProgramBuilder {
   int32_t bool_list(const std::vector<uint8_t>& items) {
     return value(fb::KernelTypes::BoolList, fb::CreateBoolList(builder_, builder_.CreateVector(items)).Union());
   }
+  int32_t double_list(const std::vector<double>& items) {
+    return value(fb::KernelTypes::DoubleList, fb::CreateDoubleList(builder_, builder_.CreateVector(items)).Union());
+  }
   /// A union value as it stands, for types that do not exist.
   int32_t value(fb::KernelTypes type, flatbuffers::Offset<void> table) {
     values_.push_back(fb::CreateEValue(builder_, type, table));
@@ -132,6 +135,11 @@ class ProgramBuilder {
     instruction(fb::InstructionArguments::JumpFalseCall,
                 fb::CreateJumpFalseCall(builder_, condition, destination).Union());
   }
+  /// Of a type that a newer exporter may know.
+  void unknown_value() { value(static_cast<fb::KernelTypes>(200), fb::CreateNull(builder_).Union()); }
+  void unknown_instruction() {
+    instruction(static_cast<fb::InstructionArguments>(200), fb::CreateFreeCall(builder_, 0).Union());
+  }
   void free_value(int32_t index) {
     instruction(fb::InstructionArguments::FreeCall, fb::CreateFreeCall(builder_, index).Union());
   }
@@ -151,6 +159,9 @@ class ProgramBuilder {
   /// Where initial values start in `mutable_segment`; entry 0 is reserved.
   std::vector<uint64_t> mutable_offsets;
   uint32_t mutable_segment = 0;
+  /// Where constants start in `constant_segment`; entry 0 is reserved. Not together with `constants`.
+  std::vector<uint64_t> constant_offsets;
+  uint32_t constant_segment = 0;
 
   /// A program whose methods are all the same.
   ProgramBytes finish() {
@@ -191,12 +202,16 @@ class ProgramBuilder {
           fb::CreateSubsegmentOffsets(builder_, mutable_segment, builder_.CreateVector(mutable_offsets));
       mutable_data = builder_.CreateVector(&offsets, 1);
     }
+    flatbuffers::Offset<fb::SubsegmentOffsets> constant_data;
+    if (!constant_offsets.empty()) {
+      constant_data = fb::CreateSubsegmentOffsets(builder_, constant_segment, builder_.CreateVector(constant_offsets));
+    }
     std::vector<flatbuffers::Offset<fb::NamedData>> named;
     for (const auto& [key, segment] : named_data) {
       named.push_back(fb::CreateNamedData(builder_, builder_.CreateString(key), segment));
     }
     const auto all_named = builder_.CreateVector(named);
-    builder_.Finish(fb::CreateProgram(builder_, 0, all_plans, all_buffers, all_inline_data, all_segments, 0,
+    builder_.Finish(fb::CreateProgram(builder_, 0, all_plans, all_buffers, all_inline_data, all_segments, constant_data,
                                       mutable_data, all_named),
                     fb::ProgramIdentifier());
     return segments.empty() ? ProgramBytes(builder_.GetBufferPointer(), builder_.GetSize()) : with_segments();
