@@ -68,7 +68,7 @@ class MakeBoxedTest : public ::testing::Test {
   TensorFactory<ScalarType::Float> tf_;
 };
 
-// document 123: EXECUTORCH_LIBRARY
+// KR-14, document 123
 TEST_F(MakeBoxedTest, CallsTheFunction) {
   EValue x(tf_.make({2}, {1.5, -2})), factor(2.0), out(tf_.zeros({2}));
   EValue* stack[] = {&x, &factor, &out, &out};

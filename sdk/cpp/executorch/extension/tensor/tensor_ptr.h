@@ -167,5 +167,10 @@ inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
 /// elements for DYNAMIC_BOUND. The rank stays. NotSupported or InvalidArgument otherwise.
 ET_NODISCARD runtime::Error resize_tensor_ptr(TensorPtr& tensor, const std::vector<aten::SizesType>& sizes);
 
+/// A copy of `tensor` in the memory of `target`, which it owns: from the CPU to a device, back, or from one to another.
+/// Null, after a log line, when there is no DeviceAllocator for a device (see register_device_allocator), it has no
+/// memory left, or copying fails.
+TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target);
+
 }  // namespace extension
 }  // namespace executorch

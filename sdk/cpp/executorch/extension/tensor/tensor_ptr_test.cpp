@@ -8,7 +8,9 @@
 #include <numeric>
 #include <type_traits>
 
+#include <executorch/runtime/core/device_allocator.h>
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/test/mock_cuda_allocator.h>
 #include <executorch/runtime/platform/runtime.h>
 
 using namespace executorch::extension;  // NOLINT: as the documents' samples do
@@ -249,4 +251,31 @@ TEST_F(TensorPtrTest, Accessor) {
   EXPECT_EQ(column_major->const_data_ptr<float>()[1], 8);
   EXPECT_EQ((make_tensor_accessor<float, 3>(*tensor).error()), Error::InvalidArgument);
   EXPECT_EQ((make_tensor_accessor<int32_t, 2>(*tensor).error()), Error::InvalidArgument);
+}
+
+TEST_F(TensorPtrTest, CopiesToDevicesAndBack) {
+  executorch::runtime::runtime_init();
+  const auto cpu = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const executorch::aten::Device device(executorch::aten::DeviceType::CUDA, 1);
+  EXPECT_EQ(clone_tensor_ptr_to(cpu, device), nullptr) << "there is no such device";
+  EXPECT_EQ(clone_tensor_ptr_to(nullptr, device), nullptr);
+
+  static executorch::runtime::testing::MockCudaAllocator allocator;
+  executorch::runtime::register_device_allocator(&allocator);
+  auto there = clone_tensor_ptr_to(cpu, device);
+  ASSERT_NE(there, nullptr);
+  EXPECT_EQ(there->device(), device);
+  EXPECT_TRUE(allocator.is_device_ptr(there->const_data_ptr()));
+  EXPECT_EQ(allocator.last_allocate_index_, 1);
+  const auto other = clone_tensor_ptr_to(there, executorch::aten::Device(executorch::aten::DeviceType::CUDA, 0));
+  ASSERT_NE(other, nullptr);
+  EXPECT_NE(other->const_data_ptr(), there->const_data_ptr());
+  there.reset();
+  EXPECT_EQ(allocator.deallocate_count_, 1) << "the copy owns its memory";
+  const auto back = clone_tensor_ptr_to(other, executorch::aten::Device(executorch::aten::DeviceType::CPU));
+  ASSERT_NE(back, nullptr);
+  ASSERT_EQ(back->numel(), 4);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(back->const_data_ptr<float>()[i], static_cast<float>(i + 1));
+  }
 }

@@ -39,7 +39,7 @@ TEST(ThreadPoolTest, RunsEverythingOnce) {
   }
 }
 
-// FAQ-06, XNN-21
+// FAQ-06
 TEST(ThreadPoolTest, IsMadeAnew) {
   ThreadPool pool(2);
   EXPECT_TRUE(pool._unsafe_reset_threadpool(3));
