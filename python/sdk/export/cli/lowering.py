@@ -70,8 +70,6 @@ def make_session(
     shapes: dict[str, Any] = {}
     samples: dict[str, Sequence[Any]] = {}
     for method in model.methods:
-        if model.programs and dynamic[method].ranges:
-            raise CommandError("A .pt2 file has its shapes already; make them dynamic where it is made.")
         sample = resized(inputs[method], dynamic[method].capture_sizes(inputs[method])).copy()
         samples[method] = [sample]
         shapes[method] = dynamic[method].for_torch(sample)

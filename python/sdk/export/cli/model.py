@@ -58,10 +58,10 @@ def _named(text: str) -> Model:
     place, colon, name = text.rpartition(":")
     library = text.partition(":")[0]
     if colon and library in LIBRARIES:
-        module, inputs = LIBRARIES[library](text.partition(":")[2])
-        return Model(
-            _file_name(re.split(r"[/\\]", text.rstrip("/").partition("@")[0])[-1]), {"forward": module}, {}, inputs
-        )
+        wanted = text.partition(":")[2]
+        module, inputs = LIBRARIES[library](wanted)
+        short = re.split(r"[/\\]", wanted.partition("@")[0].rstrip("/"))[-1]
+        return Model(_file_name(short), {"forward": module}, {}, inputs)
     if not colon or not name:
         raise CommandError(
             f"`{text}` does not say which model to export. Write file.py:name or package.module:name (the name of an "

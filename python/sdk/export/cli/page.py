@@ -8,6 +8,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from sdk.exir.receipt import Row
 from sdk.export.cli.facts import MethodFacts
 from sdk.export.cli.plan_picture import plan_picture
 from sdk.export.cli.progress import counted, readable_bytes
@@ -80,8 +81,27 @@ def _method(method: MethodFacts, result: Result) -> list[str]:
         ),
         f"<h3>Operators ({counted(method.operators.total(), 'call')})</h3>",
         _bars(method.operators.most_common()),
+        f"<h3>Every node ({len(result.receipt.of(method.name))})</h3>",
+        _receipt(result.receipt.of(method.name)),
     ]
     return parts
+
+
+def _receipt(rows: Sequence[Row]) -> str:
+    head = ["node", "operator", "where", "makes", "planned", "from", "why not elsewhere"]
+    lines = [
+        [
+            row.node,
+            row.operator,
+            row.where,
+            ", ".join(str(value) for value in row.values),
+            readable_bytes(row.planned_bytes) if row.planned_bytes else "",
+            row.source,
+            row.why,
+        ]
+        for row in rows
+    ]
+    return f"<details><summary>show</summary>{_table(head, lines, numeric={4})}</details>"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int]) -> str:

@@ -163,6 +163,8 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
 
 
 def _dynamic(model: Model, inputs: Mapping[str, ExampleInputs], options: Options) -> dict[str, DynamicShapes]:
+    if model.programs and options.dynamic:
+        raise CommandError("A .pt2 file has its shapes already; make them dynamic where it is made.")
     wanted: dict[str, list[Any]] = {method: [] for method in model.methods}
     for dim in options.dynamic:
         wanted[method_of(model.methods, dim.method, f"--dynamic {dim}")].append(dim)

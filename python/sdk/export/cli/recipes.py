@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def _registered() -> dict[str, RecipeType]:
 
 def _in_file(place: str, attribute: str, text: str) -> ExportRecipe:
     found: Any = find(surroundings_of(place), attribute, place, lambda value, _: isinstance(value, ExportRecipe))
-    if callable(found):
+    if isinstance(found, type) or inspect.isroutine(found):
         found = called(found, text)
     if not isinstance(found, ExportRecipe):
         raise CommandError(

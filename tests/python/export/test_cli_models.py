@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the command exports beside one module of a file: several methods, archives, models of libraries, recipes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.utils import refuse
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.export import BackendRecipeProvider, ExportRecipe, LoweringRecipe, RecipeType
+from sdk.export.cli import backends
+from sdk.export.cli.errors import CommandError
+from sdk.export.cli.model import load_model
+from sdk.runtime import Runtime
+
+Export = Callable[..., Any]
+
+CODEC = """
+
+class Codec(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = nn.Linear(8, 4)
+
+    def encode(self, x):
+        return self.table(x)
+
+    def decode(self, y):
+        return torch.relu(self.table(y))
+
+
+def codec():
+    return {"up": Net(), "down": Sum()}
+
+
+wrong = {"up": Net, "down": 3}
+
+
+class Documented(nn.Module):
+    def forward(self, x):
+        return x
+
+
+def recipe():
+    from sdk.export import ExportRecipe, LoweringRecipe
+
+    return ExportRecipe(lowering_recipe=LoweringRecipe(partitioners=[]))
+"""
+
+
+@pytest.fixture
+def codec(models: Path) -> str:
+    models.write_text(models.read_text().replace("\ndef example_inputs", CODEC + "\n\ndef example_inputs"))
+    return models.name
+
+
+def method(program: str, name: str) -> Any:
+    return Runtime.get().load_program(program).load_method(name)
+
+
+def test_edge_04_methods_of_one_module_share_their_weights(codec: str, export: Export) -> None:
+    """EDGE-04: several methods in one program."""
+    inputs = ("--input", "encode:2x8:float32", "--input", "decode:2x8:float32", "--dynamic", "encode:x.0=1..4")
+    answer = export(f"{codec}:Codec", "--method", "encode", "--method", "decode", *inputs, "--report", "report.json")
+    assert answer.status == 0, answer.err
+    module = load_model(f"{codec}:Codec").modules["forward"]
+    for batch in (1, 4):
+        x = torch.ones(batch, 8)
+        torch.testing.assert_close(method("codec.pte", "encode").execute([x])[0], module.encode(x))
+    y = torch.ones(2, 8)
+    torch.testing.assert_close(method("codec.pte", "decode").execute([y])[0], module.decode(y))
+    assert "encode: smallest sizes, float32[1, 8]" in answer.out and "decode: " in answer.out
+    report = json.loads(Path("report.json").read_text())
+    assert [m["name"] for m in report["methods"]] == ["decode", "encode"]
+    assert {run["method"] for run in report["verification"]["runs"]} == {"encode", "decode"}
+    assert {row["method"] for row in report["receipt"]["rows"]} == {"encode", "decode"}
+    # 4 * 8 weights and 4 biases of 4 bytes, once.
+    assert report["program"]["weight_bytes"] == 4 * 8 * 4 + 4 * 4
+
+
+def test_edge_04_a_dict_of_modules(codec: str, export: Export) -> None:
+    """EDGE-04: a function that returns modules by method name."""
+    inputs = ("--input", "up:1x8:float32", "--input", "down:3:float32=1", "--input", "down:3:float32=2")
+    answer = export(f"{codec}:codec", *inputs, "--output", "both.pte")
+    assert answer.status == 0, answer.err
+    assert torch.equal(method("both.pte", "down").execute([torch.ones(3), torch.ones(3)])[0], torch.full((3,), 2.0))
+    assert method("both.pte", "up").execute([torch.ones(1, 8)])[0].shape == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ("Codec", "--method", "encod"),
+            "no method `encod`. Did you mean `encode`? Its class has: encode, decode.",
+        ),
+        (("codec", "--method", "up"), "--method chooses among the methods of one module"),
+        (("codec",), "example_inputs() gave a tuple; for a program with the methods up, down"),
+        (("codec", "--input", "1x8:f32"), "say which one is meant, for example --input up:1x8:f32"),
+        (("codec", "--input", "upp:1x8:f32"), "there is no method `upp`; there is up, down. Did you mean `up`?"),
+        (("codec", "--input", "up:1x8:f32"), "example inputs: down(a, b). Give one --input down:SHAPE:DTYPE"),
+        (("wrong",), "is a dict, but not one from method names to nn.Modules: `up` is a value of type type"),
+    ],
+)
+def test_methods_that_do_not_fit_are_explained(codec: str, export: Export, arguments: tuple, says: str) -> None:
+    name, *options = arguments
+    answer = export(f"{codec}:{name}", *options)
+    assert answer.status == 1 and says in " ".join(answer.err.split())
+
+
+def test_an_archive_of_several_programs(codec: str, export: Export) -> None:
+    from torch.export.pt2_archive._package import package_pt2
+
+    module = load_model(f"{codec}:Net").modules["forward"]
+    programs = {name: torch.export.export(module, (torch.ones(n, 8),)) for name, n in (("one", 1), ("two", 2))}
+    package_pt2("several.pt2", exported_programs=programs)
+    answer = export("several.pt2")
+    assert answer.status == 0, answer.err
+    for name, n in (("one", 1), ("two", 2)):
+        torch.testing.assert_close(method("several.pte", name).execute([torch.ones(n, 8)])[0], module(torch.ones(n, 8)))
+
+
+def test_a_captured_program_has_its_shapes(codec: str, export: Export) -> None:
+    torch.export.save(torch.export.export(load_model(f"{codec}:Net").modules["forward"], (torch.ones(2, 8),)), "n.pt2")
+    answer = export("n.pt2", "--dynamic", "x.0=1..4")
+    assert answer.status == 1 and "make them dynamic where it is made" in answer.err
+
+
+# Recipes
+
+
+class CommandBackend(BackendDetails):
+    @staticmethod
+    def preprocess(edge_program: Any, compile_specs: Any) -> PreprocessResult:
+        return PreprocessResult(processed_bytes=b"payload")
+
+
+class OnlyRelu(Partitioner):
+    def partition(self, exported_program: Any) -> PartitionResult:
+        for node in exported_program.graph.nodes:
+            if node.target == exir_ops.edge.aten.relu.default:
+                node.meta["delegation_tag"] = "relu"
+            elif node.op == "call_function":
+                refuse(node, "CommandBackend", "it is no relu")
+        return PartitionResult(exported_program, {"relu": DelegationSpec("CommandBackend", [])})
+
+
+class Kinds(RecipeType):
+    RELU = "command_relu"
+
+    @classmethod
+    def get_backend_name(cls) -> str:
+        return "command"
+
+
+class Provider(BackendRecipeProvider):
+    backend_name = "command"
+
+    def get_supported_recipes(self) -> list[RecipeType]:
+        return [Kinds.RELU]
+
+    def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe:
+        return ExportRecipe("command_relu", lowering_recipe=LoweringRecipe(partitioners=[OnlyRelu()]))
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Path(__file__).stem
+    monkeypatch.setitem(sys.modules, here, sys.modules[__name__])
+    monkeypatch.setitem(backends.BACKENDS, "command", backends.Backend(f"{here}:OnlyRelu", f"{here}:Provider"))
+
+
+@pytest.mark.parametrize("how", [("--backend", "command"), ("--recipe", "command_relu")])
+def test_exp_16_a_backends_recipe_and_its_refusals(codec: str, export: Export, backend: None, how: tuple) -> None:
+    """EXP-16: the command runs the recipes of the registry, and shows what the backend left and why."""
+    answer = export(f"{codec}:net", *how, "--no-verify", "--report", "report.html")
+    assert answer.status == 0, answer.err
+    said = " ".join(answer.out.split())
+    assert "1 call to CommandBackend; 2 operator calls stay with the kernels" in said
+    assert "aten::addmm.out ×2: CommandBackend: it is no relu" in said
+    page = Path("report.html").read_text()
+    assert "Every node" in page and "CommandBackend: it is no relu" in page
+    Path("net.pte").unlink()
+    strict = export(f"{codec}:net", *how, "--no-verify", "--strict")
+    assert strict.status == 1 and "fallback: forward: aten::addmm.out" in strict.err
+    assert not Path("net.pte").exists()
+
+
+def test_portable_may_be_named_to_welcome_what_is_left(codec: str, export: Export, backend: None) -> None:
+    answer = export(f"{codec}:net", "--backend", "command", "--backend", "portable", "--no-verify", "--strict")
+    assert answer.status == 0, answer.err
+
+
+def test_exp_16_a_recipe_of_the_users_own(codec: str, export: Export) -> None:
+    """EXP-16: a recipe from a file."""
+    assert export(f"{codec}:net", "--recipe", f"{codec}:recipe", "--strict").status == 0
+    x = torch.ones(1, 8)
+    torch.testing.assert_close(
+        method("net.pte", "forward").execute([x])[0], load_model(f"{codec}:net").modules["forward"](x)
+    )
+
+
+@pytest.mark.parametrize(
+    ("recipe", "says"),
+    [
+        ("command_rely", "There is no recipe `command_rely`. Did you mean `command_relu`? Known: command_relu, ios-"),
+        ("ios-arm64-coreml-fp16", "The recipe `ios-arm64-coreml-fp16` cannot be made here:"),
+        ("{codec}:net", "is a value of type Net; expected an ExportRecipe"),
+        ("{codec}:recip", "has no `recip`"),
+    ],
+)
+def test_recipes_that_are_not_there(codec: str, export: Export, backend: None, recipe: str, says: str) -> None:
+    answer = export(f"{codec}:net", "--recipe", recipe.format(codec=codec))
+    assert answer.status == 1 and says in " ".join(answer.err.split())
+
+
+def test_a_recipe_says_its_backends(export: Export) -> None:
+    answer = export("net.py:Net", "--recipe", "x", "--backend", "portable")
+    assert answer.status == 2 and "leave --backend out" in answer.err
+
+
+def test_a_program_without_its_kernel_is_never_written_with_strict(models: Path, export: Export) -> None:
+    models.write_text(
+        models.read_text()
+        + """
+library = torch.library.Library("command_test", "FRAGMENT")
+if not hasattr(torch.ops.command_test, "thrice"):
+    library.define("thrice(Tensor x) -> Tensor")
+    library.define("thrice.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+    library.impl("thrice", lambda x: x * 3, "CompositeExplicitAutograd")
+    library.impl("thrice.out", lambda x, *, out: out.copy_(x * 3), "CompositeExplicitAutograd")
+    library.impl("thrice", lambda x: torch.empty_like(x), "Meta")
+
+
+class Custom(nn.Module):
+    def forward(self, x):
+        return torch.ops.command_test.thrice(x)
+
+
+def loose():
+    from sdk.exir import EdgeCompileConfig
+    from sdk.export import ExportRecipe, LoweringRecipe
+
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    return ExportRecipe(lowering_recipe=LoweringRecipe(edge_compile_config=config))
+"""
+    )
+    call = (f"{models.name}:Custom", "--input", "3:float32", "--recipe", f"{models.name}:loose")
+    answer = export(*call)
+    assert answer.status == 1 and "The runtime refuses the exported program" in answer.err
+    strict = export(*call, "--no-verify", "--strict")
+    assert strict.status == 1 and "no kernel of command_test::thrice.out" in strict.err
+    assert not Path("custom.pte").exists()
+    noted = export(*call, "--no-verify")
+    assert noted.status == 0 and "missing kernel: forward: no kernel of command_test::thrice.out" in " ".join(
+        noted.out.split()
+    )
+
+
+# Models of libraries
+
+
+def test_a_checkpoint_of_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, export: Export) -> None:
+    transformers = pytest.importorskip("transformers")
+    monkeypatch.chdir(tmp_path)
+    config = transformers.BertConfig(
+        vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+    )
+    torch.manual_seed(0)
+    transformers.BertForSequenceClassification(config).save_pretrained("tiny-bert")
+    answer = export("transformers:./tiny-bert", "--input", "1x5:int64=0..49", "--report", "report.json")
+    assert answer.status == 0, answer.err
+    assert Path("tiny_bert.pte").exists()
+    assert json.loads(Path("report.json").read_text())["methods"][0]["outputs"] == ["float32[1, 2]"]
+
+
+def test_a_checkpoint_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(CommandError, match=r"transformers could not load `\./nowhere`") as error:
+        load_model("transformers:./nowhere")
+    assert "a folder that save_pretrained() wrote" in str(error.value)
+
+
+@pytest.fixture
+def torchvision(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """torchvision as its documents describe it, with one model: the package itself may not fit to this torch."""
+    calls = SimpleNamespace(weights="unset")
+
+    class Tiny(nn.Module):
+        def forward(self, image: torch.Tensor) -> torch.Tensor:
+            return image.mean((2, 3))
+
+    def get_model(name: str, weights: Any = None, **parts: Any) -> nn.Module:
+        calls.weights = weights
+        if weights is not None and calls.offline:
+            raise OSError("no route to host")
+        return Tiny()
+
+    calls.offline = False
+    default = SimpleNamespace(
+        url="https://weights.invalid/tiny.pth",
+        meta={"num_params": 0, "categories": ["a"]},
+        transforms=lambda: SimpleNamespace(crop_size=[16]),
+    )
+    package: Any = ModuleType("torchvision")
+    package.models = ModuleType("torchvision.models")
+    package.models.detection = None
+    package.models.list_models = lambda module=None: ["tiny_net"]
+    package.models.get_model_weights = lambda name: SimpleNamespace(DEFAULT=default)
+    package.models.get_model = get_model
+    calls.default = default
+    monkeypatch.setitem(sys.modules, "torchvision", package)
+    monkeypatch.setitem(sys.modules, "torchvision.models", package.models)
+    return calls
+
+
+def test_a_model_of_torchvision_has_its_pretrained_weights(torchvision: SimpleNamespace) -> None:
+    model = load_model("torchvision:tiny_net")
+    assert torchvision.weights is torchvision.default and model.name == "tiny_net"
+    assert model.example_inputs is not None and model.example_inputs()[0].shape == (1, 3, 16, 16)
+    load_model("torchvision:tiny_net@none")
+    assert torchvision.weights is None
+
+
+def test_a_model_of_torchvision_that_cannot_be_had(torchvision: SimpleNamespace) -> None:
+    torchvision.offline = True
+    with pytest.raises(CommandError) as error:
+        load_model("torchvision:tiny_net")
+    assert "OSError: no route to host" in str(error.value) and "torchvision:tiny_net@none" in str(error.value)
+    with pytest.raises(CommandError, match=r"torchvision has no model `tiny_nut`. Did you mean `tiny_net`\?"):
+        load_model("torchvision:tiny_nut")
+    with pytest.raises(CommandError, match="is `none`, for random weights"):
+        load_model("torchvision:tiny_net@imagenet")
+
+
+def test_a_library_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision.models", None)
+    with pytest.raises(CommandError, match="`torchvision` could not be imported") as error:
+        load_model("torchvision:resnet18")
+    assert f"fits to torch {torch.__version__}" in str(error.value)
