@@ -44,7 +44,7 @@ static_assert(is<void* (*)(size_t)>(&pal_allocate));
 static_assert(is<void (*)(void*)>(&pal_free));
 static_assert(std::is_same_v<pal_init_method, void (*)()> && std::is_same_v<pal_abort_method, void (*)()>);
 static_assert(std::is_same_v<pal_current_ticks_method, et_timestamp_t (*)()> &&
-              std::is_same_v<pal_current_ticks_method, et_timestamp_t (*)()>);
+              std::is_same_v<et_pal_current_ticks_t, et_timestamp_t (*)()>);
 static_assert(std::is_same_v<pal_ticks_to_ns_multiplier_method, et_tick_ratio_t (*)()>);
 static_assert(std::is_same_v<pal_emit_log_message_method, void (*)(et_timestamp_t, et_pal_log_level_t, const char*,
                                                                    const char*, size_t, const char*, size_t)>);

@@ -31,6 +31,7 @@ ET_INTERNAL_PLATFORM_NORETURN void et_pal_abort(void);
 
 /// Monotonic time in ticks.
 et_timestamp_t et_pal_current_ticks(void);
+typedef et_timestamp_t (*et_pal_current_ticks_t)(void);
 
 /// Nanoseconds per tick.
 et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void);
