@@ -97,6 +97,7 @@ executorch_option(EXECUTORCH_BUILD_LLAMA_JNI OFF "Java and Kotlin bindings for l
   NEEDS EXECUTORCH_BUILD_ANDROID_JNI EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
 executorch_option(EXECUTORCH_BUILD_PYBIND OFF "The Python bindings (need pybind11)")
 executorch_option(EXECUTORCH_BUILD_TESTS ${PROJECT_IS_TOP_LEVEL} "The C++ tests (need GoogleTest)")
+executorch_option(EXECUTORCH_BUILD_DEMO_BACKENDS ${EXECUTORCH_BUILD_TESTS} "The backends that tests and the tutorial delegate to")
 executorch_option(EXECUTORCH_BUILD_FUZZERS OFF "The libFuzzer targets (need clang)")
 set(ET_PTE_FILE_PATH "" CACHE FILEPATH "Program for the firmware of examples/cortex_m")
 

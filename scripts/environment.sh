@@ -141,12 +141,13 @@ cmake_is_new() {
   [[ -n "${version}" && "$(printf '3.25\n%s\n' "${version}" | sort -V | head -n 1)" == "3.25" ]]
 }
 
-# The package, editable, with executor_runner beside it: a change to a .py needs no rebuild, one to a .cpp only this.
+# The package, editable, with the demo backends and with executor_runner beside it: a change to a .py needs no rebuild,
+# one to a .cpp only this.
 install_package() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
     -Cbuild-dir="${root}/build/package" \
-    -Cbuild.targets="_portable_lib;executor_runner" \
-    -Ccmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON
+    -Cbuild.targets="_portable_lib;executor_runner;executor_runner_with_demo_backends" \
+    -Ccmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -Ccmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON
 }
 
 # Rebuilds the package only where a native source, the build or the packaging changed.

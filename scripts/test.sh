@@ -78,7 +78,10 @@ step_asan() {
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined
 }
 
-step_python() { "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python; }
+step_python() {
+  SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
+    "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python
+}
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
 step_interop() { "${python}" -m pytest -q tests/interop; }

@@ -16,17 +16,23 @@ Oracle = Callable[..., None]
 
 
 @pytest.fixture(scope="session")
-def oracle() -> Oracle:
-    """Run ``oracle.py`` with the given arguments in the original's environment."""
+def oracle_python() -> str:
+    """The Python of the original's environment."""
     python = os.environ.get("PTE_SDK_ORACLE_PYTHON")
     if python is None:
         made = subprocess.run([sys.executable, ROOT / "tests/interop/make_oracle.py"], capture_output=True, text=True)
         if made.returncode:
             pytest.fail(f"The oracle's environment could not be made:\n{made.stderr[-2000:]}", pytrace=False)
         python = made.stdout.strip()
+    return python
+
+
+@pytest.fixture(scope="session")
+def oracle(oracle_python: str) -> Oracle:
+    """Run ``oracle.py`` with the given arguments in the original's environment."""
 
     def call(*arguments: object) -> None:
-        command = [python, "-W", "ignore", ROOT / "tests/interop/oracle.py", *map(str, arguments)]
+        command = [oracle_python, "-W", "ignore", ROOT / "tests/interop/oracle.py", *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, f"oracle.py {arguments} failed:\n{done.stderr[-3000:]}"
 

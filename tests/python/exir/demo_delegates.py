@@ -15,7 +15,7 @@ from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 
 
 def needs_demo_backends() -> Any:
-    """Skips tests of a package without the runtime, or whose runtime was built without tests."""
+    """Skips tests of a package without the runtime, or whose runtime has no demo backends."""
     try:
         from sdk.extension.pybindings.portable_lib import _get_registered_backend_names
 
@@ -24,7 +24,7 @@ def needs_demo_backends() -> Any:
         names = []
     missing = "BackendWithCompilerDemo" not in names
     return pytest.mark.skipif(
-        missing, reason="the runtime is not built with the demo backends (EXECUTORCH_BUILD_TESTS)"
+        missing, reason="the runtime is not built with the demo backends (EXECUTORCH_BUILD_DEMO_BACKENDS)"
     )
 
 
