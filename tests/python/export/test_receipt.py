@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
 from pathlib import Path
@@ -328,3 +329,39 @@ def test_operators_that_the_original_lacks_are_named() -> None:
     receipt = manager.get_receipt()
     assert receipt.newer_operators == ("aten::nobody_has_this.out",) and not receipt.loadable_by_executorch
     assert "not in ExecuTorch 1.4: aten::nobody_has_this.out" in str(receipt)
+
+
+def test_several_methods_and_plain_data() -> None:
+    session = export({"one": Net(), "two": Counter()}, {"one": [(X,)], "two": [(torch.ones(3),)]})
+    receipt = session.get_receipt()
+    assert receipt.methods == ["one", "two"] and {row.method for row in receipt.rows} == {"one", "two"}
+    data = json.loads(json.dumps(receipt.to_dict()))
+    assert len(data["rows"]) == len(receipt.rows) and data["losses"] == [] and data["kernels_checked"] is True
+    row = next(row for row in data["rows"] if row["operator"] == "aten::sin.out")
+    assert row["values"][0]["dtype"] == "float32" and row["values"][0]["shape"] == ["2", "4"]
+
+
+def test_the_table_says_where_and_how_much() -> None:
+    text = str(receipt_of(Net(), (X,)))
+    assert "method forward:" in text and "nothing is lost" in text
+    line = next(line for line in text.splitlines() if "aten::sin.out" in line)
+    assert line.split()[1:4] == ["aten::sin.out", "portable", "float32[2,"] and "test_receipt.py:" in line
+
+
+def test_external_weights_name_their_file() -> None:
+    recipe = ExportRecipe(executorch_backend_config=ExecutorchBackendConfig(external_constants=lambda node: "shared"))
+    receipt = export(Net(), [(X,)], recipe).get_receipt()
+    assert {row.where for row in rows(receipt, "weight")} == {"file shared"}
+
+
+def test_receipts_of_lowered_managers_without_a_session() -> None:
+    manager = to_edge_transform_and_lower(torch.export.export(Net(), (X,)), partitioner=[Takes(edge.sin.default)])
+    assert [loss.kind for loss in manager.to_executorch().get_receipt().losses] == [LossKind.FALLBACK] * 2
+
+
+def test_a_refusal_outside_of_a_partitioner_changes_nothing() -> None:
+    node = Node(torch.fx.Graph(), "n", "call_function", torch.relu, (), {})
+    why = WhyNoPartition(logging.getLogger(__name__))
+    why(node, "said to nobody")
+    assert str(why) == "n is not taken: said to nobody" and node.meta == {}
+    declare_loss("downcast", "said to nobody")
