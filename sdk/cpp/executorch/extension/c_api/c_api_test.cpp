@@ -123,7 +123,7 @@ TEST(CApiTest, LoadsFromARangeOfADescriptorThatIsThenClosed) {
   for (const size_t before : {size_t{0}, size_t{8192}, size_t{5}}) {
     std::FILE* const file = std::tmpfile();
     ASSERT_NE(file, nullptr);
-    const std::vector<char> padding(before, 'x');
+    const std::string padding(before, 'x');  // its data() is never null, which fwrite() asks for
     std::fwrite(padding.data(), 1, padding.size(), file);
     std::fwrite(bytes.data(), 1, bytes.size(), file);
     std::fwrite("tail", 1, 4, file);
