@@ -3,43 +3,28 @@
 
 An entry names an ATen operator (``op: add.out``) or gives a whole schema (``func: my::op.out(...) -> Tensor(a!)``), and
 lists ``kernels``. ``arg_meta: null`` means all inputs; otherwise ``arg_meta`` maps tensor arguments to
-``[type alias, dim order alias]`` and the kernel is used for exactly those combinations.
+``[type alias, dim order alias]`` and the kernel is used for exactly those combinations. An operator may have several
+kernels, each for other tensors, and one for all the rest.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from .kernel_keys import SCALAR_TYPES, TensorMeta, kernel_key
 from .schema import Schema, SchemaError, aten_schemas, parse_schema
 
-KERNEL_KEY_VERSION = "v1"
 DEFAULT_NAMESPACE = "torch::executor"
-
-# Values of ScalarType, as serialised.
-SCALAR_TYPES = {
-    "Byte": 0,
-    "Char": 1,
-    "Short": 2,
-    "Int": 3,
-    "Long": 4,
-    "Half": 5,
-    "Float": 6,
-    "Double": 7,
-    "ComplexHalf": 8,
-    "ComplexFloat": 9,
-    "ComplexDouble": 10,
-    "Bool": 11,
-    "QInt8": 12,
-    "QUInt8": 13,
-    "QInt32": 14,
-    "BFloat16": 15,
-}
+ENTRY_FIELDS = ("op", "func", "kernels", "type_alias", "dim_order_alias")
+IGNORED_FIELDS = ("variants", "dispatch", "tags", "device_check", "python_module")  # of native_functions.yaml
+KERNEL_FIELDS = ("arg_meta", "kernel_name")
 
 
 @dataclass(frozen=True)
@@ -63,19 +48,68 @@ class KernelEntry:
 
 def load_functions(path: Path) -> list[KernelEntry]:
     """Every kernel of a functions.yaml, in the order of the file. Raises SchemaError naming the entry that is wrong."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return entries_of(load_document(path), path)
+
+
+def load_document(path: Path) -> list[Any]:
+    """The entries of a functions.yaml as they stand there."""
+    document = read_yaml(path)
     if document is None:
         return []
     if not isinstance(document, list):
-        raise SchemaError(f"{path}: expected a list of entries, found {type(document).__name__}")
+        raise SchemaError(
+            f"{path}: expected a list of entries ('- op: add.out'), "
+            f"found {type(document).__name__}; is it a functions.yaml?"
+        )
+    return document
+
+
+def read_yaml(path: Path) -> Any:
+    """What a YAML file holds. Raises SchemaError with its name and the line for text that is no YAML."""
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SchemaError(f"{path}: not YAML: {error}") from error
+
+
+def entries_of(document: list[Any], path: Path) -> list[KernelEntry]:
+    """The kernels of entries that were read from ``path``."""
     entries: list[KernelEntry] = []
     for number, item in enumerate(document, start=1):
         try:
             entries.extend(_read_entry(item))
         except SchemaError as error:
-            raise SchemaError(f"{path}: entry {number}: {error}") from error
+            name = item.get("op") or item.get("func") if isinstance(item, dict) else None
+            where = f" ({str(name).partition('(')[0]})" if name else ""
+            raise SchemaError(f"{path}: entry {number}{where}: {error}") from error
     _check_unique(entries, path)
     return entries
+
+
+def merge_documents(preferred: list[Any], fallback: list[Any]) -> list[Any]:
+    """All entries of ``preferred``, and those of ``fallback`` for operators that it does not have."""
+    names = {operator_name(item) for item in preferred}
+    return preferred + [item for item in fallback if operator_name(item) not in names]
+
+
+def load_merged(paths: Sequence[Path]) -> list[KernelEntry]:
+    """The kernels of several files: an operator that an earlier file has is left out of the later ones."""
+    taken: set[str] = set()
+    entries: list[KernelEntry] = []
+    for path in paths:
+        of_file = [entry for entry in load_functions(path) if entry.schema.qualified_name not in taken]
+        taken.update(entry.schema.qualified_name for entry in of_file)
+        entries += of_file
+    return entries
+
+
+def operator_name(item: Any) -> str:
+    """The operator of an entry, with its namespace: ``aten::add.out``."""
+    text = (item.get("op") or item.get("func")) if isinstance(item, dict) else None
+    if not isinstance(text, str):
+        raise SchemaError("expected either 'op: <ATen operator>' or 'func: <schema>'")
+    name = text.partition("(")[0].strip()
+    return name if "::" in name else f"aten::{name}"
 
 
 def select(entries: Iterable[KernelEntry], operators: Iterable[str] | None) -> list[KernelEntry]:
@@ -95,18 +129,34 @@ def native_function(kernel_name: str) -> str:
 def _read_entry(item: Any) -> list[KernelEntry]:
     if not isinstance(item, dict) or ("op" in item) == ("func" in item):
         raise SchemaError("expected either 'op: <ATen operator>' or 'func: <schema>'")
-    schema = parse_schema(item["func"]) if "func" in item else _aten_schema(item["op"])
+    _check_fields(item, (*ENTRY_FIELDS, *IGNORED_FIELDS), "the entry")
+    text = item.get("func", item.get("op"))
+    if not isinstance(text, str):
+        raise SchemaError(f"expected text after '{'func' if 'func' in item else 'op'}:', found {text!r}")
+    schema = parse_schema(text) if "func" in item else _aten_schema(text)
     kernels = item.get("kernels")
     if not isinstance(kernels, list) or not kernels:
-        raise SchemaError(f"{schema.qualified_name} has no 'kernels'")
+        raise SchemaError(
+            f"{schema.qualified_name} has no 'kernels'; add '- arg_meta: null' with the "
+            "'kernel_name' that implements it"
+        )
     entries = []
     for kernel in kernels:
         name = kernel.get("kernel_name") if isinstance(kernel, dict) else None
-        if not name:
-            raise SchemaError(f"a kernel of {schema.qualified_name} has no 'kernel_name'")
+        if not isinstance(name, str) or not re.fullmatch(r"(\w+::)*[A-Za-z_]\w*", name):
+            raise SchemaError(
+                f"a kernel of {schema.qualified_name} has no 'kernel_name' that is a C++ name; found {name!r}"
+            )
+        _check_fields(kernel, KERNEL_FIELDS, f"the kernel {name}")
         keys = _kernel_keys(schema, kernel.get("arg_meta"), item.get("type_alias"), item.get("dim_order_alias"))
         entries.append(KernelEntry(schema, native_function(name), keys))
     return entries
+
+
+def _check_fields(item: dict[str, Any], known: Sequence[str], what: str) -> None:
+    unknown = [str(name) for name in item if name not in known]
+    if unknown:
+        raise SchemaError(f"{what} has the unknown field '{unknown[0]}'; known are {', '.join(known)}")
 
 
 def _aten_schema(name: str) -> Schema:
@@ -120,35 +170,66 @@ def _aten_schema(name: str) -> Schema:
     return parse_schema(text)
 
 
-def _kernel_keys(
-    schema: Schema,
-    arg_meta: dict[str, list[str]] | None,
-    types: dict[str, list[str]] | None,
-    dim_orders: dict[str, list[Any]] | None,
-) -> tuple[str, ...]:
-    """Registry keys ``v1/dtype;dim,order|...``, one part a tensor argument, for every choice of the aliases."""
+def _kernel_keys(schema: Schema, arg_meta: Any, types: Any, dim_orders: Any) -> tuple[str, ...]:
+    """The registry's keys for every choice of the aliases; none for all tensors.
+
+    A call repeats its output after the arguments if there is one, so the key does. An optional tensor that ``arg_meta``
+    does not describe is None in the calls that the kernel is for.
+    """
     if arg_meta is None:
         return ()
-    tensors = [argument.name for argument in schema.arguments if argument.is_tensor]
-    if sorted(arg_meta) != sorted(tensors):
-        raise SchemaError(f"'arg_meta' of {schema.qualified_name} must describe {tensors}, found {sorted(arg_meta)}")
+    tensors = [argument for argument in schema.arguments if argument.base == "Tensor"]
+    needed = {argument.name for argument in tensors if not argument.optional}
+    if not isinstance(arg_meta, dict) or not needed <= set(arg_meta) <= {argument.name for argument in tensors}:
+        found = sorted(arg_meta) if isinstance(arg_meta, dict) else arg_meta
+        raise SchemaError(
+            f"'arg_meta' of {schema.qualified_name} must describe the tensors "
+            f"{[argument.name for argument in tensors]} "
+            f"(optional ones may be left out), found {found}; write 'arg_meta: null' for all tensors"
+        )
     choices: dict[str, list[Any]] = {}
-    for table, used in ((types or {}, 0), (dim_orders or {}, 1)):
-        for alias in {meta[used] for meta in arg_meta.values()}:
-            if alias not in table:
-                raise SchemaError(f"the alias '{alias}' of {schema.qualified_name} is not defined")
-            choices[alias] = table[alias]
+    for argument, meta in arg_meta.items():
+        if not isinstance(meta, list) or len(meta) != 2:
+            raise SchemaError(f"'{argument}' in 'arg_meta' must be [type alias, dim order alias], found {meta}")
+        choices[meta[0]] = _alias(types, meta[0], "type_alias", _read_dtypes)
+        choices[meta[1]] = _alias(dim_orders, meta[1], "dim_order_alias", _read_dim_orders)
+    described = [argument.name for argument in tensors if argument.name in arg_meta]
+    if len(schema.returns) == 1:
+        described.append(next(argument.name for argument in tensors if argument.written))
     keys = []
     for combination in itertools.product(*choices.values()):
         value = dict(zip(choices, combination, strict=True))
-        parts = []
-        for tensor in tensors:
-            dtype, order = value[arg_meta[tensor][0]], value[arg_meta[tensor][1]]
-            if dtype not in SCALAR_TYPES:
-                raise SchemaError(f"'{dtype}' is not a dtype; expected one of {', '.join(SCALAR_TYPES)}")
-            parts.append(f"{SCALAR_TYPES[dtype]};{','.join(str(dim) for dim in order)}")
-        keys.append(f"{KERNEL_KEY_VERSION}/{'|'.join(parts)}")
+        metas = [TensorMeta(value[arg_meta[name][0]], value[arg_meta[name][1]]) for name in described]
+        keys.append(kernel_key(metas))
     return tuple(keys)
+
+
+def _alias(table: Any, alias: str, field: str, read: Callable[[str, Any], list[Any]]) -> list[Any]:
+    if not isinstance(table, dict) or alias not in table:
+        defined = sorted(table) if isinstance(table, dict) else "none"
+        raise SchemaError(f"the alias '{alias}' is not defined; '{field}' of this entry has {defined}")
+    return read(alias, table[alias])
+
+
+def _read_dtypes(alias: str, value: Any) -> list[int]:
+    names = value if isinstance(value, list) else [value]
+    unknown = [name for name in names if name not in SCALAR_TYPES]
+    if unknown or not names:
+        found = f"'{unknown[0]}' is not a dtype" if unknown else "there is no dtype"
+        raise SchemaError(f"in the type alias '{alias}', {found}; expected some of {', '.join(SCALAR_TYPES)}")
+    return [SCALAR_TYPES[name] for name in names]
+
+
+def _read_dim_orders(alias: str, value: Any) -> list[tuple[int, ...]]:
+    # One may be written without the outer brackets.
+    orders = value if isinstance(value, list) and all(isinstance(order, list) for order in value) else [value]
+    for order in orders:
+        if not isinstance(order, list) or sorted(order) != list(range(len(order))):
+            raise SchemaError(
+                f"the dim order alias '{alias}' has {order}, expected each of the dimensions "
+                "0, 1, ... once: [0, 1, 2, 3]"
+            )
+    return [tuple(order) for order in orders]
 
 
 def _check_unique(entries: list[KernelEntry], path: Path) -> None:

@@ -16,14 +16,17 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import jinja2
-from yaml import YAMLError
 
-from .functions_yaml import KernelEntry, load_functions, select
+from .flatbuffer import ProgramError
+from .functions_yaml import KernelEntry, load_merged, select
+from .kernel_keys import dtypes_key
 from .schema import SchemaError
+from .selection import Selection, SelectionError, from_list, from_yaml, is_prim_operator
 
 TEMPLATES = Path(__file__).with_name("templates")
 OUTPUTS = ("NativeFunctions.h", "RegisterKernels.h", "RegisterKernels.cpp", "RegisterKernelsAtLoad.cpp")
@@ -48,6 +51,33 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str) -> dic
     return {name: environment.get_template(f"{name}.jinja").render(values) for name in OUTPUTS}
 
 
+def resolve(entries: list[KernelEntry], selection: Selection, dtype_selective: bool = False) -> list[KernelEntry]:
+    """The kernels that a build for the selection registers.
+
+    A specialised kernel is one of them if programs ask for its key, or may. With ``dtype_selective``, a kernel for all
+    tensors is registered for the dtypes that the programs use: another program is refused when it is loaded.
+    """
+    kept = []
+    for entry in select(entries, selection.operators):
+        name = entry.schema.qualified_name
+        dtypes = selection.dtypes(name)
+        if entry.keys:
+            keys = entry.keys if dtypes is None else tuple(key for key in entry.keys if key in selection.keys[name])
+            if keys:
+                kept.append(replace(entry, keys=keys))
+        elif dtype_selective and dtypes:
+            kept.append(replace(entry, keys=(dtypes_key(dtypes),)))
+        else:
+            kept.append(entry)
+    return kept
+
+
+def missing_operators(entries: list[KernelEntry], selection: Selection) -> list[str]:
+    """The operators that are selected and that no kernel implements."""
+    names = {entry.schema.qualified_name for entry in entries}
+    return [name for name in selection.operators or () if name not in names and not is_prim_operator(name)]
+
+
 def write_if_changed(path: Path, text: str) -> bool:
     """Writes ``text`` unless the file already holds it; returns whether it wrote."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
@@ -60,21 +90,59 @@ def write_if_changed(path: Path, text: str) -> bool:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m codegen.gen", description="Generate kernel registration code.")
-    parser.add_argument("--functions-yaml", type=Path, required=True, action="append", help="may be repeated")
-    parser.add_argument("--library", required=True, help="its name, as in register_<name>_kernels()")
-    parser.add_argument("--output-dir", type=Path, required=True)
-    parser.add_argument("--include-prefix", default="", help="folder of the generated headers in #include lines")
-    parser.add_argument("--ops", action="append", help="only these operators, comma separated (aten::add.out,...)")
+    add = parser.add_argument
+    add(
+        "--functions-yaml",
+        "--functions-yaml-path",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="which function implements which operator; of an operator in several files the first one's kernels count",
+    )
+    add(
+        "--custom-ops-yaml",
+        "--custom-ops-yaml-path",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the same for operators that ATen does not have",
+    )
+    add("--library", required=True, help="its name, as in register_<name>_kernels()")
+    add("--output-dir", "--install-dir", type=Path, required=True, metavar="FOLDER")
+    add("--include-prefix", default="", help="folder of the generated headers in #include lines")
+    selecting = parser.add_mutually_exclusive_group()
+    selecting.add_argument("--ops", action="append", help="only these operators, comma separated (aten::add.out,...)")
+    selecting.add_argument(
+        "--op-selection-yaml",
+        "--op-selection-yaml-path",
+        type=Path,
+        metavar="FILE",
+        help="only the operators of a selected_operators.yaml (codegen.tools.gen_oplist)",
+    )
+    add("--dtype-selective", action="store_true", help="register kernels for the dtypes of the selection only")
+    add("--require-all", action="store_true", help="fail if a selected operator has no kernel")
     options = parser.parse_args(arguments)
     if not re.fullmatch(r"[A-Za-z_]\w*", options.library):
         parser.error(f"--library '{options.library}' is not a C identifier")
-    operators = None
-    if options.ops is not None:
-        operators = [name.strip() for item in options.ops for name in item.split(",") if name.strip()]
+    if not options.functions_yaml and not options.custom_ops_yaml:
+        parser.error("--functions-yaml or --custom-ops-yaml says which kernels there are; give one of them")
     try:
-        entries = [entry for path in options.functions_yaml for entry in load_functions(path)]
-        files = render(select(entries, operators), options.library, options.include_prefix)
-    except (SchemaError, OSError, YAMLError) as error:
+        selection = Selection(include_all=True)
+        if options.ops is not None:
+            selection = from_list(",".join(options.ops))
+        elif options.op_selection_yaml is not None:
+            selection = from_yaml(options.op_selection_yaml)
+        paths = options.functions_yaml + options.custom_ops_yaml
+        entries = load_merged(paths)
+        if options.require_all and (missing := missing_operators(entries, selection)):
+            raise SelectionError(
+                f"no kernel for {', '.join(missing)} in {', '.join(map(str, paths))}. Add the functions.yaml of the "
+                "library that has it, or export the model without it"
+            )
+        files = render(resolve(entries, selection, options.dtype_selective), options.library, options.include_prefix)
+    except (SchemaError, SelectionError, ProgramError, OSError) as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1
     for name, text in files.items():

@@ -11,74 +11,93 @@ import argparse
 import re
 import struct
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from .flatbuffer import ProgramError, Table, read
+from .kernel_keys import TensorMeta, kernel_key
 
 # Positions of fields in the tables of sdk/cpp/executorch/schema/program.fbs, counted from 0.
 PROGRAM_EXECUTION_PLAN = 1
-PLAN_OPERATORS = 6
+PLAN_VALUES, PLAN_CHAINS, PLAN_OPERATORS = 2, 5, 6
+CHAIN_INSTRUCTIONS = 2
+UNION_TYPE, UNION_VALUE = 0, 1
+KERNEL_CALL, CALL_OPERATOR, CALL_ARGUMENTS = 1, 0, 1
 OPERATOR_NAME, OPERATOR_OVERLOAD = 0, 1
+VALUE_TENSOR, VALUE_TENSOR_LISTS = 5, (10, 11)
+TENSOR_DTYPE, TENSOR_DIM_ORDER = 0, 3
+LIST_ITEMS = 0
 
 
-class ProgramError(ValueError):
-    """A file that is no program, or a damaged one."""
+@dataclass
+class OperatorUse:
+    """How programs call one operator: the keys of the kernels that they ask for, and the dtypes of all tensors."""
+
+    keys: set[str] = field(default_factory=set)
+    dtypes: set[int] = field(default_factory=set)
 
 
-class _Table:
-    """A table of a flatbuffer (flatbuffers.dev/internals): its vtable says where each field is."""
-
-    def __init__(self, data: bytes, position: int) -> None:
-        self._data, self._position = data, position
-        self._vtable = position - _read("<i", data, position)
-        self._vtable_size = _read("<H", data, self._vtable)
-
-    def _field(self, index: int) -> int | None:
-        """Where the thing begins that a field refers to; None for a field that is absent."""
-        entry = 4 + 2 * index
-        offset = _read("<H", self._data, self._vtable + entry) if entry < self._vtable_size else 0
-        if offset == 0:
-            return None
-        position = self._position + offset
-        return position + _read("<I", self._data, position)
-
-    def tables(self, index: int) -> list[_Table]:
-        start = self._field(index)
-        if start is None:
-            return []
-        count = _read("<I", self._data, start)
-        if count > len(self._data):
-            raise ProgramError("a list is longer than the file")
-        entries = (start + 4 + 4 * i for i in range(count))
-        return [_Table(self._data, entry + _read("<I", self._data, entry)) for entry in entries]
-
-    def text(self, index: int) -> str:
-        start = self._field(index)
-        if start is None:
-            return ""
-        length = _read("<I", self._data, start)
-        return self._data[start + 4 : start + 4 + length].decode("utf-8")
-
-
-def _read(layout: str, data: bytes, position: int) -> int:
-    if position < 0:
-        raise ProgramError("an offset points before the file")
-    (value,) = struct.unpack_from(layout, data, position)
-    return int(value)
+def program_uses(data: bytes) -> dict[str, OperatorUse]:
+    """The operators of all methods of a program, by name, and what each is called with."""
+    if data[4:6] != b"ET" or not data[6:8].isdigit():
+        raise ProgramError(f"bytes 4 to 7 are {data[4:8]!r}, expected b'ET12'; is it a .pte file?")
+    uses: dict[str, OperatorUse] = {}
+    try:
+        for plan in Table(data, read("<I", data, 0)).tables(PROGRAM_EXECUTION_PLAN):
+            names = [_name(operator) for operator in plan.tables(PLAN_OPERATORS)]
+            for name in names:
+                uses.setdefault(name, OperatorUse())
+            values = plan.tables(PLAN_VALUES)
+            for operator, arguments in _calls(plan):
+                _add_call(uses[names[operator]], [values[index] for index in arguments], values)
+    except (struct.error, UnicodeDecodeError, IndexError) as error:
+        raise ProgramError(f"the program is damaged: {error}") from error
+    return dict(sorted(uses.items()))
 
 
 def program_operators(data: bytes) -> list[str]:
     """The operators of all methods of a program, sorted, each once."""
-    if data[4:6] != b"ET" or not data[6:8].isdigit():
-        raise ProgramError(f"bytes 4 to 7 are {data[4:8]!r}, expected b'ET12'; is it a .pte file?")
-    try:
-        program = _Table(data, _read("<I", data, 0))
-        operators = [
-            (operator.text(OPERATOR_NAME), operator.text(OPERATOR_OVERLOAD))
-            for plan in program.tables(PROGRAM_EXECUTION_PLAN)
-            for operator in plan.tables(PLAN_OPERATORS)
-        ]
-    except (struct.error, UnicodeDecodeError) as error:
-        raise ProgramError(f"the program is damaged: {error}") from error
-    return sorted({f"{name}.{overload}" if overload else name for name, overload in operators})
+    return list(program_uses(data))
+
+
+def _name(operator: Table) -> str:
+    name, overload = operator.text(OPERATOR_NAME), operator.text(OPERATOR_OVERLOAD)
+    return f"{name}.{overload}" if overload else name
+
+
+def _calls(plan: Table) -> Iterator[tuple[int, list[int]]]:
+    for chain in plan.tables(PLAN_CHAINS):
+        for instruction in chain.tables(CHAIN_INSTRUCTIONS):
+            if instruction.number(UNION_TYPE, "<B") == KERNEL_CALL and (call := instruction.table(UNION_VALUE)):
+                operator, arguments = call.number(CALL_OPERATOR, "<i"), call.numbers(CALL_ARGUMENTS, "<i")
+                if operator < 0 or min(arguments, default=0) < 0:
+                    raise ProgramError("a call refers to a value or an operator with a negative number")
+                yield operator, arguments
+
+
+def _add_call(use: OperatorUse, arguments: list[Table], values: list[Table]) -> None:
+    # A list of tensors counts with its first one in the key of the kernel; each of its tensors has a dtype.
+    tensors: list[TensorMeta] = []
+    for argument in arguments:
+        kind = argument.number(UNION_TYPE, "<B")
+        if kind == VALUE_TENSOR:
+            tensors.append(_tensor_meta(argument))
+        elif kind in VALUE_TENSOR_LISTS and (value := argument.table(UNION_VALUE)):
+            items = [values[item] for item in value.numbers(LIST_ITEMS, "<i") if item >= 0]
+            metas = [_tensor_meta(item) for item in items if item.number(UNION_TYPE, "<B") == VALUE_TENSOR]
+            use.dtypes.update(meta.dtype for meta in metas)
+            tensors += metas[:1]
+    use.dtypes.update(meta.dtype for meta in tensors)
+    if tensors:
+        use.keys.add(kernel_key(tensors))
+
+
+def _tensor_meta(value: Table) -> TensorMeta:
+    tensor = value.table(UNION_VALUE)
+    if tensor is None:
+        raise ProgramError("a value has no tensor although it says that it has one")
+    return TensorMeta(tensor.number(TENSOR_DTYPE, "<b"), tuple(tensor.numbers(TENSOR_DIM_ORDER, "<B")))
 
 
 def implementing_sources(functions: list[str], folder: Path) -> list[Path]:

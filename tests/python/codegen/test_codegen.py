@@ -20,6 +20,17 @@ ALLCLOSE = (
     "bool dummy_param=False, *, Tensor(a!) out) -> Tensor(a!)"
 )
 
+SPECIALISED = """
+- op: relu.out
+  type_alias: {{T0: {}}}
+  dim_order_alias: {{D0: {}}}
+  kernels:
+    - arg_meta: {{self: [T0, D0], out: [T0, D0]}}
+      kernel_name: torch::executor::relu_out_special
+    - arg_meta: null
+      kernel_name: torch::executor::relu_out
+"""
+
 
 def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "functions.yaml"
@@ -124,7 +135,8 @@ def test_kr06_specialised_kernel(tmp_path: Path) -> None:
 """,
     )
     (entry,) = load_functions(path)
-    assert entry.keys == tuple("v1/" + "|".join([f"{dtype};0,1,2,3"] * 3) for dtype in (7, 6))
+    # A call has self, other and out, and out once more as what it returns.
+    assert entry.keys == tuple("v1/" + "|".join([f"{dtype};0,1,2,3"] * 4) for dtype in (7, 6))
 
 
 @pytest.mark.parametrize(
@@ -135,6 +147,16 @@ def test_kr06_specialised_kernel(tmp_path: Path) -> None:
         ("- op: add.out\n  kernels: [{arg_meta: null}]", "kernel_name"),
         ("- kernels: []", "expected either"),
         ("hello", "expected a list"),
+        ("- op: add.out\n  kernel: []", "unknown field 'kernel'"),
+        ("- op: [add.out]\n  kernels: [{kernel_name: f}]", "expected text"),
+        ("- op: add.out\n  kernels: [{kernel_name: 'a b'}]", "C++ name"),
+        ("- op: add.out\n  kernels: [{kernel_name: f, arg_metas: null}]", "unknown field 'arg_metas'"),
+        (SPECIALISED.format("[Doubel]", "[[0, 1]]"), "'Doubel' is not a dtype"),
+        (SPECIALISED.format("[Double]", "[[0, 2]]"), "each of the dimensions"),
+        (
+            SPECIALISED.format("[Double]", "[[0, 1]]").replace("D0:", "D1:"),
+            "'dim_order_alias' of this entry has ['D1']",
+        ),
         ("- op: add.out\n  kernels: [{arg_meta: {self: [T, D]}, kernel_name: f}]", "must describe"),
         ("- op: add.out\n  kernels: [{kernel_name: f}, {kernel_name: g}]", "registered twice"),
         ("- op: [", "parsing"),
@@ -143,8 +165,32 @@ def test_kr06_specialised_kernel(tmp_path: Path) -> None:
 def test_wrong_files_are_named(tmp_path: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, text)
     assert gen.main(["--functions-yaml", str(path), "--library", "l", "--output-dir", str(tmp_path / "out")]) == 1
-    assert words in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert words in message and str(path) in message
+    assert "entry 1" in message or "expected a list" in message or "parsing" in message or "registered twice" in message
     assert not (tmp_path / "out").exists()
+
+
+def test_kr06_several_kernels_of_an_operator(tmp_path: Path) -> None:
+    """Specialised kernels and one for the rest, several dtypes and dim orders; one order may stand without brackets."""
+    keys = lambda text: [entry.keys for entry in load_functions(write(tmp_path, text))]  # noqa: E731
+    orders = ("0,1", "1,0")
+    expected = tuple("v1/" + "|".join([f"7;{order}"] * 3) for order in orders)
+    assert keys(SPECIALISED.format("[Double]", "[[0, 1], [1, 0]]")) == [expected, ()]
+    assert keys(SPECIALISED.format("Double", "[0, 1]")) == [expected[:1], ()]
+
+
+def test_kr06_optional_tensors_may_be_left_out(tmp_path: Path) -> None:
+    text = """
+- func: my::op.out(Tensor x, Tensor? bias, Tensor[] more, *, Tensor(a!) out) -> Tensor(a!)
+  type_alias: {T0: [Float]}
+  dim_order_alias: {D0: [[0]]}
+  kernels:
+    - arg_meta: {x: [T0, D0], more: [T0, D0], out: [T0, D0]}
+      kernel_name: my::op_out
+"""
+    (entry,) = load_functions(write(tmp_path, text))
+    assert entry.keys == ("v1/6;0|6;0|6;0|6;0",)
 
 
 def test_sb03_selection_and_unchanged_files(tmp_path: Path) -> None:

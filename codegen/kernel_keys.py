@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The texts that the kernel registry chooses kernels by (executorch/runtime/kernel/operator_registry.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+KERNEL_KEY_VERSION = "v1"
+DEFAULT_KEY = "default"  # in a selected_operators.yaml: whatever the tensors are
+DTYPES_PREFIX = "dtypes/"
+
+# Values of ScalarType, as serialised, in their order.
+SCALAR_TYPE_NAMES = (
+    *("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"),
+    *("ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16"),
+    *("QUInt4x2", "QUInt2x4", "Bits1x8", "Bits2x4", "Bits4x2", "Bits8", "Bits16"),
+    *("Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz", "UInt16", "UInt32", "UInt64"),
+)
+SCALAR_TYPES = {name: value for value, name in enumerate(SCALAR_TYPE_NAMES)}
+
+
+@dataclass(frozen=True)
+class TensorMeta:
+    """What a kernel is chosen by, of one tensor."""
+
+    dtype: int
+    dim_order: tuple[int, ...]
+
+
+def kernel_key(tensors: Sequence[TensorMeta]) -> str:
+    """The key of the kernel for exactly these tensors: ``v1/6;0,1|6;0,1``."""
+    parts = (f"{tensor.dtype};{','.join(map(str, tensor.dim_order))}" for tensor in tensors)
+    return f"{KERNEL_KEY_VERSION}/{'|'.join(parts)}"
+
+
+def dtypes_key(dtypes: Iterable[int]) -> str:
+    """The key of the kernel for tensors of these dtypes, in any dim order: ``dtypes/4,6``."""
+    return DTYPES_PREFIX + ",".join(str(dtype) for dtype in sorted(set(dtypes)))
+
+
+def dtypes_of_key(key: str) -> set[int]:
+    """The dtypes in a key of either form. Raises ValueError for another text."""
+    if key.startswith(DTYPES_PREFIX):
+        return {int(dtype) for dtype in key[len(DTYPES_PREFIX) :].split(",")}
+    version, separator, tensors = key.partition("/")
+    if not separator or version != KERNEL_KEY_VERSION:
+        raise ValueError(f"'{key}' is not a kernel key; expected '{KERNEL_KEY_VERSION}/dtype;dim,order|...'")
+    return {int(tensor.partition(";")[0]) for tensor in tensors.split("|")}
+
+
+def dtype_name(dtype: int) -> str:
+    """``Float`` for 6."""
+    return SCALAR_TYPE_NAMES[dtype] if 0 <= dtype < len(SCALAR_TYPE_NAMES) else f"dtype {dtype}"
