@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -65,10 +66,11 @@ Result<ExtendedHeader> ExtendedHeader::Parse(const void* data, size_t size) {
                            "The extended header announces %" PRIu64
                            " bytes of segments but not where they start: the file is damaged",
                            result.segment_data_size);
-  ET_CHECK_OR_RETURN_ERROR(result.segment_data_size <= UINT64_MAX - result.segment_base_offset, InvalidProgram,
+  const internal::CheckedSize end =
+      internal::CheckedSize(result.segment_base_offset) + internal::CheckedSize(result.segment_data_size);
+  ET_CHECK_OR_RETURN_ERROR(end.good(), InvalidProgram,
                            "The segments start at byte %" PRIu64 " and are %" PRIu64
-                           " bytes long, more than 64 bits can count: the file is "
-                           "damaged",
+                           " bytes long, more than this machine can address: the file is damaged",
                            result.segment_base_offset, result.segment_data_size);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,7 +26,9 @@ using executorch::extension::make_tensor_ptr;
 using executorch::extension::SharedPtrDataLoader;
 using executorch::extension::TensorPtr;
 using executorch::extension::merged_data_map::MergedDataMap;
+using executorch::runtime::DataLoader;
 using executorch::runtime::Error;
+using executorch::runtime::FreeableBuffer;
 using executorch::runtime::NamedDataMap;
 using executorch::runtime::Result;
 using executorch::runtime::Span;
@@ -170,6 +173,53 @@ TEST_F(FlatTensorTest, EveryTruncationIsRefused) {
   for (size_t size = 0; size < ptd.size(); ++size) {
     EXPECT_NE(load_error(ptd.substr(0, size)), Error::Ok) << size;
   }
+}
+
+TEST_F(FlatTensorTest, MemoryThatIsNotAlignedIsRefused) {
+  const std::string ptd = sample_ptd();
+  auto memory = std::make_shared<std::vector<uint64_t>>(ptd.size() / 8 + 2);
+  char* const shifted = reinterpret_cast<char*>(memory->data()) + 4;
+  std::memcpy(shifted, ptd.data(), ptd.size());
+  SharedPtrDataLoader loader(std::shared_ptr<void>(memory, shifted), ptd.size());
+  EXPECT_EQ(FlatTensorDataMap::load(&loader).error(), Error::InvalidArgument);
+}
+
+/// Fails, or gives too little, from some read on.
+class FailingLoader final : public DataLoader {
+ public:
+  FailingLoader(std::string bytes, int good_reads) : bytes_(std::move(bytes)), good_reads_(good_reads) {}
+
+  Result<FreeableBuffer> load(size_t offset, size_t size, const SegmentInfo&) const override {
+    if (reads_++ >= good_reads_) {
+      return Error::AccessFailed;
+    }
+    return FreeableBuffer(bytes_.data() + offset, size, nullptr);
+  }
+
+  Result<size_t> size() const override {
+    if (good_reads_ < 0) {
+      return Error::NotSupported;
+    }
+    return bytes_.size();
+  }
+
+ private:
+  std::string bytes_;
+  int good_reads_;
+  mutable int reads_ = 0;
+};
+
+TEST_F(FlatTensorTest, ErrorsOfTheLoaderArePassedOn) {
+  FailingLoader without_size(sample_ptd(), -1);
+  EXPECT_EQ(FlatTensorDataMap::load(&without_size).error(), Error::NotSupported);
+  for (const int good_reads : {0, 1}) {
+    FailingLoader loader(sample_ptd(), good_reads);
+    EXPECT_EQ(FlatTensorDataMap::load(&loader).error(), Error::AccessFailed) << good_reads;
+  }
+  FailingLoader loader(sample_ptd(), 2);
+  const auto map = FlatTensorDataMap::load(&loader);
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(map->get_data("a").error(), Error::AccessFailed);
 }
 
 // What loads after damage must still be safe to read: the sanitizers watch.

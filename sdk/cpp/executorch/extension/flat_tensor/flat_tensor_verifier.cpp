@@ -3,9 +3,11 @@
 
 #include <cinttypes>
 
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/schema/flat_tensor_generated.h>
+#include <executorch/schema/flat_tensor_tables.h>
 
 namespace executorch {
 namespace extension {
@@ -15,23 +17,32 @@ using executorch::ET_RUNTIME_NAMESPACE::TensorLayout;
 using runtime::Error;
 using runtime::Result;
 using runtime::Span;
+using runtime::internal::CheckedSize;
+
+namespace {
+
+/// The metadata holds integers of eight bytes.
+constexpr size_t kMetadataAlignment = 8;
+
+}  // namespace
 
 Error check_flat_tensor_header(const FlatTensorHeader& header, size_t file_size) {
-  const uint64_t flatbuffer_end = header.flatbuffer_offset + header.flatbuffer_size;
-  ET_CHECK_OR_RETURN_ERROR(flatbuffer_end <= file_size, InvalidExternalData,
-                           ".ptd: its header announces %" PRIu64
-                           " bytes of metadata, the file holds %zu; it may be "
-                           "truncated",
-                           flatbuffer_end, file_size);
+  const CheckedSize metadata_end = CheckedSize(header.flatbuffer_offset) + CheckedSize(header.flatbuffer_size);
+  ET_CHECK_OR_RETURN_ERROR(metadata_end.at_most(file_size), InvalidExternalData,
+                           ".ptd: its header announces %" PRIu64 " bytes of metadata from byte %" PRIu64
+                           " on, the file holds %zu; it may be truncated",
+                           header.flatbuffer_size, header.flatbuffer_offset, file_size);
   if (header.segment_base_offset == 0 && header.segment_data_size == 0) {
     return Error::Ok;
   }
-  ET_CHECK_OR_RETURN_ERROR(header.segment_base_offset >= flatbuffer_end, InvalidExternalData,
+  ET_CHECK_OR_RETURN_ERROR(metadata_end.at_most(header.segment_base_offset), InvalidExternalData,
                            ".ptd: segments start at %" PRIu64 ", inside the metadata that ends at %" PRIu64,
-                           header.segment_base_offset, flatbuffer_end);
-  ET_CHECK_OR_RETURN_ERROR(header.segment_base_offset + header.segment_data_size <= file_size, InvalidExternalData,
-                           ".ptd: its header announces %" PRIu64 " bytes, the file holds %zu; it may be truncated",
-                           header.segment_base_offset + header.segment_data_size, file_size);
+                           header.segment_base_offset, metadata_end.value());
+  const CheckedSize segments_end = CheckedSize(header.segment_base_offset) + CheckedSize(header.segment_data_size);
+  ET_CHECK_OR_RETURN_ERROR(segments_end.at_most(file_size), InvalidExternalData,
+                           ".ptd: its header announces %" PRIu64 " bytes of segments from byte %" PRIu64
+                           " on, the file holds %zu; it may be truncated",
+                           header.segment_data_size, header.segment_base_offset, file_size);
   return Error::Ok;
 }
 
@@ -56,11 +67,11 @@ Error verify_segments(const flat_tensor_flatbuffer::FlatTensor* flat_tensor, uin
   const uint32_t count = segments == nullptr ? 0 : segments->size();
   for (uint32_t i = 0; i < count; ++i) {
     const auto* segment = segments->Get(i);
-    ET_CHECK_OR_RETURN_ERROR(
-        segment->offset() <= segment_data_size && segment->size() <= segment_data_size - segment->offset(),
-        InvalidExternalData,
-        ".ptd: segment %" PRIu32 " is bytes [%" PRIu64 ", +%" PRIu64 ") of segment data of %" PRIu64 " bytes", i,
-        segment->offset(), segment->size(), segment_data_size);
+    const CheckedSize end = CheckedSize(segment->offset()) + CheckedSize(segment->size());
+    ET_CHECK_OR_RETURN_ERROR(end.at_most(segment_data_size), InvalidExternalData,
+                             ".ptd: segment %" PRIu32 " is bytes [%" PRIu64 ", +%" PRIu64
+                             ") of segment data of %" PRIu64 " bytes",
+                             i, segment->offset(), segment->size(), segment_data_size);
   }
   return Error::Ok;
 }
@@ -97,12 +108,16 @@ Error verify_named_data(const flat_tensor_flatbuffer::FlatTensor* flat_tensor) {
 Result<const flat_tensor_flatbuffer::FlatTensor*> verify_flat_tensor(const void* data, size_t size,
                                                                      uint64_t segment_data_size) {
   const auto* bytes = static_cast<const uint8_t*>(data);
+  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % kMetadataAlignment == 0, InvalidArgument,
+                           ".ptd: its metadata is at address %p; the loader must put it at a multiple of %zu", data,
+                           kMetadataAlignment);
   ET_CHECK_OR_RETURN_ERROR(size >= 8 && flat_tensor_flatbuffer::FlatTensorBufferHasIdentifier(data),
                            InvalidExternalData, "expected a .ptd file of version '%s', found the identifier '%.4s'",
                            flat_tensor_flatbuffer::FlatTensorIdentifier(),
                            size >= 8 ? reinterpret_cast<const char*>(bytes + 4) : "");
-  flatbuffers::Verifier verifier(bytes, size);
-  ET_CHECK_OR_RETURN_ERROR(flat_tensor_flatbuffer::VerifyFlatTensorBuffer(verifier), InvalidExternalData,
+  ET_CHECK_OR_RETURN_ERROR(runtime::internal::verify_tables(flat_tensor_flatbuffer::kFlatTensorSchema, data, size,
+                                                            flat_tensor_flatbuffer::FlatTensorIdentifier()),
+                           InvalidExternalData,
                            ".ptd: its metadata (%zu bytes) is not a sound flatbuffer; the file is damaged", size);
   const auto* flat_tensor = flat_tensor_flatbuffer::GetFlatTensor(data);
   ET_CHECK_OR_RETURN_ERROR(flat_tensor->version() == 0, InvalidExternalData,

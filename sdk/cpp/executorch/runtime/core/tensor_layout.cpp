@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <limits>
-
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/tensor_layout.h>
@@ -24,10 +23,11 @@ Result<const TensorLayout> TensorLayout::create(Span<const int32_t> sizes, Span<
     return numel.error();
   }
   const size_t element_bytes = elementSize(scalar_type);
-  ET_CHECK_OR_RETURN_ERROR(static_cast<size_t>(*numel) <= std::numeric_limits<size_t>::max() / element_bytes,
-                           InvalidArgument, "%" ET_PRIssize_t " elements of %" ET_PRIsize_t " bytes overflow", *numel,
-                           element_bytes);
-  return TensorLayout(sizes, dim_order, scalar_type, static_cast<size_t>(*numel) * element_bytes);
+  const internal::CheckedSize nbytes =
+      internal::CheckedSize(static_cast<uint64_t>(*numel)) * internal::CheckedSize(element_bytes);
+  ET_CHECK_OR_RETURN_ERROR(nbytes.good(), InvalidArgument,
+                           "%" ET_PRIssize_t " elements of %" ET_PRIsize_t " bytes overflow", *numel, element_bytes);
+  return TensorLayout(sizes, dim_order, scalar_type, static_cast<size_t>(nbytes.value()));
 }
 
 }  // namespace runtime

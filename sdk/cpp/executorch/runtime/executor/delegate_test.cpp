@@ -6,22 +6,10 @@
 #include <vector>
 
 #include <executorch/runtime/backend/backend_options_map.h>
-#include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/executor/test/method_fixture.h>
+#include <executorch/runtime/executor/test/backend_fixture.h>
 
-using executorch::runtime::ArrayRef;
-using executorch::runtime::BackendExecutionContext;
-using executorch::runtime::BackendInitContext;
-using executorch::runtime::BackendInterface;
 using executorch::runtime::BackendOptions;
-using executorch::runtime::CompileSpec;
-using executorch::runtime::DelegateHandle;
-using executorch::runtime::Error;
-using executorch::runtime::EValue;
-using executorch::runtime::FreeableBuffer;
 using executorch::runtime::LoadBackendOptionsMap;
-using executorch::runtime::Result;
-using executorch::runtime::Span;
 using namespace executorch::runtime::testing;  // NOLINT: test helpers
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -29,7 +17,7 @@ using ::testing::HasSubstr;
 namespace {
 
 /// Adds the first float of its payload to every element of its input.
-class AddBackend final : public BackendInterface {
+class AddBackend final : public CountingBackend {
  public:
   bool is_available() const override { return available; }
 
@@ -64,11 +52,8 @@ class AddBackend final : public BackendInterface {
     return fails ? Error::DelegateInvalidHandle : Error::Ok;
   }
 
-  void destroy(DelegateHandle*) const override { --alive; }
-
   bool available = true;
   bool fails = false;
-  mutable int alive = 0;
   mutable int threads = -1;
   mutable std::string method;
   mutable std::string named;
@@ -84,14 +69,12 @@ class AddBackend final : public BackendInterface {
 AddBackend backend;
 const Error registered = executorch::runtime::register_backend({"AddBackend", &backend});
 
-class DelegateTest : public MethodFixture {
+class DelegateTest : public BackendFixture<backend, registered> {
  protected:
   void SetUp() override {
-    MethodFixture::SetUp();
-    ASSERT_EQ(registered, Error::Ok);
+    BackendFixture::SetUp();
     backend.available = true;
     backend.fails = false;
-    ASSERT_EQ(backend.alive, 0);
   }
 
   /// out = x + what the payload says.

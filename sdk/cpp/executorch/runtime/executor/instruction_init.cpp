@@ -124,6 +124,33 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<co
   return nullptr;
 }
 
+/// Calls `f` with the tensor that a value is, or with each tensor of a list.
+template <typename F>
+void for_each_tensor(EValue& value, const F& f) {
+  if (value.isTensor()) {
+    f(value.toTensor());
+  } else if (value.isTensorList()) {
+    const auto list = value.tryToTensorList();
+    for (size_t i = 0; list.ok() && i < list->size(); ++i) {
+      f((*list)[i]);
+    }
+  } else if (value.isListOptionalTensor()) {
+    const auto list = value.tryToListOptionalTensor();
+    for (size_t i = 0; list.ok() && i < list->size(); ++i) {
+      if ((*list)[i].has_value()) {
+        f(*(*list)[i]);
+      }
+    }
+  }
+}
+
+TensorMeta meta_of(const executorch::aten::Tensor& tensor) {
+  const auto dim_order = tensor.dim_order();
+  return TensorMeta(tensor.scalar_type(),
+                    Span<executorch::aten::DimOrderType>(const_cast<executorch::aten::DimOrderType*>(dim_order.data()),
+                                                         dim_order.size()));
+}
+
 bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const executorch_flatbuffer::KernelCall& call) {
   const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call.op_index()));
   OperatorName name;
@@ -309,22 +336,43 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   }
   TensorMeta tensors[kMaxKeyTensors];
   size_t num_tensors = 0;
+  bool too_many = false;
   for (uint32_t i = 0; i < instruction->num_args; ++i) {
-    if (!instruction->args[i]->isTensor()) {
-      continue;
-    }
-    if (num_tensors == kMaxKeyTensors) {
-      num_tensors = 0;
-      break;
-    }
-    const auto& tensor = instruction->args[i]->toTensor();
-    const auto dim_order = tensor.dim_order();
-    tensors[num_tensors++] = TensorMeta(
-        tensor.scalar_type(), Span<executorch::aten::DimOrderType>(
-                                  const_cast<executorch::aten::DimOrderType*>(dim_order.data()), dim_order.size()));
+    const size_t place = num_tensors;
+    // The first tensor of a list stands for it.
+    for_each_tensor(*instruction->args[i], [&](const executorch::aten::Tensor& tensor) {
+      too_many |= num_tensors == kMaxKeyTensors && place == num_tensors;
+      if (!too_many && num_tensors == place) {
+        tensors[num_tensors++] = meta_of(tensor);
+      }
+    });
   }
-  const Span<const TensorMeta> key(tensors, num_tensors);
+  const Span<const TensorMeta> key(tensors, too_many ? 0 : num_tensors);
   instruction->kernel = find_kernel(name, key, kernel_registry);
+  // There must be a kernel for its others, too.
+  size_t place = 0;
+  for (uint32_t i = 0; i < instruction->num_args && place < key.size(); ++i) {
+    size_t count = 0;
+    TensorMeta first;
+    for_each_tensor(*instruction->args[i], [&](const executorch::aten::Tensor& tensor) {
+      if (count++ == 0) {
+        first = tensors[place];
+      } else if (tensor.scalar_type() != tensors[place].dtype_) {
+        tensors[place] = meta_of(tensor);
+        if (find_kernel(name, key, kernel_registry) == nullptr) {
+          instruction->kernel = nullptr;
+        }
+      }
+    });
+    if (count > 0) {
+      tensors[place++] = first;
+    }
+  }
+  if (ET_LOG_ENABLED && instruction->kernel == nullptr && !operator_missing[op_index] &&
+      find_kernel(name, {}, kernel_registry) != nullptr) {
+    // It is there, for other tensors: say which ones it is missing for.
+    (void)get_op_function_from_registry(name, key);
+  }
   operator_missing[op_index] |= instruction->kernel == nullptr;
   return Error::Ok;
 }

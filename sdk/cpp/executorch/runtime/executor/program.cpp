@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/same_text.h>
-#include <executorch/runtime/executor/checked_size.h>
 #include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
@@ -44,15 +44,12 @@ Result<Layout> find_parts(const void* head, size_t file_size) {
   if (!header.ok()) {
     return header.error();
   }
-  const CheckedSize segments_end = CheckedSize(header->segment_base_offset) + CheckedSize(header->segment_data_size);
-  const uint64_t expected = std::max(header->program_size, segments_end.value());
-  ET_CHECK_PROGRAM(segments_end.good() && expected <= file_size,
+  // The header was refused if this wraps.
+  const uint64_t expected = std::max(header->program_size, header->segment_base_offset + header->segment_data_size);
+  ET_CHECK_PROGRAM(expected <= file_size,
                    "The file has %zu bytes, its header says at least %" PRIu64 ": it was cut off", file_size, expected);
   Layout layout{static_cast<size_t>(header->program_size), static_cast<size_t>(header->segment_base_offset), 0};
   if (layout.segment_base_offset != 0) {
-    ET_CHECK_PROGRAM(layout.segment_base_offset <= file_size,
-                     "The file has %zu bytes, its segments start at byte %zu: it was cut off", file_size,
-                     layout.segment_base_offset);
     // Older files do not say where the segments end.
     layout.segment_bytes = header->segment_data_size != 0 ? static_cast<size_t>(header->segment_data_size)
                                                           : file_size - layout.segment_base_offset;

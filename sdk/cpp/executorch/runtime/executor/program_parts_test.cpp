@@ -5,27 +5,16 @@
 #include <string>
 #include <vector>
 
-#include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/executor/program_validation.h>
-#include <executorch/runtime/executor/test/method_fixture.h>
+#include <executorch/runtime/executor/test/backend_fixture.h>
 
 using executorch::aten::Tensor;
 using executorch::extension::BufferDataLoader;
-using executorch::runtime::ArrayRef;
-using executorch::runtime::BackendExecutionContext;
-using executorch::runtime::BackendInitContext;
-using executorch::runtime::CompileSpec;
-using executorch::runtime::DelegateHandle;
-using executorch::runtime::Error;
-using executorch::runtime::EValue;
-using executorch::runtime::FreeableBuffer;
 using executorch::runtime::HierarchicalAllocator;
 using executorch::runtime::Kernel;
 using executorch::runtime::MemoryAllocator;
 using executorch::runtime::MemoryManager;
 using executorch::runtime::Program;
-using executorch::runtime::Result;
-using executorch::runtime::Span;
 using namespace executorch::runtime::testing;  // NOLINT: test helpers
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -33,17 +22,13 @@ using ::testing::HasSubstr;
 namespace {
 
 /// Does nothing, and counts what it holds.
-class IdleBackend final : public executorch::runtime::BackendInterface {
+class IdleBackend final : public CountingBackend {
  public:
-  bool is_available() const override { return true; }
   Result<DelegateHandle*> init(BackendInitContext&, FreeableBuffer*, ArrayRef<CompileSpec>) const override {
     ++alive;
     return static_cast<DelegateHandle*>(const_cast<IdleBackend*>(this));
   }
   Error execute(BackendExecutionContext&, DelegateHandle*, Span<EValue*>) const override { return Error::Ok; }
-  void destroy(DelegateHandle*) const override { --alive; }
-
-  mutable int alive = 0;
 };
 
 IdleBackend backend;
@@ -105,14 +90,7 @@ void build_all_parts(ProgramBuilder& b) {
   b.outputs = {out};
 }
 
-class ProgramPartsTest : public MethodFixture {
- protected:
-  void SetUp() override {
-    MethodFixture::SetUp();
-    ASSERT_EQ(registered, Error::Ok);
-    ASSERT_EQ(backend.alive, 0);
-  }
-};
+using ProgramPartsTest = BackendFixture<backend, registered>;
 
 TEST_F(ProgramPartsTest, AllOfThemLoadAndRun) {
   ProgramBuilder builder;

@@ -3,8 +3,8 @@
 
 #include <cinttypes>
 #include <cstring>
-#include <limits>
 
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -13,6 +13,7 @@ namespace extension {
 
 using runtime::Error;
 using runtime::Result;
+using runtime::internal::CheckedSize;
 
 namespace {
 
@@ -24,10 +25,6 @@ T read_little_endian(const uint8_t* bytes) {
     value |= static_cast<T>(bytes[i]) << (8 * i);
   }
   return value;
-}
-
-bool sum_overflows(uint64_t a, uint64_t b) {
-  return a > std::numeric_limits<uint64_t>::max() - b;
 }
 
 }  // namespace
@@ -50,8 +47,8 @@ Result<FlatTensorHeader> FlatTensorHeader::Parse(const void* data, size_t size) 
   result.segment_base_offset = read_little_endian<uint64_t>(header + 24);
   result.segment_data_size = read_little_endian<uint64_t>(header + 32);
   ET_CHECK_OR_RETURN_ERROR(
-      !sum_overflows(result.flatbuffer_offset, result.flatbuffer_size) &&
-          !sum_overflows(result.segment_base_offset, result.segment_data_size),
+      (CheckedSize(result.flatbuffer_offset) + CheckedSize(result.flatbuffer_size)).good() &&
+          (CheckedSize(result.segment_base_offset) + CheckedSize(result.segment_data_size)).good(),
       InvalidExternalData,
       ".ptd header: its sizes overflow (flatbuffer %" PRIu64 " + %" PRIu64 ", segments %" PRIu64 " + %" PRIu64 ")",
       result.flatbuffer_offset, result.flatbuffer_size, result.segment_base_offset, result.segment_data_size);
