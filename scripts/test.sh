@@ -72,7 +72,10 @@ build_and_test() {
 
 step_cpp() { build_and_test release -DCMAKE_BUILD_TYPE=Release; }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
-step_tsan() { build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=thread; }
+# A test forks while it has threads.
+step_tsan() {
+  TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=thread
+}
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined
