@@ -11,10 +11,9 @@ using executorch::runtime::isIntegralType;
 template <bool is_sub>
 Tensor& add_scaled(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, const Scalar& alpha,
                    Tensor& out) {
-  const ScalarType dtype = result_type({a, b});
-  ET_KERNEL_CHECK_MSG(ctx, !isIntegralType(dtype, /*includeBool=*/true) || !alpha.isFloatingPoint(), InvalidArgument,
-                      out, "%s: alpha must be an integer because the inputs are integers", name);
-  ET_KERNEL_CHECK_MSG(ctx, !is_sub || dtype != ScalarType::Bool, InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx, !alpha.isFloatingPoint() || !isIntegralType(result_type({a, b}), /*includeBool=*/true),
+                      InvalidArgument, out, "%s: alpha must be an integer because the inputs are integers", name);
+  ET_KERNEL_CHECK_MSG(ctx, !is_sub || result_type({a, b}) != ScalarType::Bool, InvalidArgument, out,
                       "%s: subtraction of bool tensors is not defined; use bitwise_xor or logical_not", name);
   ComputeType type;
   if (!plan_elementwise(ctx, name, {a, b}, Promotion::Same, out, &type)) {

@@ -34,16 +34,21 @@ void repeat_first(void* dst, size_t element_size, size_t count) {
   });
 }
 
-BlockReader::BlockReader(const void* data, ScalarType dtype, ComputeType type, int64_t stride)
-    : data_(static_cast<const char*>(data)),
-      element_size_(executorch::runtime::elementSize(dtype)),
-      value_size_(compute_size(type)),
-      stride_(stride),
-      convert_(is_same_representation(dtype, type) ? nullptr : load_fn(dtype, type)) {}
+void BlockReader::start(const void* data, ScalarType dtype, ComputeType type, int64_t stride) {
+  data_ = static_cast<const char*>(data);
+  element_size_ = executorch::runtime::elementSize(dtype);
+  value_size_ = compute_size(type);
+  stride_ = stride;
+  convert_ = is_same_representation(dtype, type) ? nullptr : load_fn(dtype, type);
+  repeated_ = nullptr;
+}
 
-BlockReader::BlockReader(const Scalar& scalar, ComputeType type) : value_size_(compute_size(type)) {
-  store_scalar(scalar, type, values_);
-  repeat_first(values_, value_size_, kBlock);
+void BlockReader::start_repeating(const void* data, ComputeType type) {
+  data_ = static_cast<const char*>(data);
+  element_size_ = value_size_ = compute_size(type);
+  stride_ = 0;
+  convert_ = nullptr;
+  repeated_ = nullptr;
 }
 
 const void* BlockReader::read(int64_t offset, size_t count) {

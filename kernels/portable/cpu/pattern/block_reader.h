@@ -25,11 +25,20 @@ class BlockReader {
  public:
   BlockReader() = default;
   /// `stride`: between the elements of a block, in elements.
-  BlockReader(const void* data, ScalarType dtype, ComputeType type, int64_t stride);
+  BlockReader(const void* data, ScalarType dtype, ComputeType type, int64_t stride) {
+    start(data, dtype, type, stride);
+  }
   BlockReader(const Tensor& tensor, ComputeType type, int64_t stride)
       : BlockReader(tensor.const_data_ptr(), tensor.scalar_type(), type, stride) {}
-  /// Every block is the number, repeated.
-  BlockReader(const Scalar& scalar, ComputeType type);
+  // The buffers make a copy cost more than many a block.
+  BlockReader(const BlockReader&) = delete;
+  BlockReader& operator=(const BlockReader&) = delete;
+
+  /// Reads from `data` from now on.
+  void start(const void* data, ScalarType dtype, ComputeType type, int64_t stride);
+
+  /// Every block is the value of the compute type at `data`, repeated.
+  void start_repeating(const void* data, ComputeType type);
 
   /// True if any number of elements can be read at once because they are used where they are.
   bool is_direct() const { return stride_ == 1 && convert_ == nullptr; }

@@ -2,6 +2,7 @@
 #include "kernels/portable/cpu/pattern/elementwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/portable/cpu/pattern/block_reader.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
@@ -28,7 +29,7 @@ ScalarType scalar_dtype(const Scalar& scalar) {
 }
 
 ET_NOINLINE ScalarType promote(ScalarType a, ScalarType b) {
-  return a == ScalarType::Undefined ? b : b == ScalarType::Undefined ? a : promoteTypes(a, b);
+  return a == ScalarType::Undefined ? b : b == ScalarType::Undefined || a == b ? a : promoteTypes(a, b);
 }
 
 // The lower-priority dtype counts only if it is of a higher category.
@@ -56,13 +57,101 @@ struct Promoted {
 };
 
 // Every block is the number as an element of `dtype` (if that is an integer): -1 is 255 among uint8 numbers.
-BlockReader number_reader(const TypedOperand& number, ScalarType dtype, uint64_t* element) {
+void start_number(BlockReader& reader, const TypedOperand& number, ScalarType dtype, uint64_t* element) {
   const Scalar& scalar = number.operand.scalar();
   if (number.type != ComputeType::Int || !isIntegralType(dtype, /*includeBool=*/false)) {
-    return BlockReader(scalar, number.type);
+    store_scalar(scalar, number.type, element);
+    reader.start_repeating(element, number.type);
+  } else {
+    store_scalar_as(scalar, dtype, element);
+    reader.start(element, dtype, number.type, /*stride=*/0);
   }
-  store_scalar_as(scalar, dtype, element);
-  return BlockReader(element, dtype, number.type, /*stride=*/0);
+}
+
+// Whether a loop over memory meets the same elements of both in the same order.
+bool is_same_layout(const Tensor& a, const Tensor& b) {
+  const size_t dims = static_cast<size_t>(a.dim());
+  return b.dim() == a.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin()) &&
+         (dims < 2 || std::equal(a.dim_order().begin(), a.dim_order().end(), b.dim_order().begin()));
+}
+
+// The calls that programs make most, without the general walk: operands that need no conversion and either lie in
+// memory as `out` does or are one value. Returns false if this call is another one.
+bool run_over_memory(const void* op, internal::ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
+                     const TypedOperand* operands, size_t operand_count) {
+  if (!is_same_representation(out.scalar_type(), out_type)) {
+    return false;
+  }
+  const size_t numel = static_cast<size_t>(out.numel());
+  size_t step = numel;
+  alignas(16) char repeated[kMaxOperands][kBlock * sizeof(int64_t)];
+  const void* in[kMaxOperands];
+  size_t in_bytes[kMaxOperands];  // from one element to the next
+  for (size_t n = 0; n < operand_count; ++n) {
+    const Tensor* tensor = operands[n].operand.tensor();
+    const size_t size = compute_size(operands[n].type);
+    if (tensor == nullptr) {
+      store_scalar(operands[n].operand.scalar(), operands[n].type, repeated[n]);
+    } else if (!is_same_representation(tensor->scalar_type(), operands[n].type)) {
+      return false;
+    } else if (is_same_layout(*tensor, out)) {
+      in[n] = tensor->const_data_ptr();
+      in_bytes[n] = size;
+      continue;
+    } else if (tensor->numel() == 1) {
+      std::memcpy(repeated[n], tensor->const_data_ptr(), size);
+    } else {
+      return false;
+    }
+    step = std::min(numel, kBlock);
+    repeat_first(repeated[n], size, step);
+    in[n] = repeated[n];
+    in_bytes[n] = 0;
+  }
+  char* to = static_cast<char*>(out.mutable_data_ptr());
+  for (size_t begin = 0; begin < numel; begin += step) {
+    const size_t count = std::min(step, numel - begin);
+    loop(op, to + begin * compute_size(out_type), in, count);
+    for (size_t n = 0; n < operand_count; ++n) {
+      in[n] = static_cast<const char*>(in[n]) + count * in_bytes[n];
+    }
+  }
+  return true;
+}
+
+// Whether there is nothing to promote and nothing to broadcast.
+bool are_alike(const std::initializer_list<Operand>& operands) {
+  const Tensor* first = operands.begin()->tensor();
+  for (const Operand& operand : operands) {
+    const Tensor* tensor = operand.tensor();
+    if (first == nullptr || tensor == nullptr || tensor->scalar_type() != first->scalar_type() ||
+        !tensor->sizes().equals(first->sizes())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool resize(KernelRuntimeContext& ctx, const char* op, ArrayRef<SizesType> sizes, Tensor& out) {
+  ET_KERNEL_CHECK_MSG(ctx, resize_tensor(out, sizes) == Error::Ok, InvalidArgument, false,
+                      "%s: the output cannot be resized to the broadcast shape of the inputs", op);
+  return true;
+}
+
+// From the promoted dtype of the operands to the type to compute in.
+bool plan_result(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, Promotion promotion, const Tensor& out,
+                 ComputeType* type) {
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype), InvalidArgument, false,
+                      "%s: the dtypes of the inputs have no common one; convert them before", op);
+  if (promotion == Promotion::IntToFloat && isIntegralType(dtype, /*includeBool=*/true)) {
+    dtype = ScalarType::Float;
+  }
+  const ScalarType result = promotion == Promotion::ToBool ? ScalarType::Bool : dtype;
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(out.scalar_type()) && canCast(result, out.scalar_type()), InvalidArgument,
+                      false, "%s: the result is %s, which cannot be stored in an output of dtype %s", op,
+                      toString(result), toString(out.scalar_type()));
+  *type = arithmetic_type(dtype);
+  return true;
 }
 
 }  // namespace
@@ -102,13 +191,15 @@ bool resize_to_broadcast(KernelRuntimeContext& ctx, const char* op, std::initial
       size = shape[d] == 1 ? size : shape[d];
     }
   }
-  ET_KERNEL_CHECK_MSG(ctx, resize_tensor(out, ArrayRef<SizesType>(sizes, dims)) == Error::Ok, InvalidArgument, false,
-                      "%s: the output cannot be resized to the broadcast shape of the inputs", op);
-  return true;
+  return resize(ctx, op, ArrayRef<SizesType>(sizes, dims), out);
 }
 
 bool plan_elementwise(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
                       Promotion promotion, Tensor& out, ComputeType* type) {
+  const Tensor* first = operands.begin()->tensor();
+  if (are_alike(operands) && is_supported_dtype(first->scalar_type())) {
+    return plan_result(ctx, op, first->scalar_type(), promotion, out, type) && resize(ctx, op, first->sizes(), out);
+  }
   return plan_dtype(ctx, op, operands, promotion, out, type) && resize_to_broadcast(ctx, op, operands, out);
 }
 
@@ -119,24 +210,13 @@ bool plan_dtype(KernelRuntimeContext& ctx, const char* op, std::initializer_list
                         InvalidArgument, false, "%s: inputs of dtype %s are not supported", op,
                         toString(operand.tensor()->scalar_type()));
   }
-  ScalarType dtype = result_type(operands);
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype), InvalidArgument, false,
-                      "%s: the dtypes of the inputs have no common one; convert them before", op);
-  if (promotion == Promotion::IntToFloat && isIntegralType(dtype, /*includeBool=*/true)) {
-    dtype = ScalarType::Float;
-  }
-  const ScalarType result = promotion == Promotion::ToBool ? ScalarType::Bool : dtype;
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(out.scalar_type()) && canCast(result, out.scalar_type()), InvalidArgument,
-                      false, "%s: the result is %s, which cannot be stored in an output of dtype %s", op,
-                      toString(result), toString(out.scalar_type()));
-  *type = arithmetic_type(dtype);
-  return true;
+  return plan_result(ctx, op, result_type(operands), promotion, out, type);
 }
 
 void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
                                const TypedOperand* operands, size_t operand_count) {
   constexpr size_t kOut = kMaxOperands;
-  if (out.numel() == 0) {
+  if (out.numel() == 0 || run_over_memory(op, loop, out, out_type, operands, operand_count)) {
     return;
   }
   LoopNest<kMaxOperands + 1> nest;
@@ -156,6 +236,9 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tenso
   }
   int64_t inner_strides[kMaxOperands + 1];
   const size_t inner = static_cast<size_t>(nest.pop(inner_strides));
+  if (inner == 1) {
+    std::fill(inner_strides, inner_strides + kMaxOperands + 1, 1);  // one element lies next to itself
+  }
 
   Promoted promoted;
   for (size_t n = 0; n < operand_count; ++n) {
@@ -163,12 +246,15 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tenso
   }
   uint64_t numbers[kMaxOperands];
   BlockReader readers[kMaxOperands];
-  BlockWriter writer(out, out_type, inner == 1 ? 1 : inner_strides[kOut]);
+  BlockWriter writer(out, out_type, inner_strides[kOut]);
   bool all_direct = writer.is_direct();
   for (size_t n = 0; n < operand_count; ++n) {
     const Tensor* in = operands[n].operand.tensor();
-    readers[n] = in != nullptr ? BlockReader(*in, operands[n].type, inner_strides[n])
-                               : number_reader(operands[n], promoted.result(), &numbers[n]);
+    if (in != nullptr) {
+      readers[n].start(in->const_data_ptr(), in->scalar_type(), operands[n].type, inner_strides[n]);
+    } else {
+      start_number(readers[n], operands[n], promoted.result(), &numbers[n]);
+    }
     all_direct = all_direct && readers[n].is_direct();
   }
   const size_t step = all_direct ? inner : kBlock;
