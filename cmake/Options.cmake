@@ -36,6 +36,8 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_RUNNER_UTIL OFF "Prepare inputs for
   TARGETS extension_runner_util NEEDS EXECUTORCH_BUILD_EXTENSION_TENSOR)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the static and the shared library executorch_c"
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
+executorch_option(EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL OFF
+  "extension_aten_util: PyTorch's tensors and kernels for PyTorch (needs PyTorch in Python; not installed)")
 executorch_option(EXECUTORCH_BUILD_EXTENSION_TRAINING OFF "Training (experimental)" GROUP extensions
   TARGETS extension_training IN sdk/cpp/executorch/extension/training
   NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE EXECUTORCH_BUILD_EXTENSION_TENSOR)
@@ -50,8 +52,18 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM_APPLE OFF "Swift and Objective-
 # --- Kernels ---------------------------------------------------------------------------------------------------------
 executorch_option(EXECUTORCH_BUILD_PORTABLE_OPS ON "All operators, without dependencies" GROUP kernels TARGETS portable_ops_lib)
 executorch_option(EXECUTORCH_BUILD_KERNELS_QUANTIZED OFF "Operators that quantise" GROUP kernels TARGETS quantized_ops_lib)
-executorch_option(EXECUTORCH_BUILD_KERNELS_OPTIMIZED OFF "Fast kernels for common CPUs" GROUP kernels
-  TARGETS optimized_native_cpu_ops_lib IN kernels/optimized)
+# With it executorch::kernels has every operator once: the fast kernel where there is one, and the portable one elsewhere.
+set(executorch_prefers_speed ${EXECUTORCH_BUILD_PORTABLE_OPS})
+if(CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$" OR EXECUTORCH_OPTIMIZE_SIZE OR CMAKE_BUILD_TYPE STREQUAL "MinSizeRel")
+  set(executorch_prefers_speed OFF)
+endif()
+executorch_option(EXECUTORCH_BUILD_KERNELS_OPTIMIZED ${executorch_prefers_speed} "Fast kernels for common CPUs (fetches Highway)"
+  GROUP kernels TARGETS optimized_native_cpu_ops_lib IN kernels/optimized NEEDS EXECUTORCH_BUILD_PORTABLE_OPS)
+# What our own programs and bindings link for the operators of ATen.
+set(EXECUTORCH_NATIVE_CPU_OPS portable_ops_lib)
+if(EXECUTORCH_BUILD_KERNELS_OPTIMIZED)
+  set(EXECUTORCH_NATIVE_CPU_OPS optimized_native_cpu_ops_lib)
+endif()
 executorch_option(EXECUTORCH_BUILD_KERNELS_LLM OFF "Kernels for language models" GROUP kernels TARGETS custom_ops IN kernels/llm)
 # One of the three at most: only these operators are in executorch::kernels.
 set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Operators of executorch::kernels: 'aten::add.out,aten::mm.out' (default: all)")

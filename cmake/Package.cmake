@@ -30,8 +30,13 @@ elseif(EXECUTORCH_SELECT_OPS_YAML)
 endif()
 if(operators)
   list(FILTER operators EXCLUDE REGEX "^executorch_prim::")
-  executorch_kernel_library(selected
-    FUNCTIONS_YAML "${EXECUTORCH_SOURCE_ROOT}/kernels/portable/functions.yaml" KERNELS portable_kernels OPS ${operators})
+  set(libraries portable)
+  if(EXECUTORCH_BUILD_KERNELS_OPTIMIZED)
+    list(PREPEND libraries optimized)
+  endif()
+  list(TRANSFORM libraries REPLACE ".+" "${EXECUTORCH_SOURCE_ROOT}/kernels/\\0/functions.yaml" OUTPUT_VARIABLE yamls)
+  list(TRANSFORM libraries APPEND "_kernels" OUTPUT_VARIABLE kernels)
+  executorch_kernel_library(selected FUNCTIONS_YAML ${yamls} KERNELS ${kernels} OPS ${operators})
 endif()
 
 # --- The three targets that hold what is configured ------------------------------------------------------------------
@@ -45,11 +50,16 @@ foreach(group kernels backends extensions)
     get_property(targets GLOBAL PROPERTY EXECUTORCH_TARGETS_OF_${option})
     list(APPEND names ${targets})
   endforeach()
-  if(operators)
-    list(TRANSFORM names REPLACE "^portable_ops_lib$" "selected_ops_lib")
-  endif()
-  target_link_libraries(executorch_${group} INTERFACE executorch ${names})
   list(APPEND package_targets ${names} executorch_${group})
+  if("optimized_native_cpu_ops_lib" IN_LIST names)
+    list(REMOVE_ITEM names portable_ops_lib)  # it has these too, and an operator is registered once
+  endif()
+  if(operators)
+    list(TRANSFORM names REPLACE "^(portable|optimized_native_cpu)_ops_lib$" "selected_ops_lib")
+  endif()
+  list(REMOVE_DUPLICATES names)
+  target_link_libraries(executorch_${group} INTERFACE executorch ${names})
+  list(APPEND package_targets ${names})
   list(JOIN names " " text)
   if(PROJECT_IS_TOP_LEVEL OR EXECUTORCH_INSTALL)
     message(STATUS "executorch::${group}: ${text}")
@@ -128,6 +138,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "test" EXCLUDE
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
+  PATTERN "aten_util" EXCLUDE  # with PyTorch, which every project finds for itself
   PATTERN "threadpool" EXCLUDE  # with pthreadpool, which has no place in an installation yet
   REGEX "runtime/executor/(tensor_parser|program_validation)\\.h$" EXCLUDE
   REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)
