@@ -31,6 +31,7 @@ namespace extension {
 class MallocMemoryAllocator;
 
 namespace internal {
+class DataFiles;
 class PlannedBuffers;
 }  // namespace internal
 
@@ -42,6 +43,11 @@ using ET_RUNTIME_NAMESPACE::Program;
 using runtime::LoadBackendOptionsMap;
 
 namespace ET_MODULE_NAMESPACE {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::EventTracer;
+using runtime::Result;
 
 /// A program with everything it needs to run: loads the files, provides the memory, runs methods by name.
 ///
@@ -71,21 +77,19 @@ class Module {
   /// that was exported to be shared. Loading a method gives its mutable buffers their initial values, so load all
   /// first.
   explicit Module(const std::string& file_path, const LoadMode load_mode = LoadMode::File,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr, bool share_memory_arenas = false);
 
   /// The program in `file_path` with external data in `data_map_path`, a `.ptd` (none if empty).
   explicit Module(const std::string& file_path, const std::string& data_map_path,
-                  const LoadMode load_mode = LoadMode::File,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  const LoadMode load_mode = LoadMode::File, std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr, bool share_memory_arenas = false);
 
   /// The program in `file_path` with external data in several `.ptd` files, which may not repeat a key.
   explicit Module(const std::string& file_path, std::vector<std::string> data_files,
-                  const LoadMode load_mode = LoadMode::File,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  const LoadMode load_mode = LoadMode::File, std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr, bool share_memory_arenas = false);
 
@@ -93,14 +97,14 @@ class Module {
   explicit Module(std::unique_ptr<runtime::DataLoader> data_loader,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr, bool share_memory_arenas = false);
 
   /// A program that is loaded already, for instance by another Module: constants are shared, methods are not.
   explicit Module(std::shared_ptr<Program> program,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr, bool share_memory_arenas = false);
 
   Module(const Module&) = delete;
@@ -110,17 +114,17 @@ class Module {
   virtual ~Module();
 
   /// Reads and verifies the program and its data files. Does nothing if that is done.
-  ET_NODISCARD virtual runtime::Error load(
+  ET_NODISCARD virtual Error load(
       const Program::Verification verification = Program::Verification::InternalConsistency);
 
   /// The same, and keeps `backend_options` (which must outlive the module) for the methods loaded later.
-  ET_NODISCARD virtual runtime::Error load(
+  ET_NODISCARD virtual Error load(
       const LoadBackendOptionsMap& backend_options,
       const Program::Verification verification = Program::Verification::InternalConsistency);
 
   /// How much of the machine the program and its methods may use. InvalidState if the program is loaded: one that is
   /// shared by another Module has the limits that it was loaded with.
-  ET_NODISCARD runtime::Error set_resource_limits(const runtime::ResourceLimits& limits);
+  ET_NODISCARD Error set_resource_limits(const runtime::ResourceLimits& limits);
 
   /// The options given to `load`.
   inline const LoadBackendOptionsMap& backend_options() const { return backend_options_; }
@@ -132,22 +136,21 @@ class Module {
   inline std::shared_ptr<Program> program() const { return program_; }
 
   /// Number of methods in the program, which this loads.
-  runtime::Result<size_t> num_methods();
+  Result<size_t> num_methods();
 
   /// Names of the methods in the program, which this loads.
-  runtime::Result<std::unordered_set<std::string>> method_names();
+  Result<std::unordered_set<std::string>> method_names();
 
   /// Prepares a method: allocates its memory, initialises its delegates, looks up its kernels (in `kernel_registry`
   /// first, if given). Does nothing if that is done. `planned_memory`, if given, is used instead of memory of the
   /// module; `event_tracer` instead of the module's; `backend_options` instead of those given to `load`.
-  ET_NODISCARD runtime::Error load_method(const std::string& method_name,
-                                          runtime::HierarchicalAllocator* planned_memory = nullptr,
-                                          torch::executor::EventTracer* event_tracer = nullptr,
-                                          const LoadBackendOptionsMap* backend_options = nullptr,
-                                          std::vector<Kernel> kernel_registry = {});
+  ET_NODISCARD Error load_method(const std::string& method_name,
+                                 runtime::HierarchicalAllocator* planned_memory = nullptr,
+                                 EventTracer* event_tracer = nullptr,
+                                 const LoadBackendOptionsMap* backend_options = nullptr,
+                                 std::vector<Kernel> kernel_registry = {});
 
-  ET_NODISCARD runtime::Error inline load_method(const std::string& method_name,
-                                                 torch::executor::EventTracer* event_tracer) {
+  ET_NODISCARD Error inline load_method(const std::string& method_name, EventTracer* event_tracer) {
     return load_method(method_name, nullptr, event_tracer);
   }
 
@@ -155,15 +158,15 @@ class Module {
   bool unload_method(const std::string& method_name);
 
   /// The runtime's own method object, which this loads; valid until the method is unloaded.
-  ET_NODISCARD runtime::Result<Method*> method(const std::string& method_name);
+  ET_NODISCARD Result<Method*> method(const std::string& method_name);
 
-  ET_NODISCARD inline runtime::Error load_forward(runtime::HierarchicalAllocator* planned_memory = nullptr,
-                                                  torch::executor::EventTracer* event_tracer = nullptr,
-                                                  const LoadBackendOptionsMap* backend_options = nullptr,
-                                                  std::vector<Kernel> kernel_registry = {}) {
+  ET_NODISCARD inline Error load_forward(runtime::HierarchicalAllocator* planned_memory = nullptr,
+                                         EventTracer* event_tracer = nullptr,
+                                         const LoadBackendOptionsMap* backend_options = nullptr,
+                                         std::vector<Kernel> kernel_registry = {}) {
     return load_method("forward", planned_memory, event_tracer, backend_options, std::move(kernel_registry));
   }
-  ET_NODISCARD inline runtime::Error load_forward(torch::executor::EventTracer* event_tracer) {
+  ET_NODISCARD inline Error load_forward(EventTracer* event_tracer) {
     return load_method("forward", nullptr, event_tracer);
   }
   inline bool unload_forward() { return unload_method("forward"); }
@@ -172,87 +175,75 @@ class Module {
   inline bool is_method_loaded(const std::string& method_name) const { return methods_.count(method_name) > 0; }
 
   /// Inputs, outputs and memory of a method, which this loads.
-  runtime::Result<MethodMeta> method_meta(const std::string& method_name);
+  Result<MethodMeta> method_meta(const std::string& method_name);
 
   /// Runs a method, which this loads, and returns its outputs. `input_values` are the inputs in order; those left out
   /// at the end, and those given as None, are taken from `set_input`. InvalidArgument if there are too many or one is
   /// missing; what the runtime says if a type, shape or dtype does not fit.
-  ET_NODISCARD virtual runtime::Result<std::vector<runtime::EValue>> execute(
-      const std::string& method_name, const std::vector<runtime::EValue>& input_values);
+  ET_NODISCARD virtual Result<std::vector<EValue>> execute(const std::string& method_name,
+                                                           const std::vector<EValue>& input_values);
 
-  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
-                                                                            const runtime::EValue& input_value) {
-    return execute(method_name, std::vector<runtime::EValue>{input_value});
+  ET_NODISCARD inline Result<std::vector<EValue>> execute(const std::string& method_name, const EValue& input_value) {
+    return execute(method_name, std::vector<EValue>{input_value});
   }
-  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name) {
-    return execute(method_name, std::vector<runtime::EValue>{});
+  ET_NODISCARD inline Result<std::vector<EValue>> execute(const std::string& method_name) {
+    return execute(method_name, std::vector<EValue>{});
   }
 
   /// Runs a method and returns its first output. InvalidArgument if it has none.
-  ET_NODISCARD inline runtime::Result<runtime::EValue> get(const std::string& method_name,
-                                                           const std::vector<runtime::EValue>& input_values) {
+  ET_NODISCARD inline Result<EValue> get(const std::string& method_name, const std::vector<EValue>& input_values) {
     return first_of(method_name, execute(method_name, input_values));
   }
-  ET_NODISCARD inline runtime::Result<runtime::EValue> get(const std::string& method_name,
-                                                           const runtime::EValue& input_value) {
-    return get(method_name, std::vector<runtime::EValue>{input_value});
+  ET_NODISCARD inline Result<EValue> get(const std::string& method_name, const EValue& input_value) {
+    return get(method_name, std::vector<EValue>{input_value});
   }
-  ET_NODISCARD inline runtime::Result<runtime::EValue> get(const std::string& method_name) {
-    return get(method_name, std::vector<runtime::EValue>{});
+  ET_NODISCARD inline Result<EValue> get(const std::string& method_name) {
+    return get(method_name, std::vector<EValue>{});
   }
 
   /// Runs "forward".
-  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> forward(
-      const std::vector<runtime::EValue>& input_values) {
+  ET_NODISCARD inline Result<std::vector<EValue>> forward(const std::vector<EValue>& input_values) {
     return execute("forward", input_values);
   }
-  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> forward(const runtime::EValue& input_value) {
-    return forward(std::vector<runtime::EValue>{input_value});
+  ET_NODISCARD inline Result<std::vector<EValue>> forward(const EValue& input_value) {
+    return forward(std::vector<EValue>{input_value});
   }
-  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> forward() {
-    return forward(std::vector<runtime::EValue>{});
-  }
+  ET_NODISCARD inline Result<std::vector<EValue>> forward() { return forward(std::vector<EValue>{}); }
 
   /// Presets one input of a method, which this loads, for all later runs; a default-constructed EValue clears it.
-  ET_NODISCARD runtime::Error set_input(const std::string& method_name, const runtime::EValue& input_value,
-                                        size_t input_index);
-  ET_NODISCARD inline runtime::Error set_input(const runtime::EValue& input_value, size_t input_index) {
+  ET_NODISCARD Error set_input(const std::string& method_name, const EValue& input_value, size_t input_index);
+  ET_NODISCARD inline Error set_input(const EValue& input_value, size_t input_index) {
     return set_input("forward", input_value, input_index);
   }
 
   /// Presets all inputs. InvalidArgument if the number differs from the method's.
-  ET_NODISCARD runtime::Error set_inputs(const std::string& method_name,
-                                         const std::vector<runtime::EValue>& input_values);
-  ET_NODISCARD inline runtime::Error set_inputs(const std::vector<runtime::EValue>& input_values) {
+  ET_NODISCARD Error set_inputs(const std::string& method_name, const std::vector<EValue>& input_values);
+  ET_NODISCARD inline Error set_inputs(const std::vector<EValue>& input_values) {
     return set_inputs("forward", input_values);
   }
 
   /// Makes a method write one output into the memory of `output_value`, a tensor of the output's dtype and sizes that
   /// must stay alive. InvalidArgument if it differs, or if the output was memory-planned at export.
-  ET_NODISCARD runtime::Error set_output(const std::string& method_name, runtime::EValue output_value,
-                                         size_t output_index = 0);
-  ET_NODISCARD inline runtime::Error set_output(runtime::EValue output_value, size_t output_index = 0) {
+  ET_NODISCARD Error set_output(const std::string& method_name, EValue output_value, size_t output_index = 0);
+  ET_NODISCARD inline Error set_output(EValue output_value, size_t output_index = 0) {
     return set_output("forward", std::move(output_value), output_index);
   }
 
   /// Sets all outputs. InvalidArgument if the number differs from the method's.
-  ET_NODISCARD runtime::Error set_outputs(const std::string& method_name,
-                                          const std::vector<runtime::EValue>& output_values);
-  ET_NODISCARD inline runtime::Error set_outputs(const std::vector<runtime::EValue>& output_values) {
+  ET_NODISCARD Error set_outputs(const std::string& method_name, const std::vector<EValue>& output_values);
+  ET_NODISCARD inline Error set_outputs(const std::vector<EValue>& output_values) {
     return set_outputs("forward", output_values);
   }
 
   /// The outputs of the last run, without running again.
-  ET_NODISCARD runtime::Result<std::vector<runtime::EValue>> get_outputs(const std::string& method_name);
-  ET_NODISCARD inline runtime::Result<std::vector<runtime::EValue>> get_outputs() { return get_outputs("forward"); }
+  ET_NODISCARD Result<std::vector<EValue>> get_outputs(const std::string& method_name);
+  ET_NODISCARD inline Result<std::vector<EValue>> get_outputs() { return get_outputs("forward"); }
 
-  ET_NODISCARD runtime::Result<runtime::EValue> get_output(const std::string& method_name, size_t output_index = 0);
-  ET_NODISCARD inline runtime::Result<runtime::EValue> get_output(size_t output_index = 0) {
-    return get_output("forward", output_index);
-  }
+  ET_NODISCARD Result<EValue> get_output(const std::string& method_name, size_t output_index = 0);
+  ET_NODISCARD inline Result<EValue> get_output(size_t output_index = 0) { return get_output("forward", output_index); }
 
   /// The tracer given to the constructor, or null.
-  inline runtime::EventTracer* event_tracer() const { return event_tracer_.get(); }
+  inline EventTracer* event_tracer() const { return event_tracer_.get(); }
 
   /// Memory for the tensors that an event tracer records; empty unless the tracer was given some.
   runtime::Span<uint8_t> debug_buffer() { return runtime::Span<uint8_t>(debug_buffer_.data(), debug_buffer_.size()); }
@@ -260,20 +251,17 @@ class Module {
  private:
   struct LoadedMethod;
 
-  static runtime::Result<runtime::EValue> first_of(const std::string& method_name,
-                                                   runtime::Result<std::vector<runtime::EValue>> outputs);
+  static Result<EValue> first_of(const std::string& method_name, Result<std::vector<EValue>> outputs);
 
-  runtime::Error load_program(Program::Verification verification);
-  runtime::Error load_data_files();
-  runtime::Error load_method_once(const std::string& method_name, runtime::HierarchicalAllocator* planned_memory,
-                                  runtime::EventTracer* event_tracer, const LoadBackendOptionsMap* backend_options,
-                                  std::vector<Kernel>&& kernel_registry);
-  runtime::Result<runtime::HierarchicalAllocator*> planned_memory_for(const std::string& method_name,
-                                                                      LoadedMethod& loaded);
-  runtime::Result<LoadedMethod*> loaded_method(const std::string& method_name);
+  Error load_program(Program::Verification verification);
+  Error load_method_once(const std::string& method_name, runtime::HierarchicalAllocator* planned_memory,
+                         EventTracer* event_tracer, const LoadBackendOptionsMap* backend_options,
+                         std::vector<Kernel>&& kernel_registry);
+  Result<runtime::HierarchicalAllocator*> planned_memory_for(const std::string& method_name, LoadedMethod& loaded);
+  Result<LoadedMethod*> loaded_method(const std::string& method_name);
 
   std::string file_path_;
-  std::vector<std::string> data_files_;
+  std::unique_ptr<internal::DataFiles> data_files_;
   LoadMode load_mode_ = LoadMode::File;
   std::shared_ptr<Program> program_;
   std::unique_ptr<runtime::DataLoader> data_loader_;  // until the program is loaded, which then owns it
@@ -281,14 +269,10 @@ class Module {
   std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
   MallocMemoryAllocator* own_temp_allocator_ = nullptr;  // temp_allocator_, unless the application gave it
   runtime::ResourceLimits limits_;
-  std::unique_ptr<runtime::EventTracer> event_tracer_;
-  std::vector<std::unique_ptr<runtime::DataLoader>> data_map_loaders_;
-  std::vector<std::unique_ptr<NamedDataMap>> data_maps_;
-  std::unique_ptr<NamedDataMap> merged_data_map_;
+  std::unique_ptr<EventTracer> event_tracer_;
   LoadBackendOptionsMap backend_options_;
   std::vector<uint8_t> debug_buffer_;
   bool share_memory_arenas_ = false;
-  bool data_files_loaded_ = false;
   std::unique_ptr<internal::PlannedBuffers> shared_buffers_;
 
  protected:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
+#include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/loaded_method.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/error.h>
@@ -118,13 +119,9 @@ Error Module::load_method_once(const std::string& method_name, HierarchicalAlloc
   }
   MemoryAllocator* method_allocator = memory_allocator_ ? memory_allocator_.get() : &loaded->own_allocator;
   loaded->memory_manager = std::make_unique<MemoryManager>(method_allocator, planned_memory, temp_allocator_.get());
-  const NamedDataMap* data_map = nullptr;
-  if (!data_maps_.empty()) {
-    data_map = merged_data_map_ ? merged_data_map_.get() : data_maps_.front().get();
-  }
   Result<Method> method = program_->load_method(
       method_name.c_str(), loaded->memory_manager.get(), event_tracer != nullptr ? event_tracer : event_tracer_.get(),
-      data_map, backend_options != nullptr ? backend_options : &backend_options_,
+      data_files_->map(), backend_options != nullptr ? backend_options : &backend_options_,
       Span<const Kernel>(loaded->kernel_registry.data(), loaded->kernel_registry.size()));
   if (shared_buffers_) {
     shared_buffers_->allocator()->set_zeroed(false);  // the next method finds what this one has left

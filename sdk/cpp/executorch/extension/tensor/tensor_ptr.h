@@ -115,6 +115,19 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::initia
                                           std::move(strides), type, dynamism);
 }
 
+/// The same with contiguous strides. A std::vector<uint8_t> is bytes, not elements: see above. `Type` is ScalarType; it is
+/// deduced so that a {} in its place goes on being a dim order.
+template <typename T, typename Type, std::enable_if_t<std::is_same_v<Type, aten::ScalarType>, bool> = true>
+inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<T> data, Type type,
+                                 aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  return make_tensor_ptr<T>(std::move(sizes), std::move(data), {}, {}, type, dynamism);
+}
+template <typename T, typename Type, std::enable_if_t<std::is_same_v<Type, aten::ScalarType>, bool> = true>
+inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::initializer_list<T> list, Type type,
+                                 aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  return make_tensor_ptr<T>(std::move(sizes), std::vector<T>(list), {}, {}, type, dynamism);
+}
+
 /// A one-dimensional tensor of the elements in `list`.
 template <typename T = float, aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
 inline TensorPtr make_tensor_ptr(std::initializer_list<T> list, aten::ScalarType type = deduced_type,

@@ -54,7 +54,24 @@ std::vector<int> dim_order(const TensorPtr& tensor) {
 
 }  // namespace
 
-TEST_F(TensorPtrTest, Ten03OwnsDataOfTheDeducedType) {
+// TEN-01: the plain tensor, of which everything belongs to others.
+TEST_F(TensorPtrTest, TensorsReferToWhatOthersOwn) {
+  SizesType size_array[] = {2, 3};
+  DimOrderType dim_order_array[] = {0, 1};
+  StridesType stride_array[] = {3, 1};
+  float data[] = {1, 2, 3, 4, 5, 6};
+  executorch::aten::TensorImpl impl(ScalarType::Float, std::size(size_array), size_array, data, dim_order_array,
+                                    stride_array);
+  const Tensor tensor(&impl);
+  EXPECT_EQ(sizeof(tensor), sizeof(void*));
+  EXPECT_EQ(tensor.const_data_ptr(), data);
+  EXPECT_EQ(tensor.sizes().data(), size_array);
+  EXPECT_EQ(tensor.dim_order().data(), dim_order_array);
+  EXPECT_EQ(tensor.strides().data(), stride_array);
+}
+
+// TEN-03
+TEST_F(TensorPtrTest, OwnsDataOfTheDeducedType) {
   const auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   EXPECT_EQ(tensor->scalar_type(), ScalarType::Float);
   EXPECT_THAT(sizes(tensor), ElementsAre(2, 3));
@@ -63,7 +80,8 @@ TEST_F(TensorPtrTest, Ten03OwnsDataOfTheDeducedType) {
   EXPECT_THAT(values<float>(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
-TEST_F(TensorPtrTest, Ten04PointersAreNotOwnedVectorsAre) {
+// TEN-04, TEN-11
+TEST_F(TensorPtrTest, PointersAreNotOwnedVectorsAre) {
   float data[] = {1, 2, 3, 4, 5, 6};
   const auto view = make_tensor_ptr({2, 3}, data);
   view->mutable_data_ptr<float>()[0] = 7;
@@ -74,7 +92,8 @@ TEST_F(TensorPtrTest, Ten04PointersAreNotOwnedVectorsAre) {
   EXPECT_EQ(owner->const_data_ptr<float>(), address) << "a moved vector is not copied";
 }
 
-TEST_F(TensorPtrTest, Ten05And06ScalarTensors) {
+// TEN-05, TEN-06
+TEST_F(TensorPtrTest, ScalarTensors) {
   const auto pi = make_tensor_ptr(3.14);
   EXPECT_EQ(pi->scalar_type(), ScalarType::Double);
   EXPECT_EQ(pi->dim(), 0);
@@ -86,7 +105,8 @@ TEST_F(TensorPtrTest, Ten05And06ScalarTensors) {
   EXPECT_EQ(make_tensor_ptr(true)->scalar_type(), ScalarType::Bool);
 }
 
-TEST_F(TensorPtrTest, Ten07ConvertsAndInfersOneDimension) {
+// TEN-07
+TEST_F(TensorPtrTest, ConvertsAndInfersOneDimension) {
   const auto tensor = make_tensor_ptr({1, 2, 3, 4, 5, 6}, ScalarType::Double);
   EXPECT_THAT(sizes(tensor), ElementsAre(6));
   EXPECT_THAT(values<double>(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
@@ -96,25 +116,29 @@ TEST_F(TensorPtrTest, Ten07ConvertsAndInfersOneDimension) {
   EXPECT_THAT(values<int64_t>(make_tensor_ptr({true, false}, ScalarType::Long)), ElementsAre(1, 0));
 }
 
-TEST_F(TensorPtrDeathTest, Ten08And09LossyConversionsAreRefused) {
+// TEN-08, TEN-09
+TEST_F(TensorPtrDeathTest, LossyConversionsAreRefused) {
   EXPECT_DEATH(make_tensor_ptr({1.5f, 2.5f}, ScalarType::Int), "Float elements cannot become Int");
   EXPECT_DEATH(make_tensor_ptr({1, 2}, ScalarType::Bool), "Int elements cannot become Bool");
 }
 
-TEST_F(TensorPtrTest, Ten10BytesAreReinterpreted) {
+// TEN-10
+TEST_F(TensorPtrTest, BytesAreReinterpreted) {
   const std::vector<int32_t> numbers = {1, -2, 3, 4, 5, 6};
   const auto* bytes = reinterpret_cast<const uint8_t*>(numbers.data());
   const auto tensor = make_tensor_ptr({2, 3}, std::vector<uint8_t>(bytes, bytes + 24), ScalarType::Int);
   EXPECT_THAT(values<int32_t>(tensor), ElementsAre(1, -2, 3, 4, 5, 6));
 }
 
+// TEN-10
 TEST_F(TensorPtrDeathTest, WrongAmountsOfDataAreRefused) {
   EXPECT_DEATH(make_tensor_ptr({2, 3}, std::vector<uint8_t>(23), ScalarType::Int), "holds 24 bytes, found 23");
   EXPECT_DEATH(make_tensor_ptr({2, 3}, {1.0f, 2.0f}), "holds 6 elements, found 2");
   EXPECT_DEATH(make_tensor_ptr({2, -3}, nullptr), "negative size -3");
 }
 
-TEST_F(TensorPtrTest, Ten12DeleterRunsOnce) {
+// TEN-12, TEN-13
+TEST_F(TensorPtrTest, DeleterRunsOnce) {
   int calls = 0;
   auto* data = new double[6]{1, 2, 3, 4, 5, 6};
   {
@@ -123,7 +147,7 @@ TEST_F(TensorPtrTest, Ten12DeleterRunsOnce) {
           ++calls;
           delete[] static_cast<double*>(pointer);
         });
-    const auto shared = tensor;  // TEN-13
+    const auto shared = tensor;
     tensor.reset();
     EXPECT_EQ(calls, 0);
     EXPECT_EQ(shared->const_data_ptr<double>()[5], 6);
@@ -131,7 +155,8 @@ TEST_F(TensorPtrTest, Ten12DeleterRunsOnce) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(TensorPtrTest, Ten14ViewsHaveMetadataOfTheirOwn) {
+// TEN-14
+TEST_F(TensorPtrTest, ViewsHaveMetadataOfTheirOwn) {
   auto original = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   auto view = make_tensor_ptr(*original);
   ASSERT_EQ(resize_tensor_ptr(view, {1, 3}), Error::Ok);
@@ -149,7 +174,8 @@ TEST_F(TensorPtrDeathTest, ViewsCannotBeLarger) {
   EXPECT_DEATH(make_tensor_ptr(*original, {7}), "needs 7 elements, the tensor holds 6");
 }
 
-TEST_F(TensorPtrTest, Ten15ClonesAreIndependent) {
+// TEN-15
+TEST_F(TensorPtrTest, ClonesAreIndependent) {
   float data[] = {1, 2, 3, 4};
   const auto original = for_blob(data, {1, 2, 1, 2}).strides({4, 1, 4, 2}).make_tensor_ptr();
   const auto clone = clone_tensor_ptr(original);
@@ -159,8 +185,10 @@ TEST_F(TensorPtrTest, Ten15ClonesAreIndependent) {
   EXPECT_THAT(values<double>(clone_tensor_ptr(*original, ScalarType::Double)), ElementsAre(9, 2, 3, 4));
 }
 
-TEST_F(TensorPtrTest, Ten17ResizesWithinTheFirstSize) {
-  auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+// TEN-17
+TEST_F(TensorPtrTest, ResizesWithinTheFirstSize) {
+  auto tensor = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::DYNAMIC_BOUND);
+  EXPECT_THAT(values<int32_t>(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
   for (const std::vector<SizesType>& allowed :
        std::vector<std::vector<SizesType>>{{2, 2}, {1, 3}, {3, 2}, {6, 1}, {0, 3}}) {
     ASSERT_EQ(resize_tensor_ptr(tensor, allowed), Error::Ok);
@@ -185,7 +213,8 @@ TEST_F(TensorPtrDeathTest, ImpossibleLayoutsAreRefused) {
   EXPECT_DEATH(for_blob(nullptr, {2, 3}).dim_order({0}).make_tensor_ptr(), "of 2 dimensions, found 1");
 }
 
-TEST_F(TensorMakerTest, Ten18To20Blobs) {
+// TEN-18 to TEN-20
+TEST_F(TensorMakerTest, Blobs) {
   double data[] = {1, 2, 3, 4, 5, 6};
   const auto tensor = for_blob(data, {2, 3}, ScalarType::Double)
                           .strides({3, 1})
@@ -193,6 +222,8 @@ TEST_F(TensorMakerTest, Ten18To20Blobs) {
                           .make_tensor_ptr();
   EXPECT_EQ(tensor->shape_dynamism(), TensorShapeDynamism::STATIC);
   EXPECT_EQ(tensor->mutable_data_ptr(), data);
+  float floats[] = {1, 2, 3};
+  EXPECT_EQ(from_blob(floats, {3})->scalar_type(), ScalarType::Float);
   bool deleted = false;
   int numbers[] = {1, 2, 3};
   {
@@ -201,7 +232,8 @@ TEST_F(TensorMakerTest, Ten18To20Blobs) {
   EXPECT_TRUE(deleted);
 }
 
-TEST_F(TensorMakerTest, Ten21To24Filled) {
+// TEN-21 to TEN-24, TEN-28
+TEST_F(TensorMakerTest, Filled) {
   EXPECT_THAT(sizes(empty({2, 3})), ElementsAre(2, 3));
   EXPECT_THAT(dim_order(empty_strided({2, 3}, {1, 2})), ElementsAre(1, 0));
   EXPECT_THAT(values<float>(full({2, 3}, 42.0f)), Each(42.0f));
@@ -211,33 +243,65 @@ TEST_F(TensorMakerTest, Ten21To24Filled) {
   EXPECT_THAT(values<uint8_t>(ones({3, 4}, ScalarType::Byte)), Each(1));
   EXPECT_THAT(values<float>(ones_strided({2, 2}, {1, 2})), Each(1.0f));
   EXPECT_THAT(values<float>(zeros_strided({2, 2}, {1, 2})), Each(0.0f));
+  EXPECT_THAT(sizes(empty_like(empty({2, 3}))), ElementsAre(2, 3));
+  EXPECT_THAT(values<float>(full_strided({2, 2}, {1, 2}, 4)), Each(4.0f));
   const auto like = full_like(empty_strided({2, 3}, {1, 2}, ScalarType::Int), 5);
   EXPECT_EQ(like->scalar_type(), ScalarType::Int);
   EXPECT_THAT(strides(like), ElementsAre(1, 2));
   EXPECT_THAT(values<int32_t>(like), Each(5));
   EXPECT_EQ(zeros_like(like, ScalarType::Double)->scalar_type(), ScalarType::Double);
-  EXPECT_EQ(scalar_tensor(3.14f)->dim(), 0);  // TEN-28
+  EXPECT_THAT(values<int32_t>(zeros_like(like)), Each(0));
+  EXPECT_THAT(values<int32_t>(ones_like(like)), Each(1));
+  EXPECT_EQ(scalar_tensor(3.14f)->dim(), 0);
   EXPECT_FLOAT_EQ(scalar_tensor(3.14f)->const_data_ptr<float>()[0], 3.14f);
 }
 
-TEST_F(TensorMakerTest, Ten25To27Random) {
+// TEN-25 to TEN-27
+TEST_F(TensorMakerTest, Random) {
   const auto uniform = values<float>(rand({1000}));
   EXPECT_THAT(uniform, Each(testing::AllOf(testing::Ge(0.0f), testing::Lt(1.0f))));
   EXPECT_NEAR(std::accumulate(uniform.begin(), uniform.end(), 0.0) / 1000, 0.5, 0.1);  // ten standard errors
+  EXPECT_THAT(values<float>(rand_like(empty({100}))), Each(testing::AllOf(testing::Ge(0.0f), testing::Lt(1.0f))));
   const auto normal = values<float>(randn({10000}));
   EXPECT_NEAR(std::accumulate(normal.begin(), normal.end(), 0.0) / 10000, 0.0, 0.1);
   const auto integers = values<int32_t>(randint(0, 10, {1000}));
   EXPECT_THAT(integers, Each(testing::AllOf(testing::Ge(0), testing::Lt(10))));
   EXPECT_THAT(integers, testing::Contains(0));
   EXPECT_THAT(integers, testing::Contains(9));
+  EXPECT_THAT(sizes(randn_like(rand({2, 3}))), ElementsAre(2, 3));
+  EXPECT_THAT(values<int64_t>(randint_like(empty({100}, ScalarType::Long), -2, 0)),
+              Each(testing::AllOf(testing::Ge(-2), testing::Lt(0))));
   EXPECT_EQ(randint_like(rand({2}), 0, 2)->scalar_type(), ScalarType::Float);
 }
 
-TEST_F(TensorPtrTest, Ten29ConvertsToEValue) {
+// TEN-29
+TEST_F(TensorPtrTest, ConvertsToEValue) {
   const auto tensor = make_tensor_ptr({2}, {1.0f, 2.0f});
   const std::vector<EValue> inputs = {tensor, 3.0};
   ASSERT_TRUE(inputs[0].isTensor());
   EXPECT_EQ(inputs[0].toTensor().const_data_ptr<float>()[1], 2.0f);
+}
+
+// TEN-30
+TEST_F(TensorPtrTest, EValuesDoNotKeepTensorsAlive) {
+  auto tensor = make_tensor_ptr({2}, {1.0f, 2.0f});
+  const std::weak_ptr<Tensor> watch = tensor;
+  const EValue value = tensor;
+  EXPECT_EQ(tensor.use_count(), 1);
+  tensor.reset();
+  EXPECT_TRUE(watch.expired());
+}
+
+// TEN-16
+TEST_F(TensorPtrTest, ShapesMayChangeWithinTheirBounds) {
+  EXPECT_EQ(zeros({2})->shape_dynamism(), TensorShapeDynamism::DYNAMIC_BOUND);
+  auto fixed = zeros({2, 3}, ScalarType::Float, TensorShapeDynamism::STATIC);
+  EXPECT_EQ(fixed->shape_dynamism(), TensorShapeDynamism::STATIC);
+  EXPECT_EQ(resize_tensor_ptr(fixed, {2, 3}), Error::Ok);
+  EXPECT_EQ(resize_tensor_ptr(fixed, {3, 2}), Error::NotSupported);
+  // Without an allocator to grow with, unbounded is bounded by what the tensor was made with.
+  auto unbound = zeros({2, 3}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  EXPECT_EQ(resize_tensor_ptr(unbound, {1, 3}), Error::Ok);
 }
 
 TEST_F(TensorPtrTest, Accessor) {

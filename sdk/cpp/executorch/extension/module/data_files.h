@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/core/data_loader.h>
+#include <executorch/runtime/core/named_data_map.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace internal {
+
+/// A loader of the file at `path`. InvalidArgument for a mode that there is not; what the loader says otherwise.
+runtime::Result<std::unique_ptr<runtime::DataLoader>> open_file(const std::string& path, Module::LoadMode mode);
+
+/// The external data of a Module: none, one file or several as one.
+class DataFiles final {
+ public:
+  explicit DataFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+
+  /// One that is not in a file. Before load(), and not together with paths.
+  void add(std::unique_ptr<runtime::DataLoader> loader) { loaders_.push_back(std::move(loader)); }
+
+  /// Opens and verifies all; does nothing if that is done. After an error the next call tries again.
+  runtime::Error load(Module::LoadMode mode);
+
+  /// The data by name; null if there is none. After load().
+  const NamedDataMap* map() const;
+
+ private:
+  std::vector<std::string> paths_;
+  std::vector<std::unique_ptr<runtime::DataLoader>> loaders_;
+  std::vector<std::unique_ptr<NamedDataMap>> maps_;
+  std::unique_ptr<NamedDataMap> merged_;
+  bool loaded_ = false;
+};
+
+}  // namespace internal
+}  // namespace extension
+}  // namespace executorch

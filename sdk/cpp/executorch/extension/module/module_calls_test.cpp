@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a call of Module takes and gives: all kinds of inputs, results that are values or errors, and reading only once.
+#include <executorch/extension/module/module.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/tensor/tensor.h>
+
+using namespace executorch::extension;  // NOLINT: as the documents' samples do
+using executorch::runtime::DataLoader;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::FreeableBuffer;
+using executorch::runtime::Result;
+using testing::Each;
+using testing::ElementsAre;
+
+namespace {
+
+std::string corpus(const std::string& name) {
+  return std::string(CORPUS_FOLDER) + "/" + name;
+}
+
+std::vector<float> values(const EValue& value) {
+  const auto& tensor = value.toTensor();
+  return {tensor.const_data_ptr<float>(), tensor.const_data_ptr<float>() + tensor.numel()};
+}
+
+/// Reads a file and counts how often.
+class CountingLoader final : public DataLoader {
+ public:
+  CountingLoader(const std::string& path, int* reads) : file_(FileDataLoader::from(path.c_str())), reads_(reads) {}
+
+  Result<FreeableBuffer> load(size_t offset, size_t size, const SegmentInfo& info) const override {
+    ++*reads_;
+    return file_->load(offset, size, info);
+  }
+  Result<size_t> size() const override { return file_->size(); }
+
+ private:
+  Result<FileDataLoader> file_;
+  int* reads_;
+};
+
+}  // namespace
+
+// MOD-12: the first call loads, later ones only run.
+TEST(ModuleCallsTest, OnlyTheFirstReads) {
+  int reads = 0;
+  Module module(std::make_unique<CountingLoader>(corpus("add/model.pte"), &reads));
+  EXPECT_EQ(reads, 0);
+  const auto one = full({2, 3}, 1);
+  ASSERT_TRUE(module.forward({one, one}).ok());
+  const int after_first = reads;
+  EXPECT_GT(after_first, 0);
+  ASSERT_TRUE(module.forward({one, one}).ok());
+  ASSERT_EQ(module.load(), Error::Ok);
+  ASSERT_EQ(module.load_forward(), Error::Ok);
+  EXPECT_EQ(reads, after_first);
+}
+
+// MOD-21
+TEST(ModuleCallsTest, ResultsAreValuesOrErrors) {
+  Error error{};
+  EXPECT_EQ(error, Error::Ok);
+  Module module(corpus("add/model.pte"));
+  const auto one = full({2, 3}, 1);
+  const auto result = module.forward({one, one});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result.error(), Error::Ok);
+  EXPECT_EQ(&result.get(), &*result);
+  EXPECT_EQ(result->size(), 1U);
+  EXPECT_THAT(values(result->at(0)), Each(2.0f));
+
+  const auto failed = module.execute("backward");
+  EXPECT_FALSE(failed.ok());
+  EXPECT_NE(failed.error(), Error::Ok);
+  EXPECT_DEATH((void)failed.get(), "");
+}
+
+// MOD-24: a number that the method uses, and the tensors of a list one by one.
+TEST(ModuleCallsTest, InputsMayBeAnyValues) {
+  Module numbers(corpus("scalar_inputs/model.pte"));
+  const auto meta = numbers.method_meta("forward");
+  ASSERT_TRUE(meta.ok());
+  ASSERT_EQ(meta->num_inputs(), 4U);
+  const auto x = full({2, 3}, 1);
+  const std::vector<EValue> inputs = {x, int64_t{3}, 2.5, true};
+  ASSERT_TRUE(numbers.forward(inputs).ok());
+  const std::vector<EValue> swapped = {x, 2.5, int64_t{3}, true};
+  EXPECT_EQ(numbers.forward(swapped).error(), Error::InvalidArgument);
+
+  Module lists(corpus("tensor_list_input/model.pte"));
+  const auto first = full({2, 3}, 1);
+  const auto second = full({2, 3}, 2);
+  const auto outputs = lists.forward({first, second});
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_THAT(values(outputs->at(0)), ElementsAre(1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2)) << "torch.cat of the list";
+}
