@@ -57,17 +57,3 @@ function(executorch_kernels_for_program name)
     target_sources(${name}_ops_lib INTERFACE $<TARGET_OBJECTS:no_prim_ops>)
   endif()
 endfunction()
-
-# executorch_run_codegen(variable module arguments...): the lines that a module of codegen prints, as a list.
-function(executorch_run_codegen variable module)
-  cmake_path(ABSOLUTE_PATH EXECUTORCH_CODEGEN_ROOT NORMALIZE OUTPUT_VARIABLE root)
-  execute_process(
-    COMMAND "${EXECUTORCH_CODEGEN_PYTHON}" -m codegen.${module} ${ARGN}
-    WORKING_DIRECTORY "${root}"
-    OUTPUT_VARIABLE lines ERROR_VARIABLE message RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${message}")
-  endif()
-  string(REPLACE "\n" ";" lines "${lines}")
-  set(${variable} "${lines}" PARENT_SCOPE)
-endfunction()

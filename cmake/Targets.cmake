@@ -1,6 +1,8 @@
 # How our own targets are compiled, said once. Nothing here leaks into a consumer's flags: warnings, sections and
 # sanitizers are PRIVATE; only include paths and the language level are PUBLIC.
 
+include("${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake")
+
 set(EXECUTORCH_INCLUDE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../sdk/cpp")
 cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
 
@@ -44,18 +46,6 @@ function(executorch_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   if(ARG_FREESTANDING)
     target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
-  endif()
-endfunction()
-
-# executorch_keep_symbol(target symbol): whoever links `target` gets the object file that defines the C symbol, although
-# nothing calls it. This is how linking a library is enough to register what it holds.
-function(executorch_keep_symbol target symbol)
-  if(MSVC)
-    target_link_options(${target} INTERFACE "/INCLUDE:${symbol}")
-  elseif(APPLE)
-    target_link_options(${target} INTERFACE "LINKER:-u,_${symbol}")
-  else()
-    target_link_options(${target} INTERFACE "LINKER:-u,${symbol}")
   endif()
 endfunction()
 

@@ -173,8 +173,8 @@ def _aten_schema(name: str) -> Schema:
 def _kernel_keys(schema: Schema, arg_meta: Any, types: Any, dim_orders: Any) -> tuple[str, ...]:
     """The registry's keys for every choice of the aliases; none for all tensors.
 
-    A call repeats its output after the arguments if there is one, so the key does. An optional tensor that ``arg_meta``
-    does not describe is None in the calls that the kernel is for.
+    What a call returns follows its arguments, and a list counts with its first tensor: the key ends with the first
+    output, once more. An optional tensor that ``arg_meta`` does not describe is None where the kernel is called.
     """
     if arg_meta is None:
         return ()
@@ -194,7 +194,7 @@ def _kernel_keys(schema: Schema, arg_meta: Any, types: Any, dim_orders: Any) -> 
         choices[meta[0]] = _alias(types, meta[0], "type_alias", _read_dtypes)
         choices[meta[1]] = _alias(dim_orders, meta[1], "dim_order_alias", _read_dim_orders)
     described = [argument.name for argument in tensors if argument.name in arg_meta]
-    if len(schema.returns) == 1:
+    if schema.returns:
         described.append(next(argument.name for argument in tensors if argument.written))
     keys = []
     for combination in itertools.product(*choices.values()):

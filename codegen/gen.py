@@ -5,6 +5,7 @@ Writes into the output folder
 
 * ``NativeFunctions.h``: the declaration of every kernel,
 * ``RegisterKernels.h`` and ``RegisterKernels.cpp``: the table and ``register_<library>_kernels()``,
+* with ``--for-pytorch`` instead, ``RegisterToPyTorch.cpp``, which makes operators of PyTorch of them,
 * ``RegisterKernelsAtLoad.cpp``: a static initialiser that calls it. It is its own object, which the linker takes from
   the archive only where the symbol ``executorch_<library>_kernels_at_load`` is asked for.
 
@@ -32,8 +33,8 @@ TEMPLATES = Path(__file__).with_name("templates")
 OUTPUTS = ("NativeFunctions.h", "RegisterKernels.h", "RegisterKernels.cpp", "RegisterKernelsAtLoad.cpp")
 
 
-def render(entries: list[KernelEntry], library: str, include_prefix: str) -> dict[str, str]:
-    """The generated files: name -> text."""
+def template(name: str) -> jinja2.Template:
+    """The template of a generated file."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
@@ -41,6 +42,11 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str) -> dic
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    return environment.get_template(f"{name}.jinja")
+
+
+def render(entries: list[KernelEntry], library: str, include_prefix: str) -> dict[str, str]:
+    """The generated files: name -> text."""
     declared = sorted({(entry.namespace, entry.unqualified, entry.schema) for entry in entries}, key=_declaration_order)
     values = {
         "library": library,
@@ -48,7 +54,21 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str) -> dic
         "entries": entries,
         "namespaces": [(name, list(group)) for name, group in groupby(declared, key=lambda item: item[0])],
     }
-    return {name: environment.get_template(f"{name}.jinja").render(values) for name in OUTPUTS}
+    return {name: template(name).render(values) for name in OUTPUTS}
+
+
+def render_for_pytorch(entries: list[KernelEntry], include_prefix: str) -> dict[str, str]:
+    """The files that register the kernels as operators of PyTorch. Raises SchemaError for several of one operator."""
+    for entry in entries:
+        if entry.keys:
+            raise SchemaError(
+                f"{entry.schema.qualified_name} has kernels for some tensors only; PyTorch takes one for all: give it "
+                "with 'arg_meta: null' in a YAML file of its own"
+            )
+    groups = groupby(sorted(entries, key=_namespace), key=_namespace)
+    values = {"include_prefix": include_prefix, "by_namespace": [(name, list(items)) for name, items in groups]}
+    headers = {"NativeFunctions.h": render(entries, "custom", include_prefix)["NativeFunctions.h"]}
+    return headers | {"RegisterToPyTorch.cpp": template("RegisterToPyTorch.cpp").render(values)}
 
 
 def resolve(entries: list[KernelEntry], selection: Selection, dtype_selective: bool = False) -> list[KernelEntry]:
@@ -123,6 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     add("--dtype-selective", action="store_true", help="register kernels for the dtypes of the selection only")
     add("--require-all", action="store_true", help="fail if a selected operator has no kernel")
+    add("--for-pytorch", action="store_true", help="write what registers the kernels in PyTorch, and nothing else")
     options = parser.parse_args(arguments)
     if not re.fullmatch(r"[A-Za-z_]\w*", options.library):
         parser.error(f"--library '{options.library}' is not a C identifier")
@@ -141,13 +162,21 @@ def main(arguments: list[str] | None = None) -> int:
                 f"no kernel for {', '.join(missing)} in {', '.join(map(str, paths))}. Add the functions.yaml of the "
                 "library that has it, or export the model without it"
             )
-        files = render(resolve(entries, selection, options.dtype_selective), options.library, options.include_prefix)
+        entries = resolve(entries, selection, options.dtype_selective)
+        if options.for_pytorch:
+            files = render_for_pytorch(entries, options.include_prefix)
+        else:
+            files = render(entries, options.library, options.include_prefix)
     except (SchemaError, SelectionError, ProgramError, OSError) as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1
     for name, text in files.items():
         write_if_changed(options.output_dir / name, text)
     return 0
+
+
+def _namespace(entry: KernelEntry) -> str:
+    return entry.schema.namespace
 
 
 def _declaration_order(item: tuple[str, str, object]) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import argparse
 import re
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,20 +100,28 @@ def _tensor_meta(value: Table) -> TensorMeta:
     return TensorMeta(tensor.number(TENSOR_DTYPE, "<b"), tuple(tensor.numbers(TENSOR_DIM_ORDER, "<B")))
 
 
-def implementing_sources(functions: list[str], folder: Path) -> list[Path]:
-    """The files below ``folder`` that may implement one of the functions, and those that hold no operator (op_*.cpp).
+def functions_of_sources(functions: Sequence[str], folders: Sequence[Path]) -> dict[Path, set[str]]:
+    """Which of the functions each C++ file below the folders may implement; files that implement none are left out.
 
     A function that no file mentions is made by a macro, from its name without ``_out``.
     """
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.cpp"))}
-    found = {path for path in texts if not path.name.startswith("op_")}
+    files = sorted(path for folder in folders for path in folder.rglob("*.cpp"))
+    words = {path: set(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for path in files}
+    found: dict[Path, set[str]] = {}
     for function in functions:
         for word in (function, function.removesuffix("_out")):
-            mentions = {path for path, text in texts.items() if re.search(rf"\b{re.escape(word)}\b", text)}
-            found |= mentions
+            mentions = [path for path in files if word in words[path]]
+            for path in mentions:
+                found.setdefault(path, set()).add(function)
             if mentions:
                 break
-    return sorted(found)
+    return found
+
+
+def implementing_sources(functions: list[str], folder: Path) -> list[Path]:
+    """The files below ``folder`` that may implement one of the functions, and all that hold no operator."""
+    helpers = {path for path in folder.rglob("*.cpp") if not path.name.startswith("op_")}
+    return sorted(helpers | set(functions_of_sources(functions, [folder])))
 
 
 def main(arguments: list[str] | None = None) -> int:

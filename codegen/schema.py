@@ -9,7 +9,7 @@ The grammar is the one of ``native_functions.yaml``::
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -81,6 +81,17 @@ class Schema:
     overload: str
     arguments: tuple[Argument, ...]
     returns: tuple[str, ...]
+    text: str = field(default="", compare=False)  # what was parsed
+
+    @property
+    def unqualified_text(self) -> str:
+        """The text without the namespace, as PyTorch's registration takes it."""
+        return self.text.strip().removeprefix(f"{self.namespace}::")
+
+    @property
+    def output_index(self) -> int:
+        """The number of the first argument that is written."""
+        return next(index for index, argument in enumerate(self.arguments) if argument.written)
 
     @property
     def qualified_name(self) -> str:
@@ -113,6 +124,7 @@ def parse_schema(text: str) -> Schema:
         overload=match["overload"] or "",
         arguments=tuple(_parse_arguments(rest[:close], text)),
         returns=tuple(returns),
+        text=text,
     )
     _check_is_out_variant(schema, text)
     return schema

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "kernels/portable/cpu/pattern/types.h"
+#include "kernels/portable/cpu/pattern/selected_dtypes.h"
 
 namespace torch::executor::native {
 
@@ -16,18 +16,28 @@ inline void fail_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dty
   ctx.fail(Error::InvalidArgument);
 }
 
+/// Calls visitor(DtypeTag<T>{}) if the source file is compiled for the dtype, else fails the context.
+template <typename T, bool selected, typename Visitor>
+void visit_selected(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
+  if constexpr (selected) {
+    visitor(DtypeTag<T>{});
+  } else {
+    fail_dtype(ctx, op, dtype);
+  }
+}
+
 /// Calls visitor(DtypeTag<T>{}) for float, double, Half or BFloat16; fails the context for any other dtype.
 template <typename Visitor>
-void visit_floating(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
+static void visit_floating(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
   switch (dtype) {
     case ScalarType::Float:
-      return visitor(DtypeTag<float>{});
+      return visit_selected<float, is_selected(ScalarType::Float)>(ctx, op, dtype, visitor);
     case ScalarType::Double:
-      return visitor(DtypeTag<double>{});
+      return visit_selected<double, is_selected(ScalarType::Double)>(ctx, op, dtype, visitor);
     case ScalarType::Half:
-      return visitor(DtypeTag<Half>{});
+      return visit_selected<Half, is_selected(ScalarType::Half)>(ctx, op, dtype, visitor);
     case ScalarType::BFloat16:
-      return visitor(DtypeTag<BFloat16>{});
+      return visit_selected<BFloat16, is_selected(ScalarType::BFloat16)>(ctx, op, dtype, visitor);
     default:
       return fail_dtype(ctx, op, dtype);
   }
@@ -35,18 +45,18 @@ void visit_floating(KernelRuntimeContext& ctx, const char* op, ScalarType dtype,
 
 /// The same with the integers, without bool.
 template <typename Visitor>
-void visit_real(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
+static void visit_real(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
   switch (dtype) {
     case ScalarType::Byte:
-      return visitor(DtypeTag<uint8_t>{});
+      return visit_selected<uint8_t, is_selected(ScalarType::Byte)>(ctx, op, dtype, visitor);
     case ScalarType::Char:
-      return visitor(DtypeTag<int8_t>{});
+      return visit_selected<int8_t, is_selected(ScalarType::Char)>(ctx, op, dtype, visitor);
     case ScalarType::Short:
-      return visitor(DtypeTag<int16_t>{});
+      return visit_selected<int16_t, is_selected(ScalarType::Short)>(ctx, op, dtype, visitor);
     case ScalarType::Int:
-      return visitor(DtypeTag<int32_t>{});
+      return visit_selected<int32_t, is_selected(ScalarType::Int)>(ctx, op, dtype, visitor);
     case ScalarType::Long:
-      return visitor(DtypeTag<int64_t>{});
+      return visit_selected<int64_t, is_selected(ScalarType::Long)>(ctx, op, dtype, visitor);
     default:
       return visit_floating(ctx, op, dtype, visitor);
   }

@@ -65,6 +65,36 @@ void convert_to_logic(void* dst, const void* src, size_t count) {
   convert_block<BoolByte, From>(dst, src, count);
 }
 
+// One for each compute type; none for those that nothing is computed in.
+template <typename T, bool selected>
+ConvertFn load_from(ComputeType to) {
+  if constexpr (selected) {
+    static constexpr ConvertFn fns[] = {
+        convert_block<float, T>,
+        is_selected(ScalarType::Double) ? convert_block<double, T> : nullptr,
+        kSelectsIntegers ? convert_block<int64_t, T> : nullptr,
+        convert_to_logic<T>,
+    };
+    return fns[static_cast<size_t>(to)];
+  }
+  return nullptr;
+}
+
+// Numbers that are no tensors arrive as double.
+template <typename T, bool selected>
+ConvertFn store_as(ComputeType from) {
+  if constexpr (selected) {
+    static constexpr ConvertFn fns[] = {
+        convert_block<T, float>,
+        convert_block<T, double>,
+        kSelectsIntegers ? convert_block<T, int64_t> : nullptr,
+        convert_block<T, BoolByte>,
+    };
+    return fns[static_cast<size_t>(from)];
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool is_supported_dtype(ScalarType dtype) {
@@ -72,7 +102,7 @@ bool is_supported_dtype(ScalarType dtype) {
 #define CASE(ctype, name) case ScalarType::name:
     FORALL_STORAGE_TYPES(CASE)
 #undef CASE
-    return true;
+    return is_selected(dtype);
     default:
       return false;
   }
@@ -107,12 +137,9 @@ bool is_same_representation(ScalarType dtype, ComputeType type) {
 
 ConvertFn load_fn(ScalarType from, ComputeType to) {
   switch (from) {
-#define CASE(ctype, name)                                                                          \
-  case ScalarType::name: {                                                                         \
-    static constexpr ConvertFn fns[] = {convert_block<float, ctype>, convert_block<double, ctype>, \
-                                        convert_block<int64_t, ctype>, convert_to_logic<ctype>};   \
-    return fns[static_cast<size_t>(to)];                                                           \
-  }
+#define CASE(ctype, name) \
+  case ScalarType::name:  \
+    return load_from<ctype, is_selected(ScalarType::name)>(to);
     FORALL_STORAGE_TYPES(CASE)
 #undef CASE
     default:
@@ -122,12 +149,9 @@ ConvertFn load_fn(ScalarType from, ComputeType to) {
 
 ConvertFn store_fn(ComputeType from, ScalarType to) {
   switch (to) {
-#define CASE(ctype, name)                                                                               \
-  case ScalarType::name: {                                                                              \
-    static constexpr ConvertFn fns[] = {convert_block<ctype, float>, convert_block<ctype, double>,      \
-                                        convert_block<ctype, int64_t>, convert_block<ctype, BoolByte>}; \
-    return fns[static_cast<size_t>(from)];                                                              \
-  }
+#define CASE(ctype, name) \
+  case ScalarType::name:  \
+    return store_as<ctype, is_selected(ScalarType::name)>(from);
     FORALL_STORAGE_TYPES(CASE)
 #undef CASE
     default:

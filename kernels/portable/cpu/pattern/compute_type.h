@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/portable/cpu/pattern/selected_dtypes.h"
 #include "kernels/portable/cpu/pattern/types.h"
 
 namespace torch::executor::native {
@@ -86,21 +87,33 @@ void store_scalar_as(const Scalar& scalar, ScalarType dtype, void* dst);
 
 /// Calls `f` with a zero of the C++ type that stands for `type` (Float, Double or Int).
 template <typename F>
-void with_arithmetic_type(ComputeType type, F&& f) {
+static void with_arithmetic_type(ComputeType type, F&& f) {
   switch (type) {
     case ComputeType::Float:
       return f(float{});
     case ComputeType::Double:
-      return f(double{});
+      if constexpr (is_selected(ScalarType::Double)) {
+        return f(double{});
+      }
+      break;
     default:
-      return f(int64_t{});
+      if constexpr (kSelectsIntegers) {
+        return f(int64_t{});
+      }
+      break;
   }
+  // Tensors of such a dtype come only from a caller that goes around the kernel registry.
+  ET_CHECK_MSG(false, "this selective build has no code for these dtypes; build it from a program that uses them");
 }
 
 /// As above, for operators that are defined on floating point only.
 template <typename F>
-void with_floating_type(ComputeType type, F&& f) {
-  return type == ComputeType::Double ? f(double{}) : f(float{});
+static void with_floating_type(ComputeType type, F&& f) {
+  with_arithmetic_type(type == ComputeType::Double ? type : ComputeType::Float, [&](auto zero) {
+    if constexpr (!std::is_same_v<decltype(zero), int64_t>) {
+      f(zero);
+    }
+  });
 }
 
 }  // namespace torch::executor::native

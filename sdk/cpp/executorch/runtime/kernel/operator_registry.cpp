@@ -111,6 +111,27 @@ void remove_last() {
   kernels[--kernel_count] = Kernel();
 }
 
+// The list of a key "dtypes/4,6", or null for another key.
+const char* dtype_list(const KernelKey& key) {
+  constexpr char kPrefix[] = "dtypes/";
+  constexpr size_t kLength = sizeof(kPrefix) - 1;
+  return std::strncmp(key.data(), kPrefix, kLength) == 0 ? key.data() + kLength : nullptr;
+}
+
+// Whether the list has the dtype of every tensor.
+bool lists_dtypes(const char* list, Span<const TensorMeta> tensors) {
+  uint64_t dtypes = 0;
+  for (unsigned dtype = 0; *list != '\0'; ++list) {
+    dtype = *list == ',' ? 0 : 10 * dtype + static_cast<unsigned>(*list - '0');
+    if (list[1] == ',' || list[1] == '\0') {
+      dtypes |= uint64_t{1} << (dtype & 63);
+    }
+  }
+  return std::all_of(tensors.begin(), tensors.end(), [dtypes](const TensorMeta& tensor) {
+    return (dtypes >> (static_cast<unsigned>(tensor.dtype_) & 63) & 1) != 0;
+  });
+}
+
 // The best kernel among candidates that are offered one by one: an exact match of the key, else the fallback.
 class Selection {
  public:
@@ -120,6 +141,10 @@ class Selection {
   bool offer(const Kernel& kernel) {
     if (kernel.kernel_key_.is_fallback()) {
       fallback_ = fallback_ != nullptr ? fallback_ : kernel.op_;
+      return false;
+    }
+    if (const char* list = dtype_list(kernel.kernel_key_)) {
+      fallback_ = fallback_ == nullptr && lists_dtypes(list, meta_list_) ? kernel.op_ : fallback_;
       return false;
     }
     // The text is made only for operators that have specialised kernels.

@@ -53,7 +53,8 @@ struct TensorMeta {
 
 /**
  * Which tensors a kernel is for: "v1/" and `dtype;d0,d1,...` of each tensor argument, joined by '|', for example
- * "v1/6;0,1,2,3|6;0,1" for two Float tensors. A key without text is a fallback: it is for all of them.
+ * "v1/6;0,1,2,3|6;0,1" for two Float tensors. A key without text is a fallback: it is for all of them. "dtypes/4,6" is a
+ * fallback for tensors of these dtypes: what a build that leaves out the code for others registers.
  */
 struct KernelKey {
   constexpr KernelKey() = default;

@@ -135,6 +135,28 @@ TEST(OperatorRegistryTest, ListsOfAProgramAreSearchedInOrder) {
   EXPECT_FALSE(registry_has_op_function("registry_test::list.out"));
 }
 
+// SB-05: what a build registers that leaves out the code for other dtypes.
+TEST(OperatorRegistryTest, SB_05_AKernelForSomeDtypesServesAllDimOrders) {
+  const Kernel kernels[] = {
+      Kernel("registry_test::dtypes.out", "dtypes/4,6,27", op<14>),
+      Kernel("registry_test::dtypes.out", "v1/6;0,1,2,3", op<15>),
+  };
+  const auto find = [&](std::vector<TensorMeta> tensors) {
+    return get_op_function_from_registry("registry_test::dtypes.out", {tensors.data(), tensors.size()}, kernels);
+  };
+  const TensorMeta of_float = float_channels_last[0];
+  EXPECT_THAT(find({of_float}), IsOkAndHolds(op<14>));
+  EXPECT_THAT(find({of_float, long_contiguous[0], TensorMeta(ScalarType::UInt16, contiguous)}), IsOkAndHolds(op<14>));
+  EXPECT_THAT(find({}), IsOkAndHolds(op<14>));
+  EXPECT_THAT(find({float_contiguous[0]}), IsOkAndHolds(op<15>));
+  PalSpy spy;
+  InterceptWith intercept(spy);
+  EXPECT_THAT(find({of_float, TensorMeta(ScalarType::Double, channels_last)}), HasError(Error::OperatorMissing));
+  EXPECT_THAT(spy.log(), HasSubstr("dtype Double (7), dim order (0,2,3,1)"));
+  // Dtypes 2 and 7 are not in the list because it has 27.
+  EXPECT_THAT(find({TensorMeta(ScalarType::Short, contiguous)}), HasError(Error::OperatorMissing));
+}
+
 TEST(KernelKeyTest, Text) {
   char text[KernelKey::MAX_SIZE];
   ASSERT_EQ(make_kernel_key({{ScalarType::Float, {0, 1, 2, 3}}, {ScalarType::Bool, {0, 1}}}, text, sizeof(text)),
