@@ -2,4 +2,9 @@
 #pragma once
 
 #include <executorch/runtime/core/portable_type/bfloat16.h>
+// Next to PyTorch's headers its own type: one program has one BFloat16.
+#if __has_include(<c10/util/BFloat16-math.h>)
+#include <c10/util/BFloat16-math.h>
+#else
 #include <executorch/runtime/core/portable_type/c10/c10/util/BFloat16-math.h>
+#endif

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+// Next to PyTorch's headers its own type: one program has one Half.
+#if __has_include(<c10/util/Half.h>)
+#include <c10/util/Half.h>
+#else
 #include <executorch/runtime/core/portable_type/c10/c10/util/Half.h>
+#endif
 
 namespace executorch {
 namespace runtime {
