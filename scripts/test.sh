@@ -70,7 +70,10 @@ build_and_test() {
     ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}"
 }
 
-step_cpp() { build_and_test release -DCMAKE_BUILD_TYPE=Release; }
+# With what needs PyTorch, which the environment has.
+step_cpp() {
+  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON -DPython3_EXECUTABLE="${python}"
+}
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 # A test forks while it has threads.
 step_tsan() {
