@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mm.out
+// mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
+#include <cstring>
+
 #include "kernels/optimized/cpu/gemm/gemm.h"
 #include "kernels/portable/NativeFunctions.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/compute_type.h"
 
 namespace torch::executor::native {
 namespace {
@@ -12,8 +15,33 @@ bool are_floats(const Tensor& a, const Tensor& b, const Tensor& c) {
          c.scalar_type() == ScalarType::Float;
 }
 
-// Matrix i of a batch, whose rows are dimension `rows` and whose columns the one after it.
-void set_matrices(GemmProblem& problem, const Tensor& a, const Tensor& b, Tensor& out, ssize_t rows) {
+bool is_dense_vector(const Tensor& tensor, int64_t size) {
+  return tensor.scalar_type() == ScalarType::Float && tensor.numel() == size && tensor.dim() >= 1 &&
+         tensor.size(tensor.dim() - 1) == size;
+}
+
+// Whether a (batch x m x k) and b (batch x k x n), without a batch for rank 2, are float matrices with a product of
+// floats.
+bool are_factors(const Tensor& a, const Tensor& b, const Tensor& out, ssize_t rank) {
+  return are_floats(a, b, out) && a.dim() == rank && b.dim() == rank && a.size(rank - 1) == b.size(rank - 2) &&
+         (rank == 2 || a.size(0) == b.size(0));
+}
+
+bool resize_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, const Tensor& b, Tensor& out) {
+  const ssize_t rank = a.dim();
+  int64_t sizes[3];
+  for (ssize_t d = 0; d < rank; ++d) {
+    sizes[d] = d == rank - 1 ? b.size(d) : a.size(d);
+  }
+  return check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
+}
+
+// The products of matrices, or of each pair of a batch, with the factors and the bias of `problem`.
+void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out) {
+  if (out.numel() == 0) {
+    return;
+  }
+  const ssize_t rows = out.dim() - 2;
   problem.m = out.size(rows);
   problem.n = out.size(rows + 1);
   problem.k = a.size(rows + 1);
@@ -26,20 +54,129 @@ void set_matrices(GemmProblem& problem, const Tensor& a, const Tensor& b, Tensor
   problem.c = out.mutable_data_ptr<float>();
   problem.c_row_stride = out.strides()[rows];
   problem.c_col_stride = out.strides()[rows + 1];
+  if (rows == 0) {
+    gemm(problem);
+    return;
+  }
+  for (ssize_t i = 0; i < out.size(0); ++i) {
+    gemm(problem);
+    problem.a += problem.k == 0 ? 0 : a.strides()[0];
+    problem.b += problem.k == 0 ? 0 : b.strides()[0];
+    problem.c += out.strides()[0];
+  }
+}
+
+// Prepares out = beta self + ...: as a bias of the columns, or in `out`. False where neither is possible.
+bool prepare_added(const Tensor& self, float beta, Tensor& out, GemmProblem* problem) {
+  if (beta == 0.0f) {
+    return true;  // as in PyTorch, self is not read then
+  }
+  if (self.scalar_type() != ScalarType::Float) {
+    return false;
+  }
+  if (beta == 1.0f && is_dense_vector(self, out.size(out.dim() - 1))) {
+    problem->col_bias = self.const_data_ptr<float>();
+    return true;
+  }
+  if (self.sizes() != out.sizes() || self.strides() != out.strides()) {
+    return false;
+  }
+  if (out.numel() != 0) {
+    std::memcpy(out.mutable_data_ptr(), self.const_data_ptr(), out.nbytes());
+  }
+  problem->beta = beta;
+  return true;
 }
 
 }  // namespace
 
 Tensor& opt_mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
-  if (!are_floats(self, mat2, out) || self.dim() != 2 || mat2.dim() != 2 || self.size(1) != mat2.size(0)) {
+  if (!are_factors(self, mat2, out, 2)) {
     return mm_out(ctx, self, mat2, out);
   }
-  const int64_t sizes[] = {self.size(0), mat2.size(1)};
-  if (check_resize(ctx, "mm.out", out, sizes, 2)) {
-    GemmProblem problem;
-    set_matrices(problem, self, mat2, out, 0);
-    gemm(problem);
+  if (resize_product(ctx, "mm.out", self, mat2, out)) {
+    multiply({}, self, mat2, out);
   }
+  return out;
+}
+
+Tensor& opt_bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
+  if (!are_factors(self, mat2, out, 3)) {
+    return bmm_out(ctx, self, mat2, out);
+  }
+  if (resize_product(ctx, "bmm.out", self, mat2, out)) {
+    multiply({}, self, mat2, out);
+  }
+  return out;
+}
+
+Tensor& opt_addmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                      const Scalar& beta, const Scalar& alpha, Tensor& out) {
+  if (!are_factors(mat1, mat2, out, 2)) {
+    return addmm_out(ctx, self, mat1, mat2, beta, alpha, out);
+  }
+  if (!resize_product(ctx, "addmm.out", mat1, mat2, out)) {
+    return out;
+  }
+  GemmProblem problem;
+  problem.alpha = scalar_to<float>(alpha);
+  if (!prepare_added(self, scalar_to<float>(beta), out, &problem)) {
+    return addmm_out(ctx, self, mat1, mat2, beta, alpha, out);
+  }
+  multiply(problem, mat1, mat2, out);
+  return out;
+}
+
+Tensor& opt_baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                        const Scalar& beta, const Scalar& alpha, Tensor& out) {
+  if (!are_factors(batch1, batch2, out, 3)) {
+    return baddbmm_out(ctx, self, batch1, batch2, beta, alpha, out);
+  }
+  if (!resize_product(ctx, "baddbmm.out", batch1, batch2, out)) {
+    return out;
+  }
+  GemmProblem problem;
+  problem.alpha = scalar_to<float>(alpha);
+  if (!prepare_added(self, scalar_to<float>(beta), out, &problem)) {
+    return baddbmm_out(ctx, self, batch1, batch2, beta, alpha, out);
+  }
+  multiply(problem, batch1, batch2, out);
+  return out;
+}
+
+/// out (..., n) = input (..., k) weight (n, k)^T + bias (n).
+Tensor& opt_linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                       const std::optional<Tensor>& bias, Tensor& out) {
+  const ssize_t last = input.dim() - 1;
+  if (!are_floats(input, weight, out) || last < 0 || weight.dim() != 2 || input.size(last) != weight.size(1) ||
+      (bias && (bias->dim() != 1 || !is_dense_vector(*bias, weight.size(0)))) ||
+      !executorch::runtime::tensor_is_default_dim_order(input)) {
+    return linear_out(ctx, input, weight, bias, out);
+  }
+  int64_t sizes[kTensorDimensionLimit];
+  for (ssize_t d = 0; d < last; ++d) {
+    sizes[d] = input.size(d);
+  }
+  sizes[last] = weight.size(0);
+  if (!check_resize(ctx, "linear.out", out, sizes, static_cast<size_t>(last + 1)) || out.numel() == 0) {
+    return out;
+  }
+  if (!executorch::runtime::tensor_is_default_dim_order(out)) {
+    return linear_out(ctx, input, weight, bias, out);
+  }
+  GemmProblem problem;
+  problem.k = weight.size(1);
+  problem.n = weight.size(0);
+  problem.m = out.numel() / problem.n;
+  problem.a = input.const_data_ptr<float>();
+  problem.a_row_stride = problem.k;
+  problem.b = weight.const_data_ptr<float>();
+  problem.b_k_stride = weight.strides()[1];
+  problem.b_col_stride = weight.strides()[0];
+  problem.c = out.mutable_data_ptr<float>();
+  problem.c_row_stride = problem.n;
+  problem.col_bias = bias ? bias->const_data_ptr<float>() : nullptr;
+  gemm(problem);
   return out;
 }
 

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The tests of the portable kernels, of these; and the ways that these have of their own.
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
+#include <kernels/portable/NativeFunctions.h>
 
-#include "kernels/portable/test/kernel_test.h"
+#define mm_out opt_mm_out
+#define bmm_out opt_bmm_out
+#define addmm_out opt_addmm_out
+#define baddbmm_out opt_baddbmm_out
+#define linear_out opt_linear_out
+#define MatmulTest PortableCasesOfOptimizedMatmulTest
+#include "kernels/portable/test/op_matmul_test.cpp"
 
 namespace torch::executor::native {
 namespace {
@@ -50,7 +58,7 @@ TEST_F(OptimizedMatmulTest, MmMatchesDefinition) {
           const std::vector<float> a = sample_values(static_cast<size_t>(m * k));
           const std::vector<float> b = sample_values(static_cast<size_t>(k * n), 3);
           Tensor out = tf.full({m, n}, kNaN);
-          opt_mm_out(ctx, matrix(m, k, a, (orders & 1) != 0), matrix(k, n, b, (orders & 2) != 0), out);
+          mm_out(ctx, matrix(m, k, a, (orders & 1) != 0), matrix(k, n, b, (orders & 2) != 0), out);
           ASSERT_TENSOR_EQ(out, tf.make({m, n}, product(a, b, m, k, n)));
         }
       }
@@ -58,16 +66,66 @@ TEST_F(OptimizedMatmulTest, MmMatchesDefinition) {
   }
 }
 
+TEST_F(OptimizedMatmulTest, AddmmWithABiasAndWithAMatrix) {
+  for (int32_t m : {1, 3, 16, 23}) {
+    for (int32_t n : {1, 5, 24, 40}) {
+      for (bool by_columns : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << m << " x " << n << (by_columns ? ", by columns" : ""));
+        const int32_t k = 19;
+        const std::vector<float> a = sample_values(static_cast<size_t>(m * k));
+        const std::vector<float> b = sample_values(static_cast<size_t>(k * n), 3);
+        const std::vector<float> bias = sample_values(static_cast<size_t>(n), 1);
+        const std::vector<float> added = sample_values(static_cast<size_t>(m * n), 2);
+        std::vector<float> want = product(a, b, m, k, n), want_added = want;
+        for (size_t i = 0; i < want.size(); ++i) {
+          want_added[i] = 2 * want[i] + 3 * added[i];
+          want[i] += bias[i % static_cast<size_t>(n)];
+        }
+        Tensor mat1 = tf.make({m, k}, a), mat2 = matrix(k, n, b, by_columns), out = tf.full({m, n}, kNaN);
+        addmm_out(ctx, tf.make({n}, bias), mat1, mat2, 1, 1, out);
+        EXPECT_TENSOR_EQ(out, tf.make({m, n}, want));
+        addmm_out(ctx, tf.make({m, n}, added), mat1, mat2, 3, 2, out);
+        EXPECT_TENSOR_EQ(out, tf.make({m, n}, want_added));
+        addmm_out(ctx, tf.full({n}, kNaN), mat1, mat2, 0, 1, out);
+        EXPECT_TENSOR_EQ(out, tf.make({m, n}, product(a, b, m, k, n)));
+      }
+    }
+  }
+}
+
+TEST_F(OptimizedMatmulTest, LinearWithFewAndWithManyRows) {
+  for (int32_t m : {1, 2, 17, 50}) {
+    const int32_t k = 45, n = 37;
+    const std::vector<float> x = sample_values(static_cast<size_t>(m * k));
+    const std::vector<float> w = sample_values(static_cast<size_t>(k * n), 3);  // k x n
+    const std::vector<float> bias = sample_values(static_cast<size_t>(n), 1);
+    std::vector<float> weight, want = product(x, w, m, k, n);
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t i = 0; i < k; ++i) {
+        weight.push_back(w[static_cast<size_t>(i * n + j)]);
+      }
+    }
+    Tensor out = tf.full({1, m, n}, kNaN);
+    linear_out(ctx, tf.make({1, m, k}, x), tf.make({n, k}, weight), {}, out);
+    EXPECT_TENSOR_EQ(out, tf.make({1, m, n}, want));
+    for (size_t i = 0; i < want.size(); ++i) {
+      want[i] += bias[i % static_cast<size_t>(n)];
+    }
+    linear_out(ctx, tf.make({1, m, k}, x), tf.make({n, k}, weight), tf.make({n}, bias), out);
+    EXPECT_TENSOR_EQ(out, tf.make({1, m, n}, want));
+  }
+}
+
 TEST_F(OptimizedMatmulTest, OtherDtypesAreThePortableKernels) {
   TensorFactory<ScalarType::Int> f;
   Tensor out = f.zeros({1, 1});
-  opt_mm_out(ctx, f.make({1, 2}, {3, 4}), f.make({2, 1}, {5, 6}), out);
+  mm_out(ctx, f.make({1, 2}, {3, 4}), f.make({2, 1}, {5, 6}), out);
   EXPECT_TENSOR_EQ(out, f.make({1, 1}, {39}));
 }
 
 TEST_F(OptimizedMatmulTest, ShapesThatDoNotFitAreErrors) {
   Tensor out = tf.zeros({2, 2});
-  opt_mm_out(ctx, tf.zeros({2, 3}), tf.zeros({2, 2}), out);
+  mm_out(ctx, tf.zeros({2, 3}), tf.zeros({2, 2}), out);
   expect_failure();
 }
 

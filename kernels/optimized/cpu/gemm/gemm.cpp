@@ -79,6 +79,104 @@ void multiply_columns(const GemmProblem& problem, GemmTile tile, int64_t m, int6
   }
 }
 
+// A matrix (m x k) times a vector, both with unit stride along k: the rows of A are read once, four at a time.
+template <int kRows>
+void multiply_vector_rows(const GemmProblem& problem, int64_t m) {
+  const FloatTag d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const float* a = problem.a + m * problem.a_row_stride;
+  FloatVec sums[kRows][2];
+  for (int i = 0; i < kRows; ++i) {
+    sums[i][0] = hn::Zero(d);
+    sums[i][1] = hn::Zero(d);
+  }
+  int64_t k = 0;
+  for (; k + 2 * lanes <= problem.k; k += 2 * lanes) {
+    const FloatVec b0 = hn::LoadU(d, problem.b + k);
+    const FloatVec b1 = hn::LoadU(d, problem.b + k + lanes);
+    for (int i = 0; i < kRows; ++i) {
+      sums[i][0] = hn::MulAdd(hn::LoadU(d, a + i * problem.a_row_stride + k), b0, sums[i][0]);
+      sums[i][1] = hn::MulAdd(hn::LoadU(d, a + i * problem.a_row_stride + k + lanes), b1, sums[i][1]);
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    float sum = hn::ReduceSum(d, hn::Add(sums[i][0], sums[i][1]));
+    for (int64_t j = k; j < problem.k; ++j) {
+      sum += a[i * problem.a_row_stride + j] * problem.b[j];
+    }
+    float* c = problem.c + (m + i) * problem.c_row_stride;
+    float start = (problem.row_bias == nullptr ? 0.0f : problem.row_bias[m + i]) +
+                  (problem.col_bias == nullptr ? 0.0f : problem.col_bias[0]);
+    if (problem.beta != 0.0f) {
+      start += problem.beta * *c;
+    }
+    *c = problem.alpha * sum + start;
+  }
+}
+
+void multiply_vector(const GemmProblem& problem) {
+  int64_t m = 0;
+  for (; m + 4 <= problem.m; m += 4) {
+    multiply_vector_rows<4>(problem, m);
+  }
+  for (; m < problem.m; ++m) {
+    multiply_vector_rows<1>(problem, m);
+  }
+}
+
+// One row of A times B with unit column stride: B is read once, in the order in which it lies, kStreams rows at a time,
+// and added to a strip of C that stays in the first-level cache.
+constexpr int kStreams = 8;
+constexpr int64_t kStripColumns = 1024;
+
+template <int kRows>
+HWY_INLINE void add_rows(const float* a, const float* b, int64_t b_k_stride, float* c, int64_t columns) {
+  const FloatTag d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  FloatVec x[kRows];
+  for (int i = 0; i < kRows; ++i) {
+    x[i] = hn::Set(d, a[i]);
+  }
+  int64_t j = 0;
+  for (; j + lanes <= columns; j += lanes) {
+    FloatVec sum = hn::LoadU(d, c + j);
+    for (int i = 0; i < kRows; ++i) {
+      sum = hn::MulAdd(x[i], hn::LoadU(d, b + i * b_k_stride + j), sum);
+    }
+    hn::StoreU(sum, d, c + j);
+  }
+  for (; j < columns; ++j) {
+    for (int i = 0; i < kRows; ++i) {
+      c[j] += a[i] * b[i * b_k_stride + j];
+    }
+  }
+}
+
+void multiply_row(const GemmProblem& problem) {
+  alignas(64) float sums[kStripColumns];
+  for (int64_t n = 0; n < problem.n; n += kStripColumns) {
+    const int64_t columns = std::min(kStripColumns, problem.n - n);
+    std::fill_n(sums, columns, 0.0f);
+    const float* b = problem.b + n;
+    int64_t k = 0;
+    for (; k + kStreams <= problem.k; k += kStreams) {
+      add_rows<kStreams>(problem.a + k, b + k * problem.b_k_stride, problem.b_k_stride, sums, columns);
+    }
+    for (; k < problem.k; ++k) {
+      add_rows<1>(problem.a + k, b + k * problem.b_k_stride, problem.b_k_stride, sums, columns);
+    }
+    float* c = problem.c + n;
+    const float row_bias = problem.row_bias == nullptr ? 0.0f : problem.row_bias[0];
+    for (int64_t j = 0; j < columns; ++j) {
+      float start = row_bias + (problem.col_bias == nullptr ? 0.0f : problem.col_bias[n + j]);
+      if (problem.beta != 0.0f) {
+        start += problem.beta * c[j];
+      }
+      c[j] = problem.alpha * sums[j] + start;
+    }
+  }
+}
+
 void gemm_blocks(const GemmProblem& problem) {
   const int64_t width = kTileVectors * static_cast<int64_t>(hn::Lanes(FloatTag()));
   const bool in_place = problem.pack == nullptr && problem.b_col_stride == 1 && problem.m < kRowsWorthPacking;
@@ -125,15 +223,52 @@ void gemm_blocks(const GemmProblem& problem) {
   }
 }
 
+void gemm_any(const GemmProblem& problem) {
+  if (problem.n == 1 && problem.pack == nullptr && problem.a_k_stride == 1 && problem.b_k_stride == 1) {
+    multiply_vector(problem);
+  } else if (problem.m == 1 && problem.pack == nullptr && problem.a_k_stride == 1 && problem.b_col_stride == 1 &&
+             problem.c_col_stride == 1) {
+    multiply_row(problem);
+  } else {
+    gemm_blocks(problem);
+  }
+}
+
 }  // namespace torch::executor::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace torch::executor::native {
-HWY_EXPORT(gemm_blocks);
+HWY_EXPORT(gemm_any);
+
+namespace {
+
+// The same product with the matrices and their results transposed.
+GemmProblem transposed(const GemmProblem& problem) {
+  GemmProblem other = problem;
+  other.m = problem.n;
+  other.n = problem.m;
+  other.a = problem.b;
+  other.a_row_stride = problem.b_col_stride;
+  other.a_k_stride = problem.b_k_stride;
+  other.b = problem.a;
+  other.b_k_stride = problem.a_k_stride;
+  other.b_col_stride = problem.a_row_stride;
+  other.c_row_stride = problem.c_col_stride;
+  other.c_col_stride = problem.c_row_stride;
+  other.row_bias = problem.col_bias;
+  other.col_bias = problem.row_bias;
+  return other;
+}
+
+}  // namespace
 
 void gemm(const GemmProblem& problem) {
-  HWY_DYNAMIC_DISPATCH(gemm_blocks)(problem);
+  // A transposed B, which a linear layer's weight is, is read in place as the A of the transposed product; what is
+  // packed then is the smaller matrix.
+  const bool swap =
+      problem.pack == nullptr && problem.b_k_stride == 1 && problem.b_col_stride != 1 && problem.m < problem.n;
+  HWY_DYNAMIC_DISPATCH(gemm_any)(swap ? transposed(problem) : problem);
 }
 
 }  // namespace torch::executor::native
