@@ -67,10 +67,9 @@ endif()
 executorch_option(EXECUTORCH_BUILD_KERNELS_LLM OFF "Kernels for language models" GROUP kernels TARGETS custom_ops IN kernels/llm)
 # One of the three at most: only these operators are in executorch::kernels.
 set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Operators of executorch::kernels: 'aten::add.out,aten::mm.out' (default: all)")
-set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "A .pte whose operators executorch::kernels has")
-set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "A functions.yaml whose operators executorch::kernels has")
-executorch_option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD OFF "Only the dtypes that the selected program uses"
-  IN codegen/dtype_selection)
+set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Programs, or folders of them, whose operators executorch::kernels has")
+set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "A functions.yaml or selected_operators.yaml whose operators executorch::kernels has")
+executorch_option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD OFF "Only the dtypes that the selected programs use")
 
 # --- Backends --------------------------------------------------------------------------------------------------------
 executorch_option(EXECUTORCH_BUILD_CADENCE OFF "Cadence DSPs" GROUP backends IN backends/cadence TARGETS cadence_ops_lib)

@@ -16,27 +16,32 @@ if(EXECUTORCH_ENABLE_EVENT_TRACER)
 endif()
 
 # --- Selective build: the operators of executorch::kernels -----------------------------------------------------------
-set(operators "")
-if(EXECUTORCH_SELECT_OPS_LIST)
-  string(REGEX REPLACE "[ ,]+" ";" operators "${EXECUTORCH_SELECT_OPS_LIST}")
-elseif(EXECUTORCH_SELECT_OPS_MODEL)
-  cmake_path(ABSOLUTE_PATH EXECUTORCH_SELECT_OPS_MODEL BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" NORMALIZE)
-  executorch_program_operators(operators "${EXECUTORCH_SELECT_OPS_MODEL}")
-elseif(EXECUTORCH_SELECT_OPS_YAML)
-  cmake_path(ABSOLUTE_PATH EXECUTORCH_SELECT_OPS_YAML BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" NORMALIZE)
-  file(STRINGS "${EXECUTORCH_SELECT_OPS_YAML}" operators REGEX "^- (op|func): ")
-  list(TRANSFORM operators REPLACE "^- (op|func): *([A-Za-z0-9_:.]+).*" "\\2")
-  list(TRANSFORM operators REPLACE "^([^:]+)$" "aten::\\1")
-endif()
-if(operators)
-  list(FILTER operators EXCLUDE REGEX "^executorch_prim::")
-  set(libraries portable)
-  if(EXECUTORCH_BUILD_KERNELS_OPTIMIZED)
-    list(PREPEND libraries optimized)
-  endif()
-  list(TRANSFORM libraries REPLACE ".+" "${EXECUTORCH_SOURCE_ROOT}/kernels/\\0/functions.yaml" OUTPUT_VARIABLE yamls)
-  list(TRANSFORM libraries APPEND "_kernels" OUTPUT_VARIABLE kernels)
-  executorch_kernel_library(selected FUNCTIONS_YAML ${yamls} KERNELS ${kernels} OPS ${operators})
+if(EXECUTORCH_SELECT_OPS_LIST OR EXECUTORCH_SELECT_OPS_MODEL OR EXECUTORCH_SELECT_OPS_YAML)
+  foreach(option EXECUTORCH_SELECT_OPS_MODEL EXECUTORCH_SELECT_OPS_YAML)
+    set(${option}_PATHS "")
+    foreach(path IN LISTS ${option})
+      cmake_path(ABSOLUTE_PATH path BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" NORMALIZE)
+      list(APPEND ${option}_PATHS "${path}")
+    endforeach()
+  endforeach()
+  gen_selected_ops(LIB_NAME selected_ops_lib OPS_SCHEMA_YAML "${EXECUTORCH_SELECT_OPS_YAML_PATHS}"
+    ROOT_OPS "${EXECUTORCH_SELECT_OPS_LIST}" OPS_FROM_MODEL ${EXECUTORCH_SELECT_OPS_MODEL_PATHS}
+    DTYPE_SELECTIVE_BUILD "${EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD}")
+  # The kernels of a library that is built come before those of the next one.
+  set(selected_libraries "")
+  set(selected_functions "")
+  foreach(pair KERNELS_OPTIMIZED:optimized PORTABLE_OPS:portable KERNELS_QUANTIZED:quantized)
+    string(REPLACE ":" ";" pair "${pair}")
+    list(GET pair 0 option)
+    list(GET pair 1 library)
+    if(EXECUTORCH_BUILD_${option})
+      list(APPEND selected_libraries ${library}_kernels)
+      list(APPEND selected_functions "${EXECUTORCH_SOURCE_ROOT}/kernels/${library}/functions.yaml")
+    endif()
+  endforeach()
+  generate_bindings_for_kernels(LIB_NAME selected_ops_lib FUNCTIONS_YAML ${selected_functions})
+  gen_operators_lib(LIB_NAME selected_ops_lib KERNEL_LIBS ${selected_libraries})
+  add_library(executorch::selected_ops_lib ALIAS selected_ops_lib)
 endif()
 
 # --- The three targets that hold what is configured ------------------------------------------------------------------
@@ -54,8 +59,8 @@ foreach(group kernels backends extensions)
   if("optimized_native_cpu_ops_lib" IN_LIST names)
     list(REMOVE_ITEM names portable_ops_lib)  # it has these too, and an operator is registered once
   endif()
-  if(operators)
-    list(TRANSFORM names REPLACE "^(portable|optimized_native_cpu)_ops_lib$" "selected_ops_lib")
+  if(TARGET selected_ops_lib)
+    list(TRANSFORM names REPLACE "^(portable|quantized|optimized_native_cpu)_ops_lib$" "selected_ops_lib")
   endif()
   list(REMOVE_DUPLICATES names)
   target_link_libraries(executorch_${group} INTERFACE executorch ${names})
@@ -168,11 +173,23 @@ foreach(name IN LISTS package_targets)
   endif()
 endforeach()
 list(JOIN package_targets " " PACKAGE_TARGETS)
+set(EXECUTORCH_DATA_FOLDER "${CMAKE_INSTALL_DATADIR}/executorch")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/executorch-config.cmake.in"
-  "${PROJECT_BINARY_DIR}/package/executorch-config.cmake" INSTALL_DESTINATION "${package_folder}")
+  "${PROJECT_BINARY_DIR}/package/executorch-config.cmake" INSTALL_DESTINATION "${package_folder}"
+  PATH_VARS EXECUTORCH_DATA_FOLDER)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/package/executorch-config.cmake"
   "${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
   DESTINATION "${package_folder}" COMPONENT executorch)
+
+# For libraries of selected operators and of one's own: the generator, and the kernels' tables and sources (EXECUTORCH_ROOT).
+set(root_folder "${EXECUTORCH_DATA_FOLDER}")
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
+  DESTINATION "${root_folder}/cmake" COMPONENT executorch)
+install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/tools" "${EXECUTORCH_SOURCE_ROOT}/codegen" DESTINATION "${root_folder}"
+  COMPONENT executorch PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
+install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/kernels" DESTINATION "${root_folder}" COMPONENT executorch
+  FILES_MATCHING PATTERN "functions.yaml" REGEX "/(portable|quantized)/cpu/.*\\.(h|cpp)$" PATTERN "no_prim_ops.cpp"
+  PATTERN "prim_ops.h" PATTERN "test" EXCLUDE)

@@ -89,6 +89,11 @@ class Schema:
         return self.text.strip().removeprefix(f"{self.namespace}::")
 
     @property
+    def unqualified_name(self) -> str:
+        """``add.out`` of ``aten::add.out``."""
+        return self.qualified_name.partition("::")[2]
+
+    @property
     def output_index(self) -> int:
         """The number of the first argument that is written."""
         return next(index for index, argument in enumerate(self.arguments) if argument.written)

@@ -49,8 +49,8 @@ def make_selection(
     if dtype_selective and (selection.include_all or unknown):
         what = "all operators are" if selection.include_all else f"{unknown[0]} is"
         raise SelectionError(
-            f"{what} selected without dtypes, so nothing can be left out. Choose the operators with --model_file_path, "
-            "or turn the selection of dtypes off"
+            f"{what} selected without dtypes, so nothing can be left out. Choose them from models "
+            "(--model_file_path, in CMake OPS_FROM_MODEL), or turn the selection of dtypes off"
         )
     return selection
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,8 +11,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from codegen.link_map import pieces  # noqa: E402
+from codegen.size import as_table  # noqa: E402
+from codegen.size import measure as measure_selection  # noqa: E402
+
 KIB = 1024
-SECTIONS = (".text", ".rodata", ".ARM.exidx", ".eh_frame", ".init_array", ".data.rel.ro")
 
 
 @dataclass(frozen=True)
@@ -51,20 +56,35 @@ class Size:
         return self.runtime <= self.target.limit
 
 
-def read_map(text: str) -> tuple[Counter[str], Counter[str]]:
-    """Bytes by library and by input section (a function or a constant) that GNU ld kept in read-only memory."""
-    libraries: Counter[str] = Counter()
-    parts: Counter[str] = Counter()
-    _, _, kept = text.partition("Linker script and memory map")
-    # A long name of a section stands on a line of its own.
-    joined = re.sub(r"^ (\.\S+)\n\s+(0x)", r" \1 \2", kept, flags=re.M)
-    for name, address, size, origin in re.findall(r"^ (\.\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$", joined, re.M):
-        if int(address, 16) == 0 or not name.startswith(SECTIONS):
-            continue
-        archive = re.search(r"([^/]+\.a)\(", origin)
-        libraries[archive[1] if archive else "the program"] += int(size, 16)
-        parts[re.sub(r"^\.(text|rodata|data\.rel\.ro)\.?", "", name) or name] += int(size, 16)
-    return libraries, parts
+@dataclass(frozen=True)
+class Selective:
+    """A build for the operators and dtypes of one model, on x86_64, and the most that it may weigh."""
+
+    name: str
+    selection: str  # a program, or a selection that was made of one
+    kernels: int
+    total: int
+
+
+SELECTIVE = (
+    Selective("add", "tests/data/corpus/add/model.pte", 8 * KIB, 45 * KIB),
+    Selective("MobileNetV2", "tests/size/mobilenet_v2.yaml", 60 * KIB, 100 * KIB),
+)
+# What such a program may consist of: no other library is linked.
+PARTS = ("runtime", "the program", "kernels", "libc.a", "libgcc.a", "libm.a")
+
+
+def selective_problems(root: Path, build: Selective) -> list[str]:
+    """Builds it, prints the table, and says what is larger than it may be, or linked although it is not needed."""
+    folder = root / "build" / "size" / f"selective-{build.name.lower()}"
+    sizes = measure_selection([root / build.selection], root, folder)
+    print(f"{build.name}, with the kernels that it uses:\n{as_table(sizes)}\n")
+    problems = [name for name in sizes.parts if sizes.parts[name] and not name.startswith(PARTS)]
+    problems = [f"{name} is linked" for name in problems]
+    for what, size, limit in (("kernels", sizes.kernels, build.kernels), ("all", sizes.total, build.total)):
+        if size > limit:
+            problems.append(f"{what} weigh {size:,} bytes, at most {limit:,} were expected")
+    return [f"{build.name}: {problem}" for problem in problems]
 
 
 def demangle(tools: str, names: list[str]) -> list[str]:
@@ -82,7 +102,11 @@ def measure(root: Path, target: Target) -> Size:
             raise RuntimeError(f"`{' '.join(command)}` failed:\n{done.stdout[-2000:]}")
     binary = folder / "tests" / "size" / "size_test"
     columns = subprocess.run([f"{target.tools}size", str(binary)], text=True, stdout=subprocess.PIPE, check=True).stdout
-    libraries, parts = read_map(binary.with_suffix(".map").read_text(errors="replace"))
+    libraries: Counter[str] = Counter()
+    parts: Counter[str] = Counter()
+    for piece in pieces(binary.with_suffix(".map").read_text(errors="replace")):
+        libraries[piece.library or "the program"] += piece.size
+        parts[piece.symbol] += piece.size
     model = (root / "tests/size/identity.pte").stat().st_size
     return Size(target, int(columns.splitlines()[1].split()[0]), model, libraries, parts)
 
@@ -110,4 +134,8 @@ def main(root: Path) -> int:
         size = measure(root, target)
         print(report(size))
         status |= not size.fits
+    for build in SELECTIVE:
+        for problem in selective_problems(root, build):
+            print(problem)
+            status = 1
     return status

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of the generator: ``python -m sdk.codegen COMMAND``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+DESCRIPTION = """\
+Builds with only the operators that models use.
+
+  size       what a build for some models links, and how big it gets
+  select     the operators and dtypes of models, a list or a YAML file, as selected_operators.yaml
+  merge      two functions.yaml into one
+  generate   the C++ code that registers kernels
+  variants   selected_op_variants.h: the dtypes that kernels are compiled for
+
+`python -m sdk.codegen COMMAND --help` describes each. CMake projects call gen_selected_ops() and its companions instead
+(docs/selective_build.md); other build systems call these commands, or the Python functions behind them, with paths.
+"""
+
+SIZE = """\
+Builds the smallest program that runs the models, with -Os, without log messages, and prints what the linker kept: for
+each operator its dtypes, the kernel, and the bytes of the kernel's source file (code and constants); then what kernels
+share, the runtime, and the sum.
+
+Examples:
+  python -m sdk.codegen size model.pte
+  python -m sdk.codegen size models/                 a folder: one build for all the programs in it
+  python -m sdk.codegen size model.pte --all-dtypes  what selecting dtypes saves
+  python -m sdk.codegen size model.pte --json
+
+Needs CMake, a C++ compiler, and GNU ld or one that writes its map; the first build takes about a minute. Backends are
+not part of it: what a delegate runs needs no kernels.
+"""
+
+
+def size(arguments: list[str]) -> int:
+    """The command `size`; returns the exit code."""
+    from .flatbuffer import ProgramError
+    from .schema import SchemaError
+    from .selection import SelectionError
+    from .size import as_table, measure
+
+    parser = argparse.ArgumentParser(
+        prog="python -m sdk.codegen size",
+        description=SIZE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("programs", type=Path, nargs="+", metavar="model.pte", help="a program, or a folder of programs")
+    add("--all-dtypes", action="store_true", help="kernels for all dtypes, not those of the programs alone")
+    add("--root", type=Path, help="source tree of the SDK, or the prefix it is installed in (default: where this is)")
+    add("--build-folder", type=Path, metavar="FOLDER", help="where to build (default: one in the user's cache)")
+    add("--json", action="store_true", help="print JSON instead of the table")
+    options = parser.parse_args(arguments)
+    try:
+        sizes = measure(options.programs, options.root, options.build_folder, not options.all_dtypes)
+    except (SelectionError, SchemaError, ProgramError, OSError, RuntimeError) as error:
+        print(f"size: {error}", file=sys.stderr)
+        return 1
+    print(sizes.as_json() if options.json else as_table(sizes))
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(
+        prog="python -m sdk.codegen", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("size", "select", "merge", "generate", "variants"))
+    command = parser.parse_args(arguments[:1]).command
+    if command == "size":
+        return size(arguments[1:])
+    from . import gen
+    from .tools import gen_oplist, gen_selected_op_variants, merge_yaml
+
+    modules = {"select": gen_oplist, "merge": merge_yaml, "generate": gen, "variants": gen_selected_op_variants}
+    return int(modules[command].main(arguments[1:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

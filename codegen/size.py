@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures what a build for some programs links and how big it gets: ``python -m sdk.codegen size model.pte``.
+
+The smallest program that loads and runs a model is built with the kernels of exactly the operators and dtypes that the
+models use (-Os, sections without a use dropped, without log messages), and the linker's map is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .functions_yaml import KernelEntry, load_merged, select
+from .gen import missing_operators, template, write_if_changed
+from .kernel_keys import dtype_name
+from .link_map import Piece, pieces
+from .program_operators import functions_of_sources
+from .selection import Selection, SelectionError, from_programs, from_yaml
+
+FLAGS = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
+LIBRARIES = ("portable", "quantized")
+
+
+@dataclass(frozen=True)
+class OperatorSize:
+    """A row of the table. ``bytes`` are those of the source file, which other operators of it share."""
+
+    operator: str
+    dtypes: tuple[str, ...]
+    kernel: str
+    source: str
+    bytes: int
+
+
+@dataclass
+class SizeReport:
+    """What is linked, in bytes of code and constants."""
+
+    operators: list[OperatorSize]
+    parts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kernels(self) -> int:
+        """The kernels, what they share, and their registration."""
+        return sum(size for name, size in self.parts.items() if name.startswith("kernels"))
+
+    @property
+    def total(self) -> int:
+        return sum(self.parts.values())
+
+    def as_json(self) -> str:
+        """The same for programs that read it."""
+        values = {"operators": [asdict(row) for row in self.operators], "parts": self.parts}
+        return json.dumps(values | {"kernels": self.kernels, "total": self.total}, indent=2) + "\n"
+
+
+def measure(
+    programs: Sequence[Path], root: Path | None = None, build_folder: Path | None = None, dtype_selective: bool = True
+) -> SizeReport:
+    """Builds for the programs (files, or folders of them), or for one selected_operators.yaml, and measures.
+
+    ``root`` is a source tree of the SDK, or the prefix that it is installed in; by default where this package is.
+    Raises SelectionError, ProgramError and OSError; RuntimeError with the end of the log when the build fails.
+    """
+    root = (root or find_root()).resolve()
+    installed = not (root / "CMakeLists.txt").exists()
+    data = root / "share" / "executorch" if installed else root
+    kept = len(programs) == 1 and programs[0].suffix in (".yaml", ".yml")
+    selection = from_yaml(programs[0]) if kept else from_programs(programs)
+    libraries = [name for name in LIBRARIES if (data / "kernels" / name / "functions.yaml").exists()]
+    if not libraries:
+        raise SelectionError(f"{root} has no kernels; give --root the source tree of the SDK, or where it is installed")
+    entries = load_merged([data / "kernels" / name / "functions.yaml" for name in libraries])
+    missing = missing_operators(entries, selection)
+    if missing:
+        raise SelectionError(f"no kernel for {', '.join(missing)} in the libraries {', '.join(libraries)}")
+    entries = select(entries, selection.operators)
+    folder = build_folder or default_build_folder()
+    models = " ".join(f'"{path.resolve()}"' for path in programs)
+    values = {
+        "root": root.as_posix(),
+        "installed": installed,
+        "selection": f"{'OPS_SCHEMA_YAML' if kept else 'OPS_FROM_MODEL'} {models}",
+        "dtype_selective": dtype_selective,
+        "libraries": libraries,
+        "prim_operators": selection.needs_prim_operators,
+    }
+    write_if_changed(folder / "CMakeLists.txt", template("size_project.cmake").render(values))
+    write_if_changed(folder / "main.cpp", template("size_main.cpp").render())
+    binary = folder / "build"
+    _run(["cmake", "-S", str(folder), "-B", str(binary), "-DCMAKE_BUILD_TYPE=MinSizeRel", f"-DCMAKE_CXX_FLAGS={FLAGS}",
+          f"-DPython3_EXECUTABLE={sys.executable}"])  # fmt: skip
+    _run(["cmake", "--build", str(binary), "--target", "app", "--parallel", str(os.cpu_count() or 1)])
+    linked = list(pieces((binary / "app.map").read_text(errors="replace")))
+    return report(entries, selection, linked, [data / "kernels" / name / "cpu" for name in libraries])
+
+
+def report(
+    entries: Sequence[KernelEntry], selection: Selection, linked: Sequence[Piece], folders: Sequence[Path]
+) -> SizeReport:
+    """Attributes what is linked to operators and parts."""
+    by_object: Counter[str] = Counter()
+    parts: Counter[str] = Counter()
+    for piece in linked:
+        if piece.library.endswith("_kernels.a"):
+            by_object[piece.object.removesuffix(".o")] += piece.size
+        else:
+            parts[_part(piece)] += piece.size
+    rows = []
+    operator_sources = set()
+    sources = functions_of_sources([entry.unqualified for entry in entries], folders)
+    for entry in entries:
+        name = entry.schema.qualified_name
+        files = [path.name for path, functions in sources.items() if entry.unqualified in functions]
+        source = next((file for file in files if file.startswith("op_") and by_object[file]), "")
+        operator_sources.add(source)
+        dtypes = selection.dtypes(name)
+        names = ("all",) if dtypes is None else tuple(dtype_name(dtype) for dtype in sorted(dtypes))
+        rows.append(OperatorSize(name, names, entry.unqualified, source, by_object[source]))
+    parts["kernels of the operators"] = sum(by_object[source] for source in operator_sources)
+    parts["kernels: what they share"] = sum(by_object.values()) - parts["kernels of the operators"]
+    return SizeReport(sorted(rows, key=lambda row: (-row.bytes, row.source, row.operator)), dict(parts.most_common()))
+
+
+def _part(piece: Piece) -> str:
+    if "model_ops" in piece.library:
+        return "kernels: registration"
+    if piece.library in ("libexecutorch.a", "libexecutorch_core.a"):
+        return "runtime"
+    if piece.library == "libprim_ops.a":
+        return "operators of the runtime"
+    return piece.library or "the program and the C library's start"
+
+
+def as_table(sizes: SizeReport) -> str:
+    """The report as text."""
+    lines = [f"{'operator':44} {'dtypes':20} {'kernel':34} {'bytes':>7}"]
+    shown: set[str] = set()
+    for row in sizes.operators:
+        size = f"{row.bytes:7,}" if row.source not in shown else "  as above"
+        shown.add(row.source)
+        lines.append(f"{row.operator:44} {', '.join(row.dtypes):20} {row.kernel:34} {size}  {row.source}")
+    lines.append("")
+    lines += [f"{name:44} {size:62,}" for name, size in sizes.parts.items() if size]
+    lines.append(f"{'kernels together':44} {sizes.kernels:62,}")
+    lines.append(f"{'all':44} {sizes.total:62,}")
+    return "\n".join(lines)
+
+
+def find_root() -> Path:
+    """The source tree, or the prefix of the installation, that this package is in."""
+    folder = Path(__file__).resolve().parent.parent
+    if (folder / "kernels").is_dir():
+        return folder.parent.parent if folder.name == "executorch" and folder.parent.name == "share" else folder
+    raise SelectionError(
+        "this package has no kernels to build; give --root the source tree of the SDK, or where it is installed"
+    )
+
+
+def default_build_folder() -> Path:
+    """A folder that the next call uses again, so that little is compiled twice."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "pte-sdk" / "codegen-size"
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        raise RuntimeError(f"`{' '.join(command)}` failed:\n{done.stdout[-3000:]}")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exports a model that calls my_ops::mul3 and my_ops::mul4, which are the kernels of mul.cpp in PyTorch, too.
+
+custom_ops.py LIBRARY MODEL.pte: LIBRARY is custom_ops_aot_lib, which registers the out variants. The functional ones,
+which models call, are defined here: the exporter replaces them with the out variants.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from sdk.exir import to_edge
+from sdk.exir.capture import EdgeCompileConfig
+
+library = torch.library.Library("my_ops", "FRAGMENT")
+
+
+def define_functional(name: str) -> None:
+    """my_ops::NAME, which calls my_ops::NAME.out; for tensors without data, its result's shape and dtype."""
+    library.define(f"{name}(Tensor input) -> Tensor")
+    out_variant = getattr(torch.ops.my_ops, name).out
+    library.impl(name, lambda x: out_variant(x, output=torch.empty_like(x)), "CPU")
+    torch.library.register_fake(f"my_ops::{name}", torch.empty_like)
+
+
+class Model(torch.nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.my_ops.mul4(torch.ops.my_ops.mul3(x))
+
+
+def main(shared_library: str, output: str) -> None:
+    torch.ops.load_library(shared_library)
+    define_functional("mul3")
+    define_functional("mul4")
+    example = (torch.ones(2, 3),)
+    torch.testing.assert_close(Model()(*example), 12 * example[0])
+    exported = torch.export.export(Model(), example)
+    program = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
+    Path(output).write_bytes(program.buffer)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
