@@ -23,6 +23,7 @@ check() { echo "== $*"; "$@" || status=1; }
 check ruff check --quiet ${fix:+--fix} .
 check ruff format --quiet $([[ -n "${fix}" ]] || echo --check --diff) .
 check mypy --no-error-summary
+check scripts/undocumented
 if ((${#sources[@]})); then
   echo "== clang-format (${#sources[@]} files)"
   clang-format --style=file $([[ -n "${fix}" ]] && echo -i || echo --dry-run --Werror) "${sources[@]}" || status=1

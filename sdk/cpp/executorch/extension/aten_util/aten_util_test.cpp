@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
@@ -24,6 +25,16 @@ using executorch::extension::Module;
 using executorch::extension::torch_to_executorch_scalar_type;
 using executorch::runtime::Error;
 using executorch::runtime::KernelRuntimeContext;
+
+// The documented signatures.
+static_assert(std::is_same_v<decltype(&torch_to_executorch_scalar_type), ScalarType (*)(caffe2::TypeMeta)>);
+static_assert(std::is_same_v<decltype(&executorch_to_torch_scalar_type), c10::ScalarType (*)(ScalarType)>);
+static_assert(std::is_same_v<decltype(&alias_etensor_to_attensor), void (*)(at::Tensor&, Tensor&)>);
+static_assert(std::is_same_v<decltype(&alias_attensor_to_etensor), at::Tensor (*)(const Tensor&)>);
+static_assert(
+    std::is_same_v<decltype(&alias_tensor_ptr_to_attensor), executorch::extension::TensorPtr (*)(at::Tensor&)>);
+static_assert(&torch::util::alias_etensor_to_attensor == &alias_etensor_to_attensor);
+static_assert(&torch::executor::util::alias_attensor_to_etensor == &alias_attensor_to_etensor);
 
 namespace {
 

@@ -160,6 +160,7 @@ class Module {
   /// The runtime's own method object, which this loads; valid until the method is unloaded.
   ET_NODISCARD Result<Method*> method(const std::string& method_name);
 
+  /// The same for "forward".
   ET_NODISCARD inline Error load_forward(runtime::HierarchicalAllocator* planned_memory = nullptr,
                                          EventTracer* event_tracer = nullptr,
                                          const LoadBackendOptionsMap* backend_options = nullptr,
@@ -239,6 +240,7 @@ class Module {
   ET_NODISCARD Result<std::vector<EValue>> get_outputs(const std::string& method_name);
   ET_NODISCARD inline Result<std::vector<EValue>> get_outputs() { return get_outputs("forward"); }
 
+  /// One of them.
   ET_NODISCARD Result<EValue> get_output(const std::string& method_name, size_t output_index = 0);
   ET_NODISCARD inline Result<EValue> get_output(size_t output_index = 0) { return get_output("forward", output_index); }
 

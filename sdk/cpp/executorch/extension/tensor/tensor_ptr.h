@@ -115,8 +115,8 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::initia
                                           std::move(strides), type, dynamism);
 }
 
-/// The same with contiguous strides. A std::vector<uint8_t> is bytes, not elements: see above. `Type` is ScalarType; it is
-/// deduced so that a {} in its place goes on being a dim order.
+/// The same with contiguous strides. A std::vector<uint8_t> is bytes, not elements: see above. `Type` is ScalarType; it
+/// is deduced so that a {} in its place goes on being a dim order.
 template <typename T, typename Type, std::enable_if_t<std::is_same_v<Type, aten::ScalarType>, bool> = true>
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<T> data, Type type,
                                  aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {

@@ -125,11 +125,13 @@ TensorPtr empty_strided(std::vector<aten::SizesType> sizes, std::vector<aten::St
                         aten::ScalarType type = aten::ScalarType::Float,
                         aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
 
+/// The same, contiguous.
 inline TensorPtr empty(std::vector<aten::SizesType> sizes, aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return empty_strided(std::move(sizes), {}, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr empty_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return empty_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
@@ -141,12 +143,14 @@ TensorPtr full_strided(std::vector<aten::SizesType> sizes, std::vector<aten::Str
                        aten::Scalar fill_value, aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
 
+/// The same, contiguous.
 inline TensorPtr full(std::vector<aten::SizesType> sizes, aten::Scalar fill_value,
                       aten::ScalarType type = aten::ScalarType::Float,
                       aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return full_strided(std::move(sizes), {}, fill_value, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr full_like(const TensorPtr& other, aten::Scalar fill_value,
                            aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
@@ -166,11 +170,13 @@ inline TensorPtr ones_strided(std::vector<aten::SizesType> sizes, std::vector<at
   return full_strided(std::move(sizes), std::move(strides), 1, type, dynamism);
 }
 
+/// The same, contiguous.
 inline TensorPtr ones(std::vector<aten::SizesType> sizes, aten::ScalarType type = aten::ScalarType::Float,
                       aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return ones_strided(std::move(sizes), {}, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr ones_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return ones_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other), dynamism);
@@ -183,11 +189,13 @@ inline TensorPtr zeros_strided(std::vector<aten::SizesType> sizes, std::vector<a
   return full_strided(std::move(sizes), std::move(strides), 0, type, dynamism);
 }
 
+/// The same, contiguous.
 inline TensorPtr zeros(std::vector<aten::SizesType> sizes, aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return zeros_strided(std::move(sizes), {}, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr zeros_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return zeros_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
@@ -199,11 +207,13 @@ TensorPtr rand_strided(std::vector<aten::SizesType> sizes, std::vector<aten::Str
                        aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
 
+/// The same, contiguous.
 inline TensorPtr rand(std::vector<aten::SizesType> sizes, aten::ScalarType type = aten::ScalarType::Float,
                       aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return rand_strided(std::move(sizes), {}, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr rand_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return rand_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other), dynamism);
@@ -214,11 +224,13 @@ TensorPtr randn_strided(std::vector<aten::SizesType> sizes, std::vector<aten::St
                         aten::ScalarType type = aten::ScalarType::Float,
                         aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
 
+/// The same, contiguous.
 inline TensorPtr randn(std::vector<aten::SizesType> sizes, aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return randn_strided(std::move(sizes), {}, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr randn_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return randn_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
@@ -230,12 +242,14 @@ TensorPtr randint_strided(int64_t low, int64_t high, std::vector<aten::SizesType
                           std::vector<aten::StridesType> strides, aten::ScalarType type = aten::ScalarType::Int,
                           aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
 
+/// The same, contiguous.
 inline TensorPtr randint(int64_t low, int64_t high, std::vector<aten::SizesType> sizes,
                          aten::ScalarType type = aten::ScalarType::Int,
                          aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return randint_strided(low, high, std::move(sizes), {}, type, dynamism);
 }
 
+/// The same, laid out as `other`.
 inline TensorPtr randint_like(const TensorPtr& other, int64_t low, int64_t high,
                               aten::ScalarType type = aten::ScalarType::Undefined,
                               aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {

@@ -72,6 +72,7 @@ class LoadBackendOptionsMap final {
   /// Number of backends with options.
   size_t size() const { return size_; }
 
+  /// A backend and its options, which the map does not own.
   struct EntryView {
     const char* backend_id = nullptr;
     Span<const BackendOption> options;

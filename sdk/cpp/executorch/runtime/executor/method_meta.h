@@ -81,6 +81,7 @@ class MethodMeta final {
 
   size_t num_outputs() const;
 
+  /// The kind of an output.
   Result<Tag> output_tag(size_t index) const;
 
   /// Errors also: InvalidArgument when the output is no tensor.
@@ -89,6 +90,7 @@ class MethodMeta final {
   /// The mutable state of the method that carries a name; Method::get_attribute gives access to it.
   size_t num_attributes() const;
 
+  /// Name, dtype and sizes of one of these.
   Result<TensorInfo> attribute_tensor_meta(size_t index) const;
 
   /// How many planned buffers the method wants, see MemoryManager.
@@ -106,6 +108,7 @@ class MethodMeta final {
   /// The number of distinct backends of the method.
   size_t num_backends() const;
 
+  /// The name of one of them, valid as long as the program.
   Result<const char*> get_backend_name(size_t index) const;
 
   /// The number of instructions of the first chain.

@@ -117,6 +117,7 @@ class Program final {
   /// Bytes that check_header() needs to see.
   static constexpr size_t kMinHeadBytes = 64;
 
+  /// What the first `size` bytes of a file say; loads nothing.
   static HeaderStatus check_header(const void* data, size_t size);
 
  private:

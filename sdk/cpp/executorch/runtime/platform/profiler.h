@@ -113,6 +113,7 @@ typedef struct {
   uint32_t instruction_idx;
 } prof_state_t;
 
+/// The state of this thread.
 const prof_state_t& get_profile_tls_state();
 void set_profile_tls_state(const prof_state_t& state);
 
