@@ -13,8 +13,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp consume python documents interop baremetal asan fuzz wheel)
-all=(debug tsan fuzz-long slow)
+gate=(lint cpp consume python documents interop baremetal aarch64 asan fuzz wheel)
+all=(debug tsan aarch64-all fuzz-long slow)
 network=(interop wheel)
 
 main() {
@@ -98,12 +98,27 @@ step_baremetal() {
     system qemu-system-arm qemu-system-arm && PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
 }
 
+# 64-bit Arm, in an emulator: the runtime, the extensions and the prim operators; with --all the kernels too, which take
+# long to compile.
+build_for_aarch64() {
+  system aarch64-linux-gnu-g++ g++-aarch64-linux-gnu && system qemu-aarch64 qemu-user &&
+    cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON &&
+    cmake --build build/linux-aarch64 --parallel "${jobs}" ${1:+--target "$@"}
+}
+step_aarch64() {
+  local names=(schema prim_ops runtime_{core,executor,profiler,threading}
+    extension_{data_loader,evalue_util,flat_tensor,kernel_util,memory_allocator,tensor})
+  build_for_aarch64 "${names[@]/%/_test}" &&
+    ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' -E '_NOT_BUILT$'
+}
+step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
+
 # The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
 step_fuzz-long() { tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 
 # What C++ and C projects get: installed, inside their own build, fetched.
-step_consume() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
+step_consume() { system pkg-config pkg-config && PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
 
 # What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree.
 # -S: the environment's own packages are seen, its editable install of this tree is not.
