@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace executorch {
+namespace fuzz {
+
+/// Calls one registered kernel with tensors, numbers and lists that the bytes describe. Returns whether it succeeded.
+bool call_kernel(const uint8_t* data, size_t size);
+
+/// The kernels that call_kernel() chooses from: those whose arguments are known. 0 in a build without log messages.
+size_t known_kernels();
+
+/// Names on stderr the kernel of each call, for reproducing what was found.
+void name_kernels();
+
+}  // namespace fuzz
+}  // namespace executorch
