@@ -1,2 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tools that show what a program is and does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_WHERE = {
+    "ETRecord": "sdk.devtools.etrecord",
+    "generate_etrecord": "sdk.devtools.etrecord",
+    "parse_etrecord": "sdk.devtools.etrecord",
+}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_WHERE[name]), name)

@@ -48,6 +48,18 @@ class ExampleInputs:
         args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (self.args, self.kwargs))
         return ExampleInputs(args, kwargs)
 
+    def distinct(self) -> ExampleInputs:
+        """Without a tensor that is there twice, which torch.export would make one input of: the second is a copy."""
+        seen: set[int] = set()
+
+        def once(tensor: torch.Tensor) -> torch.Tensor:
+            if id(tensor) in seen:
+                return tensor.clone()
+            seen.add(id(tensor))
+            return tensor
+
+        return ExampleInputs(*pytree.tree_map_only(torch.Tensor, once, (self.args, self.kwargs)))
+
     def describe(self) -> str:
         """`float32[1, 3, 224, 224], int64[1, 128]`."""
         return ", ".join(describe(leaf) for leaf in self.leaves()) or "no inputs"

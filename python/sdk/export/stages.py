@@ -128,7 +128,7 @@ class QuantizeStage(Stage):
         quantized = {}
         for method, model in artifact.data.items():
             examples = _examples(artifact, method)
-            captured = _capture(model, examples[0], strict=True, **_dynamic_shapes(artifact, method)).module()
+            captured = _capture(artifact, method, model, strict=True).module()
             prepared = prepare_pt2e(captured, self._get_quantizer_for_prepare_pt2e(quantizers))
             for example in examples:
                 prepared(*example.args, **example.kwargs)
@@ -166,9 +166,7 @@ class TorchExportStage(Stage):
     def run(self, artifact: PipelineArtifact) -> None:
         programs = {}
         for method, model in artifact.data.items():
-            example = _examples(artifact, method)[0]
-            shapes = _dynamic_shapes(artifact, method).get("dynamic_shapes")
-            programs[method] = _capture(model, example, dynamic_shapes=shapes, strict=self._strict)
+            programs[method] = _capture(artifact, method, model, strict=self._strict)
             for transform in self._aten_transform_passes or ():
                 if not callable(transform):
                     raise ValueError(
@@ -179,7 +177,16 @@ class TorchExportStage(Stage):
         self._artifact = artifact.copy_with_new_data(programs)
 
 
-class EdgeTransformAndLowerStage(Stage):
+class _DelegatingStage(Stage):
+    """A stage that hands parts of programs to backends."""
+
+    @property
+    def delegation_info(self) -> Any:
+        """How many nodes went to delegates, of the method `forward` or else of the first. None before `run`."""
+        return None if self._artifact is None else self._artifact.get_context("delegation_info")
+
+
+class EdgeTransformAndLowerStage(_DelegatingStage):
     """Edge dialect, passes and delegation. Data: dict of method name to ExportedProgram -> EdgeProgramManager."""
 
     stage_type = StageType.TO_EDGE_TRANSFORM_AND_LOWER
@@ -205,11 +212,6 @@ class EdgeTransformAndLowerStage(Stage):
         return cls(
             lowering_recipe.partitioners, lowering_recipe.edge_transform_passes, lowering_recipe.edge_compile_config
         )
-
-    @property
-    def delegation_info(self) -> Any:
-        """How many nodes went to delegates, of the method `forward` or else of the first. None before `run`."""
-        return None if self._artifact is None else self._artifact.get_context("delegation_info")
 
     def run(self, artifact: PipelineArtifact) -> None:
         passes = _passes_by_method(self._transform_passes, artifact.data)
@@ -284,7 +286,7 @@ class EdgeProgramManagerTransformStage(Stage):
         self._artifact = artifact.copy_with_new_data(manager)
 
 
-class ToBackendStage(Stage):
+class ToBackendStage(_DelegatingStage):
     """Delegation of programs in edge dialect. Data: EdgeProgramManager."""
 
     stage_type = StageType.TO_BACKEND
@@ -299,11 +301,6 @@ class ToBackendStage(Stage):
     def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> ToBackendStage:
         """The stage that a recipe describes."""
         return cls(lowering_recipe.partitioners if lowering_recipe else None)
-
-    @property
-    def delegation_info(self) -> Any:
-        """How many nodes went to delegates, of the method `forward` or else of the first. None before `run`."""
-        return None if self._artifact is None else self._artifact.get_context("delegation_info")
 
     def run(self, artifact: PipelineArtifact) -> None:
         manager = _edge_manager(artifact)
@@ -332,10 +329,11 @@ class ExecutorchStage(Stage):
         self._artifact = artifact.copy_with_new_data(_edge_manager(artifact).to_executorch(self._backend_config))
 
 
-def _capture(model: torch.nn.Module, example: ExampleInputs, **options: Any) -> ExportedProgram:
-    if example.kwargs:
-        options["kwargs"] = example.kwargs
-    return torch.export.export(model, example.args, **options)
+def _capture(artifact: PipelineArtifact, method: str, model: torch.nn.Module, strict: bool) -> ExportedProgram:
+    """torch.export with the method's first example and its dynamic shapes."""
+    example = _examples(artifact, method)[0].distinct()
+    shapes = (artifact.get_context("dynamic_shapes") or {}).get(method)
+    return torch.export.export(model, example.args, example.kwargs or None, dynamic_shapes=shapes, strict=strict)
 
 
 def _examples(artifact: PipelineArtifact, method: str) -> list[ExampleInputs]:
@@ -343,11 +341,6 @@ def _examples(artifact: PipelineArtifact, method: str) -> list[ExampleInputs]:
     if not found:
         raise ValueError(f"Example inputs for method {method} not found or empty.")
     return [ExampleInputs.of(example) for example in found]
-
-
-def _dynamic_shapes(artifact: PipelineArtifact, method: str) -> dict[str, Any]:
-    shapes = (artifact.get_context("dynamic_shapes") or {}).get(method)
-    return {} if shapes is None else {"dynamic_shapes": shapes}
 
 
 def _constant_methods(artifact: PipelineArtifact) -> dict[str, Any] | None:

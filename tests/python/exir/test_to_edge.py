@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import edge_cases
 import pytest
@@ -274,3 +275,18 @@ def test_a_second_trace_is_reported():
     module, args = edge_cases.CASES["write_to_base_of_view"]()
     (note,) = to_edge(export(module, args))._report
     assert "re-traced" in note
+
+
+def test_the_same_tensor_as_two_inputs_is_warned_of() -> None:
+    """torch.export makes one input of them: x - 2 y becomes y - 2 y."""
+
+    class Difference(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return x - 2 * y
+
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match=r"same tensor object as x and y, .* ignores x\. .* a clone\(\)"):
+        to_edge(torch.export.export(Difference(), (x, x)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        to_edge(torch.export.export(Difference(), (x, x.clone())))

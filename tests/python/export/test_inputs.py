@@ -143,3 +143,12 @@ def test_capture_avoids_size_one() -> None:
     inputs = Inputs((torch.ones(1, 3), [torch.ones(1)]), {})
     dims = [dynamic_dim("x.0=1..8"), dynamic_dim("x.1=1..8"), dynamic_dim("state.0.0=0..1")]
     assert DynamicShapes(Nested(), inputs, dims).capture_sizes(inputs) == {(0, 0): 2, (1, 0): 1}
+
+
+def test_a_tensor_that_is_given_twice_is_two_inputs() -> None:
+    """torch.export would make one input of them."""
+    x, y = torch.ones(2), torch.ones(2)
+    given = Inputs((x, [x, 3]), {"z": y})
+    made = given.distinct()
+    first, (second, number) = made.args
+    assert first is x and second is not x and torch.equal(second, x) and number == 3 and made.kwargs["z"] is y

@@ -17,6 +17,7 @@ from sdk.exir.capture._config import ExecutorchBackendConfig
 from sdk.exir.program._methods import find_method
 
 if TYPE_CHECKING:
+    from sdk.devtools.etrecord import ETRecord
     from sdk.exir.receipt import Receipt
 
 
@@ -37,6 +38,7 @@ class ExecutorchProgramManager:
         self._execution_programs = execution_programs
         self._config_methods = config_methods
         self._report: list[str] = []
+        self._etrecord: ETRecord | None = None
         self._named_data = named_data
         config = backend_config or ExecutorchBackendConfig()
         self._emitter_output = emit_program(
@@ -100,9 +102,14 @@ class ExecutorchProgramManager:
             self._buffer = bytes(self._pte_data)
         return self._buffer
 
-    def get_etrecord(self) -> Any:
-        """The debugging record that `generate_etrecord=True` asks for. Always raises: records are not generated yet."""
-        raise RuntimeError("no ETRecord was generated: this version of the exporter cannot generate one")
+    def get_etrecord(self) -> ETRecord:
+        """The debugging record: the graphs that this program was made from and its debug maps. Raises RuntimeError
+        unless `generate_etrecord=True` asked for it."""
+        if self._etrecord is None:
+            raise RuntimeError(
+                "ETRecord was not generated: pass generate_etrecord=True to to_edge or to_edge_transform_and_lower"
+            )
+        return self._etrecord
 
     def write_to_file(self, open_file: io.BufferedIOBase) -> None:
         """Writes the `.pte` to a file that is open for writing in binary mode."""

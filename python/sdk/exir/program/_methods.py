@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import torch
 from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context
 
@@ -27,6 +29,27 @@ def as_methods(programs: Programs) -> dict[str, ExportedProgram]:
     raise TypeError(
         f"expected an ExportedProgram or a dict from method name to ExportedProgram, got {type(programs).__name__}"
     )
+
+
+def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
+    """torch.export makes one input of two examples that are the same tensor object: the program ignores the other."""
+    if program.example_inputs is None:
+        return
+    by_tensor: dict[int, list[str]] = {}
+    examples = pytree.tree_leaves(program.example_inputs)
+    for name, example in zip(program.graph_signature.user_inputs, examples, strict=False):
+        if isinstance(example, torch.Tensor):
+            by_tensor.setdefault(id(example), []).append(str(name))
+    unread = {node.name for node in program.graph.nodes if node.op == "placeholder" and not node.users}
+    for names in by_tensor.values():
+        ignored = [name for name in names if name in unread]
+        if len(names) > 1 and ignored:
+            warnings.warn(
+                f"method {method!r} was exported with the same tensor object as {' and '.join(names)}, so torch.export "
+                f"made one input of them and the program ignores {', '.join(ignored)}. Export it with a tensor of its "
+                f"own for each, for example a clone().",
+                stacklevel=4,
+            )
 
 
 def find_method(programs: dict[str, ExportedProgram], name: str) -> ExportedProgram:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._export.verifier import Verifier
@@ -16,8 +16,18 @@ from sdk.exir.program._edge import lower_to_edge
 from sdk.exir.program._edge_emitter import EdgeOptions
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 from sdk.exir.program._lift_constants import lift_constant_tensor_pass
-from sdk.exir.program._methods import Programs, as_methods, find_method, in_method, unwrap_op
+from sdk.exir.program._methods import (
+    Programs,
+    as_methods,
+    find_method,
+    in_method,
+    unwrap_op,
+    warn_of_merged_inputs,
+)
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
+
+if TYPE_CHECKING:
+    from sdk.devtools.etrecord import ETRecord
 
 __all__ = [
     "EdgeProgramManager",
@@ -38,10 +48,10 @@ def to_edge(
 
     `programs` is one program, which becomes the method "forward", or a dict from method name to program.
     `constant_methods` are methods that return a fixed value. Raises `SpecViolationError` for operators outside the
-    Core ATen set. The programs are not changed and their weights are shared with the result.
+    Core ATen set. The programs are not changed and their weights are shared with the result. `generate_etrecord` keeps
+    them for the debugging tools: see `ExecutorchProgramManager.get_etrecord`.
     """
-    _reject_etrecord(generate_etrecord)
-    programs = as_methods(programs)
+    programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
     notes: list[str] = []
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
@@ -49,7 +59,8 @@ def to_edge(
     edge = {
         name: in_method(name, lower_to_edge, program, options, verifier, notes) for name, program in programs.items()
     }
-    return _manager(edge, constant_methods, config, notes, number=True)
+    manager = _manager(edge, constant_methods, config, notes, number=True)
+    return _recorded(manager, programs) if generate_etrecord else manager
 
 
 def to_edge_transform_and_lower(
@@ -65,10 +76,10 @@ def to_edge_transform_and_lower(
     Partitioners are tried in order: what the first does not take is offered to the next, and what none takes stays
     for kernels. In contrast to `to_edge` followed by `to_backend`, operators that a partitioner lists in
     `ops_to_not_decompose` reach it whole; those that it then leaves behind are decomposed afterwards.
-    `partitioner` and `transform_passes` may be given per method.
+    `partitioner` and `transform_passes` may be given per method. `generate_etrecord` keeps the programs for the
+    debugging tools: see `ExecutorchProgramManager.get_etrecord`.
     """
-    _reject_etrecord(generate_etrecord)
-    programs = as_methods(programs)
+    programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
     partitioners = _partitioners_by_method(partitioner, programs)
     user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
@@ -87,10 +98,19 @@ def to_edge_transform_and_lower(
     manager = _manager(edge, constant_methods, config, notes, number=True, preserved=list(all_preserved))
     if transform_passes:
         manager = manager.transform(transform_passes)
+    if generate_etrecord:
+        manager = _recorded(manager, programs)
     depth = max((len(p) for p in partitioners.values()), default=0)
     for i in range(depth):
         manager = manager.to_backend({name: p[i] for name, p in partitioners.items() if i < len(p)})
     return _decompose_leftovers(manager, config, all_preserved - user_preserved)
+
+
+def _read(programs: Programs) -> dict[str, ExportedProgram]:
+    methods = as_methods(programs)
+    for name, program in methods.items():
+        warn_of_merged_inputs(name, program)
+    return methods
 
 
 def _decompose_leftovers(
@@ -113,7 +133,9 @@ def _decompose_leftovers(
             if left
             else program
         )
-    return _manager(programs, manager._config_methods, config, manager._report, number=False)
+    decomposed = _manager(programs, manager._config_methods, config, manager._report, number=False)
+    decomposed._etrecord = manager._etrecord
+    return decomposed
 
 
 class EdgeProgramManager:
@@ -134,6 +156,7 @@ class EdgeProgramManager:
         self._exceptions = list(core_aten_ops_exception_list or [])
         self._preserved = list(preserve_ops or [])
         self._report: list[str] = []
+        self._etrecord: ETRecord | None = None
         _check_constant_methods(self._config_methods, self._edge_programs)
         verifier = self._verifier()
         for name, program in self._edge_programs.items():
@@ -200,6 +223,9 @@ class EdgeProgramManager:
         plan_memory(programs, config)
         manager = ExecutorchProgramManager(programs, self._config_methods, config, _named_data(self._edge_programs))
         manager._report = report
+        if self._etrecord is not None:
+            manager._etrecord = self._etrecord.copy()
+            manager._etrecord.add_executorch_program(manager)
         return manager
 
     def _verifier(self, config: EdgeCompileConfig | None = None) -> type[Verifier]:
@@ -211,9 +237,11 @@ class EdgeProgramManager:
         )
 
     def _derive(self, programs: dict[str, ExportedProgram], config: EdgeCompileConfig) -> EdgeProgramManager:
-        return _manager(
+        derived = _manager(
             programs, self._config_methods, config, self._report, preserved=self._preserved, exceptions=self._exceptions
         )
+        derived._etrecord = self._etrecord
+        return derived
 
 
 def _transform(
@@ -293,6 +321,11 @@ def _named_data(programs: dict[str, ExportedProgram]) -> Any:
     return store.get_named_data_store_output() if found else None
 
 
-def _reject_etrecord(generate_etrecord: bool) -> None:
-    if generate_etrecord:
-        raise NotImplementedError("generate_etrecord=True: this version of the exporter cannot generate an ETRecord")
+def _recorded(manager: EdgeProgramManager, programs: dict[str, ExportedProgram]) -> EdgeProgramManager:
+    """`manager`, which keeps its programs as they are now, and those that they were made from."""
+    from sdk.devtools.etrecord import ETRecord
+
+    manager._etrecord = ETRecord()
+    manager._etrecord.add_exported_program(programs)
+    manager._etrecord.add_edge_dialect_program(manager)
+    return manager

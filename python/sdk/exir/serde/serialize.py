@@ -1,31 +1,181 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Saving exported programs before they are lowered. A lowered program is saved as `.pte` by
+"""Exported programs as data, before they are lowered or in edge dialect. A lowered program is saved as `.pte` by
 `ExecutorchProgramManager`."""
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import json
 import os
 from typing import Any
 
 import torch
+from torch._export.serde import schema
+from torch._export.serde import serialize as torch_serde
 from torch._export.serde.serialize import SerializedArtifact
-from torch._export.serde.serialize import deserialize as _deserialize
-from torch._export.serde.serialize import serialize as _serialize
+from torch._export.verifier import Verifier, load_verifier
 from torch.export import ExportedProgram
 
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.lowered_backend_module import LoweredBackendModule
+from sdk.exir.serde import _graph
+from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
+
+SCHEMA_VERSION = (5, 4)
+"""The version that ExecuTorch 1.4 reads."""
 
 
 def serialize(exported_program: ExportedProgram, opset_version: dict[str, int] | None = None) -> SerializedArtifact:
-    """An ATen program as data."""
-    _require_aten(exported_program)
-    return _serialize(exported_program, opset_version)
+    """A program in ATen or edge dialect as JSON, with its weights, constants and example inputs as `torch.save` writes
+    them. Lowered modules are kept with the program that they were made from."""
+    program, constants = _to_dict(exported_program, opset_version)
+    return SerializedArtifact(
+        json.dumps(program, cls=torch_serde.EnumEncoder).encode(),
+        torch_serde.serialize_torch_artifact(exported_program.state_dict),
+        torch_serde.serialize_torch_artifact(constants),
+        torch_serde.serialize_torch_artifact(exported_program.example_inputs),
+    )
 
 
 def deserialize(artifact: SerializedArtifact) -> ExportedProgram:
-    """The program of `serialize`."""
-    return _deserialize(artifact)
+    """The program of `serialize`, or of the original's. Runs no code of the file: weights and inputs are loaded as
+    tensors and plain values only. Raises ExportError if the data is not a program."""
+    try:
+        program = json.loads(artifact.exported_program)
+        return _from_dict(program, artifact.state_dict, artifact.constants, artifact.example_inputs)
+    except ExportError:
+        raise
+    except Exception as error:  # torch's reader asserts, and fails in many ways, on data that is no program
+        raise ExportError(
+            ExportErrorType.INVALID_INPUT_TYPE,
+            f"the data is not a serialised program, or is damaged: {type(error).__name__}: {str(error)[:300]}",
+        ) from error
+
+
+def _to_dict(
+    program: ExportedProgram, opset_version: dict[str, int] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    serializer = torch_serde.GraphModuleSerializer(program.graph_signature, program.module_call_graph)
+    graph_module = serializer.serialize(_graph.portable(program.graph_module, _lowered_to_text))
+    result = torch_serde._dataclass_to_dict(
+        schema.ExportedProgram(
+            graph_module=graph_module,
+            opset_version={"aten": torch._C._get_max_operator_version(), **(opset_version or {})},
+            range_constraints=torch_serde.serialize_range_constraints(program.range_constraints),
+            schema_version=schema.SchemaVersion(*SCHEMA_VERSION),
+            verifiers=[v.dialect for v in program.verifiers],
+            torch_version=torch.__version__,
+        )
+    )
+    _graph.to_file(result, SCHEMA_VERSION)
+    return result, {**serializer.custom_objs, **program.constants}
+
+
+def _from_dict(program: dict[str, Any], state: bytes, constants: bytes, inputs: bytes) -> ExportedProgram:
+    major = program["schema_version"]["major"]
+    if major not in (SCHEMA_VERSION[0], schema.SCHEMA_VERSION[0]):
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            f"the program has schema version {major}, this version reads {SCHEMA_VERSION[0]} and "
+            f"{schema.SCHEMA_VERSION[0]}; export the model again",
+        )
+    _graph.from_file(program)
+    data = torch_serde._dict_to_dataclass(schema.ExportedProgram, program)
+    ranges = {
+        name: torch_serde.symbolic_shapes.ValueRanges(
+            torch_serde._int_to_sympy_int(r.min_val, -torch_serde.int_oo),
+            torch_serde._int_to_sympy_int(r.max_val, torch_serde.int_oo),
+        )
+        for name, r in data.range_constraints.items()
+    }
+    read = torch_serde.GraphModuleDeserializer().deserialize(
+        data.graph_module, _tensors(state), _tensors(constants), _tensors(inputs) if inputs else None, ranges
+    )
+    _graph.restore(read.graph_module, _text_to_lowered)
+    return ExportedProgram(
+        root=read.graph_module,
+        graph=read.graph_module.graph,
+        graph_signature=read.signature,
+        state_dict=read.state_dict,
+        range_constraints={read.names_to_symbols[n]: r for n, r in ranges.items() if n in read.names_to_symbols},
+        module_call_graph=read.module_call_graph,
+        example_inputs=read.example_inputs,
+        constants=read.constants,
+        verifiers=[_verifier(dialect) for dialect in data.verifiers],
+    )
+
+
+def _tensors(data: bytes) -> Any:
+    """What `torch.save` wrote; never unpickles anything that could run code."""
+    return torch.load(io.BytesIO(data), weights_only=True) if data else {}
+
+
+def _verifier(dialect: str) -> type[Verifier]:
+    if dialect != "EDGE":
+        return load_verifier(dialect)
+    # A record is read to be looked at; whether its operators are in the core set was checked when it was made.
+    return EXIREdgeDialectVerifier(EdgeCompileConfig(_check_ir_validity=False), class_only=True)
+
+
+def _lowered_to_text(lowered: torch.nn.Module) -> str:
+    original, constants = _to_dict(lowered.original_module)
+    named = lowered.named_data_store_output
+    if named is not None:
+        named = dataclasses.replace(named, buffers=[_graph.encode(bytes(b)) for b in named.buffers])
+    return json.dumps(
+        {
+            "original_module": original,
+            "original_state_dict": _graph.encode(
+                torch_serde.serialize_torch_artifact(lowered.original_module.state_dict)
+            ),
+            "original_constants": _graph.encode(torch_serde.serialize_torch_artifact(constants)),
+            "processed_bytes": _graph.encode(lowered.processed_bytes),
+            "compile_specs": [{"key": c.key, "value": _graph.encode(bytes(c.value))} for c in lowered.compile_specs],
+            "backend_id": lowered.backend_id,
+            "named_data_store": None if named is None else json.dumps(dataclasses.asdict(named)),
+        },
+        cls=torch_serde.EnumEncoder,
+    )
+
+
+def _text_to_lowered(text: str) -> LoweredBackendModule:
+    data = json.loads(text)
+    return LoweredBackendModule(
+        _from_dict(
+            data["original_module"],
+            _graph.decode(data["original_state_dict"]),
+            _graph.decode(data["original_constants"]),
+            b"",
+        ),
+        data["backend_id"],
+        _graph.decode(data["processed_bytes"]),
+        [CompileSpec(c["key"], _graph.decode(c["value"])) for c in data["compile_specs"]],
+        _named_data(json.loads(data["named_data_store"])) if data.get("named_data_store") else None,
+    )
+
+
+def _named_data(data: dict[str, Any]) -> Any:
+    from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
+    from sdk.exir._serialize._tensor_data import Data
+    from sdk.exir._serialize.data_serializer import DataEntry
+    from sdk.exir.scalar_type import ScalarType
+    from sdk.exir.tensor_layout import TensorLayout
+
+    def entries(by_key: dict[str, Any]) -> dict[str, DataEntry]:
+        made = {}
+        for key, entry in by_key.items():
+            layout = entry["tensor_layout"]
+            if layout is not None:
+                layout = TensorLayout(ScalarType(layout["scalar_type"]), layout["sizes"], layout["dim_order"])
+            made[key] = DataEntry(entry["buffer_index"], entry["alignment"], layout)
+        return made
+
+    buffers: list[Data] = [_graph.decode(buffer) for buffer in data["buffers"]]
+    external = {file: entries(by_key) for file, by_key in data["external_data"].items()}
+    return NamedDataStoreOutput(buffers, entries(data["pte_data"]), external)
 
 
 def save(

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ETRecords: what the debugging tools need to know of a program beside its file."""
+
+from __future__ import annotations
+
+from sdk.devtools.etrecord._etrecord import ETRecord, generate_etrecord, parse_etrecord
+
+__all__ = ["ETRecord", "generate_etrecord", "parse_etrecord"]
