@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Nested values as a list of leaves and a text that says how they are nested, both ways:
+ *
+ *     int leaves[] = {1, 2, 3};
+ *     auto tree = unflatten("D2#2#1('a':L2#1#1($,$),7:$)", leaves);   // {'a': [1, 2], 7: 3}
+ *     tree.at("a")[1] == 2;
+ *
+ * A leaf is `$`. A node is its kind (L list, T tuple, N named tuple, D dict, C(type) custom), the number of its
+ * children,
+ * `#` and the number of leaves of each of them, and the children in parentheses, separated by commas; in a dict each
+ * after its key, an integer or a text in single quotes, and a colon. What is no such text throws std::out_of_range.
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <executorch/extension/pytree/container.h>
+#include <executorch/extension/pytree/function_ref.h>
+
+namespace executorch {
+namespace extension {
+namespace pytree {
+
+/// Stands for the leaves of a TreeSpec, which has none.
+struct TreeSpecLeaf {};
+
+/// A tree without its leaves.
+template <typename Aux = Empty>
+using TreeSpec = ContainerHandle<TreeSpecLeaf, Aux>;
+template <typename Aux = Empty>
+using TreeSpecContainer = Container<TreeSpecLeaf, Aux>;
+using StrTreeSpec = std::string;
+
+/// The characters of the text.
+struct Config final {
+  static constexpr char kTuple = 'T';
+  static constexpr char kNamedTuple = 'N';
+  static constexpr char kList = 'L';
+  static constexpr char kDict = 'D';
+  static constexpr char kCustom = 'C';
+  static constexpr char kLeaf = '$';
+  static constexpr char kNodeDataBegin = '(';
+  static constexpr char kNodeDataEnd = ')';
+  static constexpr char kDictStrKeyQuote = '\'';
+  static constexpr char kDictKeyValueSep = ':';
+  static constexpr char kChildrenSep = ',';
+  static constexpr char kChildrenDataSep = '#';
+};
+
+/// An array of a size that is known once.
+template <typename T>
+struct arr {
+  explicit arr(const size_t n) : data_(n == 0 ? nullptr : std::make_unique<T[]>(n)), size_(n) {}
+
+  T& operator[](size_t idx) { return data_[idx]; }
+  const T& operator[](size_t idx) const { return data_[idx]; }
+  /// The entry; throws std::out_of_range when there is none.
+  T& at(size_t idx) {
+    pytree_check(idx < size_);
+    return data_[idx];
+  }
+  const T& at(size_t idx) const {
+    pytree_check(idx < size_);
+    return data_[idx];
+  }
+  inline T* data() { return data_.get(); }
+  T* begin() { return data_.get(); }
+  T* end() { return data_.get() + size_; }
+  const T* begin() const { return data_.get(); }
+  const T* end() const { return data_.get() + size_; }
+  inline size_t size() const { return size_; }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  size_t size_;
+};
+
+/// The same tree over other leaves; `leaves` has one for each, in order, or is null when they are of no interest.
+template <typename T, typename U, typename Aux>
+ContainerHandle<U, Aux> clone(const ContainerHandle<T, Aux>& node, U* leaves) {
+  if (node.isLeaf()) {
+    return ContainerHandle<U, Aux>(leaves);
+  }
+  ContainerHandle<U, Aux> copy(node.kind(), node.size());
+  static_cast<Aux&>(*copy.handle) = *node.handle;
+  copy.handle->custom_type = node.handle->custom_type;
+  copy.handle->leaves_num = node.leaves_num();
+  for (size_t i = 0; i < node.size(); ++i) {
+    copy[i] = clone(node[i], leaves);
+    leaves = leaves == nullptr ? nullptr : leaves + node[i].leaves_num();
+    if (node.isDict()) {
+      copy.key(i) = node.key(i);
+    }
+  }
+  return copy;
+}
+
+/// Calls `func` for every node, children first.
+template <typename T, typename Aux>
+void traverse(ContainerHandle<T, Aux>& node, FunctionRef<void(ContainerHandle<T, Aux>&)> func) {
+  for (size_t i = 0; i < node.size(); ++i) {
+    traverse(node[i], func);
+  }
+  func(node);
+}
+template <typename T, typename Aux>
+void traverse(const ContainerHandle<T, Aux>& node, FunctionRef<void(const ContainerHandle<T, Aux>&)> func) {
+  for (size_t i = 0; i < node.size(); ++i) {
+    traverse(node[i], func);
+  }
+  func(node);
+}
+
+/// Counts the leaves of every node, and returns those of `node`. For trees that were built by hand.
+template <typename T, typename Aux>
+size_t refresh_leaves_num(const ContainerHandle<T, Aux>& node) {
+  if (!node.isLeaf()) {
+    size_t leaves_num = 0;
+    for (size_t i = 0; i < node.size(); ++i) {
+      leaves_num += refresh_leaves_num(node[i]);
+    }
+    node.handle->leaves_num = leaves_num;
+  }
+  return node.leaves_num();
+}
+
+}  // namespace pytree
+}  // namespace extension
+}  // namespace executorch
+
+#include <executorch/extension/pytree/tree_text.h>
+
+namespace executorch {
+namespace extension {
+namespace pytree {
+
+/// The tree that a text describes over `leaves`, which it does not own: one for each, in order.
+template <typename T, typename Aux>
+ContainerHandle<T, Aux> unflatten(const TreeSpec<Aux>& spec, T* leaves) {
+  return clone(spec, leaves);
+}
+template <typename T, typename Aux = Empty>
+ContainerHandle<T, Aux> unflatten(const StrTreeSpec& spec, T* leaves) {
+  return unflatten(from_str<Aux>(spec), leaves);
+}
+
+namespace internal {
+
+/// Writes the leaves in order; returns where the next one goes.
+template <typename Tree, typename T>
+T** collect_leaves(Tree& tree, T** leaves) {
+  if (tree.isLeaf()) {
+    *leaves = tree.leaf_ptr();
+    return leaves + 1;
+  }
+  for (size_t i = 0; i < tree.size(); ++i) {
+    leaves = collect_leaves(tree[i], leaves);
+  }
+  return leaves;
+}
+
+template <typename T, typename Tree>
+auto flatten_tree(Tree& tree) {
+  arr<T*> leaves(refresh_leaves_num(tree));
+  collect_leaves(tree, leaves.data());
+  auto spec = clone(tree, static_cast<TreeSpecLeaf*>(nullptr));
+  return std::make_pair(std::move(leaves), std::make_unique<decltype(spec)>(std::move(spec)));
+}
+
+}  // namespace internal
+
+/// The leaves in order, and the tree without them.
+template <typename T, typename Aux>
+std::pair<arr<const T*>, std::unique_ptr<TreeSpec<Aux>>> flatten(const ContainerHandle<T, Aux>& tree) {
+  return internal::flatten_tree<const T>(tree);
+}
+template <typename T, typename Aux>
+std::pair<arr<T*>, std::unique_ptr<TreeSpec<Aux>>> flatten(ContainerHandle<T, Aux>& tree) {
+  return internal::flatten_tree<T>(tree);
+}
+
+/// Writes the leaves in order to `leaves`, which has room for them.
+template <typename T, typename Aux>
+void flatten_internal(const ContainerHandle<T, Aux>& tree, const T** leaves) {
+  internal::collect_leaves(tree, leaves);
+}
+template <typename T, typename Aux>
+void flatten_internal(ContainerHandle<T, Aux>& tree, T** leaves) {
+  internal::collect_leaves(tree, leaves);
+}
+
+}  // namespace pytree
+}  // namespace extension
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+namespace pytree {
+using ::executorch::extension::pytree::Empty;
+using ::executorch::extension::pytree::from_str;
+using ::executorch::extension::pytree::TreeSpec;
+}  // namespace pytree
+}  // namespace executor
+}  // namespace torch
