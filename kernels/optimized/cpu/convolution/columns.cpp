@@ -66,8 +66,11 @@ inline int find_source_runs(const Convolution& shape, const PixelRun* pixels, in
     }
     const int64_t step = shape.stride[2];
     const int64_t width = pixels[i].width * step - shape.padding[2] + kw * shape.dilation[2];
-    const int64_t begin = std::max<int64_t>(0, divide_up(-width, step));
-    const int64_t end = std::min(pixels[i].count, divide_up(shape.in_size[2] - width, step));
+    int64_t begin = 0, end = pixels[i].count;
+    if (width < 0 || width + (end - 1) * step >= shape.in_size[2]) {
+      begin = std::max<int64_t>(0, divide_up(-width, step));
+      end = std::min(end, divide_up(shape.in_size[2] - width, step));
+    }
     if (begin < end) {
       runs[found++] = {
           at + begin,
@@ -86,6 +89,8 @@ HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using FloatTag = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<FloatTag>;
 
 HWY_INLINE void copy_row(const float* HWY_RESTRICT in, float* HWY_RESTRICT out, int64_t width) {
   const hn::ScalableTag<float> d;
@@ -98,6 +103,38 @@ HWY_INLINE void zero_row(float* out, int64_t width) {
   const hn::ScalableTag<float> d;
   for (int64_t j = 0; j < width; j += static_cast<int64_t>(hn::Lanes(d))) {
     hn::StoreU(hn::Zero(d), d, out + j);
+  }
+}
+
+HWY_INLINE FloatVec load_at_most(FloatTag d, const float* in, int64_t count) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (count >= lanes) {
+    return hn::LoadU(d, in);
+  }
+  return count <= 0 ? hn::Zero(d) : hn::LoadN(d, in, static_cast<size_t>(count));
+}
+
+// out[j] = in[j * step]. Unless it must be `exact`, zeros are written up to the end of the last vector.
+HWY_INLINE void copy_run(const float* HWY_RESTRICT in, int64_t step, int64_t count, float* HWY_RESTRICT out,
+                         bool exact) {
+  const FloatTag d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t vectors_end = exact ? count - count % lanes : count;
+  int64_t j = 0;
+  if (step == 1) {
+    for (; j < vectors_end; j += lanes) {
+      hn::StoreU(load_at_most(d, in + j, count - j), d, out + j);
+    }
+  } else if (step == 2) {
+    for (; j < vectors_end; j += lanes) {
+      const int64_t readable = 2 * (count - j) - 1;
+      const FloatVec low = load_at_most(d, in + 2 * j, readable);
+      const FloatVec high = load_at_most(d, in + 2 * j + lanes, readable - lanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, out + j);
+    }
+  }
+  for (; j < count; ++j) {
+    out[j] = in[j * step];
   }
 }
 
@@ -120,6 +157,9 @@ void pack_columns(const void* state, int64_t k, int64_t k_count, int64_t n, int6
     const int64_t kh = tap / shape.kernel_size[2] % shape.kernel_size[1];
     const int64_t kd = tap / (shape.kernel_size[2] * shape.kernel_size[1]);
     const int count = find_source_runs(shape, pixels, pixel_runs, kd, kh, kw, runs);
+    // What a vector writes after its run may reach the next row, which is packed later unless it is another channel's
+    // first.
+    const bool exact = taps > 1 && tap == taps - 1;
     int64_t covered = 0;
     for (int i = 0; i < count; ++i) {
       covered += runs[i].count;
@@ -135,15 +175,7 @@ void pack_columns(const void* state, int64_t k, int64_t k_count, int64_t n, int6
         zero_row(out, width);
       }
       for (int i = 0; i < count; ++i) {
-        const float* HWY_RESTRICT source = in + runs[i].offset;
-        float* HWY_RESTRICT target = out + runs[i].first;
-        if (step == 1) {
-          std::copy_n(source, runs[i].count, target);
-        } else {
-          for (int64_t j = 0; j < runs[i].count; ++j) {
-            target[j] = source[j * step];
-          }
-        }
+        copy_run(in + runs[i].offset, step, runs[i].count, out + runs[i].first, exact);
       }
     }
   }

@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "kernels/optimized/cpu/convolution/planes.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
 #include <algorithm>
 
 #include "hwy/highway.h"
@@ -41,32 +43,41 @@ struct Band {
   }
 };
 
-// The padding is there already.
+// Vectors end where the row ends: what they write after it are zeros, and the next row is far enough away.
+HWY_INLINE FloatVec load_at_most(FloatTag d, const float* in, int64_t count) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (count >= lanes) {
+    return hn::LoadU(d, in);
+  }
+  return count <= 0 ? hn::Zero(d) : hn::LoadN(d, in, static_cast<size_t>(count));
+}
+
+// The padding before the row is there already.
 void fill_row(const Band& band, const float* in, float* out) {
+  const FloatTag d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const Convolution& shape = *band.shape;
   const int64_t padding = shape.padding[2], step = shape.stride[2];
   // Only as much of the row as the output reads.
   const int64_t read = (shape.out_size[2] - 1) * step + (shape.kernel_size[2] - 1) * shape.dilation[2] + 1 - padding;
   const int64_t width = std::clamp<int64_t>(read, 0, shape.in_size[2]);
   if (step == 1) {
-    std::copy_n(in, width, out + padding);
-    return;
-  }
-  int64_t j = 0;
-  if (step == 2) {
-    const FloatTag d;
-    const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (int64_t j = 0; j < width; j += lanes) {
+      hn::StoreU(load_at_most(d, in + j, width - j), d, out + padding + j);
+    }
+  } else if (step == 2) {
     float* evens = out + (padding % 2) * band.phase_pitch + padding / 2;
     float* odds = out + ((padding + 1) % 2) * band.phase_pitch + (padding + 1) / 2;
-    for (; j + 2 * lanes <= width; j += 2 * lanes) {
-      FloatVec even, odd;
-      hn::LoadInterleaved2(d, in + j, even, odd);
-      hn::StoreU(even, d, evens + j / 2);
-      hn::StoreU(odd, d, odds + j / 2);
+    for (int64_t j = 0; j < width; j += 2 * lanes) {
+      const FloatVec low = load_at_most(d, in + j, width - j);
+      const FloatVec high = load_at_most(d, in + j + lanes, width - j - lanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, evens + j / 2);
+      hn::StoreU(hn::ConcatOdd(d, high, low), d, odds + j / 2);
     }
-  }
-  for (; j < width; ++j) {
-    out[(padding + j) % step * band.phase_pitch + (padding + j) / step] = in[j];
+  } else {
+    for (int64_t j = 0; j < width; ++j) {
+      out[(padding + j) % step * band.phase_pitch + (padding + j) / step] = in[j];
+    }
   }
 }
 
@@ -77,9 +88,17 @@ struct Filter {
   float bias;
 };
 
+// Where a tile of the output goes.
+struct Target {
+  float* data;
+  int64_t pitch;
+  int64_t count;     // elements of a row of one vector; with two vectors both are full
+  int64_t distance;  // from the first vector of a row to the second: they may overlap
+  const float* end;  // up to which what follows a row is overwritten later; null for none of it
+};
+
 template <int kRows, int kVectors>
-HWY_NOINLINE void filter_tile(const Filter& filter, const float* in, int64_t in_pitch, float* out, int64_t out_pitch,
-                              int64_t count) {
+HWY_NOINLINE void filter_tile(const Filter& filter, const float* in, int64_t in_pitch, const Target& target) {
   const FloatTag d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   FloatVec sums[kRows][kVectors];
@@ -93,20 +112,19 @@ HWY_NOINLINE void filter_tile(const Filter& filter, const float* in, int64_t in_
     const FloatVec weight = hn::Set(d, filter.weights[t]);
     for (int i = 0; i < kRows; ++i) {
       for (int v = 0; v < kVectors; ++v) {
-        sums[i][v] = hn::MulAdd(weight, hn::LoadU(d, source + i * in_pitch + v * lanes), sums[i][v]);
+        sums[i][v] = hn::MulAdd(weight, hn::LoadU(d, source + i * in_pitch + v * target.distance), sums[i][v]);
       }
     }
   }
   for (int i = 0; i < kRows; ++i) {
     for (int v = 0; v < kVectors; ++v) {
-      float* target = out + i * out_pitch + v * lanes;
-      const int64_t left = count - v * lanes;
-      if (left >= lanes) {
-        hn::StoreU(sums[i][v], d, target);
-      } else if (left > 0) {
+      float* out = target.data + i * target.pitch + v * target.distance;
+      if (target.count >= lanes || (target.end != nullptr && target.end - out >= lanes)) {
+        hn::StoreU(sums[i][v], d, out);
+      } else {
         alignas(64) float values[HWY_MAX_BYTES / sizeof(float)];
         hn::Store(sums[i][v], d, values);
-        std::copy_n(values, left, target);
+        std::copy_n(values, target.count, out);
       }
     }
   }
@@ -114,14 +132,18 @@ HWY_NOINLINE void filter_tile(const Filter& filter, const float* in, int64_t in_
 
 template <int kRows>
 HWY_INLINE void filter_rows(const Filter& filter, const float* in, int64_t in_pitch, float* out, int64_t out_pitch,
-                            int64_t width) {
+                            int64_t width, const float* end) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
-  int64_t j = 0;
-  for (; j + lanes < width; j += 2 * lanes) {
-    filter_tile<kRows, 2>(filter, in + j, in_pitch, out + j, out_pitch, width - j);
-  }
-  if (j < width) {
-    filter_tile<kRows, 1>(filter, in + j, in_pitch, out + j, out_pitch, width - j);
+  if (width < lanes) {
+    filter_tile<kRows, 1>(filter, in, in_pitch, {out, out_pitch, width, 0, end});
+  } else if (width < 2 * lanes) {
+    filter_tile<kRows, 2>(filter, in, in_pitch, {out, out_pitch, lanes, width - lanes, nullptr});
+  } else {
+    // The last tile computes some columns once more.
+    for (int64_t j = 0; j < width; j += 2 * lanes) {
+      const int64_t at = std::min(j, width - 2 * lanes);
+      filter_tile<kRows, 2>(filter, in + at, in_pitch, {out + at, out_pitch, lanes, lanes, nullptr});
+    }
   }
 }
 
@@ -130,6 +152,8 @@ void filter_plane(const Band& band, const Filter& filter, const float* in, float
   const Convolution& shape = *band.shape;
   const int64_t in_pitch = shape.stride[1] * band.row_pitch;
   const int64_t out_pitch = shape.out_stride[1];
+  // Only in a dense plane the rows that follow are all there is.
+  const float* end = out_pitch == shape.out_size[2] ? out + shape.out_pixels() : nullptr;
   for (int64_t begin = 0; begin < shape.out_size[1]; begin += band.output_rows) {
     const int64_t count = std::min(band.output_rows, shape.out_size[1] - begin);
     for (int64_t i = 0; i < band.input_rows(count); ++i) {
@@ -145,19 +169,26 @@ void filter_plane(const Band& band, const Filter& filter, const float* in, float
     float* target = out + begin * out_pitch;
     int64_t i = 0;
     for (; i + 4 <= count; i += 4, source += 4 * in_pitch, target += 4 * out_pitch) {
-      filter_rows<4>(filter, source, in_pitch, target, out_pitch, shape.out_size[2]);
+      filter_rows<4>(filter, source, in_pitch, target, out_pitch, shape.out_size[2], end);
+    }
+    for (; i + 2 <= count; i += 2, source += 2 * in_pitch, target += 2 * out_pitch) {
+      filter_rows<2>(filter, source, in_pitch, target, out_pitch, shape.out_size[2], end);
     }
     for (; i < count; ++i, source += in_pitch, target += out_pitch) {
-      filter_rows<1>(filter, source, in_pitch, target, out_pitch, shape.out_size[2]);
+      filter_rows<1>(filter, source, in_pitch, target, out_pitch, shape.out_size[2], end);
     }
   }
 }
 
-bool filter_planes(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out) {
+// Whether the rows that one row of the output reads are few enough.
+bool fits_band(const Convolution& shape) {
+  return Band(shape).output_rows > 0;
+}
+
+// The planes [begin, end) of the output, counted through the batch.
+void filter_planes(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out,
+                   int64_t begin, int64_t end) {
   const Band band(shape);
-  if (band.output_rows == 0) {
-    return false;
-  }
   alignas(64) float rows[kBandFloats];
   std::fill_n(rows, std::min(kBandFloats, band.input_rows(band.output_rows) * band.row_pitch), 0.0f);
   Filter filter;
@@ -167,19 +198,18 @@ bool filter_planes(const Convolution& shape, const float* in, const float* weigh
     filter.offsets[t] = t / shape.kernel_size[2] * shape.dilation[1] * band.row_pitch +
                         x % shape.stride[2] * band.phase_pitch + x / shape.stride[2];
   }
-  for (int64_t n = 0; n < shape.batch; ++n) {
-    for (int64_t channel = 0; channel < shape.out_channels; ++channel) {
-      const float* taps = weight + channel * shape.weight_stride0;
-      for (int64_t t = 0; t < filter.taps; ++t) {
-        filter.weights[t] =
-            taps[t / shape.kernel_size[2] * shape.weight_stride[1] + t % shape.kernel_size[2] * shape.weight_stride[2]];
-      }
-      filter.bias = bias == nullptr ? 0.0f : bias[channel];
-      filter_plane(band, filter, in + n * shape.in_batch_stride + channel / shape.out_group() * shape.in_channel_stride,
-                   out + n * shape.out_batch_stride + channel * shape.out_channel_stride, rows);
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const int64_t n = plane / shape.out_channels;
+    const int64_t channel = plane % shape.out_channels;
+    const float* taps = weight + channel * shape.weight_stride0;
+    for (int64_t t = 0; t < filter.taps; ++t) {
+      filter.weights[t] =
+          taps[t / shape.kernel_size[2] * shape.weight_stride[1] + t % shape.kernel_size[2] * shape.weight_stride[2]];
     }
+    filter.bias = bias == nullptr ? 0.0f : bias[channel];
+    filter_plane(band, filter, in + n * shape.in_batch_stride + channel / shape.out_group() * shape.in_channel_stride,
+                 out + n * shape.out_batch_stride + channel * shape.out_channel_stride, rows);
   }
-  return true;
 }
 
 }  // namespace torch::executor::native::HWY_NAMESPACE
@@ -187,10 +217,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace torch::executor::native {
+HWY_EXPORT(fits_band);
 HWY_EXPORT(filter_planes);
 
 bool convolve_planes(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out) {
-  constexpr int64_t kMaxParameter = 64;  // larger ones would not fit the band; here they also keep products small
+  constexpr int64_t kThreadWork = 200000;  // multiplications that take longer than waking a thread
+  constexpr int64_t kMaxParameter = 64;    // larger ones would not fit the band; here they also keep products small
   if (shape.transposed || shape.in_group() != 1 || shape.out_group() >= 4 || shape.in_stride[2] != 1 ||
       shape.out_stride[2] != 1 || shape.in_size[0] != 1 || shape.out_size[0] != 1 || shape.kernel_size[0] != 1 ||
       shape.padding[0] != 0 || shape.taps() > 64) {
@@ -202,7 +234,15 @@ bool convolve_planes(const Convolution& shape, const float* in, const float* wei
       return false;
     }
   }
-  return HWY_DYNAMIC_DISPATCH(filter_planes)(shape, in, weight, bias, out);
+  if (!HWY_DYNAMIC_DISPATCH(fits_band)(shape)) {
+    return false;
+  }
+  const int64_t plane_work = shape.out_pixels() * shape.taps();
+  const int64_t grain = kThreadWork / std::max<int64_t>(plane_work, 1) + 1;
+  executorch::extension::parallel_for(0, shape.batch * shape.out_channels, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(filter_planes)(shape, in, weight, bias, out, begin, end);
+  });
+  return true;
 }
 
 }  // namespace torch::executor::native

@@ -3,6 +3,9 @@
 #define HWY_TARGET_INCLUDE "kernels/optimized/cpu/gemm/gemm.cpp"
 #include "kernels/optimized/cpu/gemm/gemm.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
 #include "kernels/optimized/cpu/gemm/gemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -56,7 +59,7 @@ void pack_rows(const float* b, int64_t k_stride, int64_t col_stride, int64_t k_c
 void pack_panel(const GemmProblem& problem, int64_t k, int64_t k_count, int64_t n, int64_t n_count, int64_t width,
                 float* panel) {
   if (problem.pack != nullptr) {
-    problem.pack(problem.pack_state, k, k_count, n, n_count, width, panel);
+    problem.pack(problem.pack_state, k, k_count, problem.pack_from + n, n_count, width, panel);
     return;
   }
   const float* b = problem.b + k * problem.b_k_stride + n * problem.b_col_stride;
@@ -182,7 +185,7 @@ void gemm_blocks(const GemmProblem& problem) {
   const bool in_place = problem.pack == nullptr && problem.b_col_stride == 1 && problem.m < kRowsWorthPacking;
   const int64_t depth = std::clamp<int64_t>(problem.k, 1, kMaxDepth);
   const int64_t columns = std::max(kPanelFloats / (depth * width) * width, width);
-  alignas(64) float panels[kPanelFloats];
+  alignas(64) float panels[kPanelFloats + kGemmMaxPanelWidth];
 
   GemmTile tile{};
   tile.a_row_stride = problem.a_row_stride;
@@ -261,14 +264,51 @@ GemmProblem transposed(const GemmProblem& problem) {
   return other;
 }
 
+// The part of a product that gives rows [m, m_end) and columns [n, n_end).
+GemmProblem part(const GemmProblem& problem, int64_t m, int64_t m_end, int64_t n, int64_t n_end) {
+  GemmProblem piece = problem;
+  piece.m = m_end - m;
+  piece.n = n_end - n;
+  piece.a = problem.k == 0 ? problem.a : problem.a + m * problem.a_row_stride;
+  piece.b = problem.k == 0 || problem.b == nullptr ? problem.b : problem.b + n * problem.b_col_stride;
+  piece.pack_from = problem.pack_from + n;
+  piece.c = problem.c + m * problem.c_row_stride + n * problem.c_col_stride;
+  piece.row_bias = problem.row_bias == nullptr ? nullptr : problem.row_bias + m;
+  piece.col_bias = problem.col_bias == nullptr ? nullptr : problem.col_bias + n;
+  return piece;
+}
+
+constexpr int64_t kColumnUnit = kGemmMaxPanelWidth;
+constexpr int64_t kRowUnit = 24;         // whole tiles
+constexpr int64_t kThreadWork = 200000;  // products that take longer than waking a thread
+
+// Columns are shared out where there are many: each thread packs its own. Otherwise rows, and each thread packs all of
+// B.
+void gemm_shared(const GemmProblem& problem) {
+  const int64_t column_units = (problem.n + kColumnUnit - 1) / kColumnUnit;
+  const int64_t row_units = (problem.m + kRowUnit - 1) / kRowUnit;
+  const bool by_columns = column_units >= row_units;
+  const int64_t unit_work = by_columns ? kColumnUnit * problem.m * problem.k : kRowUnit * problem.n * problem.k;
+  const int64_t grain = kThreadWork / std::max<int64_t>(unit_work, 1) + 1;
+  executorch::extension::parallel_for(0, by_columns ? column_units : row_units, grain, [&](int64_t begin, int64_t end) {
+    const GemmProblem piece =
+        by_columns ? part(problem, 0, problem.m, begin * kColumnUnit, std::min(problem.n, end * kColumnUnit))
+                   : part(problem, begin * kRowUnit, std::min(problem.m, end * kRowUnit), 0, problem.n);
+    HWY_DYNAMIC_DISPATCH(gemm_any)(piece);
+  });
+}
+
 }  // namespace
 
 void gemm(const GemmProblem& problem) {
+  if (problem.m == 0 || problem.n == 0) {
+    return;
+  }
   // A transposed B, which a linear layer's weight is, is read in place as the A of the transposed product; what is
   // packed then is the smaller matrix.
   const bool swap =
       problem.pack == nullptr && problem.b_k_stride == 1 && problem.b_col_stride != 1 && problem.m < problem.n;
-  HWY_DYNAMIC_DISPATCH(gemm_any)(swap ? transposed(problem) : problem);
+  gemm_shared(swap ? transposed(problem) : problem);
 }
 
 }  // namespace torch::executor::native

@@ -7,7 +7,8 @@
 namespace torch::executor::native {
 
 /// Writes rows [k, k + k_count) and columns [n, n + n_count) of a matrix that exists nowhere as a whole:
-/// panel[row * width + column], with zeros from column n_count up to `width`, the columns of a panel.
+/// panel[row * width + column], with zeros from column n_count up to `width`, the columns of a panel. After the last
+/// row it may write what it likes to another kGemmMaxPanelWidth floats.
 using GemmPackFunction = void (*)(const void* state, int64_t k, int64_t k_count, int64_t n, int64_t n_count,
                                   int64_t width, float* panel);
 
@@ -31,6 +32,7 @@ struct GemmProblem {
   int64_t b_col_stride = 1;
   GemmPackFunction pack = nullptr;
   const void* pack_state = nullptr;
+  int64_t pack_from = 0;  ///< added to the columns that `pack` is asked for
 
   float* c = nullptr;
   int64_t c_row_stride = 0;
@@ -44,6 +46,7 @@ struct GemmProblem {
   const float* col_bias = nullptr;
 };
 
+/// Runs on the threads of the pool where it is large enough.
 void gemm(const GemmProblem& problem);
 
 }  // namespace torch::executor::native
