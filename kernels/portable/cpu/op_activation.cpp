@@ -30,10 +30,6 @@ struct Parameters {
   float input = 1;     // the factor of the exponent
 };
 
-constexpr float kSqrtHalf = 0.70710678118654752f;
-constexpr float kSqrtTwoOverPi = 0.79788456080286536f;
-constexpr float kGeluCubic = 0.044715f;
-
 // e^x - 1 without cancellation near zero, from tanh: e^x - 1 = 2 t / (1 - t) with t = tanh(x / 2).
 ET_ALWAYS_INLINE float vector_expm1(float x) {
   const float t = vector_tanh(0.5f * x);
@@ -44,8 +40,8 @@ DEFINE_BLOCK(exp, vector_exp(x))
 DEFINE_BLOCK(sigmoid, vector_sigmoid(x))
 DEFINE_BLOCK(tanh, vector_tanh(x))
 DEFINE_BLOCK(erf, vector_erf(x))
-DEFINE_BLOCK(gelu, 0.5f * x * vector_one_plus_erf(x * kSqrtHalf))
-DEFINE_BLOCK(gelu_tanh, 0.5f * x * (1.0f + vector_tanh(kSqrtTwoOverPi * (x + kGeluCubic * x * x * x))))
+DEFINE_BLOCK(gelu, vector_gelu(x))
+DEFINE_BLOCK(gelu_tanh, vector_gelu_tanh(x))
 DEFINE_BLOCK(elu, x < 0 ? p.negative * vector_expm1(p.input * x) : p.positive * x)
 DEFINE_BLOCK(leaky_relu, x < 0 ? p.negative * x : x)
 

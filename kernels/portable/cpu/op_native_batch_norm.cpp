@@ -1,62 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // _native_batch_norm_legit.out, .no_stats_out, _native_batch_norm_legit_no_training.out
-#include <cinttypes>
 #include <cmath>
 #include <tuple>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/normalization.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
-#include "kernels/portable/cpu/pattern/checks.h"
 
 namespace torch::executor::native {
 namespace {
 
 using Outputs = std::tuple<Tensor&, Tensor&, Tensor&>;
 
-// An input (batch, channels, pixels...) in the default dim order or channels last: element strides.
-struct Layout {
-  int64_t batch, channels, pixels;
-  int64_t batch_stride, channel_stride, pixel_stride;
-};
-
-bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out, Layout* layout) {
-  using namespace executorch::runtime;
-  const bool plain = in.dim() >= 2 && tensor_is_default_dim_order(in) && tensor_is_default_dim_order(out);
-  const bool channels_last =
-      in.dim() >= 3 && tensor_is_channels_last_dim_order(in) && tensor_is_channels_last_dim_order(out);
-  if (!plain && !channels_last) {
-    ET_LOG(Error,
-           "%s: the input needs 2 dimensions or more, in the default or the channels last dim order like the output",
-           op);
-    ctx.fail(Error::InvalidArgument);
-    return false;
-  }
-  // Without elements any number of empty images may be claimed; none is looked at.
-  layout->batch = in.numel() == 0 ? 0 : in.size(0);
-  layout->channels = in.size(1);
-  layout->pixels = 1;
-  for (ssize_t d = 2; d < in.dim(); ++d) {
-    layout->pixels *= in.size(d);
-  }
-  layout->batch_stride = layout->channels * layout->pixels;
-  layout->channel_stride = plain ? layout->pixels : 1;
-  layout->pixel_stride = plain ? 1 : layout->channels;
-  return true;
-}
-
-bool check_by_channel(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor,
-                      const Tensor& in) {
-  if (tensor.dim() == 1 && tensor.size(0) == in.size(1) && tensor.scalar_type() == in.scalar_type()) {
-    return true;
-  }
-  ET_LOG(Error, "%s: %s must be a vector of %zd elements of dtype %s", op, name, (ssize_t)in.size(1),
-         toString(in.scalar_type()));
-  ctx.fail(Error::InvalidArgument);
-  return false;
-}
-
 template <typename T, typename Sum>
-void normalize_channel(const Layout& layout, const T* in, T* out, Sum scale, Sum shift) {
+void normalize_channel(const NormLayout& layout, const T* in, T* out, Sum scale, Sum shift) {
   for (int64_t n = 0; n < layout.batch; ++n) {
     const T* x = in + n * layout.batch_stride;
     T* y = out + n * layout.batch_stride;
@@ -73,7 +30,7 @@ void normalize_channel(const Layout& layout, const T* in, T* out, Sum scale, Sum
 }
 
 template <typename T, typename Sum>
-void channel_moments(const Layout& layout, const T* in, Sum* mean, Sum* squares) {
+void channel_moments(const NormLayout& layout, const T* in, Sum* mean, Sum* squares) {
   const Sum count = static_cast<Sum>(layout.batch * layout.pixels);
   const auto sum_of = [&](auto&& term) {
     Sum sum = 0;
@@ -93,17 +50,9 @@ Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, 
                    const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
                    bool training, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
   Outputs outputs(out, save_mean, save_invstd);
-  Layout layout;
-  if (!check_same_dtype(ctx, op, in, out) || !check_same_dtype(ctx, op, in, save_mean) ||
-      !check_same_dtype(ctx, op, in, save_invstd) || !check_resize_like(ctx, op, out, in) ||
-      !read_layout(ctx, op, in, out, &layout) || (weight && !check_by_channel(ctx, op, "weight", *weight, in)) ||
-      (bias && !check_by_channel(ctx, op, "bias", *bias, in)) ||
-      (running_mean != nullptr && !check_by_channel(ctx, op, "running_mean", *running_mean, in)) ||
-      (running_var != nullptr && !check_by_channel(ctx, op, "running_var", *running_var, in))) {
-    return outputs;
-  }
-  const int64_t saved = training ? layout.channels : 0;
-  if (!check_resize(ctx, op, save_mean, &saved, 1) || !check_resize(ctx, op, save_invstd, &saved, 1)) {
+  NormLayout layout;
+  if (!plan_batch_norm(ctx, op, in, weight, bias, running_mean, running_var, training, out, save_mean, save_invstd,
+                       &layout)) {
     return outputs;
   }
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {

@@ -3,19 +3,13 @@
 #include <cmath>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/softmax.h"
 #include "kernels/portable/cpu/math/vector_math.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 
 namespace torch::executor::native {
 namespace {
-
-// A tensor as outer x size x inner, normalised along `size`.
-struct Rows {
-  int64_t outer = 1;
-  int64_t size = 1;
-  int64_t inner = 1;
-};
 
 // One contiguous row.
 ET_ALWAYS_INLINE void softmax_row_body(const float* in, float* out, int64_t size, bool log) {
@@ -75,7 +69,7 @@ ET_MULTIVERSION(static, softmax_columns,
                 (const float* in, float* out, int64_t size, int64_t inner, int64_t columns, bool log),
                 (in, out, size, inner, columns, log))
 
-void softmax_float(const float* in, float* out, const Rows& rows, bool log) {
+void softmax_float(const float* in, float* out, const SoftmaxRows& rows, bool log) {
   for (int64_t o = 0; o < rows.outer; ++o) {
     const float* source = in + o * rows.size * rows.inner;
     float* result = out + o * rows.size * rows.inner;
@@ -91,7 +85,7 @@ void softmax_float(const float* in, float* out, const Rows& rows, bool log) {
 }
 
 template <typename In, typename Out>
-void softmax_any(const In* in, Out* out, const Rows& rows, bool log) {
+void softmax_any(const In* in, Out* out, const SoftmaxRows& rows, bool log) {
   using Sum = AccumulateType<In>;
   for (int64_t row = 0; row < rows.outer * rows.inner; ++row) {
     const int64_t start = row / rows.inner * rows.size * rows.inner + row % rows.inner;
@@ -114,8 +108,8 @@ void softmax_any(const In* in, Out* out, const Rows& rows, bool log) {
 
 // Sizes of the parts of memory before, along and after `dim`. Dimensions count in the order in which they lie in
 // memory.
-Rows rows_of(const Tensor& in, size_t dim) {
-  Rows rows;
+SoftmaxRows rows_of(const Tensor& in, size_t dim) {
+  SoftmaxRows rows;
   bool after = false;
   for (size_t place = 0; place < static_cast<size_t>(in.dim()); ++place) {
     const size_t d = in.dim_order()[place];
@@ -129,22 +123,17 @@ Rows rows_of(const Tensor& in, size_t dim) {
   return rows;
 }
 
+bool is_widening(const Tensor& in, bool half_to_float, const Tensor& out) {
+  return half_to_float && in.scalar_type() == ScalarType::Half && out.scalar_type() == ScalarType::Float;
+}
+
 Tensor& softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_t dim, bool half_to_float,
                 Tensor& out, bool log) {
-  const bool widen = half_to_float && in.scalar_type() == ScalarType::Half && out.scalar_type() == ScalarType::Float;
-  ET_KERNEL_CHECK_MSG(ctx, widen || !half_to_float, InvalidArgument, out,
-                      "%s: half_to_float needs a Half input and a Float output", op);
-  size_t axis = 0;
-  if ((!widen && !check_same_dtype(ctx, op, in, out)) || !check_dim(ctx, op, dim, in.dim(), &axis) ||
-      !check_resize_like(ctx, op, out, in)) {
+  SoftmaxRows rows;
+  if (!plan_softmax(ctx, op, in, dim, half_to_float, out, &rows) || in.numel() == 0) {
     return out;
   }
-  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::tensors_have_same_dim_order(in, out), InvalidArgument, out,
-                      "%s: the input and the output must have the same dim order", op);
-  if (in.numel() == 0) {
-    return out;
-  }
-  const Rows rows = rows_of(in, axis);
+  const bool widen = is_widening(in, half_to_float, out);
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* source = in.const_data_ptr<T>();
@@ -160,6 +149,22 @@ Tensor& softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int
 }
 
 }  // namespace
+
+bool plan_softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_t dim, bool half_to_float,
+                  Tensor& out, SoftmaxRows* rows) {
+  const bool widen = is_widening(in, half_to_float, out);
+  ET_KERNEL_CHECK_MSG(ctx, widen || !half_to_float, InvalidArgument, false,
+                      "%s: half_to_float needs a Half input and a Float output", op);
+  size_t axis = 0;
+  if ((!widen && !check_same_dtype(ctx, op, in, out)) || !check_dim(ctx, op, dim, in.dim(), &axis) ||
+      !check_resize_like(ctx, op, out, in)) {
+    return false;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::tensors_have_same_dim_order(in, out), InvalidArgument, false,
+                      "%s: the input and the output must have the same dim order", op);
+  *rows = rows_of(in, axis);
+  return true;
+}
 
 Tensor& _softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
   return softmax(ctx, "_softmax.out", in, dim, half_to_float, out, /*log=*/false);

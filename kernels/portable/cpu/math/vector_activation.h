@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tanh, erf and the logistic function of floats without branches, for loops that compilers vectorise (see
+// tanh, erf, gelu and the logistic function of floats without branches, for loops that compilers vectorise (see
 // vector_math.h). The polynomials are minimax fits made for this file.
 #pragma once
 
@@ -70,6 +70,16 @@ ET_ALWAYS_INLINE float vector_one_plus_erf(float x) {
   const float tail = vector_erfc_tail(magnitude, square);
   const float far = x < 0.0f ? tail : 2.0f - tail;
   return magnitude < 1.0f ? near_zero : far;
+}
+
+ET_ALWAYS_INLINE float vector_gelu(float x) {
+  return 0.5f * x * vector_one_plus_erf(x * 0.70710678118654752f);
+}
+
+/// The approximation of gelu by tanh.
+ET_ALWAYS_INLINE float vector_gelu_tanh(float x) {
+  constexpr float kSqrtTwoOverPi = 0.79788456080286536f;
+  return 0.5f * x * (1.0f + vector_tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
 }
 
 }  // namespace torch::executor::native

@@ -75,50 +75,6 @@ bool is_same_layout(const Tensor& a, const Tensor& b) {
          (dims < 2 || std::equal(a.dim_order().begin(), a.dim_order().end(), b.dim_order().begin()));
 }
 
-// The calls that programs make most, without the general walk: operands that need no conversion and either lie in
-// memory as `out` does or are one value. Returns false if this call is another one.
-bool run_over_memory(const void* op, internal::ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
-                     const TypedOperand* operands, size_t operand_count) {
-  if (!is_same_representation(out.scalar_type(), out_type)) {
-    return false;
-  }
-  const size_t numel = static_cast<size_t>(out.numel());
-  size_t step = numel;
-  alignas(16) char repeated[kMaxOperands][kBlock * sizeof(int64_t)];
-  const void* in[kMaxOperands];
-  size_t in_bytes[kMaxOperands];  // from one element to the next
-  for (size_t n = 0; n < operand_count; ++n) {
-    const Tensor* tensor = operands[n].operand.tensor();
-    const size_t size = compute_size(operands[n].type);
-    if (tensor == nullptr) {
-      store_scalar(operands[n].operand.scalar(), operands[n].type, repeated[n]);
-    } else if (!is_same_representation(tensor->scalar_type(), operands[n].type)) {
-      return false;
-    } else if (is_same_layout(*tensor, out)) {
-      in[n] = tensor->const_data_ptr();
-      in_bytes[n] = size;
-      continue;
-    } else if (tensor->numel() == 1) {
-      std::memcpy(repeated[n], tensor->const_data_ptr(), size);
-    } else {
-      return false;
-    }
-    step = std::min(numel, kBlock);
-    repeat_first(repeated[n], size, step);
-    in[n] = repeated[n];
-    in_bytes[n] = 0;
-  }
-  char* to = static_cast<char*>(out.mutable_data_ptr());
-  for (size_t begin = 0; begin < numel; begin += step) {
-    const size_t count = std::min(step, numel - begin);
-    loop(op, to + begin * compute_size(out_type), in, count);
-    for (size_t n = 0; n < operand_count; ++n) {
-      in[n] = static_cast<const char*>(in[n]) + count * in_bytes[n];
-    }
-  }
-  return true;
-}
-
 // Whether there is nothing to promote and nothing to broadcast.
 bool are_alike(const std::initializer_list<Operand>& operands) {
   const Tensor* first = operands.begin()->tensor();
@@ -213,10 +169,59 @@ bool plan_dtype(KernelRuntimeContext& ctx, const char* op, std::initializer_list
   return plan_result(ctx, op, result_type(operands), promotion, out, type);
 }
 
+bool internal::FlatCall::start(const Tensor& out, ComputeType out_type, const TypedOperand* operands,
+                               size_t operand_count) {
+  if (!is_same_representation(out.scalar_type(), out_type)) {
+    return false;
+  }
+  const size_t numel = static_cast<size_t>(out.numel());
+  operand_count_ = operand_count;
+  step_ = numel;
+  for (size_t n = 0; n < operand_count; ++n) {
+    const Tensor* tensor = operands[n].operand.tensor();
+    const size_t size = compute_size(operands[n].type);
+    if (tensor == nullptr) {
+      store_scalar(operands[n].operand.scalar(), operands[n].type, repeated_[n]);
+    } else if (!is_same_representation(tensor->scalar_type(), operands[n].type)) {
+      return false;
+    } else if (is_same_layout(*tensor, out)) {
+      in_[n] = static_cast<const char*>(tensor->const_data_ptr());
+      in_bytes_[n] = size;
+      continue;
+    } else if (tensor->numel() == 1) {
+      std::memcpy(repeated_[n], tensor->const_data_ptr(), size);
+    } else {
+      return false;
+    }
+    step_ = std::min(numel, kBlock);
+    repeat_first(repeated_[n], size, step_);
+    in_[n] = repeated_[n];
+    in_bytes_[n] = 0;
+  }
+  out_ = static_cast<char*>(out.mutable_data_ptr());
+  out_bytes_ = compute_size(out_type);
+  return true;
+}
+
+void internal::FlatCall::run(const void* op, ElementwiseLoop loop, size_t begin, size_t end) const {
+  for (; begin < end; begin += step_) {
+    const void* in[kMaxOperands];
+    for (size_t n = 0; n < operand_count_; ++n) {
+      in[n] = in_[n] + begin * in_bytes_[n];
+    }
+    loop(op, out_ + begin * out_bytes_, in, std::min(step_, end - begin));
+  }
+}
+
 void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
                                const TypedOperand* operands, size_t operand_count) {
   constexpr size_t kOut = kMaxOperands;
-  if (out.numel() == 0 || run_over_memory(op, loop, out, out_type, operands, operand_count)) {
+  if (out.numel() == 0) {
+    return;
+  }
+  FlatCall flat;
+  if (flat.start(out, out_type, operands, operand_count)) {
+    flat.run(op, loop, 0, static_cast<size_t>(out.numel()));
     return;
   }
   LoopNest<kMaxOperands + 1> nest;

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/block_reader.h"
 
 // Says that the iterations of the following loop are independent although its pointers may be equal (out == in).
 #if defined(__clang__)
@@ -70,6 +70,26 @@ struct TypedOperand {
 using ElementwiseLoop = void (*)(const void* op, void* out, const void* const* in, size_t count);
 
 constexpr size_t kMaxOperands = 3;
+
+/// The calls that programs make most, without the general walk: operands that need no conversion and either lie in
+/// memory as `out` does or are one value.
+class FlatCall {
+ public:
+  /// False if the call is another one.
+  bool start(const Tensor& out, ComputeType out_type, const TypedOperand* operands, size_t operand_count);
+
+  /// Computes the elements from `begin` to `end` of memory.
+  void run(const void* op, ElementwiseLoop loop, size_t begin, size_t end) const;
+
+ private:
+  size_t operand_count_;
+  size_t step_;  // elements of one call of the loop, at most
+  const char* in_[kMaxOperands];
+  size_t in_bytes_[kMaxOperands];  // from one element to the next; 0: one value
+  char* out_;
+  size_t out_bytes_;
+  alignas(16) char repeated_[kMaxOperands][kBlock * sizeof(int64_t)];
+};
 
 void run_elementwise(const void* op, ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
                      const TypedOperand* operands, size_t operand_count);
