@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/optimized/cpu/elementwise/float_blocks.cpp"
+#include "kernels/optimized/cpu/elementwise/float_blocks.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "kernels/optimized/cpu/elementwise/map-inl.h"
+#include "kernels/portable/cpu/math/vector_activation.h"
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torch::executor::native::HWY_NAMESPACE {
+
+void add_scaled(const float* const* in, float* out, size_t count, const float* p) {
+  const FloatVec scale = hn::Set(FloatTag(), p[0]);
+  map(in[0], out, count, [=](FloatVec x, const auto& load) HWY_ATTR { return hn::MulAdd(scale, load(in[1]), x); });
+}
+
+void mul(const float* const* in, float* out, size_t count, const float*) {
+  map(in[0], out, count, [=](FloatVec x, const auto& load) HWY_ATTR { return hn::Mul(x, load(in[1])); });
+}
+
+void div(const float* const* in, float* out, size_t count, const float*) {
+  map(in[0], out, count, [=](FloatVec x, const auto& load) HWY_ATTR { return hn::Div(x, load(in[1])); });
+}
+
+void clamp(const float* const* in, float* out, size_t count, const float* p) {
+  const FloatVec low = hn::Set(FloatTag(), p[0]);
+  const FloatVec high = hn::Set(FloatTag(), p[1]);
+  map(in[0], out, count, [low, high](FloatVec x, const auto&) HWY_ATTR {
+    x = hn::IfThenElse(hn::Lt(x, low), low, x);
+    return hn::IfThenElse(hn::Gt(x, high), high, x);
+  });
+}
+
+void relu(const float* const* in, float* out, size_t count, const float*) {
+  const FloatVec zero = hn::Zero(FloatTag());
+  map(in[0], out, count, [zero](FloatVec x, const auto&) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, zero), zero, x); });
+}
+
+void square(const float* const* in, float* out, size_t count, const float*) {
+  map(in[0], out, count, [](FloatVec x, const auto&) HWY_ATTR { return hn::Mul(x, x); });
+}
+
+void sqrt(const float* const* in, float* out, size_t count, const float*) {
+  map(in[0], out, count, [](FloatVec x, const auto&) HWY_ATTR { return hn::Sqrt(x); });
+}
+
+void rsqrt(const float* const* in, float* out, size_t count, const float*) {
+  const FloatVec one = hn::Set(FloatTag(), 1.0f);
+  map(in[0], out, count, [one](FloatVec x, const auto&) HWY_ATTR { return hn::Div(one, hn::Sqrt(x)); });
+}
+
+// The functions of the portable library, which compilers vectorise, for every instruction set.
+#define DEFINE_SERIES(name, value)                                            \
+  void name(const float* const* in, float* out, size_t count, const float*) { \
+    const float* from = in[0];                                                \
+    ET_INDEPENDENT_LOOP                                                       \
+    for (size_t i = 0; i < count; ++i) {                                      \
+      const float x = from[i];                                                \
+      out[i] = (value);                                                       \
+    }                                                                         \
+  }
+
+DEFINE_SERIES(exp, vector_exp(x))
+DEFINE_SERIES(sigmoid, vector_sigmoid(x))
+DEFINE_SERIES(tanh, vector_tanh(x))
+DEFINE_SERIES(gelu, vector_gelu(x))
+DEFINE_SERIES(gelu_tanh, vector_gelu_tanh(x))
+
+}  // namespace torch::executor::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace torch::executor::native {
+
+#define ET_DEFINE(name)                                                                 \
+  HWY_EXPORT(name);                                                                     \
+  void float_##name(const float* const* in, float* out, size_t count, const float* p) { \
+    HWY_DYNAMIC_DISPATCH(name)(in, out, count, p);                                      \
+  }
+ET_FORALL_FLOAT_BLOCKS(ET_DEFINE)
+#undef ET_DEFINE
+
+}  // namespace torch::executor::native
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/optimized/cpu/elementwise/float_elementwise.h"
+
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::extension::internal::GRAIN_SIZE;
+using internal::kMaxOperands;
+
+void run_block(const void* op, void* out, const void* const* in, size_t count) {
+  const FloatOp& function = *static_cast<const FloatOp*>(op);
+  const float* floats[kMaxOperands] = {static_cast<const float*>(in[0]), static_cast<const float*>(in[1])};
+  function.block(floats, static_cast<float*>(out), count, function.p);
+}
+
+}  // namespace
+
+bool are_floats(std::initializer_list<Operand> operands, const Tensor& out) {
+  bool has_tensor = false;
+  for (const Operand& operand : operands) {
+    if (operand.tensor() != nullptr) {
+      has_tensor = true;
+      if (operand.tensor()->scalar_type() != ScalarType::Float) {
+        return false;
+      }
+    }
+  }
+  return has_tensor && out.scalar_type() == ScalarType::Float;
+}
+
+bool float_elementwise(KernelRuntimeContext& ctx, const char* name, std::initializer_list<Operand> operands,
+                       const FloatOp& op, Tensor& out) {
+  if (!are_floats(operands, out)) {
+    return false;
+  }
+  ComputeType type;
+  if (!plan_elementwise(ctx, name, operands, Promotion::Same, out, &type)) {
+    return true;
+  }
+  internal::TypedOperand typed[] = {{*operands.begin(), type}, {*(operands.end() - 1), type}};
+  const int64_t numel = out.numel();
+  internal::FlatCall flat;
+  if (numel < 2 * GRAIN_SIZE || !flat.start(out, type, typed, operands.size())) {
+    internal::run_elementwise(&op, run_block, out, type, typed, operands.size());
+    return true;
+  }
+  executorch::extension::parallel_for(0, numel, GRAIN_SIZE, [&](int64_t begin, int64_t end) {
+    flat.run(&op, run_block, static_cast<size_t>(begin), static_cast<size_t>(end));
+  });
+  return true;
+}
+
+}  // namespace torch::executor::native

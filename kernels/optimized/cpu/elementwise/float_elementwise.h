@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver of elementwise operators on floats: types, shapes and the walk through memory are those of the portable
+// library, large tensors are shared out over threads.
+#pragma once
+
+#include "kernels/optimized/cpu/elementwise/float_blocks.h"
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+
+/// A function and the numbers it has.
+struct FloatOp {
+  FloatBlock block;
+  float p[2] = {};
+};
+
+/// Whether all tensors among the operands, at least one, and `out` hold floats.
+bool are_floats(std::initializer_list<Operand> operands, const Tensor& out);
+
+/// out = op(operands), broadcast; `out` is resized. Fails with InvalidArgument for shapes that do not fit. Returns
+/// false, and does nothing, unless are_floats(operands, out).
+bool float_elementwise(KernelRuntimeContext& ctx, const char* name, std::initializer_list<Operand> operands,
+                       const FloatOp& op, Tensor& out);
+
+}  // namespace torch::executor::native

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/optimized/cpu/normalization/rows.cpp"
+#include "kernels/optimized/cpu/normalization/rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "kernels/optimized/cpu/elementwise/map-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torch::executor::native::HWY_NAMESPACE {
+
+// e^x for x <= 0 within 2 units in the last place, 0 below the smallest normal number, NaN for NaN. The series and its
+// reduction are those of vector_exp (kernels/portable/cpu/math/vector_math.h); without its large and its denormal
+// results one factor 2^n is enough.
+HWY_INLINE FloatVec exp_of_negative(FloatVec x) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  const FloatVec round = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
+  const FloatVec lowest = hn::Set(d, -87.3365f);
+  const auto is_zero = hn::Lt(x, lowest);
+  const FloatVec shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), round);
+  const FloatVec n = hn::Sub(shifted, round);
+  FloatVec r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
+  r = hn::NegMulAdd(n, hn::Set(d, 1.42860682030941723e-6f), r);
+  FloatVec series = hn::MulAdd(hn::Set(d, 1.0f / 5040.0f), r, hn::Set(d, 1.0f / 720.0f));
+  series = hn::MulAdd(series, r, hn::Set(d, 1.0f / 120.0f));
+  series = hn::MulAdd(series, r, hn::Set(d, 1.0f / 24.0f));
+  series = hn::MulAdd(series, r, hn::Set(d, 1.0f / 6.0f));
+  series = hn::MulAdd(series, r, hn::Set(d, 0.5f));
+  series = hn::MulAdd(series, r, hn::Set(d, 1.0f));
+  series = hn::MulAdd(series, r, hn::Set(d, 1.0f));
+  // The low bits of `shifted`, moved to the exponent of a float, without those of `round`.
+  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, 127 - 0x4b400000)));
+  return hn::IfThenZeroElse(is_zero, hn::Mul(series, hn::BitCast(d, exponent)));
+}
+
+HWY_INLINE float largest_of(const float* x, int64_t count) {
+  const FloatTag d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  float result = x[0];
+  int64_t i = 0;
+  if (count >= lanes) {
+    FloatVec most = hn::LoadU(d, x);
+    for (i = lanes; i + lanes <= count; i += lanes) {
+      most = hn::Max(most, hn::LoadU(d, x + i));
+    }
+    result = hn::ReduceMax(d, most);
+  }
+  for (; i < count; ++i) {
+    result = std::max(result, x[i]);
+  }
+  return result;
+}
+
+// Sum of f(x) over the row.
+template <typename F>
+HWY_INLINE float sum_of(const float* x, int64_t count, const F& f) {
+  const FloatTag d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  FloatVec sums[2] = {hn::Zero(d), hn::Zero(d)};
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    sums[0] = hn::Add(sums[0], f(hn::LoadU(d, x + i)));
+    sums[1] = hn::Add(sums[1], f(hn::LoadU(d, x + i + lanes)));
+  }
+  for (; i < count; i += lanes) {
+    const size_t rest = static_cast<size_t>(std::min(lanes, count - i));
+    sums[0] = hn::Add(sums[0], hn::IfThenElseZero(hn::FirstN(d, rest), f(hn::LoadN(d, x + i, rest))));
+  }
+  return hn::ReduceSum(d, hn::Add(sums[0], sums[1]));
+}
+
+void softmax_rows(const float* in, float* out, int64_t rows, int64_t width, bool log) {
+  const FloatTag d;
+  for (; rows > 0; --rows, in += width, out += width) {
+    const FloatVec largest = hn::Set(d, largest_of(in, width));
+    if (log) {
+      const float sum =
+          sum_of(in, width, [largest](FloatVec x) HWY_ATTR { return exp_of_negative(hn::Sub(x, largest)); });
+      const FloatVec shift = hn::Set(d, std::log(sum));
+      map(in, out, static_cast<size_t>(width),
+          [largest, shift](FloatVec x, const auto&) HWY_ATTR { return hn::Sub(hn::Sub(x, largest), shift); });
+      continue;
+    }
+    map(in, out, static_cast<size_t>(width),
+        [largest](FloatVec x, const auto&) HWY_ATTR { return exp_of_negative(hn::Sub(x, largest)); });
+    const FloatVec factor = hn::Set(d, 1.0f / sum_of(out, width, [](FloatVec x) HWY_ATTR { return x; }));
+    map(out, out, static_cast<size_t>(width),
+        [factor](FloatVec x, const auto&) HWY_ATTR { return hn::Mul(x, factor); });
+  }
+}
+
+void row_statistics(const float* in, int64_t width, float eps, float* mean, float* rstd) {
+  *mean = sum_of(in, width, [](FloatVec x) HWY_ATTR { return x; }) / static_cast<float>(width);
+  const FloatVec center = hn::Set(FloatTag(), *mean);
+  const float squares = sum_of(in, width, [center](FloatVec x) HWY_ATTR {
+    const FloatVec distance = hn::Sub(x, center);
+    return hn::Mul(distance, distance);
+  });
+  *rstd = 1.0f / std::sqrt(squares / static_cast<float>(width) + eps);
+}
+
+void scale_row(const float* in, float* out, int64_t width, float scale, float shift) {
+  const FloatVec factor = hn::Set(FloatTag(), scale);
+  const FloatVec offset = hn::Set(FloatTag(), shift);
+  map(in, out, static_cast<size_t>(width),
+      [factor, offset](FloatVec x, const auto&) HWY_ATTR { return hn::MulAdd(x, factor, offset); });
+}
+
+void scale_columns(const float* in, float* out, int64_t rows, int64_t width, int64_t stride, const float* scale,
+                   const float* shift) {
+  for (; rows > 0; --rows, in += stride, out += stride) {
+    map(in, out, static_cast<size_t>(width),
+        [=](FloatVec x, const auto& load) HWY_ATTR { return hn::MulAdd(x, load(scale), load(shift)); });
+  }
+}
+
+void normalize_row(const float* in, float* out, int64_t width, float mean, float rstd, const float* weight,
+                   const float* bias) {
+  const FloatVec center = hn::Set(FloatTag(), mean);
+  const FloatVec factor = hn::Set(FloatTag(), rstd);
+  map(in, out, static_cast<size_t>(width), [=](FloatVec x, const auto& load) HWY_ATTR {
+    const FloatVec normal = hn::Mul(hn::Sub(x, center), factor);
+    const FloatVec scaled = weight == nullptr ? normal : hn::Mul(normal, load(weight));
+    return bias == nullptr ? scaled : hn::Add(scaled, load(bias));
+  });
+}
+
+}  // namespace torch::executor::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace torch::executor::native {
+
+HWY_EXPORT(softmax_rows);
+HWY_EXPORT(row_statistics);
+HWY_EXPORT(normalize_row);
+HWY_EXPORT(scale_row);
+HWY_EXPORT(scale_columns);
+
+void softmax_rows(const float* in, float* out, int64_t rows, int64_t width, bool log) {
+  HWY_DYNAMIC_DISPATCH(softmax_rows)(in, out, rows, width, log);
+}
+
+void row_statistics(const float* in, int64_t width, float eps, float* mean, float* rstd) {
+  HWY_DYNAMIC_DISPATCH(row_statistics)(in, width, eps, mean, rstd);
+}
+
+void normalize_row(const float* in, float* out, int64_t width, float mean, float rstd, const float* weight,
+                   const float* bias) {
+  HWY_DYNAMIC_DISPATCH(normalize_row)(in, out, width, mean, rstd, weight, bias);
+}
+
+void scale_row(const float* in, float* out, int64_t width, float scale, float shift) {
+  HWY_DYNAMIC_DISPATCH(scale_row)(in, out, width, scale, shift);
+}
+
+void scale_columns(const float* in, float* out, int64_t rows, int64_t width, int64_t stride, const float* scale,
+                   const float* shift) {
+  HWY_DYNAMIC_DISPATCH(scale_columns)(in, out, rows, width, stride, scale, shift);
+}
+
+}  // namespace torch::executor::native
+#endif
