@@ -35,14 +35,18 @@ def kernel_key(tensors: Sequence[TensorMeta]) -> str:
 
 
 def dtypes_key(dtypes: Iterable[int]) -> str:
-    """The key of the kernel for tensors of these dtypes, in any dim order: ``dtypes/4,6``."""
-    return DTYPES_PREFIX + ",".join(str(dtype) for dtype in sorted(set(dtypes)))
+    """The key of the kernel for tensors of these dtypes, in any dim order: ``dtypes/`` and a 0 or 1 for each dtype."""
+    wanted = set(dtypes)
+    return DTYPES_PREFIX + "".join("1" if dtype in wanted else "0" for dtype in range(len(SCALAR_TYPE_NAMES)))
 
 
 def dtypes_of_key(key: str) -> set[int]:
     """The dtypes in a key of either form. Raises ValueError for another text."""
     if key.startswith(DTYPES_PREFIX):
-        return {int(dtype) for dtype in key[len(DTYPES_PREFIX) :].split(",")}
+        places = key[len(DTYPES_PREFIX) :]
+        if len(places) != len(SCALAR_TYPE_NAMES) or set(places) - {"0", "1"}:
+            raise ValueError(f"'{key}' must have a 0 or 1 for each of the {len(SCALAR_TYPE_NAMES)} dtypes")
+        return {dtype for dtype, place in enumerate(places) if place == "1"}
     version, separator, tensors = key.partition("/")
     if not separator or version != KERNEL_KEY_VERSION:
         raise ValueError(f"'{key}' is not a kernel key; expected '{KERNEL_KEY_VERSION}/dtype;dim,order|...'")

@@ -6,11 +6,20 @@
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/runtime.h>
 
+// The runtime's own, on numbers and sizes, which every program has.
+static bool is_prim_operator(const char* name) {
+  for (const char* start : {"executorch_prim::", "aten::sym_", "aten::_local_scalar_dense"}) {
+    if (std::strncmp(name, start, std::strlen(start)) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 int main() {
   executorch::runtime::runtime_init();
   for (const executorch::runtime::Kernel& kernel : executorch::runtime::get_registered_kernels()) {
-    // The runtime's own are in every program.
-    if (std::strncmp(kernel.name_, "executorch_prim::", 17) != 0) {
+    if (!is_prim_operator(kernel.name_)) {
       std::printf("%s for %s\n", kernel.name_,
                   kernel.kernel_key_.is_fallback() ? "all tensors" : kernel.kernel_key_.data());
     }

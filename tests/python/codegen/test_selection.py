@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
 from codegen import gen  # noqa: E402
-from codegen.kernel_keys import dtypes_of_key  # noqa: E402
+from codegen.kernel_keys import dtypes_key, dtypes_of_key  # noqa: E402
 from codegen.schema import SchemaError  # noqa: E402
 from codegen.selection import as_yaml, from_list, from_programs, from_yaml, is_prim_operator  # noqa: E402
 from codegen.tools import gen_oplist, gen_selected_op_variants, merge_yaml  # noqa: E402
@@ -157,7 +157,9 @@ def test_kr24_the_resolver_maps_operators_and_tensors_to_functions(
     assert gen.main([*common, "--op-selection-yaml", str(selection), "--dtype-selective"]) == 0
     table = (tmp_path / "out/RegisterKernels.cpp").read_text()
     assert 'KernelKey("v1/6;0,1|6;0,1|6;0,1|6;0,1"), &BoxedKernel<&::torch::executor::native::add_float>' in table
-    assert 'KernelKey("dtypes/6"), &BoxedKernel<&::torch::executor::native::add_out>' in table
+    assert (
+        'KernelKey("dtypes/000000100000000000000000000000"), &BoxedKernel<&::torch::executor::native::add_out>' in table
+    )
     assert "add_double" not in table and "mm" not in table
     # An operator without a kernel is an error of the build.
     _, selection = oplist(tmp_path, "--root_ops", "aten::add.out,aten::sym_size.int,aten::bmm.out")
@@ -210,7 +212,8 @@ def test_sb12_the_header_says_the_dtypes_of_operators_and_source_files(tmp_path:
 
 def test_sb05_keys_of_both_forms() -> None:
     assert dtypes_of_key("v1/6;0,1|11;|6;0") == {6, 11}
-    assert dtypes_of_key("dtypes/4,27") == {4, 27}
-    for text in ("v2/6;0", "6;0", "dtypes/"):
+    assert dtypes_of_key(dtypes_key({4, 27})) == {4, 27}
+    assert len(dtypes_key([])) == len("dtypes/") + 30  # Byte to UInt64
+    for text in ("v2/6;0", "6;0", "dtypes/", "dtypes/6"):
         with pytest.raises(ValueError):
             dtypes_of_key(text)

@@ -124,33 +124,6 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<co
   return nullptr;
 }
 
-/// Calls `f` with the tensor that a value is, or with each tensor of a list.
-template <typename F>
-void for_each_tensor(EValue& value, const F& f) {
-  if (value.isTensor()) {
-    f(value.toTensor());
-  } else if (value.isTensorList()) {
-    const auto list = value.tryToTensorList();
-    for (size_t i = 0; list.ok() && i < list->size(); ++i) {
-      f((*list)[i]);
-    }
-  } else if (value.isListOptionalTensor()) {
-    const auto list = value.tryToListOptionalTensor();
-    for (size_t i = 0; list.ok() && i < list->size(); ++i) {
-      if ((*list)[i].has_value()) {
-        f(*(*list)[i]);
-      }
-    }
-  }
-}
-
-TensorMeta meta_of(const executorch::aten::Tensor& tensor) {
-  const auto dim_order = tensor.dim_order();
-  return TensorMeta(tensor.scalar_type(),
-                    Span<executorch::aten::DimOrderType>(const_cast<executorch::aten::DimOrderType*>(dim_order.data()),
-                                                         dim_order.size()));
-}
-
 bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const executorch_flatbuffer::KernelCall& call) {
   const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call.op_index()));
   OperatorName name;
@@ -336,38 +309,32 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   }
   TensorMeta tensors[kMaxKeyTensors];
   size_t num_tensors = 0;
-  bool too_many = false;
   for (uint32_t i = 0; i < instruction->num_args; ++i) {
-    const size_t place = num_tensors;
-    // The first tensor of a list stands for it.
-    for_each_tensor(*instruction->args[i], [&](const executorch::aten::Tensor& tensor) {
-      too_many |= num_tensors == kMaxKeyTensors && place == num_tensors;
-      if (!too_many && num_tensors == place) {
-        tensors[num_tensors++] = meta_of(tensor);
+    EValue* value = instruction->args[i];
+    if (!value->isTensor()) {
+      // The first tensor of a list stands for it.
+      const Operands items(*plan_->values()->Get(static_cast<uint32_t>(call.args()->Get(i))));
+      uint32_t first = 0;
+      while (first < items.size() && items[first] < 0) {
+        ++first;
       }
-    });
-  }
-  const Span<const TensorMeta> key(tensors, too_many ? 0 : num_tensors);
-  instruction->kernel = find_kernel(name, key, kernel_registry);
-  // There must be a kernel for its others, too.
-  size_t place = 0;
-  for (uint32_t i = 0; i < instruction->num_args && place < key.size(); ++i) {
-    size_t count = 0;
-    TensorMeta first;
-    for_each_tensor(*instruction->args[i], [&](const executorch::aten::Tensor& tensor) {
-      if (count++ == 0) {
-        first = tensors[place];
-      } else if (tensor.scalar_type() != tensors[place].dtype_) {
-        tensors[place] = meta_of(tensor);
-        if (find_kernel(name, key, kernel_registry) == nullptr) {
-          instruction->kernel = nullptr;
-        }
+      if (first == items.size() || !values_[items[first]].isTensor()) {
+        continue;
       }
-    });
-    if (count > 0) {
-      tensors[place++] = first;
+      value = &values_[items[first]];
     }
+    if (num_tensors == kMaxKeyTensors) {
+      num_tensors = 0;
+      break;
+    }
+    const auto& tensor = value->toTensor();
+    const auto dim_order = tensor.dim_order();
+    tensors[num_tensors++] = TensorMeta(
+        tensor.scalar_type(), Span<executorch::aten::DimOrderType>(
+                                  const_cast<executorch::aten::DimOrderType*>(dim_order.data()), dim_order.size()));
   }
+  const Span<const TensorMeta> key(tensors, num_tensors);
+  instruction->kernel = find_kernel(name, key, kernel_registry);
   if (ET_LOG_ENABLED && instruction->kernel == nullptr && !operator_missing[op_index] &&
       find_kernel(name, {}, kernel_registry) != nullptr) {
     // It is there, for other tensors: say which ones it is missing for.

@@ -111,25 +111,14 @@ void remove_last() {
   kernels[--kernel_count] = Kernel();
 }
 
-// The list of a key "dtypes/4,6", or null for another key.
-const char* dtype_list(const KernelKey& key) {
-  constexpr char kPrefix[] = "dtypes/";
-  constexpr size_t kLength = sizeof(kPrefix) - 1;
-  return std::strncmp(key.data(), kPrefix, kLength) == 0 ? key.data() + kLength : nullptr;
-}
-
-// Whether the list has the dtype of every tensor.
-bool lists_dtypes(const char* list, Span<const TensorMeta> tensors) {
-  uint64_t dtypes = 0;
-  for (unsigned dtype = 0; *list != '\0'; ++list) {
-    dtype = *list == ',' ? 0 : 10 * dtype + static_cast<unsigned>(*list - '0');
-    if (list[1] == ',' || list[1] == '\0') {
-      dtypes |= uint64_t{1} << (dtype & 63);
-    }
+// Whether a key "dtypes/1001..." has a 1 at the place of the dtype of every tensor.
+bool lists_dtypes(const char* key, Span<const TensorMeta> tensors) {
+  key += sizeof("dtypes/") - 1;
+  bool all = true;
+  for (const TensorMeta& tensor : tensors) {
+    all &= key[static_cast<size_t>(tensor.dtype_)] == '1';
   }
-  return std::all_of(tensors.begin(), tensors.end(), [dtypes](const TensorMeta& tensor) {
-    return (dtypes >> (static_cast<unsigned>(tensor.dtype_) & 63) & 1) != 0;
-  });
+  return all;
 }
 
 // The best kernel among candidates that are offered one by one: an exact match of the key, else the fallback.
@@ -138,13 +127,12 @@ class Selection {
   explicit Selection(Span<const TensorMeta> meta_list) : meta_list_(meta_list) { key_[0] = '\0'; }
 
   // True when `kernel`, whose name matches, is an exact match: no other can be better.
-  bool offer(const Kernel& kernel) {
-    if (kernel.kernel_key_.is_fallback()) {
-      fallback_ = fallback_ != nullptr ? fallback_ : kernel.op_;
-      return false;
-    }
-    if (const char* list = dtype_list(kernel.kernel_key_)) {
-      fallback_ = fallback_ == nullptr && lists_dtypes(list, meta_list_) ? kernel.op_ : fallback_;
+  ET_NOINLINE bool offer(const Kernel& kernel) {
+    const KernelKey key = kernel.kernel_key_;
+    if (key.is_fallback() || key.data()[0] == 'd') {
+      if (fallback_ == nullptr && (key.is_fallback() || lists_dtypes(key.data(), meta_list_))) {
+        fallback_ = kernel.op_;
+      }
       return false;
     }
     // The text is made only for operators that have specialised kernels.
