@@ -354,7 +354,7 @@ function(executorch_kernels_for_dtypes variable name selection functions)
     if(NOT imported)
       # As it is compiled for all dtypes.
       foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FEATURES INCLUDE_DIRECTORIES LINK_LIBRARIES
-          INTERFACE_INCLUDE_DIRECTORIES CXX_EXTENSIONS CXX_VISIBILITY_PRESET POSITION_INDEPENDENT_CODE)
+          INTERFACE_LINK_LIBRARIES INTERFACE_INCLUDE_DIRECTORIES CXX_EXTENSIONS CXX_VISIBILITY_PRESET POSITION_INDEPENDENT_CODE)
         get_target_property(value ${plain} ${property})
         if(value)
           list(TRANSFORM value REPLACE "^(portable|optimized|quantized)_kernels$" "${name}_\\0")

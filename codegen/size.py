@@ -131,7 +131,7 @@ def report(
 def _part(piece: Piece) -> str:
     if "model_ops" in piece.library:
         return "kernels: registration"
-    if piece.library in ("libexecutorch.a", "libexecutorch_core.a"):
+    if piece.library in ("libexecutorch.a", "libexecutorch_core.a", "libprogram_schema.a"):
         return "runtime"
     if piece.library == "libprim_ops.a":
         return "operators of the runtime"
@@ -140,17 +140,20 @@ def _part(piece: Piece) -> str:
 
 def as_table(sizes: SizeReport) -> str:
     """The report as text."""
-    lines = [f"{'operator':44} {'dtypes':20} {'kernel':34} {'bytes':>7}"]
+    columns = [("operator", "dtypes", "kernel", "bytes", "source file")]
     shown: set[str] = set()
     for row in sizes.operators:
-        size = f"{row.bytes:7,}" if row.source not in shown else "  as above"
+        size = f"{row.bytes:,}" if row.source not in shown else "the same"
         shown.add(row.source)
-        lines.append(f"{row.operator:44} {', '.join(row.dtypes):20} {row.kernel:34} {size}  {row.source}")
-    lines.append("")
-    lines += [f"{name:44} {size:62,}" for name, size in sizes.parts.items() if size]
-    lines.append(f"{'kernels together':44} {sizes.kernels:62,}")
-    lines.append(f"{'all':44} {sizes.total:62,}")
-    return "\n".join(lines)
+        columns.append((row.operator, ", ".join(row.dtypes), row.kernel, size, row.source))
+    widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
+    lines = [
+        f"{name:{widths[0]}}  {dtypes:{widths[1]}}  {kernel:{widths[2]}}  {size:>{widths[3]}}  {source}"
+        for name, dtypes, kernel, size, source in columns
+    ]
+    parts = [*sizes.parts.items(), ("kernels together", sizes.kernels), ("all", sizes.total)]
+    width = max(len(name) for name, _ in parts)
+    return "\n".join([*lines, "", *(f"{name:{width}} {size:9,}" for name, size in parts if size)])
 
 
 def find_root() -> Path:
