@@ -43,10 +43,11 @@ endif()
 function(executorch_add_highway)
   executorch_fetch(highway)
   set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/highway")
-  executorch_library(executorch_highway FREESTANDING SOURCES "${folder}/hwy/abort.cc" "${folder}/hwy/targets.cc")
+  executorch_library(executorch_highway FREESTANDING
+    SOURCES "${folder}/hwy/abort.cc" "${folder}/hwy/per_target.cc" "${folder}/hwy/targets.cc")
   target_include_directories(executorch_highway SYSTEM PUBLIC "$<BUILD_INTERFACE:${folder}>")
-  # Baseline, AVX2 and AVX-512 on x86, NEON on Arm: what lies between is rare and would only make the library larger. Tiles
-  # are arrays of vectors, which SVE does not have.
+  # Baseline, AVX2 and AVX-512 on x86, NEON without its AES instructions on Arm: the others would only make the library
+  # larger. Tiles are arrays of vectors, which SVE does not have.
   target_compile_definitions(executorch_highway PUBLIC
-    "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR|HWY_ALL_SVE|HWY_NEON_BF16)")
+    "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR|HWY_ALL_SVE|HWY_NEON|HWY_NEON_BF16)")
 endfunction()
