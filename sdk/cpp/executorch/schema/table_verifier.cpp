@@ -10,6 +10,9 @@ namespace runtime {
 namespace internal {
 namespace {
 
+// Lists of numbers and the bytes of tensors are used where they lie in the file.
+static_assert(FLATBUFFERS_LITTLEENDIAN, "Programs are little-endian; this machine is not.");
+
 using flatbuffers::ReadScalar;
 
 // Positions, and offsets between them, stay below 2^31: no sum of two of them wraps.
@@ -63,19 +66,20 @@ class TableVerifier final {
     const TableField* const last = schema_.fields + schema_.first_fields[table + 1];
     for (uint32_t type = 0; field < last && entry < end; ++field, entry += sizeof(uint16_t)) {
       const uint32_t offset = read<uint16_t>(entry);
-      const bool present = offset != 0 && field->kind != kNoField;
-      if (present && !verify_field(position + offset, *field, type)) {
+      const uint32_t kind = field->kind;
+      if (offset == 0 || kind == kNoField) {
+        type = 0;
+      } else if (kind <= kLargestScalar) {
+        if (!is_scalar(position + offset, kind)) {
+          return false;
+        }
+        type = kind == 1 ? data_[position + offset] : 0;
+      } else if (!verify_reference(position + offset, *field, type)) {
         return false;
       }
-      type = present && field->kind == 1 ? data_[position + offset] : 0;
     }
     ++levels_left_;
     return true;
-  }
-
-  bool verify_field(uint32_t position, TableField field, uint32_t union_type) {
-    return field.kind <= kLargestScalar ? is_scalar(position, field.kind)
-                                        : verify_reference(position, field, union_type);
   }
 
   /// An offset, and what it leads to.
@@ -113,7 +117,8 @@ class TableVerifier final {
       return false;
     }
     *count = read<uint32_t>(position);
-    return *count < kSizeLimit / element_size && is_inside(position, kOffsetSize + *count * element_size);
+    const uint64_t bytes = uint64_t{*count} * element_size;
+    return bytes < size_ && is_inside(position, kOffsetSize + static_cast<uint32_t>(bytes));
   }
 
   bool verify_elements(uint32_t vector, uint32_t count, uint32_t table) {

@@ -19,9 +19,10 @@ class CheckedSize final {
   }
 
   constexpr CheckedSize operator*(CheckedSize other) const {
-    // Where addresses have 32 bits, products of good values fit 64: no division, which small processors call a function
-    // for.
-    const bool fits = kLimit <= UINT32_MAX || other.value_ == 0 || value_ <= kLimit / other.value_;
+    // Products of numbers of 32 bits fit 64: no division, which takes longer than all the rest and is a function call
+    // on small processors, whose good values all have 32 bits.
+    const bool fits = kLimit <= UINT32_MAX || (value_ | other.value_) <= UINT32_MAX || other.value_ == 0 ||
+                      value_ <= kLimit / other.value_;
     return CheckedSize(fits ? value_ * other.value_ : 0, good_ && other.good_ && fits);
   }
 

@@ -15,13 +15,17 @@ using executorch_flatbuffer::KernelTypes;
 class PlanValidator final {
  public:
   PlanValidator(const executorch_flatbuffer::Program& program, const executorch_flatbuffer::ExecutionPlan& plan)
-      : program_(program), plan_(plan), name_(plan.name()->c_str()), num_values_(size_of(plan.values())) {}
+      : program_(program),
+        plan_(plan),
+        name_(plan.name()->c_str()),
+        values_(plan.values()),
+        num_values_(size_of(values_)) {}
 
   Error validate() {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_planned_buffers());
     for (uint32_t i = 0; i < num_values_; ++i) {
       place_ = {name_, "value", i};
-      ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*plan_.values()->Get(i)));
+      ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*values_->Get(i)));
     }
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.inputs(), "input"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.outputs(), "output"));
@@ -61,7 +65,7 @@ class PlanValidator final {
     return type >= executorch_flatbuffer::DeviceType::MIN && type <= executorch_flatbuffer::DeviceType::MAX;
   }
 
-  KernelTypes type_of(uint32_t index) const { return plan_.values()->Get(index)->val_type(); }
+  KernelTypes type_of(uint32_t index) const { return values_->Get(index)->val_type(); }
 
   bool is_value(int64_t index) const { return index >= 0 && index < static_cast<int64_t>(num_values_); }
 
@@ -124,12 +128,13 @@ class PlanValidator final {
     const auto* allocation = tensor.allocation_info();
     if (allocation != nullptr) {
       const uint32_t id = allocation->memory_id();
-      ET_CHECK_AT(place_, id > 0 && id < size_of(plan_.non_const_buffer_sizes()),
+      const auto* buffer_sizes = plan_.non_const_buffer_sizes();
+      ET_CHECK_AT(place_, id > 0 && id < size_of(buffer_sizes),
                   "a tensor is in planned buffer %" PRIu32 "; there are buffers 1 to %" PRId64, id,
-                  static_cast<int64_t>(size_of(plan_.non_const_buffer_sizes())) - 1);
+                  static_cast<int64_t>(size_of(buffer_sizes)) - 1);
       const uint64_t offset = allocation->memory_offset_low() | static_cast<uint64_t>(allocation->memory_offset_high())
                                                                     << 32;
-      const int64_t size = plan_.non_const_buffer_sizes()->Get(id);
+      const int64_t size = buffer_sizes->Get(id);
       ET_CHECK_AT(place_, (CheckedSize(offset) + CheckedSize(nbytes)).at_most(static_cast<uint64_t>(size)),
                   "a tensor has %zu bytes at offset %" PRIu64 " of planned buffer %" PRIu32 ", which has %" PRId64
                   " bytes",
@@ -304,11 +309,11 @@ class PlanValidator final {
   Error validate_jump(const executorch_flatbuffer::JumpFalseCall& jump, uint32_t count) {
     const int32_t condition = jump.cond_value_index();
     // A condition computed while the method runs may be any scalar in the file; its type is checked at the jump.
-    const bool is_condition = is_value(condition) &&
-                              (is_scalar(type_of(static_cast<uint32_t>(condition))) ||
-                               (is_value(condition, KernelTypes::Tensor) &&
-                                plan_.values()->Get(static_cast<uint32_t>(condition))->val_as_Tensor()->scalar_type() ==
-                                    executorch_flatbuffer::ScalarType::BOOL));
+    const bool is_condition =
+        is_value(condition) && (is_scalar(type_of(static_cast<uint32_t>(condition))) ||
+                                (is_value(condition, KernelTypes::Tensor) &&
+                                 values_->Get(static_cast<uint32_t>(condition))->val_as_Tensor()->scalar_type() ==
+                                     executorch_flatbuffer::ScalarType::BOOL));
     ET_CHECK_AT(place_, is_condition, "it jumps on value %" PRId32 ", which is no Bool and no Bool tensor", condition);
     // One past the last instruction is the end of the chain.
     ET_CHECK_AT(place_,
@@ -320,6 +325,7 @@ class PlanValidator final {
   const executorch_flatbuffer::Program& program_;
   const executorch_flatbuffer::ExecutionPlan& plan_;
   const char* name_;
+  const flatbuffers::Vector<flatbuffers::Offset<executorch_flatbuffer::EValue>>* values_;
   uint32_t num_values_;
   /// What is being looked at.
   Place place_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
-#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 
@@ -47,19 +47,22 @@ Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const 
               tensor.shape_dynamism() >= executorch_flatbuffer::TensorShapeDynamism::MIN &&
                   tensor.shape_dynamism() <= executorch_flatbuffer::TensorShapeDynamism::MAX,
               "a tensor has the unknown shape dynamism %d", static_cast<int>(tensor.shape_dynamism()));
-  const uint32_t dim = size_of(tensor.sizes());
+  // Every reading of a field looks it up in the table: once is enough.
+  const auto* sizes = tensor.sizes();
+  const auto* dim_order = tensor.dim_order();
+  const uint32_t dim = size_of(sizes);
   ET_CHECK_AT(place, dim <= kTensorDimensionLimit, "a tensor has %" PRIu32 " dimensions; at most %zu are supported",
               dim, static_cast<size_t>(kTensorDimensionLimit));
-  ET_CHECK_OK_OR_RETURN_ERROR(validate_dim_order(tensor.dim_order(), dim, place));
+  ET_CHECK_OK_OR_RETURN_ERROR(validate_dim_order(dim_order, dim, place));
 
   CheckedSize bytes(elementSize(static_cast<aten::ScalarType>(tensor.scalar_type())));
   // Strides are 32 bits wide, and computed even where a size of 0 leaves no element to address.
   CheckedSize stride(1);
   for (uint32_t i = 0; i < dim; ++i) {
-    const int32_t size = tensor.sizes()->Get(i);
+    const int32_t size = sizes->Get(i);
     ET_CHECK_AT(place, size >= 0, "a tensor has size %" PRId32 " in dimension %" PRIu32, size, i);
     bytes = bytes * CheckedSize(static_cast<uint64_t>(size));
-    if (i != tensor.dim_order()->Get(0)) {
+    if (i != dim_order->Get(0)) {
       stride = stride * CheckedSize(size == 0 ? 1 : static_cast<uint64_t>(size));
     }
   }
