@@ -39,6 +39,7 @@ const Error registered_by_initialiser = register_backend({"interface_test_backen
 
 }  // namespace
 
+// RTB-05, RTB-06
 TEST(BackendRegistryTest, FindsBackendsByName) {
   EXPECT_EQ(registered_by_initialiser, Error::Ok);
   EXPECT_EQ(get_backend_class("interface_test_backend"), &registered);

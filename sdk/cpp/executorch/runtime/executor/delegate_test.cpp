@@ -97,6 +97,7 @@ class DelegateTest : public BackendFixture<backend, registered> {
   }
 };
 
+// RTB-02 to RTB-04, RTB-07, RT-04, RTC-09: init, execute, destroy; the payload is freed in init.
 TEST_F(DelegateTest, RunsOnItsInlinePayload) {
   ProgramBuilder b;
   b.payloads = {bytes_of({7}), bytes_of({10})};
@@ -160,6 +161,7 @@ TEST_F(DelegateTest, AFailureWhileRunningNamesTheBackend) {
   EXPECT_EQ(method->execute(), Error::Ok);
 }
 
+// RTB-10
 TEST_F(DelegateTest, AllMissingBackendsAreNamedOnce) {
   ProgramBuilder b;
   b.payloads = {bytes_of({7})};
@@ -173,6 +175,7 @@ TEST_F(DelegateTest, AllMissingBackendsAreNamedOnce) {
   EXPECT_EQ(backend.alive, 0) << "no backend starts when one is missing";
 }
 
+// RTB-01
 TEST_F(DelegateTest, ABackendMayBeUnavailableOnThisDevice) {
   ProgramBuilder b;
   b.payloads = {bytes_of({7})};

@@ -14,6 +14,7 @@
 
 using namespace executorch::runtime;
 
+// PAL-05, PAL-06
 TEST(PlatformTest, RTC_08_RegisteredFunctionsReplaceTheDefaults) {
   PalSpy spy;
   spy.tick_ns_multiplier = {3, 2};
@@ -62,6 +63,7 @@ TEST(PlatformTest, ClockDoesNotOverflowForLongUpTimes) {
   EXPECT_EQ(ticks_to_ns(uint64_t(3) << 50), uint64_t(1000) << 50);
 }
 
+// PAL-02
 TEST(PlatformTest, DefaultClockIsMonotonicInNanoseconds) {
   const et_timestamp_t first = et_pal_current_ticks();
   const et_timestamp_t second = et_pal_current_ticks();
@@ -122,6 +124,7 @@ TEST(LogTest, CheckOrLogErrorGoesOn) {
   EXPECT_EQ(spy.last_log_message_args.message, "logged 5");
 }
 
+// PCPP-08
 TEST(AssertTest, ChecksAbortWithAMessage) {
   ET_CHECK(true);
   ET_CHECK_MSG(true, "unused");
