@@ -10,16 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-
-class Function(nn.Module):
-    """A function as a module."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Any) -> Any:
-        return self.function(*args)
+from zoo.function import Function
 
 
 class SelfAttention(nn.Module):

@@ -199,7 +199,7 @@ def test_emit_stacktrace():
     without = lower(torch.relu, X).executorch_program.execution_plan[0].chains[0]
     chain = lower(torch.relu, X, emit_stacktrace=True).executorch_program.execution_plan[0].chains[0]
     assert not without.stacktrace
-    assert any("edge_cases.py" in frame.filename for frames in chain.stacktrace for frame in frames.items)
+    assert any("zoo/function.py" in frame.filename for frames in chain.stacktrace for frame in frames.items)
 
 
 def test_extract_delegate_segments():

@@ -69,6 +69,28 @@ def test_a_weight_that_two_layers_transpose_is_stored_once() -> None:
     assert sum(len(b.storage) == 64 for b in stored) == 1
 
 
+def test_a_weight_that_methods_read_in_different_orders_is_stored_once() -> None:
+    """One method embeds with the weight, another projects with it."""
+    tied = Tied().eval()
+    ids, x = torch.tensor([[1, 2]]), torch.randn(1, 4)
+    programs = {"embed": torch.export.export(tied.embed, (ids,)), "project": torch.export.export(tied.project, (x,))}
+    manager = to_edge(programs).to_executorch()
+    stored = manager.executorch_program.constant_buffer
+    assert sum(len(b.storage) == 160 for b in stored) == 1
+    weight = tied.embed.weight.detach()
+    assert (
+        weight.numpy().tobytes() in manager.buffer and weight.t().contiguous().numpy().tobytes() not in manager.buffer
+    )
+
+
+def test_a_weight_that_methods_transpose_alike_is_stored_transposed() -> None:
+    linear, x = nn.Linear(3, 2).eval(), torch.randn(1, 3)
+    programs = {name: torch.export.export(linear, (x,)) for name in ("a", "b")}
+    manager = to_edge(programs).to_executorch()
+    assert operators(manager) == ["aten::addmm"]
+    assert sum(len(b.storage) == 24 for b in manager.executorch_program.constant_buffer) == 1
+
+
 def test_external_weights_keep_their_order() -> None:
     manager = lower(nn.Linear(3, 2), torch.randn(1, 3), config=ExecutorchBackendConfig(external_constants=True))
     assert operators(manager) == ["aten::permute_copy", "aten::addmm"]

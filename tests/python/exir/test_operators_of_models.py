@@ -13,6 +13,7 @@ from torch.export import export
 
 from sdk.exir import to_edge
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+from zoo.function import Function
 
 X = torch.tensor([[0.5, -1.25, 3.0, 0.0, -0.0, 2.0], [-7.0, 1.0, 1.5, 4.0, 0.25, -2.0]])
 SIGNS = torch.tensor([1.0, -1.0, 0.0, -0.0, 5.0, -5.0])
@@ -45,15 +46,6 @@ CASES = {
     "sort": (lambda x: {"sorted": torch.sort(x[1])}, (X,)),
     "topk": (lambda x: torch.topk(x, 2), (X,)),
 }
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -11,15 +11,7 @@ from sdk.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge
 from sdk.exir.passes import MemoryPlanningPass
 from sdk.exir.schema import KernelCall
 from sdk.runtime import Runtime
-
-
-class Function(nn.Module):
-    def __init__(self, function) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Tensor) -> object:
-        return self.function(*args)
+from zoo.function import Function
 
 
 def lower(model: nn.Module, *inputs: Tensor, **config: object) -> ExecutorchProgramManager:

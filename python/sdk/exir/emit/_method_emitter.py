@@ -19,18 +19,16 @@ from sdk.exir._parts import are_parts
 from sdk.exir._tensor_lifetimes import control_flow_branches
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.emit._control_flow import ControlFlowEmitter
+from sdk.exir.emit._delegates import Delegates, debug_handles_of, debug_ids_of
 from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.program._trees import encode_tree
 from sdk.exir.schema import (
-    BackendDelegate,
-    BackendDelegateDataReference,
     Bool,
     Chain,
     ContainerMetadata,
-    DataLocation,
     DelegateCall,
     DeviceType,
     Double,
@@ -71,8 +69,7 @@ class MethodEmitter:
 
         self.values = Values()
         self.code = Instructions(emit_stacktrace)
-        self._delegates: list[BackendDelegate] = []
-        self._delegate_index: dict[int, int] = {}
+        self._delegates = Delegates(self.data)
         self._spec_values: dict[TensorSpec, Ref] = {}
         self._inputs: list[Ref] = []
 
@@ -116,7 +113,7 @@ class MethodEmitter:
             outputs=[int(ref) for ref in outputs],
             chains=[Chain(inputs=[], outputs=[], instructions=self.code.items, stacktrace=self.code.frames)],
             operators=self.code.operators,
-            delegates=self._delegates,
+            delegates=self._delegates.items,
             non_const_buffer_sizes=list(sizes),
             non_const_buffer_device=graph_module.meta.get("non_const_buffer_device"),
         )
@@ -378,27 +375,16 @@ class MethodEmitter:
 
     def _delegate_call(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
         lowered = operator.attrgetter(str(node.args[0].target))(graph_module)
-        key = id(lowered)
-        if key not in self._delegate_index:
-            self._delegate_index[key] = len(self._delegates)
-            data = self.data.add_delegate(lowered.processed_bytes)
-            reference = BackendDelegateDataReference(DataLocation.INLINE, data)
-            self._delegates.append(BackendDelegate(lowered.backend_id, reference, list(lowered.compile_specs)))
         inputs = [self.argument(arg, env) for arg in pytree.tree_leaves(node.args[1:], is_leaf=_is_leaf)]
         result = self.results(node, node.meta["spec"])
         outputs = pytree.tree_leaves(result)
-        index = self.code.append(
-            node, DelegateCall(self._delegate_index[key], [int(ref) for ref in (*inputs, *outputs)])
-        )
-        original = getattr(lowered, "original_module", None)
-        if original is not None:
-            handles = (n.meta.get("debug_handle") for n in original.graph.nodes)
-            self.code.debug_handles[index] = sorted({handle for handle in handles if handle is not None})
+        call = DelegateCall(self._delegates.index_of(lowered), [int(ref) for ref in (*inputs, *outputs)])
+        index = self.code.append(node, call)
+        handles = debug_handles_of(lowered)
+        if handles is not None:
+            self.code.debug_handles[index] = handles
         self.num_outs[index] = len(outputs)
-        self.delegate_debug_ids[index] = {
-            "name": lowered.backend_id,
-            "delegate_map": (getattr(lowered, "meta", None) or {}).get("debug_handle_map") or {},
-        }
+        self.delegate_debug_ids[index] = debug_ids_of(lowered)
         return result
 
 

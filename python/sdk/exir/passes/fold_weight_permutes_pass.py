@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 
 import torch
 from torch.export import ExportedProgram
@@ -16,13 +17,43 @@ from sdk.exir.program._rebuild import assemble
 _PERMUTES = frozenset({exir_ops.edge.aten.permute_copy.default, torch.ops.aten.permute_copy.default})
 
 
-def fold_weight_permutes(program: ExportedProgram) -> ExportedProgram:
+def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -> ExportedProgram:
     """`program` without the `permute_copy` of weights, which a linear layer would repeat at every call.
 
     A weight is permuted ahead of time when each of its uses, under every name that shares its memory, is the same
-    permutation: otherwise it would be stored twice. Edits the graph of `program`; the tensors of its state dict stay
-    as they are.
+    permutation: otherwise it would be stored twice. `keep` are weights, by the address of their memory, that other
+    methods read in another order. Edits the graph of `program`; the tensors of its state dict stay as they are.
     """
+    signature = program.graph_signature
+    state = dict(program.state_dict)
+    for memory, weights in _weights_by_memory(program).items():
+        order = _common_permutation([node for node, _ in weights])
+        if order is None or memory in keep:
+            continue
+        for node, target in weights:
+            # A view: the elements are brought into their new order while the program is written.
+            state[target] = state[target].detach().permute(order)
+            node.meta = {**node.meta, "val": node.meta["val"].permute(order).contiguous()}
+            for user in list(node.users):
+                user.replace_all_uses_with(node)
+                program.graph.erase_node(user)
+    program.graph_module.recompile()
+    return assemble(program, program.graph_module, signature, state_dict=state)
+
+
+def read_in_several_orders(programs: Iterable[ExportedProgram]) -> set[int]:
+    """The weights, by the address of their memory, that the methods of a program do not all read in one order."""
+    orders: dict[int, set[tuple[int, ...] | None]] = defaultdict(set)
+    for program in programs:
+        for memory, weights in _weights_by_memory(program).items():
+            order = _common_permutation([node for node, _ in weights])
+            orders[memory].add(None if order is None else tuple(order))
+    return {memory for memory, found in orders.items() if len(found) > 1}
+
+
+def _weights_by_memory(program: ExportedProgram) -> dict[int, list[tuple[Node, str]]]:
+    """The placeholders of weights that do not change, and their names in the state dict, by the address of their
+    memory."""
     signature = program.graph_signature
     changed = set(signature.buffers_to_mutate.values()) | set(getattr(signature, "parameters_to_mutate", {}).values())
     targets = {
@@ -35,21 +66,7 @@ def fold_weight_permutes(program: ExportedProgram) -> ExportedProgram:
         value = program.state_dict.get(targets.get(node.name, "")) if node.op == "placeholder" else None
         if isinstance(value, torch.Tensor) and value.numel():
             by_memory[value.untyped_storage().data_ptr()].append((node, targets[node.name]))
-
-    state = dict(program.state_dict)
-    for weights in by_memory.values():
-        order = _common_permutation([node for node, _ in weights])
-        if order is None:
-            continue
-        for node, target in weights:
-            # A view: the elements are brought into their new order while the program is written.
-            state[target] = state[target].detach().permute(order)
-            node.meta = {**node.meta, "val": node.meta["val"].permute(order).contiguous()}
-            for user in list(node.users):
-                user.replace_all_uses_with(node)
-                program.graph.erase_node(user)
-    program.graph_module.recompile()
-    return assemble(program, program.graph_module, signature, state_dict=state)
+    return by_memory
 
 
 def _common_permutation(weights: list[Node]) -> list[int] | None:

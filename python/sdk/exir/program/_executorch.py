@@ -4,6 +4,7 @@ memory."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -17,9 +18,16 @@ from sdk.exir.program._rebuild import assemble, copy_program
 
 
 def lower_to_executorch(
-    program: ExportedProgram, config: ExecutorchBackendConfig, method: str = "forward", notes: list[str] | None = None
+    program: ExportedProgram,
+    config: ExecutorchBackendConfig,
+    method: str = "forward",
+    notes: list[str] | None = None,
+    keep: Collection[int] = (),
 ) -> ExportedProgram:
-    """Everything between edge dialect and memory planning. The input is not changed; weights are shared, not copied."""
+    """Everything between edge dialect and memory planning. The input is not changed; weights are shared, not copied.
+
+    `keep` are weights, by the address of their memory, whose order stays, because other methods read them in another.
+    """
     from sdk.exir.passes.external_constants_pass import external_constants_pass, external_mutable_weights_pass
     from sdk.exir.passes.fold_weight_permutes_pass import fold_weight_permutes
     from sdk.exir.passes.insert_write_back_for_buffers_pass import (
@@ -42,7 +50,7 @@ def lower_to_executorch(
         program = quant_fusion_and_const_prop_pass(program)
     if not (config.external_constants or config.external_mutable_weights):
         # Weights in a file of their own keep the order in which their owner trains and exchanges them.
-        program = fold_weight_permutes(program)
+        program = fold_weight_permutes(program, keep)
     if config.run_reinplace_pass:
         from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
 
@@ -112,8 +120,7 @@ def _check_config(config: ExecutorchBackendConfig) -> None:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
             "ExecutorchBackendConfig.dynamic_memory_planning_mode=SYMBOLIC is not supported: the runtime does not "
-            "allocate "
-            "memory while a method runs. Use DynamicMemoryPlanningMode.UPPER_BOUND.",
+            "allocate memory while a method runs. Use DynamicMemoryPlanningMode.UPPER_BOUND.",
         )
     devices = config.propagate_device_config
     for device in devices.values() if isinstance(devices, dict) else [devices]:
@@ -121,8 +128,7 @@ def _check_config(config: ExecutorchBackendConfig) -> None:
             raise ExportError(
                 ExportErrorType.NOT_SUPPORTED,
                 "ExecutorchBackendConfig.propagate_device_config: only tensors in host memory are supported, so "
-                "there are no "
-                "copies between devices to skip.",
+                "there are no copies between devices to skip.",
             )
 
 

@@ -212,12 +212,14 @@ class EdgeProgramManager:
 
     def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:
         """Lowers to the form that runs: out variants in planned memory. Emits and serialises the result."""
+        from sdk.exir.passes.fold_weight_permutes_pass import read_in_several_orders
         from sdk.exir.program._executorch import lower_to_executorch, plan_memory
 
         config = config or ExecutorchBackendConfig()
         report = list(self._report)
+        keep = read_in_several_orders(self._edge_programs.values())
         programs = {
-            name: in_method(name, lower_to_executorch, program, config, name, report)
+            name: in_method(name, lower_to_executorch, program, config, name, report, keep)
             for name, program in self._edge_programs.items()
         }
         plan_memory(programs, config)

@@ -45,6 +45,13 @@ def first_lines(error: BaseException, count: int = 6) -> str:
     return "\n".join(lines) or type(error).__name__
 
 
+def failed(what: str, error: BaseException) -> CommandError:
+    """That code of the user's failed: with what, and on which line."""
+    line = user_line(error)
+    at = f"\n  {line}" if line else ""
+    return CommandError(f"{what} failed: {type(error).__name__}: {first_lines(error, 3)}{at}")
+
+
 def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip() and not line.strip().startswith(_ADVICE)]
 

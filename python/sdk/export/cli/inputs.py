@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from sdk.export.cli.errors import CommandError, closest, first_lines, user_line
+from sdk.export.cli.errors import CommandError, closest, failed, first_lines
 from sdk.export.cli.model import Model
 from sdk.export.cli.specs import InputSpec
 from sdk.export.example_inputs import ExampleInputs
@@ -53,9 +53,7 @@ def _given(model: Model, specs: Sequence[InputSpec], file: Path | None) -> tuple
     try:
         given = model.example_inputs()
     except Exception as error:
-        line = user_line(error)
-        at = f"\n  {line}" if line else ""
-        raise CommandError(f"example_inputs() failed: {type(error).__name__}: {first_lines(error, 3)}{at}") from error
+        raise failed("example_inputs()", error) from error
     return _by_method(given, model, "example_inputs()"), "example_inputs()"
 
 

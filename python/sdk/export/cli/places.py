@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sdk.export.cli.errors import CommandError, closest, first_lines, user_line
+from sdk.export.cli.errors import CommandError, closest, failed, first_lines, user_line
 
 
 def surroundings_of(place: str) -> ModuleType:
@@ -53,11 +53,7 @@ def called(function: Callable[[], Any], text: str) -> Any:
     try:
         return function()
     except Exception as error:
-        line = user_line(error)
-        at = f"\n  {line}" if line else ""
-        raise CommandError(
-            f"Calling the {kind} `{text}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}"
-        ) from error
+        raise failed(f"Calling the {kind} `{text}`", error) from error
 
 
 def described(value: Any) -> str:

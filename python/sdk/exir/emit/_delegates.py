@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lowered modules that a method calls, and what tools are told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sdk.exir.emit._program_data import ProgramData
+from sdk.exir.schema import BackendDelegate, BackendDelegateDataReference, DataLocation
+
+
+class Delegates:
+    """The delegates of a method; a module that is called twice is there once."""
+
+    def __init__(self, data: ProgramData) -> None:
+        self.items: list[BackendDelegate] = []
+        self._data = data
+        self._index: dict[int, int] = {}
+
+    def index_of(self, lowered: Any) -> int:
+        """The number of a lowered module, which is added if it is new."""
+        if id(lowered) not in self._index:
+            self._index[id(lowered)] = len(self.items)
+            data = self._data.add_delegate(lowered.processed_bytes)
+            reference = BackendDelegateDataReference(DataLocation.INLINE, data)
+            self.items.append(BackendDelegate(lowered.backend_id, reference, list(lowered.compile_specs)))
+        return self._index[id(lowered)]
+
+
+def debug_handles_of(lowered: Any) -> list[int] | None:
+    """The debug handles of the nodes that were lowered, in order; None if the module does not keep them."""
+    original = getattr(lowered, "original_module", None)
+    if original is None:
+        return None
+    return sorted({n.meta["debug_handle"] for n in original.graph.nodes if n.meta.get("debug_handle") is not None})
+
+
+def debug_ids_of(lowered: Any) -> dict[str, Any]:
+    """The backend's name, and its own identifiers with the debug handles that each stands for."""
+    meta = getattr(lowered, "meta", None) or {}
+    return {"name": lowered.backend_id, "delegate_map": meta.get("debug_handle_map") or {}}
