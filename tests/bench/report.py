@@ -8,9 +8,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Results, Series
+from bench.harness import LOWERING, Results, Series
 
 REFERENCE = "sdk"
+ORIGINAL = "original"
 
 
 def readable(figure: str, value: float) -> str:
@@ -43,6 +44,19 @@ def markdown(results: Results, engines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def compiler_summary(results: Results) -> str:
+    """The CPU time of lowering over all models, beside the original's; empty if it was not measured."""
+    measured = [figures[LOWERING] for figures in results.values() if LOWERING in figures]
+    if not measured or not all({REFERENCE, ORIGINAL} <= by_engine.keys() for by_engine in measured):
+        return ""
+    ours, theirs = (sum(by_engine[e].median for by_engine in measured) for e in (REFERENCE, ORIGINAL))
+    largest = max(by_engine[REFERENCE].median / by_engine[ORIGINAL].median for by_engine in measured)
+    return (
+        f"Lowering, everything after `torch.export`, takes {ours:.3g} s of CPU time over these models, the original "
+        f"{theirs:.3g} s: a ratio of {ours / theirs:.3f} (at most 0.5), and at most {largest:.3f} on a model (0.8).\n"
+    )
+
+
 def as_json(results: Results) -> dict[str, Any]:
     return {
         model: {
@@ -64,9 +78,9 @@ def _cpuinfo() -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def update_page(page: Path, table: str, command: str) -> None:
-    """Replaces what stands between the page's `bench` marks by the command and its table."""
-    begin, end = "<!-- bench: begin -->", "<!-- bench: end -->"
+def update_page(page: Path, table: str, command: str, section: str = "bench") -> None:
+    """Replaces what stands between the page's marks of `section` by the command and its table."""
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
     before, _, rest = page.read_text().partition(begin)
     _, _, after = rest.partition(end)
     made = f"`{command}` on {date.today()}, {machine()}:\n\n{table}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One engine in one process, told by JSON lines on standard input what to do; answers on standard output.
 
-Requests: ``{"do": "import" | "export" | "load" | "run", ...}``. CPU times are seconds; of the whole process for imports
-and exports, of the calling thread for runs (other threads' work shows in the wall time). Memory is bytes of resident
-set at its peak since the request began, over the resident set just before it.
+Requests: ``{"do": "import" | "export" | "memory" | "load" | "run", ...}``. CPU times are seconds; of the whole
+process for imports and exports, of the calling thread for runs (other threads' work shows in the wall time). Memory is
+bytes of resident set at its peak since the request began, over the resident set just before it.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def load_model(spec: str) -> tuple[Any, tuple[Any, ...]]:
     import torch
 
     torch.manual_seed(0)
-    where, _, name = spec.partition(":")
-    if where in ("zoo", "bench"):
+    if str(ROOT / "tests") not in sys.path:
         sys.path.insert(0, str(ROOT / "tests"))
+    where, _, name = spec.partition(":")
     if where == "zoo":
         method = importlib.import_module("zoo").build(name).methods["forward"]
         return method.module, method.calls[0]
@@ -86,26 +86,52 @@ class PteEngine:
     def export(self, spec: str, output: str) -> dict[str, Any]:
         import torch
 
-        exir = self.compiler()
+        self.compiler()
         model, inputs = load_model(spec)
         with torch.no_grad():
             exported = torch.export.export(model, inputs, strict=False)
-            # The weights, shared ones once, are resident already: the peak is what lowering needs beside them.
-            weights = {
-                t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in model.state_dict().values()
-            }
             with Clock() as lowering:
-                manager = exir.to_edge(exported).to_executorch()
-                with Path(output).open("wb") as file:
-                    manager.write_to_file(file)
+                manager = self.lower(exported, output)
         sizes = manager.executorch_program.execution_plan[0].non_const_buffer_sizes
         return {
             "arena_bytes": sum(sizes),
             "file_bytes": Path(output).stat().st_size,
             "lowering_cpu": lowering.cpu,
-            "lowering_peak_bytes": lowering.peak,
-            "weight_bytes": sum(weights.values()),
         }
+
+    def lower(self, exported: Any, output: str) -> Any:
+        """From what torch.export returned to the written file."""
+        manager = self.compiler().to_edge(exported).to_executorch()
+        with Path(output).open("wb") as file:
+            manager.write_to_file(file)
+        return manager
+
+    def memory(self, spec: str, output: str) -> dict[str, Any]:
+        """The process's memory while it lowers, beside what it has before: Python, torch, the compiler's modules, what
+        torch.export returned, and the weights."""
+        import torch
+
+        with torch.no_grad():
+            self.lower(torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)), output)  # imports what it needs
+            model, inputs = load_model(spec)
+            exported = torch.export.export(model, inputs, strict=False)
+            weights = {}
+            for tensor in model.state_dict().values():
+                storage = tensor.untyped_storage()
+                weights[storage.data_ptr()] = storage.nbytes()
+                tensor.sum()  # weights of a mapped file are resident when they have been read
+            with Clock() as lowering:
+                self.lower(exported, output)
+            figures = {
+                "weight_bytes": sum(weights.values()),
+                "before_bytes": lowering.before,
+                "peak_bytes": lowering.before + lowering.peak,
+            }
+            if self.package == "sdk":
+                from bench.arena import measure_arena
+
+                figures["alive_bytes"] = measure_arena(exported).alive_bytes
+        return figures
 
     def prepare(self) -> None:
         import torch  # noqa: F401
@@ -120,6 +146,36 @@ class PteEngine:
         method = program.load_method("forward")
         tensors = [torch.from_numpy(i) for i in inputs]
         return lambda: method.execute(tensors)
+
+
+class XnnpackEngine(PteEngine):
+    """The original with everything delegated to XNNPACK that its partitioner takes."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__("executorch")
+        self.threads = threads
+
+    def lower(self, exported: Any, output: str) -> Any:
+        partitioner = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
+        lower = self.compiler().to_edge_transform_and_lower
+        try:
+            edge = lower(exported, partitioner=[partitioner.XnnpackPartitioner()])
+        except Exception:
+            # Its pass that folds batch norms fails on some models: fold them before.
+            import torch
+            from torch.fx.experimental.optimization import fuse
+
+            inputs, _ = exported.example_inputs
+            exported = torch.export.export(fuse(exported.module(check_guards=False)), inputs, strict=False)
+            edge = lower(exported, partitioner=[partitioner.XnnpackPartitioner()])
+        manager = edge.to_executorch()
+        with Path(output).open("wb") as file:
+            manager.write_to_file(file)
+        return manager
+
+    def prepare(self) -> None:
+        super().prepare()
+        importlib.import_module("executorch.extension.pybindings.portable_lib")._unsafe_reset_threadpool(self.threads)
 
 
 class OnnxEngine:
@@ -155,6 +211,8 @@ class OnnxEngine:
 def make_engine(name: str, threads: int) -> PteEngine | OnnxEngine:
     if name == "onnxruntime":
         return OnnxEngine(threads)
+    if name == "original-xnnpack":
+        return XnnpackEngine(threads)
     return PteEngine({"sdk": "sdk", "original": "executorch"}[name])
 
 
@@ -182,6 +240,15 @@ class Worker:
         if "lowering_cpu" in figures:
             figures["lowering_again_cpu"] = again_figures["lowering_cpu"]
         return {**figures, "first_cpu": first.cpu, "again_cpu": again.cpu}
+
+    def do_program(self, model: str, output: str) -> dict[str, Any]:
+        """Only writes the program."""
+        self.engine.export(model, output)
+        return {}
+
+    def do_memory(self, model: str, output: str) -> dict[str, Any]:
+        """What lowering needs beside the weights and what any process that lowers has."""
+        return self.engine.memory(model, output)
 
     def do_load(self, path: str, inputs: str) -> dict[str, Any]:
         """Load and make the first call, after the imports. Memory covers both, as an application sees its start."""

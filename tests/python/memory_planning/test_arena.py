@@ -3,44 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import torch
 
 import zoo
+from bench.arena import measure_arena
 from bench.models import MODELS
 from bench.worker import load_model
-from sdk.exir import ExecutorchBackendConfig, to_edge
-from sdk.exir._interval_packing import Block, lower_bound, pack
-from sdk.exir.memory_planning import MemoryAlgoResult, _plan
-from sdk.exir.passes import MemoryPlanningPass
-
-
-class Measured:
-    """The default algorithm, which keeps the bound and the size of the last arena planned: that of the whole graph."""
-
-    def __init__(self) -> None:
-        self.bound = self.size = 0
-
-    def __call__(self, alignment, specs, graph_module, graph_signature, extra_padding) -> MemoryAlgoResult:
-        def place(blocks: Sequence[Block]) -> tuple[int, list[int]]:
-            self.bound = lower_bound(blocks)
-            size, offsets = pack(blocks)
-            self.size = size
-            return size, offsets
-
-        return _plan(specs, alignment, place, extra_padding)
 
 
 def check(model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any = None) -> None:
     exported = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes, strict=False)
-    measured = Measured()
-    config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(measured))
-    to_edge(exported).to_executorch(config)
-    print(f"{measured.size} bytes planned, {measured.bound} alive at once")
-    assert measured.size <= 1.02 * measured.bound
+    measured = measure_arena(exported)
+    print(f"{measured.bytes} bytes planned, {measured.alive_bytes} alive at once")
+    assert measured.bytes <= 1.02 * measured.alive_bytes
 
 
 @pytest.mark.parametrize("name", zoo.CASES)
