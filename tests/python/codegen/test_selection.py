@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Selections of operators and dtypes, from which selective builds are made (SB-02 to SB-15, KR-13, KR-24)."""
+"""Selections of operators and dtypes, from which selective builds are made (SB-02, SB-04, SB-06,
+SB-08 to SB-12, SB-15, SB-16, KR-13, KR-24)."""
 
 from __future__ import annotations
 
@@ -217,3 +218,12 @@ def test_sb05_keys_of_both_forms() -> None:
     for text in ("v2/6;0", "6;0", "dtypes/", "dtypes/6"):
         with pytest.raises(ValueError):
             dtypes_of_key(text)
+
+
+def test_sb16_a_program_of_delegates_alone_needs_no_kernels(tmp_path: Path) -> None:
+    status, selection = oplist(tmp_path, "--model_file_path", program("add_xnn"))
+    assert status == 0 and from_yaml(selection).operators == []
+    functions = REPOSITORY / "kernels/portable/functions.yaml"
+    arguments = ["--functions-yaml", str(functions), "--op-selection-yaml", str(selection), "--require-all"]
+    assert gen.main([*arguments, "--library", "none", "--output-dir", str(tmp_path / "out")]) == 0
+    assert "BoxedKernel<" not in (tmp_path / "out/RegisterKernels.cpp").read_text()
