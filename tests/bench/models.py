@@ -16,6 +16,7 @@ MODELS = {
     "ViT-tiny": "bench:vit_tiny",
     "MiniLM": "examples/minilm/model.py:sentence_encoder",
     "LSTM 2x50": "bench:lstm",
+    "MLP": "bench:mlp",
     "KV decoder": "bench:decoder",
 }
 """Label to what `load_model` takes."""
@@ -58,6 +59,12 @@ def vit_tiny() -> Made:
 def lstm() -> Made:
     """Two layers over 50 steps, unrolled by the export."""
     return LastStep(nn.LSTM(64, 128, num_layers=2, batch_first=True)), (torch.randn(1, 50, 64),)
+
+
+def mlp() -> Made:
+    """Three layers on a batch of 32 images of digits: 0.7 million weights."""
+    layers = [nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
+    return nn.Sequential(*layers), (torch.randn(32, 784),)
 
 
 def decoder() -> Made:
