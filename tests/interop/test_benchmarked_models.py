@@ -11,7 +11,7 @@ import pytest
 from bench.harness import ALIVE, ARENA, LOWERING, PEAK, Harness
 from bench.models import MODELS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.oracle]
 
 
 @pytest.fixture(scope="module")
