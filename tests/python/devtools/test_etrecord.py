@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords: made on the way, made by hand, saved, read, and refused."""
+"""ETRecords (ETR-01 to ETR-07, EXP-16, DEL-21): made on the way, made by hand, saved, read, and refused."""
 
 from __future__ import annotations
 
@@ -127,6 +127,7 @@ def test_etr_05_06_by_hand_from_the_programs_or_from_a_copy(model: nn.Module, tm
 
 
 def test_etr_07_without_being_asked_for_there_is_none(model: nn.Module) -> None:
+    """ETR-07"""
     with pytest.raises(RuntimeError, match="ETRecord was not generated: pass generate_etrecord=True"):
         to_edge(export(model, INPUTS)).to_executorch().get_etrecord()
 
