@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cumsum.out: sums of the elements up to each one along a dimension.
+// What the elements up to each one along a dimension come to: cumsum.out, cumprod.out, cummax.out, cummin.out.
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/block_reader.h"
@@ -9,10 +10,12 @@
 #include "kernels/portable/cpu/pattern/lines.h"
 
 namespace torch::executor::native {
+namespace {
 
-Tensor& cumsum_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, std::optional<ScalarType> dtype,
-                   Tensor& out) {
-  constexpr const char* name = "cumsum.out";
+// `combine(total, value)` in a type at least as wide as that of the output.
+template <typename Combine>
+Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in, int64_t dim,
+                   const std::optional<ScalarType>& dtype, int64_t first, Tensor& out, const Combine& combine) {
   size_t d = 0;
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type()),
                       InvalidArgument, out, "%s: %s to %s is not supported", name, toString(in.scalar_type()),
@@ -31,22 +34,82 @@ Tensor& cumsum_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, std
     BlockWriter writer(out, compute_type_of<C>(), views[1].strides[d]);
     const size_t length = static_cast<size_t>(views[0].sizes[d]);
     for_each_line(views, d, [&](const int64_t* offsets) {
-      Total total = 0;
+      Total total = static_cast<Total>(first);
       for (size_t begin = 0; begin < length; begin += kBlock) {
         const size_t count = std::min(kBlock, length - begin);
         const C* values =
             static_cast<const C*>(reader.read(offsets[0] + static_cast<int64_t>(begin) * reader.stride(), count));
         const int64_t to = offsets[1] + static_cast<int64_t>(begin) * writer.stride();
-        C* sums = static_cast<C*>(writer.begin(to));
+        C* results = static_cast<C*>(writer.begin(to));
         for (size_t i = 0; i < count; ++i) {
-          total = wrapping_add<Total>(total, values[i]);
-          sums[i] = static_cast<C>(total);
+          total = combine(total, static_cast<Total>(values[i]));
+          results[i] = static_cast<C>(total);
         }
         writer.commit(to, count);
       }
     });
   });
   return out;
+}
+
+// The largest (smallest) value so far and its place; of equal values the last one, and NaN beats any number.
+template <bool is_max>
+std::tuple<Tensor&, Tensor&> extreme_so_far(KernelRuntimeContext& ctx, const char* name, const Tensor& in, int64_t dim,
+                                            Tensor& values, Tensor& indices) {
+  const std::tuple<Tensor&, Tensor&> result(values, indices);
+  size_t d = 0;
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()), InvalidArgument, result,
+                      "%s: inputs of dtype %s are not supported", name, toString(in.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, indices.scalar_type() == ScalarType::Long, InvalidArgument, result,
+                      "%s: the indices are int64; the output is %s", name, toString(indices.scalar_type()));
+  if (!check_same_dtype(ctx, name, in, values) || !check_dim(ctx, name, dim, in.dim(), &d) ||
+      !check_resize_like(ctx, name, values, in) || !check_resize_like(ctx, name, indices, in) || in.numel() == 0) {
+    return result;
+  }
+  with_arithmetic_type(arithmetic_type(in.scalar_type()), [&](auto zero) {
+    using C = decltype(zero);
+    const ConvertFn load = load_fn(in.scalar_type(), compute_type_of<C>());
+    const ConvertFn store = store_fn(compute_type_of<C>(), in.scalar_type());
+    const StridedView views[] = {at_least_1d(in), at_least_1d(values), at_least_1d(indices)};
+    const int64_t size = static_cast<int64_t>(views[0].element_size);
+    for_each_line(views, d, [&](const int64_t* offsets) {
+      C best = 0;
+      int64_t place = 0;
+      for (int64_t i = 0; i < views[0].sizes[d]; ++i) {
+        C value;
+        load(&value, views[0].data + (offsets[0] + i * views[0].strides[d]) * size, 1);
+        if (i == 0 || is_nan(value) || (!is_nan(best) && (is_max ? value >= best : value <= best))) {
+          best = value;
+          place = i;
+        }
+        store(views[1].data + (offsets[1] + i * views[1].strides[d]) * size, &best, 1);
+        indices.mutable_data_ptr<int64_t>()[offsets[2] + i * views[2].strides[d]] = place;
+      }
+    });
+  });
+  return result;
+}
+
+}  // namespace
+
+Tensor& cumsum_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, std::optional<ScalarType> dtype,
+                   Tensor& out) {
+  return accumulate(ctx, "cumsum.out", in, dim, dtype, 0, out, [](auto a, auto b) { return wrapping_add(a, b); });
+}
+
+Tensor& cumprod_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, std::optional<ScalarType> dtype,
+                    Tensor& out) {
+  return accumulate(ctx, "cumprod.out", in, dim, dtype, 1, out, [](auto a, auto b) { return wrapping_mul(a, b); });
+}
+
+std::tuple<Tensor&, Tensor&> cummax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor& values,
+                                        Tensor& indices) {
+  return extreme_so_far<true>(ctx, "cummax.out", in, dim, values, indices);
+}
+
+std::tuple<Tensor&, Tensor&> cummin_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor& values,
+                                        Tensor& indices) {
+  return extreme_so_far<false>(ctx, "cummin.out", in, dim, values, indices);
 }
 
 }  // namespace torch::executor::native

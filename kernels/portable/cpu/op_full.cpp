@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors made from numbers: full, ones, zeros, empty, their _like forms, fill, scalar_tensor, arange.
+// Tensors made from numbers: full, ones, zeros, empty, empty_strided, resize, their _like forms, fill, scalar_tensor,
+// arange.
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -138,6 +141,29 @@ Tensor& scalar_tensor_out(KernelRuntimeContext& ctx, const Scalar& value, Tensor
 Tensor& empty_out(KernelRuntimeContext& ctx, IntArrayRef size, std::optional<MemoryFormat> memory_format, Tensor& out) {
   (void)memory_format;
   check_resize(ctx, "empty.out", out, size.data(), size.size());
+  return out;
+}
+
+// Without a layout of its own: the strides are those of `out`, which has a dim order.
+Tensor& empty_strided_out(KernelRuntimeContext& ctx, IntArrayRef size, IntArrayRef stride, Tensor& out) {
+  constexpr const char* name = "empty_strided.out";
+  ET_KERNEL_CHECK_MSG(ctx, size.size() == stride.size(), InvalidArgument, out,
+                      "%s: expected a stride for each of the %zu sizes, found %zu", name, size.size(), stride.size());
+  check_resize(ctx, name, out, size.data(), size.size());
+  return out;
+}
+
+/// The elements of `self` in order, as many as `out` has of `size`; what comes after them is not defined.
+Tensor& resize_out(KernelRuntimeContext& ctx, const Tensor& self, IntArrayRef size,
+                   std::optional<MemoryFormat> memory_format, Tensor& out) {
+  (void)memory_format;
+  constexpr const char* name = "resize.out";
+  if (check_same_dtype(ctx, name, self, out) && check_resize(ctx, name, out, size.data(), size.size())) {
+    const size_t bytes = std::min(self.nbytes(), out.nbytes());
+    if (bytes > 0) {
+      std::memmove(out.mutable_data_ptr(), self.const_data_ptr(), bytes);
+    }
+  }
   return out;
 }
 

@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // native_dropout.out
-#include <atomic>
 #include <tuple>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/random.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 
 namespace torch::executor::native {
-namespace {
-
-// Splitmix64 (Steele, Lea, Flood 2014): numbers from a counter. Every call has a range of 2^32 of its own.
-std::atomic<uint32_t> calls{0};
-
-double uniform(uint64_t counter) {
-  uint64_t z = (counter + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-}  // namespace
-
 /// With train, each element is zeroed with probability p and the others are divided by 1 - p; mask tells which were
 /// kept. Otherwise out is a copy and mask is all true.
 std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const Tensor& in, double p,
@@ -41,9 +27,9 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
   const int64_t count = in.numel();
   bool* kept = mask.mutable_data_ptr<bool>();
   const bool drops = train.value_or(true) && p > 0;
-  const uint64_t counter = drops ? static_cast<uint64_t>(calls.fetch_add(1)) << 32 : 0;
+  const RandomStream random;
   for (int64_t i = 0; i < count; ++i) {
-    kept[i] = !drops || uniform(counter + static_cast<uint64_t>(i)) >= p;
+    kept[i] = !drops || random.uniform(static_cast<uint64_t>(i)) >= p;
   }
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;

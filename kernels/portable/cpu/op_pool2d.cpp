@@ -1,77 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // avg_pool2d.out, max_pool2d_with_indices.out, _adaptive_avg_pool2d.out
-#include <cinttypes>
-#include <cmath>
 #include <limits>
 #include <tuple>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/planes.h"
+#include "kernels/portable/cpu/math/pooling.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 
 namespace torch::executor::native {
 namespace {
 
-constexpr int64_t kMaxParameter = int64_t(1) << 30;
-
-// One axis of a pooling window.
-struct Axis {
-  int64_t kernel, stride, padding, dilation, in, out;
-
-  // First position of window `o`, which may lie in the padding.
-  int64_t start(int64_t o) const { return o * stride - padding; }
-};
+using Axis = PoolAxis;
 
 bool check_input(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out) {
-  if (in.dim() != 3 && in.dim() != 4) {
-    ET_LOG(Error, "%s: the input must have 3 or 4 dimensions, it has %zd", op, (ssize_t)in.dim());
-    ctx.fail(Error::InvalidArgument);
-    return false;
-  }
-  return check_same_dtype(ctx, op, in, out);
+  return check_pool_input(ctx, op, in, 2, out);
 }
 
 bool read_value(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef list, size_t i, int64_t least,
                 int64_t* value) {
-  if (list.size() == 1 || list.size() == 2) {
-    *value = list[list.size() == 1 ? 0 : i];
-    if (*value >= least && *value <= kMaxParameter) {
-      return true;
-    }
-  }
-  ET_LOG(Error, "%s: %s must have 1 or 2 values of at least %" PRId64, op, name, least);
-  ctx.fail(Error::InvalidArgument);
-  return false;
+  return read_pool_value(ctx, op, name, list, 2, i, least, value);
 }
 
-// Axis 0 is the height, 1 the width. An empty stride means the kernel's size. With ceil_mode a last window may reach
-// beyond the input and its right padding, but must start inside.
+// Axis 0 is the height, 1 the width.
 bool read_axis(KernelRuntimeContext& ctx, const char* op, size_t i, const Tensor& in, IntArrayRef kernel,
                IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Axis* axis) {
-  axis->in = in.size(in.dim() - 2 + static_cast<ssize_t>(i));
-  if (!read_value(ctx, op, "kernel_size", kernel, i, 1, &axis->kernel) ||
-      !read_value(ctx, op, "stride", stride.empty() ? kernel : stride, i, 1, &axis->stride) ||
-      !read_value(ctx, op, "padding", padding, i, 0, &axis->padding) ||
-      !read_value(ctx, op, "dilation", dilation, i, 1, &axis->dilation)) {
-    return false;
-  }
-  const int64_t reach = axis->dilation * (axis->kernel - 1) + 1;
-  const int64_t room = axis->in + 2 * axis->padding - reach;
-  if (axis->padding > axis->kernel / 2 || room + (ceil_mode ? axis->stride - 1 : 0) < 0) {
-    ET_LOG(Error,
-           "%s: a kernel of size %" PRId64 " with padding %" PRId64
-           " (at most half the kernel) does not fit an input of size "
-           "%" PRId64,
-           op, axis->kernel, axis->padding, axis->in);
-    ctx.fail(Error::InvalidArgument);
-    return false;
-  }
-  axis->out = (room + (ceil_mode ? axis->stride - 1 : 0)) / axis->stride + 1;
-  if (ceil_mode && (axis->out - 1) * axis->stride >= axis->in + axis->padding) {
-    --axis->out;
-  }
-  return true;
+  return read_pool_axis(ctx, op, in, 2, i, {kernel, stride, padding, dilation, ceil_mode}, axis);
 }
 
 int64_t larger(int64_t a, int64_t b) {

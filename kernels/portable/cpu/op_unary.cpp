@@ -63,4 +63,14 @@ Tensor& isinf_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   });
 }
 
+Tensor& signbit_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  return classify(ctx, "signbit.out", in, out, [](auto x) {
+    if constexpr (is_integer<decltype(x)>) {
+      return x < 0;
+    } else {
+      return std::signbit(x);
+    }
+  });
+}
+
 }  // namespace torch::executor::native

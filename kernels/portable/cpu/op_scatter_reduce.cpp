@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scatter_reduce.two_out
+#include <limits>
+#include <string_view>
+
+#include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/lines.h"
+
+namespace torch::executor::native {
+namespace {
+
+enum class Reduction : uint8_t { Sum, Mean, Product, Largest, Smallest, Unknown };
+
+Reduction reduction_of(std::string_view name) {
+  return name == "sum"    ? Reduction::Sum
+         : name == "mean" ? Reduction::Mean
+         : name == "prod" ? Reduction::Product
+         : name == "amax" ? Reduction::Largest
+         : name == "amin" ? Reduction::Smallest
+                          : Reduction::Unknown;
+}
+
+template <typename C>
+C identity(Reduction reduction) {
+  using Limits = std::numeric_limits<C>;
+  switch (reduction) {
+    case Reduction::Product:
+      return 1;
+    case Reduction::Largest:
+      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    case Reduction::Smallest:
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    default:
+      return 0;
+  }
+}
+
+template <typename C>
+C combine(Reduction reduction, C a, C b) {
+  switch (reduction) {
+    case Reduction::Product:
+      return wrapping_mul(a, b);
+    case Reduction::Largest:
+      return nan_max(a, b);
+    case Reduction::Smallest:
+      return nan_min(a, b);
+    default:
+      return wrapping_add(a, b);
+  }
+}
+
+// One line of the index along the dimension, with the lines of the source and the output that belong to it.
+template <typename C>
+class Line {
+ public:
+  Line(const Tensor& index, int64_t first, int64_t index_stride, int64_t count, char* out, int64_t out_stride,
+       ScalarType dtype)
+      : index_(index),
+        first_(first),
+        index_stride_(index_stride),
+        count_(count),
+        out_(out),
+        out_step_(out_stride * static_cast<int64_t>(executorch::runtime::elementSize(dtype))),
+        load_(load_fn(dtype, compute_type_of<C>())),
+        store_(store_fn(compute_type_of<C>(), dtype)) {}
+
+  // The elements that are reduced into start from `value`.
+  void reset(C value) {
+    for (int64_t i = 0; i < count_; ++i) {
+      put(place(i), value);
+    }
+  }
+
+  void reduce(Reduction reduction, const char* source, int64_t source_step) {
+    for (int64_t i = 0; i < count_; ++i) {
+      C value;
+      load_(&value, source + i * source_step, 1);
+      put(place(i), combine(reduction, get(place(i)), value));
+    }
+  }
+
+  // Divides each sum by how many values went into it. The places are counted by looking for them again: there is no
+  // memory for counts, and lines are short where means are taken.
+  void divide(bool include_self) {
+    for (int64_t i = 0; i < count_; ++i) {
+      int64_t values = include_self ? 1 : 0;
+      bool is_first = true;
+      for (int64_t j = 0; j < count_ && is_first; ++j) {
+        is_first = j >= i || place(j) != place(i);
+        values += place(j) == place(i) ? 1 : 0;
+      }
+      if (is_first) {
+        put(place(i), floor_quotient(get(place(i)), static_cast<C>(values)));
+      }
+    }
+  }
+
+ private:
+  static C floor_quotient(C sum, C count) {
+    if constexpr (is_integer<C>) {
+      return floor_divide(sum, count);
+    } else {
+      return sum / count;
+    }
+  }
+
+  int64_t place(int64_t i) const { return index_at(index_, first_ + i * index_stride_); }
+  C get(int64_t place) const {
+    C value;
+    load_(&value, out_ + place * out_step_, 1);
+    return value;
+  }
+  void put(int64_t place, C value) { store_(out_ + place * out_step_, &value, 1); }
+
+  const Tensor& index_;
+  int64_t first_, index_stride_, count_;
+  char* out_;
+  int64_t out_step_;
+  ConvertFn load_;
+  ConvertFn store_;
+};
+
+bool check_shapes(KernelRuntimeContext& ctx, const char* op, const StridedView& self, const StridedView& index,
+                  const StridedView& src, size_t dim) {
+  bool fits = index.dims == self.dims && index.dims == src.dims;
+  for (size_t d = 0; fits && d < index.dims; ++d) {
+    fits = index.sizes[d] <= src.sizes[d] && (d == dim || index.sizes[d] <= self.sizes[d]);
+  }
+  ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, false,
+                      "%s: the index must have as many dimensions as the input and the source and be no larger than "
+                      "they are (than the input except in dimension %zu)",
+                      op, dim);
+  return true;
+}
+
+bool check_indices(KernelRuntimeContext& ctx, const char* op, const Tensor& index, int64_t size, size_t dim) {
+  for (int64_t i = 0; i < index.numel(); ++i) {
+    const int64_t at = index_at(index, i);
+    ET_KERNEL_CHECK_MSG(ctx, at >= 0 && at < size, InvalidArgument, false,
+                        "%s: index %lld is out of range for dimension %zu of size %lld", op, static_cast<long long>(at),
+                        dim, static_cast<long long>(size));
+  }
+  return true;
+}
+
+}  // namespace
+
+/// out is `self` with the elements of `src` reduced into it at the places along `dim` that `index` names. Without
+/// include_self the elements of self at those places do not take part.
+Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Tensor& index,
+                               const Tensor& src, std::string_view reduce, bool include_self, Tensor& out) {
+  const char* op = "scatter_reduce.two_out";
+  const Reduction reduction = reduction_of(reduce);
+  ET_KERNEL_CHECK_MSG(ctx, reduction != Reduction::Unknown, InvalidArgument, out,
+                      "%s: reduce is '%.*s'; expected 'sum', 'prod', 'mean', 'amax' or 'amin'", op,
+                      static_cast<int>(reduce.size()), reduce.data());
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(self.scalar_type()), InvalidArgument, out,
+                      "%s: inputs of dtype %s are not supported", op, toString(self.scalar_type()));
+  size_t d = 0;
+  const bool is_empty = index.numel() == 0;
+  if (!check_dim(ctx, op, dim, self.dim(), &d) || !check_same_dtype(ctx, op, self, src) ||
+      (!is_empty && !check_index_dtype(ctx, op, index)) ||
+      (!is_empty && !check_shapes(ctx, op, at_least_1d(self), at_least_1d(index), at_least_1d(src), d)) ||
+      !copy_to_output(ctx, op, StridedView::of(self), out)) {
+    return out;
+  }
+  const StridedView target = at_least_1d(out);
+  if (is_empty || !check_indices(ctx, op, index, target.sizes[d], d)) {
+    return out;
+  }
+  const StridedView views[] = {at_least_1d(index), at_least_1d(src), target};
+  const int64_t size = static_cast<int64_t>(target.element_size);
+  with_arithmetic_type(arithmetic_type(self.scalar_type()), [&](auto zero) {
+    using C = decltype(zero);
+    for_each_line(views, d, [&](const int64_t* offsets) {
+      Line<C> line(index, offsets[0], views[0].strides[d], views[0].sizes[d], target.data + offsets[2] * size,
+                   target.strides[d], self.scalar_type());
+      if (!include_self) {
+        line.reset(identity<C>(reduction));
+      }
+      line.reduce(reduction, views[1].data + offsets[1] * size, views[1].strides[d] * size);
+      if (reduction == Reduction::Mean) {
+        line.divide(include_self);
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace torch::executor::native
