@@ -136,5 +136,26 @@ TEST_F(QuantizedTest, RegisteredBeforeMain) {
   EXPECT_EQ(torch::executor::register_quantized_kernels(), Error::Ok);
 }
 
+// input @ (weight * scale), by arithmetic.
+TEST_F(QuantizedTest, MixedMatmulScalesTheRowsOfTheWeight) {
+  const Tensor x = tf.make({2, 3}, {1, 2, 3, -1, 0.5, 4}), weight = tc.make({3, 2}, {1, -2, 3, 4, -128, 127});
+  Tensor out = tf.zeros({2, 2});
+  quantized_mixed_mm_out(ctx, x, weight, tf.make({3}, {0.5, 2, 0.25}), std::nullopt, out);
+  EXPECT_TENSOR_CLOSE(out, tf.make({2, 2}, {-83.5, 110.25, -125.5, 132}));
+  quantized_mixed_mm_out(ctx, x, weight, tf.make({2}, {1, 1}), std::nullopt, out);
+  expect_failure();
+}
+
+TEST_F(QuantizedTest, MixedLinearScalesRowsOrGroups) {
+  const Tensor x = tf.make({1, 4}, {1, 2, 3, 4}), weight = tc.make({2, 4}, {1, -2, 3, 4, -128, 127, 0, 1});
+  Tensor out = tf.zeros({1, 2});
+  quantized_mixed_linear_out(ctx, x, weight, tf.make({2}, {0.5, 2}), std::nullopt, std::nullopt, out);
+  EXPECT_TENSOR_CLOSE(out, tf.make({1, 2}, {11, 260}));
+  quantized_mixed_linear_out(ctx, x, weight, tf.make({2, 2}, {1, 0.5, 2, 10}), std::nullopt, ScalarType::Float, out);
+  EXPECT_TENSOR_CLOSE(out, tf.make({1, 2}, {9.5, 292}));
+  quantized_mixed_linear_out(ctx, x, weight, tf.make({2}, {0.5, 2}), std::nullopt, ScalarType::Double, out);
+  expect_failure();
+}
+
 }  // namespace
 }  // namespace torch::executor::native

@@ -74,7 +74,7 @@ def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOve
     if any(a.is_out for a in schema.arguments):
         return op_overload, tuple(a.name for a in schema.arguments if a.is_out)
     if op_overload.namespace == "quantized_decomposed":
-        import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the out variants)
+        import sdk.kernels.quantized  # noqa: F401  (registers the out variants)
     packet = op_overload.overloadpacket
     best: tuple[int, torch._ops.OpOverload] | None = None
     for name in packet.overloads():
