@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import generate_eager_cases as eager
+import eager_case_format as eager
 import torch
-from generate_eager_cases import FLOATS, INF, NAN, Fails, channels_last, of, tensor
+from eager_case_format import FLOATS, INF, NAN, Fails, channels_last, of, tensor
 
 
 def norm_cases() -> Iterator[tuple[Any, ...]]:
