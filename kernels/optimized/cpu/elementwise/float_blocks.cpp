@@ -3,9 +3,7 @@
 #define HWY_TARGET_INCLUDE "kernels/optimized/cpu/elementwise/float_blocks.cpp"
 #include "kernels/optimized/cpu/elementwise/float_blocks.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "kernels/optimized/cpu/elementwise/map-inl.h"
-#include "kernels/portable/cpu/math/vector_activation.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/optimized/cpu/elementwise/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {
@@ -50,22 +48,16 @@ void rsqrt(const float* const* in, float* out, size_t count, const float*) {
   map(in[0], out, count, [one](FloatVec x, const auto&) HWY_ATTR { return hn::Div(one, hn::Sqrt(x)); });
 }
 
-// The functions of the portable library, which compilers vectorise, for every instruction set.
-#define DEFINE_SERIES(name, value)                                            \
-  void name(const float* const* in, float* out, size_t count, const float*) { \
-    const float* from = in[0];                                                \
-    ET_INDEPENDENT_LOOP                                                       \
-    for (size_t i = 0; i < count; ++i) {                                      \
-      const float x = from[i];                                                \
-      out[i] = (value);                                                       \
-    }                                                                         \
+#define DEFINE_FUNCTION(name)                                                              \
+  void name(const float* const* in, float* out, size_t count, const float*) {              \
+    map(in[0], out, count, [](FloatVec x, const auto&) HWY_ATTR { return name##_of(x); }); \
   }
 
-DEFINE_SERIES(exp, vector_exp(x))
-DEFINE_SERIES(sigmoid, vector_sigmoid(x))
-DEFINE_SERIES(tanh, vector_tanh(x))
-DEFINE_SERIES(gelu, vector_gelu(x))
-DEFINE_SERIES(gelu_tanh, vector_gelu_tanh(x))
+DEFINE_FUNCTION(exp)
+DEFINE_FUNCTION(sigmoid)
+DEFINE_FUNCTION(tanh)
+DEFINE_FUNCTION(gelu)
+DEFINE_FUNCTION(gelu_tanh)
 
 }  // namespace torch::executor::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -15,6 +15,20 @@ void run_block(const void* op, void* out, const void* const* in, size_t count) {
   function.block(floats, static_cast<float*>(out), count, function.p);
 }
 
+// Small tensors of the layout of `out`: for them even the plan would take longer than the work.
+bool run_alike(std::initializer_list<Operand> operands, const FloatOp& op, const Tensor& out) {
+  const float* in[kMaxOperands];
+  size_t n = 0;
+  for (const Operand& operand : operands) {
+    if (operand.tensor() == nullptr || !is_same_layout(*operand.tensor(), out)) {
+      return false;
+    }
+    in[n++] = operand.tensor()->const_data_ptr<float>();
+  }
+  op.block(in, out.mutable_data_ptr<float>(), static_cast<size_t>(out.numel()), op.p);
+  return true;
+}
+
 }  // namespace
 
 bool are_floats(std::initializer_list<Operand> operands, const Tensor& out) {
@@ -35,18 +49,20 @@ bool float_elementwise(KernelRuntimeContext& ctx, const char* name, std::initial
   if (!are_floats(operands, out)) {
     return false;
   }
+  if (out.numel() < 2 * GRAIN_SIZE && run_alike(operands, op, out)) {
+    return true;
+  }
   ComputeType type;
   if (!plan_elementwise(ctx, name, operands, Promotion::Same, out, &type)) {
     return true;
   }
   internal::TypedOperand typed[] = {{*operands.begin(), type}, {*(operands.end() - 1), type}};
-  const int64_t numel = out.numel();
   internal::FlatCall flat;
-  if (numel < 2 * GRAIN_SIZE || !flat.start(out, type, typed, operands.size())) {
+  if (out.numel() < 2 * GRAIN_SIZE || !flat.start(out, type, typed, operands.size())) {
     internal::run_elementwise(&op, run_block, out, type, typed, operands.size());
     return true;
   }
-  executorch::extension::parallel_for(0, numel, GRAIN_SIZE, [&](int64_t begin, int64_t end) {
+  executorch::extension::parallel_for(0, out.numel(), GRAIN_SIZE, [&](int64_t begin, int64_t end) {
     flat.run(&op, run_block, static_cast<size_t>(begin), static_cast<size_t>(end));
   });
   return true;

@@ -7,35 +7,10 @@
 #include <cmath>
 
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "kernels/optimized/cpu/elementwise/map-inl.h"
+#include "kernels/optimized/cpu/elementwise/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {
-
-// e^x for x <= 0 within 2 units in the last place, 0 below the smallest normal number, NaN for NaN. The series and its
-// reduction are those of vector_exp (kernels/portable/cpu/math/vector_math.h); without its large and its denormal
-// results one factor 2^n is enough.
-HWY_INLINE FloatVec exp_of_negative(FloatVec x) {
-  const FloatTag d;
-  const hn::RebindToSigned<FloatTag> di;
-  const FloatVec round = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
-  const FloatVec lowest = hn::Set(d, -87.3365f);
-  const auto is_zero = hn::Lt(x, lowest);
-  const FloatVec shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), round);
-  const FloatVec n = hn::Sub(shifted, round);
-  FloatVec r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
-  r = hn::NegMulAdd(n, hn::Set(d, 1.42860682030941723e-6f), r);
-  FloatVec series = hn::MulAdd(hn::Set(d, 1.0f / 5040.0f), r, hn::Set(d, 1.0f / 720.0f));
-  series = hn::MulAdd(series, r, hn::Set(d, 1.0f / 120.0f));
-  series = hn::MulAdd(series, r, hn::Set(d, 1.0f / 24.0f));
-  series = hn::MulAdd(series, r, hn::Set(d, 1.0f / 6.0f));
-  series = hn::MulAdd(series, r, hn::Set(d, 0.5f));
-  series = hn::MulAdd(series, r, hn::Set(d, 1.0f));
-  series = hn::MulAdd(series, r, hn::Set(d, 1.0f));
-  // The low bits of `shifted`, moved to the exponent of a float, without those of `round`.
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, 127 - 0x4b400000)));
-  return hn::IfThenZeroElse(is_zero, hn::Mul(series, hn::BitCast(d, exponent)));
-}
 
 HWY_INLINE float largest_of(const float* x, int64_t count) {
   const FloatTag d;
@@ -78,15 +53,14 @@ void softmax_rows(const float* in, float* out, int64_t rows, int64_t width, bool
   for (; rows > 0; --rows, in += width, out += width) {
     const FloatVec largest = hn::Set(d, largest_of(in, width));
     if (log) {
-      const float sum =
-          sum_of(in, width, [largest](FloatVec x) HWY_ATTR { return exp_of_negative(hn::Sub(x, largest)); });
+      const float sum = sum_of(in, width, [largest](FloatVec x) HWY_ATTR { return exp_below_89(hn::Sub(x, largest)); });
       const FloatVec shift = hn::Set(d, std::log(sum));
       map(in, out, static_cast<size_t>(width),
           [largest, shift](FloatVec x, const auto&) HWY_ATTR { return hn::Sub(hn::Sub(x, largest), shift); });
       continue;
     }
     map(in, out, static_cast<size_t>(width),
-        [largest](FloatVec x, const auto&) HWY_ATTR { return exp_of_negative(hn::Sub(x, largest)); });
+        [largest](FloatVec x, const auto&) HWY_ATTR { return exp_below_89(hn::Sub(x, largest)); });
     const FloatVec factor = hn::Set(d, 1.0f / sum_of(out, width, [](FloatVec x) HWY_ATTR { return x; }));
     map(out, out, static_cast<size_t>(width),
         [factor](FloatVec x, const auto&) HWY_ATTR { return hn::Mul(x, factor); });

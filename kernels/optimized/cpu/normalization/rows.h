@@ -6,7 +6,7 @@
 
 namespace torch::executor::native {
 
-/// e^x / sum(e^x), or its logarithm, of each of `rows` rows of width > 0. Results below 1e-38 are 0.
+/// e^x / sum(e^x), or its logarithm, of each of `rows` rows of width > 0. Results below 2e-38 are 0.
 void softmax_rows(const float* in, float* out, int64_t rows, int64_t width, bool log);
 
 /// Mean and 1 / sqrt(biased variance + eps) of `width` values; two passes.

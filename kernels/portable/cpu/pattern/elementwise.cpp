@@ -68,13 +68,6 @@ void start_number(BlockReader& reader, const TypedOperand& number, ScalarType dt
   }
 }
 
-// Whether a loop over memory meets the same elements of both in the same order.
-bool is_same_layout(const Tensor& a, const Tensor& b) {
-  const size_t dims = static_cast<size_t>(a.dim());
-  return b.dim() == a.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin()) &&
-         (dims < 2 || std::equal(a.dim_order().begin(), a.dim_order().end(), b.dim_order().begin()));
-}
-
 // Whether there is nothing to promote and nothing to broadcast.
 bool are_alike(const std::initializer_list<Operand>& operands) {
   const Tensor* first = operands.begin()->tensor();
@@ -111,6 +104,12 @@ bool plan_result(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, Pr
 }
 
 }  // namespace
+
+bool is_same_layout(const Tensor& a, const Tensor& b) {
+  const size_t dims = static_cast<size_t>(a.dim());
+  return b.dim() == a.dim() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin()) &&
+         (dims < 2 || std::equal(a.dim_order().begin(), a.dim_order().end(), b.dim_order().begin()));
+}
 
 ScalarType result_type(std::initializer_list<Operand> operands) {
   Promoted promoted;

@@ -38,6 +38,10 @@ class Operand {
 /// those before numbers, unless the later one is of a higher category (bool < integer < floating point).
 ScalarType result_type(std::initializer_list<Operand> operands);
 
+/// Whether both have the same sizes in the same dim order: a loop over memory meets the same elements in the same
+/// order.
+bool is_same_layout(const Tensor& a, const Tensor& b);
+
 /// What the result's dtype is, given the promoted dtype of the operands.
 enum class Promotion : uint8_t {
   Same,        ///< the promoted dtype: add, mul, ...
