@@ -134,8 +134,8 @@ def test_registered_quantised_operators():
     scales, zeros = torch.tensor([0.5, 2.0]), torch.tensor([1.0, 0.0])
     got = q.embedding_byte(table, scales, zeros, -128, 127, torch.tensor([1, 0]))
     assert got.tolist() == [[-6.0, 8.0], [0.0, 0.5]]
-    packed = torch.tensor([[0x9A]], dtype=torch.uint8)  # 0xA - 8 = 2 and 9 - 8 = 1
-    assert q.embedding_4bit(packed, torch.tensor([2.0]), None, -8, 7, torch.tensor([0])).tolist() == [[4.0, 2.0]]
+    packed = torch.tensor([[0x9A]], dtype=torch.uint8)  # 9 - 8 = 1, then 0xA - 8 = 2
+    assert q.embedding_4bit(packed, torch.tensor([2.0]), None, -8, 7, torch.tensor([0])).tolist() == [[2.0, 4.0]]
 
 
 @pytest.mark.parametrize(
