@@ -269,8 +269,8 @@ GemmProblem part(const GemmProblem& problem, int64_t m, int64_t m_end, int64_t n
   GemmProblem piece = problem;
   piece.m = m_end - m;
   piece.n = n_end - n;
-  piece.a = problem.k == 0 ? problem.a : problem.a + m * problem.a_row_stride;
-  piece.b = problem.k == 0 || problem.b == nullptr ? problem.b : problem.b + n * problem.b_col_stride;
+  piece.a = problem.a + m * problem.a_row_stride;
+  piece.b = problem.b == nullptr ? nullptr : problem.b + n * problem.b_col_stride;
   piece.pack_from = problem.pack_from + n;
   piece.c = problem.c + m * problem.c_row_stride + n * problem.c_col_stride;
   piece.row_bias = problem.row_bias == nullptr ? nullptr : problem.row_bias + m;
@@ -302,6 +302,14 @@ void gemm_shared(const GemmProblem& problem) {
 
 void gemm(const GemmProblem& problem) {
   if (problem.m == 0 || problem.n == 0) {
+    return;
+  }
+  if (problem.k == 0) {  // sums of nothing, of matrices without memory
+    const float nothing = 0.0f;
+    GemmProblem sums = problem;
+    sums.a = sums.b = &nothing;
+    sums.a_row_stride = sums.b_col_stride = 0;
+    gemm_shared(sums);
     return;
   }
   // A transposed B, which a linear layer's weight is, is read in place as the A of the transposed product; what is
