@@ -22,18 +22,26 @@ Reduction reduction_of(std::string_view name) {
                           : Reduction::Unknown;
 }
 
+// The value that changes nothing, among those that `dtype` holds.
 template <typename C>
-C identity(Reduction reduction) {
-  using Limits = std::numeric_limits<C>;
-  switch (reduction) {
-    case Reduction::Product:
-      return 1;
-    case Reduction::Largest:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case Reduction::Smallest:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    default:
-      return 0;
+C identity(Reduction reduction, ScalarType dtype) {
+  if (reduction == Reduction::Product) {
+    return 1;
+  }
+  if (reduction != Reduction::Largest && reduction != Reduction::Smallest) {
+    return 0;
+  }
+  const bool is_smallest = reduction == Reduction::Smallest;
+  if constexpr (is_integer<C>) {
+    if (dtype == ScalarType::Bool) {
+      return is_smallest ? 1 : 0;
+    }
+    const bool is_unsigned = dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32;
+    const size_t bits = 8 * executorch::runtime::elementSize(dtype) - (is_unsigned ? 0 : 1);
+    const C largest = static_cast<C>((uint64_t(1) << bits) - 1);
+    return is_smallest ? largest : is_unsigned ? 0 : -largest - 1;
+  } else {
+    return is_smallest ? std::numeric_limits<C>::infinity() : -std::numeric_limits<C>::infinity();
   }
 }
 
@@ -178,7 +186,7 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
       Line<C> line(index, offsets[0], views[0].strides[d], views[0].sizes[d], target.data + offsets[2] * size,
                    target.strides[d], self.scalar_type());
       if (!include_self) {
-        line.reset(identity<C>(reduction));
+        line.reset(identity<C>(reduction, self.scalar_type()));
       }
       line.reduce(reduction, views[1].data + offsets[1] * size, views[1].strides[d] * size);
       if (reduction == Reduction::Mean) {
