@@ -11,6 +11,7 @@
 
 #include <executorch/extension/c_api/executorch.h>
 
+#include "choices.h"
 #include "exact_buffer.h"
 
 namespace executorch {
@@ -36,26 +37,6 @@ const std::vector<std::vector<uint8_t>>& programs() {
   }();
   return *kLoaded;
 }
-
-/// The bytes that decide; zeros after the end.
-class Choices {
- public:
-  Choices(const uint8_t* data, size_t size) : data_(data), end_(data + size) {}
-  bool empty() const { return data_ == end_; }
-  uint8_t byte() { return empty() ? 0 : *data_++; }
-  size_t below(size_t bound) { return byte() % bound; }
-  uint64_t word() {
-    uint64_t value = 0;
-    for (int i = 0; i < 8; ++i) {
-      value = value << 8 | byte();
-    }
-    return value;
-  }
-
- private:
-  const uint8_t* data_;
-  const uint8_t* end_;
-};
 
 /// A few objects of one kind. NULL where there is none.
 template <typename T, void (*Free)(T*)>

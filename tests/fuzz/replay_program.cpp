@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the drivers of the fuzz targets without libFuzzer, with any compiler; .ptd files as external data:
+// Runs the drivers of the fuzz targets without libFuzzer, with any compiler; .ptd files as external data, .bpte files
+// as bundled programs, .choices as decisions about a program to build, others as programs:
+//   replay_program --random COUNT               COUNT programs built by random decisions, the same ones every time
 //   replay_program FILE_OR_FOLDER...            every file once (folders are searched)
 //   replay_program --mutate FILE_OR_FOLDER...   also every truncation and every flipped bit of the first kilobytes
 //   replay_program --expect-executed ...        fails unless every file executes to its end
@@ -8,10 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "built_program_driver.h"
+#include "bundled_program_driver.h"
 #include "flat_tensor_driver.h"
+#include "header_driver.h"
 
 namespace {
 
@@ -21,7 +27,27 @@ using executorch::fuzz::Outcome;
 using Run = Outcome (*)(const uint8_t* data, size_t size);
 
 Run driver_of(const std::filesystem::path& file) {
-  return file.extension() == ".ptd" ? executorch::fuzz::run_flat_tensor : executorch::fuzz::run_program;
+  const auto extension = file.extension();
+  return extension == ".ptd"       ? executorch::fuzz::run_flat_tensor
+         : extension == ".bpte"    ? executorch::fuzz::run_bundled_program
+         : extension == ".choices" ? executorch::fuzz::run_built_program
+                                   : executorch::fuzz::run_program;
+}
+
+/// Fails unless some of the programs execute and some are refused: others would show nothing.
+int run_random(size_t count) {
+  std::mt19937 random(20240229);
+  size_t outcomes[3] = {};
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<uint8_t> bytes(512);
+    for (uint8_t& byte : bytes) {
+      byte = static_cast<uint8_t>(random());
+    }
+    ++outcomes[static_cast<size_t>(executorch::fuzz::run_built_program(bytes.data(), bytes.size()))];
+    executorch::fuzz::run_headers(bytes.data(), bytes.size() % (1 + random() % 512));
+  }
+  std::printf("%zu executed, %zu loaded only, %zu refused\n", outcomes[2], outcomes[1], outcomes[0]);
+  return outcomes[2] > 0 && outcomes[0] > 0 ? 0 : 1;
 }
 
 /// Where a program says that its flatbuffer ends; the rest is weights, which have no structure to break.
@@ -100,6 +126,9 @@ int main(int argc, char** argv) {
   const bool verbose = take_flag("--verbose");
   if (!verbose) {
     executorch::fuzz::silence_logs();
+  }
+  if (arguments.size() == 2 && arguments[0] == "--random") {
+    return run_random(std::stoul(arguments[1]));
   }
   const auto files = find_files(arguments);
   if (files.empty()) {
