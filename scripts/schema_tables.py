@@ -17,8 +17,8 @@ SIZES |= {"int64_t": 8, "uint64_t": 8, "double": 8}
 Field = tuple[int, str]  # kind and the table or union that it refers to
 
 
-def tables_header(reader: str, name: str, banner: str) -> str:
-    """The header ``<name>_tables.h`` for the text of ``<name>_generated.h``."""
+def tables_header(reader: str, folder: str, name: str, banner: str) -> str:
+    """The header ``<name>_tables.h`` for the text of ``<name>_generated.h``, which code includes from ``folder``."""
     namespace = _only(re.findall(r"^namespace (\w+) \{", reader, re.M))
     tables = _tables(reader)
     unions = _unions(reader)
@@ -42,7 +42,7 @@ def tables_header(reader: str, name: str, banner: str) -> str:
     prefix = "k" + "".join(part.capitalize() for part in name.split("_"))
     return f"""{banner}#pragma once
 
-#include <executorch/schema/{name}_generated.h>
+#include <{folder}/{name}_generated.h>
 #include <executorch/schema/table_verifier.h>
 
 namespace {namespace} {{

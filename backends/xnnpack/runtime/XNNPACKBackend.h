@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * The names of the XNNPACK backend and of its options. Linking the library `xnnpack_backend` registers it.
+ */
+#pragma once
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// The name that programs call the backend by.
+const char xnnpack_backend_key[] = "XnnpackBackend";
+
+/// int, a WorkspaceSharingMode: which delegates use the same memory for what lies between their operators. Of the
+/// backend, or of one load.
+const char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
+
+/// bool: whether delegates that have the same weights share their packed form.
+const char weight_cache_option_key[] = "weight_cache_enabled";
+
+/// Text: the file that holds packed weights between two starts.
+const char packed_cache_path_option_key[] = "packed_cache_path";
+
+/// bool: whether packed weights are written to that file.
+const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
+
+/// Delegates with one workspace take turns; each workspace is as large as the largest of its delegates wants it.
+enum class WorkspaceSharingMode {
+  Disabled = 0,  ///< each delegate has its own
+  PerModel = 1,  ///< the delegates of a loaded method have one
+  Global = 2,    ///< all delegates of the process have one
+  Count = 3,
+};
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "delegate.h"
+
+#include <cinttypes>
+
+#include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+using aten::ScalarType;
+using aten::Tensor;
+using runtime::Error;
+using runtime::EValue;
+using runtime::Span;
+
+namespace {
+
+/// Exporters write a tensor without dimensions as one element.
+bool has_rank(const Tensor& tensor, size_t rank) {
+  return static_cast<size_t>(tensor.dim()) == rank || (tensor.dim() == 0 && rank == 1);
+}
+
+/// Whether tensors of this dtype can be handed to a value of that datatype.
+bool holds(xnn_datatype datatype, ScalarType type) {
+  switch (datatype) {
+    case xnn_datatype_fp32:
+      return type == ScalarType::Float;
+    case xnn_datatype_fp16:
+      return type == ScalarType::Half;
+    case xnn_datatype_qint8:
+      return type == ScalarType::Char;
+    case xnn_datatype_quint8:
+      return type == ScalarType::Byte;
+    case xnn_datatype_int32:
+    case xnn_datatype_qint32:
+      return type == ScalarType::Int;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Delegate::~Delegate() {
+  if (runtime_ != nullptr) {
+    const std::lock_guard<std::mutex> lock(workspace_->mutex());
+    xnn_delete_runtime(runtime_);
+  }
+}
+
+Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap* named_data) {
+  payload_.emplace();
+  ET_CHECK_OK_OR_RETURN_ERROR(payload_->open(data, size, named_data));
+  GraphBuilder builder(*payload_);
+  ET_CHECK_OK_OR_RETURN_ERROR(builder.build());
+  for (const Value* value : builder.externals()) {
+    externals_.push_back({value->external_id, value->datatype, value->index, value->dims.size(), value->is_input});
+  }
+  pointers_.resize(externals_.size());
+  {
+    const std::lock_guard<std::mutex> lock(workspace_->mutex());
+    const xnn_status status = xnn_create_runtime_v4(builder.subgraph(), nullptr, workspace_->get(),
+                                                    extension::threadpool::get_pthreadpool(), 0, &runtime_);
+    if (status != xnn_status_success) {
+      ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
+      return status_error(status);
+    }
+  }
+  rules_ = builder.take_rules();
+  shapes_ = builder.take_shapes();
+  constants_ = builder.take_constants();
+  if (!builder.needs_payload()) {
+    payload_.reset();
+  }
+  return Error::Ok;
+}
+
+Error Delegate::execute(Span<EValue*> args) {
+  bool changed = !is_shaped_;
+  ET_CHECK_OK_OR_RETURN_ERROR(read_inputs(args, &changed));
+  const std::lock_guard<std::mutex> lock(workspace_->mutex());
+  if (changed) {
+    is_shaped_ = false;
+    ET_CHECK_OK_OR_RETURN_ERROR(reshape());
+    is_shaped_ = true;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
+  // Each time: another delegate may have moved the workspace.
+  xnn_status status = xnn_setup_runtime_v2(runtime_, pointers_.size(), pointers_.data());
+  if (status == xnn_status_success) {
+    status = xnn_invoke_runtime(runtime_);
+  }
+  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",
+                           status_text(status));
+  return Error::Ok;
+}
+
+Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {
+  for (size_t i = 0; i < externals_.size(); ++i) {
+    const External& external = externals_[i];
+    ET_CHECK_OR_RETURN_ERROR(external.id < args.size(), InvalidProgram,
+                             "XNNPACK: a delegate has %zu arguments, its payload uses number %" PRIu32, args.size(),
+                             external.id);
+    const EValue& argument = *args[external.id];
+    ET_CHECK_OR_RETURN_ERROR(argument.isTensor(), InvalidArgument,
+                             "XNNPACK: argument %" PRIu32 " of a delegate is no tensor", external.id);
+    const Tensor& tensor = argument.toTensor();
+    ET_CHECK_OR_RETURN_ERROR(holds(external.datatype, tensor.scalar_type()) && has_rank(tensor, external.rank),
+                             InvalidArgument,
+                             "XNNPACK: argument %" PRIu32
+                             " of a delegate has the dtype %d and %zd dimensions; the delegate was compiled for "
+                             "%zu dimensions and XNNPACK's datatype %d",
+                             external.id, static_cast<int>(tensor.scalar_type()), static_cast<ssize_t>(tensor.dim()),
+                             external.rank, static_cast<int>(external.datatype));
+    pointers_[i] = {external.id, const_cast<void*>(tensor.const_data_ptr())};
+    if (!external.is_input) {
+      continue;
+    }
+    Shape& shape = shapes_[external.index];
+    for (size_t d = 0; d < external.rank; ++d) {
+      const size_t size = tensor.dim() == 0 ? 1 : static_cast<size_t>(tensor.size(tensor.dim_order()[d]));
+      if (shape[d] != size) {
+        shape[d] = size;
+        *changed = true;
+        is_shaped_ = false;
+      }
+    }
+  }
+  return Error::Ok;
+}
+
+Error Delegate::reshape() {
+  ET_CHECK_OK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_));
+  xnn_status status = xnn_status_success;
+  for (const External& external : externals_) {
+    const Shape& shape = shapes_[external.index];
+    ET_CHECK_OR_RETURN_ERROR(element_count(shape) > 0, NotSupported,
+                             "XNNPACK: argument %" PRIu32 " of a delegate is an empty tensor, which is not supported",
+                             external.id);
+    if (external.is_input && status == xnn_status_success) {
+      status = xnn_reshape_external_value(runtime_, external.id, shape.size(), shape.data());
+    }
+  }
+  if (status == xnn_status_success) {
+    status = xnn_reshape_runtime(runtime_);
+  }
+  ET_CHECK_OR_RETURN_ERROR(status != xnn_status_out_of_memory, MemoryAllocationFailed,
+                           "XNNPACK: there is not enough memory for the results of a delegate");
+  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, InvalidArgument,
+                           "XNNPACK cannot run a delegate on inputs of these shapes: %s", status_text(status));
+  for (const External& external : externals_) {
+    size_t rank = 0;
+    size_t dims[XNN_MAX_TENSOR_DIMS] = {};
+    status = xnn_get_external_value_shape(runtime_, external.id, &rank, dims);
+    ET_CHECK_OR_RETURN_ERROR(
+        status == xnn_status_success && Shape(dims, dims + rank) == shapes_[external.index] && rank == external.rank,
+        InvalidProgram, "XNNPACK: argument %" PRIu32 " of a delegate has another shape than its graph says",
+        external.id);
+  }
+  return Error::Ok;
+}
+
+Error Delegate::resize_outputs(Span<EValue*> args) {
+  for (size_t i = 0; i < externals_.size(); ++i) {
+    const External& external = externals_[i];
+    if (external.is_input) {
+      continue;
+    }
+    const Tensor& tensor = args[external.id]->toTensor();
+    ET_CHECK_OR_RETURN_ERROR(tensor.dim() > 0 || element_count(shapes_[external.index]) == 1, InvalidArgument,
+                             "XNNPACK: output %" PRIu32 " of a delegate has no dimensions, its result has %zu elements",
+                             external.id, element_count(shapes_[external.index]));
+    aten::SizesType sizes[XNN_MAX_TENSOR_DIMS] = {};
+    for (size_t d = 0; d < static_cast<size_t>(tensor.dim()); ++d) {
+      const size_t size = shapes_[external.index][d];
+      ET_CHECK_OR_RETURN_ERROR(size <= INT32_MAX, InvalidArgument, "XNNPACK: a result has %zu elements in a dimension",
+                               size);
+      sizes[tensor.dim_order()[d]] = static_cast<aten::SizesType>(size);
+    }
+    const Error error = runtime::resize_tensor(tensor, {sizes, static_cast<size_t>(tensor.dim())});
+    ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
+                             "XNNPACK: output %" PRIu32
+                             " of a delegate cannot have the shape of its result: the method "
+                             "was exported for smaller inputs",
+                             external.id);
+    pointers_[i].data = tensor.mutable_data_ptr();
+  }
+  return Error::Ok;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <xnnpack.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/named_data_map.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+
+#include "graph.h"
+#include "payload.h"
+#include "workspace.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// One delegated part of a method: a runtime of XNNPACK with its packed weights.
+class Delegate final {
+ public:
+  explicit Delegate(std::shared_ptr<Workspace> workspace) : workspace_(std::move(workspace)) {}
+  ~Delegate();
+  Delegate(const Delegate&) = delete;
+  Delegate& operator=(const Delegate&) = delete;
+
+  /**
+   * Builds the graph and packs the weights.
+   *
+   * @param data, size The payload. If needs_payload() afterwards, it must outlive the object.
+   */
+  runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data);
+
+  /// Whether the payload is still read when the delegate runs.
+  bool needs_payload() const { return payload_.has_value(); }
+
+  /**
+   * Runs it on tensors, whose outputs it resizes.
+   *
+   * @retval Error::InvalidArgument (logged) an argument is no tensor or of another dtype or rank, or the shapes do not
+   * fit each other.
+   */
+  runtime::Error execute(runtime::Span<runtime::EValue*> args);
+
+ private:
+  /// An argument. Its shape here is that of memory: dimensions in the order of the strides.
+  struct External {
+    uint32_t id;
+    xnn_datatype datatype;
+    size_t index;
+    size_t rank;
+    bool is_input;
+  };
+
+  runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
+  runtime::Error reshape();
+  runtime::Error resize_outputs(runtime::Span<runtime::EValue*> args);
+
+  const std::shared_ptr<Workspace> workspace_;
+  xnn_runtime_t runtime_ = nullptr;
+  std::vector<External> externals_;
+  std::vector<ShapeRule> rules_;
+  /// By Value::index, of the last call.
+  std::vector<Shape> shapes_;
+  bool is_shaped_ = false;
+  std::vector<xnn_external_value> pointers_;
+  std::vector<std::unique_ptr<uint8_t[]>> constants_;
+  std::optional<Payload> payload_;
+};
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * From the graph of a payload to a subgraph of XNNPACK.
+ */
+#pragma once
+
+#include <xnnpack.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <executorch/runtime/core/error.h>
+#include <serialization/xnnpack_graph_generated.h>
+
+#include "payload.h"
+#include "shapes.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// A value of the graph, checked.
+struct Value {
+  xnn_datatype datatype = xnn_datatype_invalid;
+  Shape dims;
+  /// Position among the shapes of the graph.
+  size_t index = 0;
+  /// XNNPACK's number for it.
+  uint32_t id = XNN_INVALID_VALUE_ID;
+  /// Position among the delegate's arguments; XNN_INVALID_VALUE_ID for what lies inside.
+  uint32_t external_id = XNN_INVALID_VALUE_ID;
+  /// Its elements where it is constant, else null.
+  const void* data = nullptr;
+  /// Whether `data` lies in the payload, because it is packed.
+  bool is_in_payload = false;
+  /// Whether it is an input of the delegate, an output of it, and whether a node read so far has computed it.
+  bool is_input = false;
+  bool is_output = false;
+  bool is_computed = false;
+};
+
+/**
+ * Builds an xnn_subgraph from a payload's graph. Everything that XNNPACK takes for granted is checked: numbers of
+ * values, the order of nodes, sizes of constants, and shapes that two operands of a node must agree on.
+ */
+class GraphBuilder final {
+ public:
+  /// @param payload Must outlive the builder and the creation of a runtime from the subgraph.
+  explicit GraphBuilder(Payload& payload) : payload_(payload) {}
+
+  /**
+   * @retval Error::InvalidProgram (logged) the graph is malformed.
+   * @retval Error::NotSupported (logged) XNNPACK cannot run it on this machine.
+   */
+  runtime::Error build();
+
+  xnn_subgraph_t subgraph() const { return subgraph_.get(); }
+
+  /// The values that are arguments of the delegate, in the order of their external ids.
+  std::vector<const Value*> externals() const;
+
+  /// How the shapes follow from each other, and the shapes in the payload, by Value::index.
+  std::vector<ShapeRule> take_rules() { return std::move(rules_); }
+  std::vector<Shape> take_shapes() { return std::move(shapes_); }
+
+  /// Whether the runtime reads constants in the payload, so that this must live as long as it does.
+  bool needs_payload() const { return needs_payload_; }
+
+  /// Constants that the runtime reads each time, which must live as long as it does.
+  std::vector<std::unique_ptr<uint8_t[]>> take_constants() { return std::move(kept_); }
+
+ private:
+  friend class NodeReader;
+
+  struct DeleteSubgraph {
+    void operator()(xnn_subgraph_t subgraph) const { xnn_delete_subgraph(subgraph); }
+  };
+
+  runtime::Error find_packed_constants();
+  runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);
+  runtime::Error find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& value);
+  runtime::Error define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& quantized, uint32_t flags, Value& value);
+  template <typename Quant>
+  runtime::Result<runtime::Span<const uint8_t>> scales(const Quant& quant, size_t count, size_t element_size);
+
+  Payload& payload_;
+  std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph_;
+  /// By id in the payload.
+  std::unordered_map<uint32_t, Value> values_;
+  /// Ids of filters and biases, which are packed when the runtime is made.
+  std::unordered_set<uint32_t> packed_;
+  std::vector<bool> has_external_;
+  std::vector<ShapeRule> rules_;
+  std::vector<Shape> shapes_;
+  bool needs_payload_ = false;
+  std::vector<std::unique_ptr<uint8_t[]>> kept_;
+  std::vector<std::unique_ptr<uint8_t[]>> scales_;
+};
+
+/// Adds a node, see node_reader.cpp. `index` is for messages.
+runtime::Error define_node(GraphBuilder& builder, const fb_xnnpack::XNode& node, uint32_t index);
+
+/// What a status of XNNPACK says, in words.
+const char* status_text(xnn_status status);
+
+/// The error that stands for a status.
+runtime::Error status_error(xnn_status status);
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

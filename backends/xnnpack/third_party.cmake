@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# XNNPACK and cpuinfo from their pinned sources: static, without tests, benchmarks and downloads of their own. pthreadpool
+# is the one of extension_threadpool, so that a process has one pool. Compiled once a build directory: about three minutes
+# of one core, which ccache remembers.
+executorch_fetch(xnnpack cpuinfo pthreadpool fxdiv)
+
+# executorch_third_party_option(name type value): for a project of others; not shown among our own options.
+macro(executorch_third_party_option name type value)
+  set(${name} "${value}" CACHE ${type} "" FORCE)
+  mark_as_advanced(${name})
+endmacro()
+
+executorch_third_party_option(CPUINFO_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/cpuinfo")
+executorch_third_party_option(FXDIV_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/fxdiv")
+executorch_third_party_option(PTHREADPOOL_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/pthreadpool")
+executorch_third_party_option(CPUINFO_LIBRARY_TYPE STRING static)
+executorch_third_party_option(XNNPACK_LIBRARY_TYPE STRING static)
+foreach(option CPUINFO_BUILD_TOOLS CPUINFO_BUILD_UNIT_TESTS CPUINFO_BUILD_MOCK_TESTS CPUINFO_BUILD_BENCHMARKS
+    CPUINFO_BUILD_PKG_CONFIG XNNPACK_BUILD_TESTS XNNPACK_BUILD_BENCHMARKS XNNPACK_BUILD_ALL_MICROKERNELS XNNPACK_ENABLE_KLEIDIAI)
+  executorch_third_party_option(${option} BOOL OFF)
+endforeach()
+
+if(NOT TARGET XNNPACK)
+  # Their CMake files ask for older policy versions than present CMake accepts. A test of ours is no test of theirs.
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
+  set(BUILD_TESTING OFF)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+  endif()
+  add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
+endif()
+set(executorch_xnnpack_parts
+  XNNPACK microkernels-prod cpuinfo allocator cache datatype hardware-config indirection logging memory microkernel-utils
+  microparams-init mutex normalization operators operator-run operator-utils packing reference-ukernels subgraph)
+set_target_properties(${executorch_xnnpack_parts} PROPERTIES
+  POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
