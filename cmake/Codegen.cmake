@@ -197,6 +197,12 @@ function(gen_operators_lib)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${GEN_LIB_NAME}")
   set(include "${folder}/include")
   set(output "${include}/kernels/${identifier}")
+  if(NOT SELECTION STREQUAL "${folder}/selected_operators.yaml")
+    # A later selection without a name takes the place of this one.
+    file(MAKE_DIRECTORY "${folder}")
+    file(COPY_FILE "${SELECTION}" "${folder}/selected_operators.yaml" ONLY_IF_DIFFERENT)
+    set(SELECTION "${folder}/selected_operators.yaml")
+  endif()
 
   set(arguments --op-selection-yaml "${SELECTION}" --require-all)
   foreach(file IN LISTS FUNCTIONS_YAML)
