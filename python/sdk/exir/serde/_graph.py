@@ -124,7 +124,7 @@ def portable(module: GraphModule, lowered_to_text: LoweredToText) -> GraphModule
 
 def restore(module: GraphModule, text_to_lowered: TextToLowered) -> None:
     """Undoes `portable`, in place."""
-    for part in module.modules():
+    for part in list(module.modules()):
         if not isinstance(part, GraphModule):
             continue
         for node in list(part.graph.nodes):
@@ -160,14 +160,17 @@ def _nodes(graph: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def to_file(program: dict[str, Any], version: tuple[int, int]) -> None:
     """Turns torch's JSON into the file's, in place."""
+    delegates = 0
     for node in _nodes(program["graph_module"]["graph"]):
         for ours, theirs in _PREFIXES.items():
             if node["target"].startswith(ours):
                 node["target"] = theirs + node["target"].removeprefix(ours)
         if node["target"] == _DELEGATE:
-            names = ["lowered_module", *(f"delegate_arg_{i}" for i in range(len(node["inputs"]) - 1))]
+            # The reader makes the first an attribute of the graph, so that each needs a name of its own.
+            names = [f"lowered_module_{delegates}", *(f"delegate_arg_{i}" for i in range(len(node["inputs"]) - 1))]
             for argument, name in zip(node["inputs"], names, strict=True):
                 argument["name"] = name
+            delegates += 1
         of_tuple = node["target"].startswith(_HIGHER_ORDER) and node.get(_SINGLE) is False
         if of_tuple and len(node["outputs"]) == 1 and "as_tensor" in node["outputs"][0]:
             # A tuple of one tensor, which this version of the schema writes as a list.
