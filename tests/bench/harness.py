@@ -69,7 +69,7 @@ class Series:
 LOWERING = "lowering CPU s, after torch.export"
 PEAK = "lowering, peak memory / (weights + baseline), at most 1.3"
 ARENA = "planned arena bytes"
-ALIVE = "most bytes alive at once"
+ALIVE = "most that is alive at once, bytes"
 
 # model -> figure -> engine -> samples
 Results = dict[str, dict[str, dict[str, Series]]]
