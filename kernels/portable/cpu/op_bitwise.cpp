@@ -28,9 +28,14 @@ bool is_signed(ScalarType dtype) {
          dtype == ScalarType::Long;
 }
 
+// Bits of a dtype; of none, which the operands that do not promote have and the plan refuses, it does not matter.
+int64_t bits_of(ScalarType dtype) {
+  return is_supported_dtype(dtype) ? static_cast<int64_t>(elementSize(dtype)) * 8 : 64;
+}
+
 // A shift by a negative number of bits or by all of them leaves nothing of the value.
 Tensor& shift_left(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
-  const int64_t bits = static_cast<int64_t>(elementSize(result_type({a, b}))) * 8;
+  const int64_t bits = bits_of(result_type({a, b}));
   return bitwise(ctx, name, a, b, out, [bits](int64_t x, int64_t y) {
     return y < 0 || y >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << y);
   });
@@ -39,7 +44,7 @@ Tensor& shift_left(KernelRuntimeContext& ctx, const char* name, Operand a, Opera
 // ... or, to the right, nothing but the sign.
 Tensor& shift_right(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
   const ScalarType dtype = result_type({a, b});
-  const int64_t bits = static_cast<int64_t>(elementSize(dtype)) * 8;
+  const int64_t bits = bits_of(dtype);
   if (dtype == ScalarType::UInt64) {
     return bitwise(ctx, name, a, b, out, [](int64_t x, int64_t y) {
       return y < 0 || y >= 64 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) >> y);

@@ -165,10 +165,10 @@ Tensor& embedding_dense_backward_out(KernelRuntimeContext& ctx, const Tensor& gr
     ET_KERNEL_CHECK_MSG(ctx, row == padding_idx || (row >= 0 && row < num_weights), InvalidArgument, out,
                         "%s: index %" PRId64 " is outside the table of %" PRId64 " rows", op, row, num_weights);
   }
-  fill(StridedView::of(out), Scalar(int64_t(0)));
   visit_floating(ctx, op, out.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Sum = AccumulateType<T>;
+    fill(StridedView::of(out), Scalar(int64_t(0)));
     for (int64_t i = 0; i < indices.numel(); ++i) {
       const int64_t row = index_at(indices, i);
       if (row == padding_idx) {

@@ -6,12 +6,11 @@
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/pooling.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
-#include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
 namespace {
 
-// Makes `grad_input` zeros in the shape of `in`. `gradient` must have the batch and channels of `in` and the spatial
+// Resizes `grad_input` to the shape of `in`. `gradient` must have the batch and channels of `in` and the spatial
 // sizes given.
 bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, const Tensor& in, int64_t height,
              int64_t width, Tensor& grad_input) {
@@ -22,11 +21,7 @@ bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, 
   }
   ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, false,
                       "%s: the gradient must have the shape of the result of pooling", op);
-  if (!check_same_dtype(ctx, op, gradient, in) || !check_resize_like(ctx, op, grad_input, in)) {
-    return false;
-  }
-  fill(StridedView::of(grad_input), Scalar(int64_t(0)));
-  return true;
+  return check_same_dtype(ctx, op, gradient, in) && check_resize_like(ctx, op, grad_input, in);
 }
 
 // The windows [begin, end) of `count` that cover position `p` of an axis.
