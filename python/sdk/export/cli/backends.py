@@ -21,6 +21,7 @@ class Backend(NamedTuple):
 
 BACKENDS: dict[str, Backend] = {
     "portable": Backend(),  # the portable kernels: no partitioner takes anything away from them
+    "xnnpack": Backend("sdk.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"),
 }
 
 

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that work on each element by itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant
+
+
+def wants_nhwc(writer: SubgraphWriter, operands: list[Any]) -> bool:
+    """Whether a node that may work in any layout does so in NHWC: where one of its operands is there already."""
+    images = [
+        operand for operand in operands if rank_of(operand) == 4 and get_constant(writer.program, operand) is None
+    ]
+    return bool(images) and any(writer.has(image, True) and not writer.has(image, False) for image in images)
+
+
+class UnaryConfig(XNNPartitionerConfig):
+    """Functions of one number."""
+
+    NODES_OF: ClassVar[dict[str, str]] = {
+        "aten.abs.default": "Abs",
+        "aten.ceil.default": "Ceiling",
+        "aten.cos.default": "Cos",
+        "aten.exp.default": "Exp",
+        "aten.floor.default": "Floor",
+        "aten.hardswish.default": "Hardswish",
+        "aten.log.default": "Log",
+        "aten.neg.default": "Negate",
+        "aten.rsqrt.default": "ReciprocalSquareRoot",
+        "aten.sigmoid.default": "Sigmoid",
+        "aten.sin.default": "Sin",
+        "aten.sqrt.default": "SquareRoot",
+        "aten.tanh.default": "Tanh",
+    }
+    target_names = tuple(NODES_OF)
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        operand = node.args[0]
+        nhwc = wants_nhwc(writer, [operand])
+        self.add(writer, node, writer.read(operand, nhwc), writer.result(node, nhwc))
+
+    def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
+        writer.add(NODES[self.NODES_OF[node.target.__name__]](source, result))  # type: ignore[union-attr]
+
+
+class GeluConfig(UnaryConfig):
+    target_names = ("aten.gelu.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        kind = argument(node, 1)
+        return None if kind == "none" else f"approximate is {kind!r}, and XNNPACK computes the exact function"
+
+    def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
+        writer.add(NODES["Gelu"](source, result))
+
+
+class SquareConfig(UnaryConfig):
+    target_names = ("aten.pow.Tensor_Scalar",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        exponent = argument(node, 1)
+        return None if exponent == 2 else f"the exponent is {exponent}, and XNNPACK takes 2"
+
+    def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
+        writer.add(NODES["Square"](source, result))
+
+
+class ClampConfig(UnaryConfig):
+    """relu, relu6, hardtanh and clamp."""
+
+    target_names = ("aten.relu.default", "aten.hardtanh.default", "aten.clamp.default")
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        low, high = self.limits(node)
+        return None if low < high else f"its limits {low} and {high} leave no range"
+
+    def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
+        writer.add(NODES["Clamp"](source, result), self.limits(node))
+
+    @staticmethod
+    def limits(node: Node) -> tuple[float, float]:
+        if node.target.__name__ == "aten.relu.default":  # type: ignore[union-attr]
+            return 0.0, math.inf
+        low, high = argument(node, 1), argument(node, 2)
+        return -math.inf if low is None else float(low), math.inf if high is None else float(high)
+
+
+class LeakyReluConfig(UnaryConfig):
+    target_names = ("aten.leaky_relu.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        slope = float(argument(node, 1))
+        return None if math.isfinite(slope) else f"the slope is {slope}"
+
+    def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
+        writer.add(NODES["LeakyReLU"](float(argument(node, 1)), source, result))
+
+
+class EluConfig(UnaryConfig):
+    target_names = ("aten.elu.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        alpha, scale, input_scale = (float(argument(node, i)) for i in (1, 2, 3))
+        if scale != 1 or input_scale != 1:
+            return f"it is scaled by {scale} and {input_scale}, and XNNPACK takes 1"
+        return None if alpha > 0 and math.isfinite(alpha) else f"alpha is {alpha}, and XNNPACK takes positive numbers"
+
+    def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
+        writer.add(NODES["ELU"](float(argument(node, 1)), source, result))
+
+
+class BinaryConfig(XNNPartitionerConfig):
+    """Functions of two numbers, with broadcasting."""
+
+    NODES_OF: ClassVar[dict[str, str]] = {
+        "aten.add.Tensor": "Add",
+        "aten.add.Scalar": "Add",
+        "aten.div.Tensor": "Div",
+        "aten.div.Scalar": "Div",
+        "aten.maximum.default": "Maximum",
+        "aten.minimum.default": "Minimum",
+        "aten.mul.Tensor": "Multiply",
+        "aten.mul.Scalar": "Multiply",
+        "aten.sub.Tensor": "Subtract",
+        "aten.sub.Scalar": "Subtract",
+    }
+    target_names = tuple(NODES_OF)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        name = node.target.__name__  # type: ignore[union-attr]
+        if name.startswith(("aten.add", "aten.sub")) and argument(node, 2) != 1:
+            return f"alpha is {argument(node, 2)}, and XNNPACK takes 1"
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        operands = list(node.args[:2])
+        # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
+        same_rank = all(rank_of(operand) in (0, 4) for operand in operands)
+        nhwc = same_rank and wants_nhwc(writer, operands)
+        first, second = (writer.read(o, nhwc and rank_of(o) == 4) for o in operands)
+        result = writer.result(node, nhwc)
+        kind = NODES[self.NODES_OF[node.target.__name__]]  # type: ignore[union-attr]
+        clamps = kind.__name__ not in ("XNNMaximum", "XNNMinimum")
+        writer.add(kind(first, second, result), (-math.inf, math.inf) if clamps else None)
+
+
+class PreluConfig(XNNPartitionerConfig):
+    target_names = ("aten.prelu.default",)
+    weights = (1,)
+    keep_whole = True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        return None if rank_of(node) == 4 else f"its input has {rank_of(node)} dimensions, and XNNPACK takes 4"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        slope = get_constant(writer.program, node.args[1])
+        assert slope is not None  # refusal() has seen to it
+        channels = node.args[0].meta["val"].shape[1]  # type: ignore[union-attr]
+        slopes = writer.constant(slope.expand(channels))
+        writer.add(NODES["PReLU"](writer.read(node.args[0], True), slopes, writer.result(node, True)))
+
+
+class SoftmaxConfig(XNNPartitionerConfig):
+    target_names = ("aten._softmax.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        dim, rank = argument(node, 1), rank_of(node)
+        return None if rank > 0 and dim in (-1, rank - 1) else f"dim is {dim}, and XNNPACK takes the last one"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        writer.add(NODES["Softmax"](writer.read(node.args[0]), writer.result(node)))

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators on images, which XNNPACK computes in NHWC."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant
+
+# Flags of nodes.
+ALIGN_CORNERS = 8
+KEEP_DIMS = 64
+
+
+def pair(value: Any) -> tuple[int, int]:
+    """Height and width, which may be one number."""
+    numbers = list(value) if isinstance(value, (list, tuple)) else [value]
+    return (int(numbers[0]), int(numbers[-1]))
+
+
+def reads_more_than_first(node: Node) -> bool:
+    """Whether anything but the first result of a call is used."""
+    return any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users)
+
+
+class ConvolutionConfig(XNNPartitionerConfig):
+    target_names = ("aten.convolution.default",)
+    weights = (1, 2)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if rank_of(node) != 4:
+            return f"it has {rank_of(node) - 2} spatial dimensions, and XNNPACK takes 2"
+        transposed, output_padding, groups = (argument(node, i) for i in (6, 7, 8))
+        if transposed and groups != 1:
+            return f"it is transposed and has {groups} groups, and XNNPACK takes 1"
+        if transposed and any(dilation != 1 for dilation in argument(node, 5)):
+            return f"it is transposed and its dilation is {argument(node, 5)}, and XNNPACK takes 1"
+        stride = pair(argument(node, 3))
+        if any(extra >= step for extra, step in zip(pair(output_padding), stride, strict=True) if extra):
+            return f"output_padding {output_padding} is not below the stride {stride}"
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        weight = get_constant(writer.program, node.args[1])
+        assert weight is not None  # refusal() has seen to it
+        write_convolution(writer, node, node, weight, get_constant(writer.program, argument(node, 2)))
+
+
+def write_convolution(
+    writer: SubgraphWriter, node: Node, result: Node, weight: torch.Tensor, bias: torch.Tensor | None
+) -> None:
+    """Adds the convolution of `node` with other weights, whose result is that of `result`."""
+    image = node.args[0]
+    strides, paddings, dilations = (pair(argument(node, i)) for i in (3, 4, 5))
+    transposed, groups = argument(node, 6), argument(node, 8)
+    adjustments = pair(argument(node, 7)) if transposed else (0, 0)
+    inputs = image.meta["val"].shape[1]  # type: ignore[union-attr]
+    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    depthwise = not transposed and groups > 1 and inputs == groups
+    if transposed:
+        kind, filters = "ConvTranspose2d", weight.permute(1, 2, 3, 0)
+    elif depthwise:
+        kind, filters = "DepthwiseConv2d", weight.permute(1, 2, 3, 0)
+    else:
+        kind, filters = "Conv2d", weight.permute(0, 2, 3, 1)
+    (top, left), (height, width) = paddings, weight.shape[2:]
+    writer.add(
+        NODES[kind](
+            *(top, left, top, left),
+            *(height, width),
+            *strides,
+            *dilations,
+            *(inputs // groups, outputs // groups, groups),
+            *adjustments,
+            writer.read(image, True),
+            writer.constant(filters),
+            NO_VALUE if bias is None else writer.constant(bias),
+            writer.result(result, True),
+        )
+    )
+
+
+class BatchNormConfig(XNNPartitionerConfig):
+    """Batch norm of inference: part of the convolution before it, otherwise a depthwise one of its own."""
+
+    target_names = ("aten._native_batch_norm_legit_no_training.default",)
+    weights = (1, 2, 3, 4)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if rank_of(node.args[0]) != 4:
+            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
+        return "its second or third result is used" if reads_more_than_first(node) else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        scale, shift = self.factors(writer.program, node)
+        convolution = fused_convolution(writer.program, node)
+        if convolution is not None:
+            weight = get_constant(writer.program, convolution.args[1])
+            assert weight is not None
+            bias = get_constant(writer.program, argument(convolution, 2))
+            if bias is not None:
+                shift = shift + bias.double() * scale
+            shape = (1, -1, 1, 1) if argument(convolution, 6) else (-1, 1, 1, 1)
+            write_convolution(writer, convolution, node, weight.double() * scale.reshape(shape), shift)
+            return
+        channels = scale.numel()
+        writer.add(
+            NODES["DepthwiseConv2d"](
+                *(0, 0, 0, 0),
+                *(1, 1),
+                *(1, 1),
+                *(1, 1),
+                *(1, 1, channels),
+                *(0, 0),
+                writer.read(node.args[0], True),
+                writer.constant(scale.reshape(1, 1, 1, channels)),
+                writer.constant(shift),
+                writer.result(node, True),
+            )
+        )
+
+    @staticmethod
+    def factors(program: ExportedProgram, node: Node) -> tuple[torch.Tensor, torch.Tensor]:
+        """What the input is multiplied by, and what is added, in double precision."""
+        gamma, beta, mean, variance = (get_constant(program, argument(node, i)) for i in (1, 2, 3, 4))
+        assert mean is not None and variance is not None
+        scale = (variance.double() + float(argument(node, 6))).rsqrt()
+        if gamma is not None:
+            scale = scale * gamma.double()
+        shift = -mean.double() * scale
+        return scale, shift if beta is None else shift + beta.double()
+
+
+def fused_convolution(program: ExportedProgram, norm: Node) -> Node | None:
+    """The convolution whose weights a batch norm becomes part of: its only reader is the norm."""
+    before = norm.args[0]
+    if not isinstance(before, Node) or getattr(before.target, "__name__", "") != "aten.convolution.default":
+        return None
+    if len(before.users) != 1 or (argument(before, 6) and argument(before, 8) != 1):
+        return None
+    return before if get_constant(program, before.args[1]) is not None else None
+
+
+class GetItemConfig(XNNPartitionerConfig):
+    """The first result of a call that has several."""
+
+    target_names = ("getitem",)
+
+    def refusal(self, node: Node, program: ExportedProgram) -> str | None:
+        name = getattr(getattr(node.args[0], "target", None), "__name__", "")
+        if name not in (*BatchNormConfig.target_names, *MaxPoolConfig.target_names) or node.args[1] != 0:
+            return "XNNPACK does not take the call it reads"
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        assert isinstance(node.args[0], Node)
+        writer.alias(node, node.args[0])
+
+
+class PoolConfig(XNNPartitionerConfig):
+    def refusal_of_window(self, node: Node, ceil_mode: bool) -> str | None:
+        if rank_of(node.args[0]) != 4:
+            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
+        if ceil_mode:
+            return "ceil_mode is on"
+        return "its window is one element" if pair(argument(node, 1)) == (1, 1) else None
+
+    def write_pool(self, writer: SubgraphWriter, node: Node, kind: str, dilations: tuple[int, int]) -> None:
+        window = pair(argument(node, 1))
+        top, left = pair(argument(node, 3))
+        strides = pair(argument(node, 2) or window)
+        source, result = writer.read(node.args[0], True), writer.result(node, True)
+        writer.add(NODES[kind](top, left, top, left, *window, *strides, *dilations, source, result))
+
+
+class MaxPoolConfig(PoolConfig):
+    target_names = ("aten.max_pool2d_with_indices.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if reads_more_than_first(node):
+            return "its indices are used"
+        return self.refusal_of_window(node, argument(node, 5))
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        self.write_pool(writer, node, "MaxPooling2d", pair(argument(node, 4)))
+
+
+class AvgPoolConfig(PoolConfig):
+    target_names = ("aten.avg_pool2d.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if argument(node, 5) and any(pair(argument(node, 3))):
+            return "its padding counts (count_include_pad), and XNNPACK leaves it out"
+        if argument(node, 6) is not None:
+            return f"divisor_override is {argument(node, 6)}"
+        return self.refusal_of_window(node, argument(node, 4))
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        self.write_pool(writer, node, "AvgPooling2d", (1, 1))
+
+
+class MeanConfig(XNNPartitionerConfig):
+    """The mean over height and width."""
+
+    target_names = ("aten.mean.dim", "aten._adaptive_avg_pool2d.default")
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        image, arguments = node.args[0], argument(node, 1)
+        if rank_of(image) != 4:
+            return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
+        if "adaptive" in node.target.__name__:  # type: ignore[union-attr]
+            return None if tuple(arguments) == (1, 1) else f"its output is {arguments}, and XNNPACK takes (1, 1)"
+        if sorted(dim % 4 for dim in arguments or ()) != [2, 3]:
+            return f"dim is {arguments}, and XNNPACK takes height and width"
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        source = writer.read(node.args[0], True)
+        if rank_of(node) == 4:
+            writer.add(NODES["GlobalAvgPooling2d"](source, writer.result(node, True), KEEP_DIMS))
+            return
+        count, _, _, channels = writer.values[source].dims
+        mean = writer.temporary([count, 1, 1, channels])
+        writer.add(NODES["GlobalAvgPooling2d"](source, mean, KEEP_DIMS))
+        static = is_static(node.meta["val"].shape[:1])
+        writer.add(NODES["StaticReshape"](2, [count if static else 0, channels], mean, writer.result(node)))
+
+
+class ResizeConfig(XNNPartitionerConfig):
+    target_names = ("aten.upsample_bilinear2d.vec",)
+    keep_whole = True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        size = node.meta["val"].shape[2:]
+        return None if is_static(size) else f"its size {tuple(size)} is known only when the model runs"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        height, width = node.meta["val"].shape[2:]
+        flags = ALIGN_CORNERS if argument(node, 2) else 0
+        source, result = writer.read(node.args[0], True), writer.result(node, True)
+        writer.add(NODES["StaticResizeBilinear2D"](height, width, source, result, flags))

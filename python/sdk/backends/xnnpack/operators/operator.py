@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is common to the operators that XNNPACK takes."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, ClassVar
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant, is_channels_last
+from sdk.exir.sym_util import upper_bound
+
+MAX_RANK = 6  # of XNNPACK's tensors
+
+
+class ConfigPrecisionType(Enum):
+    """In which numbers a part of a model computes."""
+
+    FP32 = 1
+    STATIC_QUANT = 2
+    DYNAMIC_QUANT = 3
+
+
+class XNNPartitionerConfig:
+    """An operator: which calls of it XNNPACK takes, and what they become.
+
+    Attributes:
+        target_names: The operators, for example `aten.add.Tensor`.
+        keep_whole: Whether the exporter must not decompose the operator (`max_pool2d`).
+        weights: Positions of arguments that must be constants.
+    """
+
+    target_names: ClassVar[tuple[str, ...]] = ()
+    keep_whole: ClassVar[bool] = False
+    weights: ClassVar[tuple[int, ...]] = ()
+    supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = (ConfigPrecisionType.FP32,)
+
+    def refusal(self, node: Node, program: ExportedProgram) -> str | None:
+        """Why XNNPACK does not take a call, in words; None where it does."""
+        for operand in (node, *node.all_input_nodes):
+            reason = refusal_of_tensor(operand.meta.get("val"), operand)
+            if reason is not None:
+                return reason
+        for position in self.weights:
+            weight = argument(node, position)
+            if weight is not None and get_constant(program, weight) is None:
+                return f"{weight} has to be a constant"
+        return self.refusal_of_call(node, program)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        """The same for what is special about the operator."""
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        """Adds the call to a payload."""
+        raise NotImplementedError(f"{type(self).__name__} must define write()")
+
+
+def refusal_of_tensor(value: Any, node: Node) -> str | None:
+    """Why XNNPACK cannot hold a tensor."""
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
+        value = value[0]
+    if not isinstance(value, torch.Tensor):
+        return f"{node} is {type(value).__name__}, and XNNPACK takes tensors only"
+    if value.dtype != torch.float32:
+        return f"{node} is {str(value.dtype).removeprefix('torch.')}, and XNNPACK takes float32"
+    if value.dim() > MAX_RANK:
+        return f"{node} has {value.dim()} dimensions, and XNNPACK takes {MAX_RANK}"
+    bounds = [upper_bound(size) for size in value.shape]
+    if None in bounds:
+        return f"{node} has a dimension without an upper bound"
+    if 0 in bounds:
+        return f"{node} is empty"
+    if not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
+        return f"{node} has its elements neither in the usual order nor in channels_last"
+    return None
+
+
+def argument(node: Node, position: int) -> Any:
+    """An argument of a call, or its default."""
+    schema = node.target._schema.arguments[position]  # type: ignore[union-attr]
+    if position < len(node.args):
+        return node.args[position]
+    return node.kwargs.get(schema.name, schema.default_value)
+
+
+def is_static(shape: Any) -> bool:
+    """Whether all sizes are known ahead of time."""
+    return all(isinstance(size, int) for size in shape)
+
+
+def rank_of(node: Any) -> int:
+    """Number of dimensions of an operand; 0 for numbers."""
+    return node.meta["val"].dim() if isinstance(node, Node) else 0

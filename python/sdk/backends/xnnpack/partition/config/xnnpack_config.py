@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What describes an operator to the partitioner."""
+
+from __future__ import annotations
+
+from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig
+
+__all__ = ["ConfigPrecisionType", "XNNPartitionerConfig"]

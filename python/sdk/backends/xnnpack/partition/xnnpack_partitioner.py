@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`XnnpackPartitioner`: gives what XNNPACK takes of a model to `XnnpackBackend`. Everything else stays, with the reason
+in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.xnnpack.partition`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.passes.infra.partitioner import Partition
+from torch.fx.passes.operator_support import create_op_support
+
+from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
+from sdk.backends.xnnpack.subgraph_writer import get_constant
+from sdk.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+
+logger = logging.getLogger("sdk.backends.xnnpack.partition")
+
+
+class XnnpackPartitioner(Partitioner):
+    """Takes the largest parts that it can.
+
+    Args:
+        configs: The operators to take; all that XNNPACK has by default.
+        config_precisions: The precisions to take. So far that is FP32: parts that compute with quantised numbers stay.
+        per_op_mode: Whether each operator becomes a delegate of its own.
+        verbose: Whether the log says what is taken and why the rest is not.
+    """
+
+    def __init__(
+        self,
+        configs: list[type[XNNPartitionerConfig]] | None = None,
+        config_precisions: ConfigPrecisionType | list[ConfigPrecisionType] | None = None,
+        per_op_mode: bool = False,
+        verbose: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        if kwargs:
+            raise TypeError(f"XnnpackPartitioner has no option {', '.join(sorted(kwargs))}")
+        if verbose:
+            logger.setLevel(logging.DEBUG)
+        if isinstance(config_precisions, ConfigPrecisionType):
+            config_precisions = [config_precisions]
+        self._per_op_mode = per_op_mode
+        self._configs: dict[str, XNNPartitionerConfig] = {}
+        for cls in ALL_PARTITIONER_CONFIGS if configs is None else configs:
+            if config_precisions is None or set(cls.supported_precision_types) & set(config_precisions):
+                config = cls()
+                self._configs.update((name, config) for name in config.target_names)
+        self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, [])
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags the nodes that XNNPACK takes."""
+        make = self.generate_per_op_partitions if self._per_op_mode else self.generate_partitions
+        tags: dict[str, DelegationSpec] = {}
+        for partition in make(exported_program):
+            tag = f"xnnpack_{len(tags)}"
+            tags[tag] = self.delegation_spec
+            for node in partition.nodes:
+                node.meta["delegation_tag"] = tag
+        logger.debug("%d partitions", len(tags))
+        tag_constant_data(exported_program)
+        return PartitionResult(exported_program, tags)
+
+    def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
+        """The largest parts whose nodes XNNPACK takes."""
+        why = WhyNoPartition(logger)
+        takes = self._taken(ep, why)
+        while True:
+            support = create_op_support(lambda submodules, node, taken=frozenset(takes): node in taken)
+            partitions = [
+                partition
+                for partition in generate_partitions_from_list_of_nodes(ep.graph_module, op_support=support)
+                if any(not self._is_free(node) for node in partition.nodes)
+            ]
+            left = set(self._without_own_weights(ep, partitions, why))
+            if not left:
+                return partitions
+            takes -= left
+
+    def generate_per_op_partitions(self, ep: ExportedProgram) -> list[Partition]:
+        """A part for each operator that XNNPACK takes."""
+        why = WhyNoPartition(logger)
+        takes = self._taken(ep, why)
+        partitions: list[Partition] = []
+        for node in ep.graph.nodes:
+            if node in takes and not self._is_free(node):
+                results = [user for user in node.users if self._is_free(user) and user in takes]
+                partitions.append(Partition(len(partitions), [node, *results]))
+        left = set(self._without_own_weights(ep, partitions, why))
+        return [partition for partition in partitions if not left & set(partition.nodes)]
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        """Operators that XNNPACK has and the exporter would take apart."""
+        whole = []
+        for name, config in self._configs.items():
+            if config.keep_whole:
+                namespace, operator, overload = name.split(".")
+                whole.append(getattr(getattr(getattr(torch.ops, namespace), operator), overload))
+
+        def is_taken(node: Node) -> bool:
+            config = self._configs.get(_name_of(node))
+            # Which inputs are constants is not known yet in the same form: refusal() looks at it when it is.
+            return config is not None and config.refusal_of_call(node, ep) is None
+
+        return whole, is_taken
+
+    def _taken(self, ep: ExportedProgram, why: WhyNoPartition) -> set[Node]:
+        takes: set[Node] = set()
+        for node in ep.graph.nodes:
+            if node.op != "call_function":
+                continue
+            config = self._configs.get(_name_of(node))
+            reason = "XNNPACK has no such operator" if config is None else config.refusal(node, ep)
+            if reason is None:
+                takes.add(node)
+            else:
+                why(node, reason)
+        # One of several results is taken only together with the call.
+        for node in list(takes):
+            if self._is_free(node) and node.args[0] not in takes:
+                takes.discard(node)
+        return takes
+
+    @staticmethod
+    def _is_free(node: Node) -> bool:
+        return _name_of(node) == "getitem"
+
+    def _without_own_weights(
+        self, ep: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition
+    ) -> Iterable[Node]:
+        """Nodes whose weights another part uses too, so that the delegate cannot own them."""
+        part_of = {node: partition.id for partition in partitions for node in partition.nodes}
+        for node, part in part_of.items():
+            config = self._configs[_name_of(node)]
+            for operand in node.all_input_nodes:
+                shared = any(part_of.get(user) != part for user in operand.users)
+                if config.weights and shared and get_constant(ep, operand) is not None:
+                    why(node, f"{operand} is also used by a part that XNNPACK does not take, or by another one")
+                    yield node
+
+
+class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
+    """Takes what computes in float32."""
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.FP32)
+
+
+class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):
+    """Takes linear layers whose inputs are quantised when they are run; none so far, see `XnnpackPartitioner`."""
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.DYNAMIC_QUANT)
+
+
+def _name_of(node: Node) -> str:
+    # Operators of PyTorch have names without the namespace, those of the edge dialect with it.
+    is_aten = isinstance(node.target, torch._ops.OpOverload)
+    return str(node.target) if is_aten else getattr(node.target, "__name__", "")

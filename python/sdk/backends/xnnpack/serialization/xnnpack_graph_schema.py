@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The graph of a payload, as backends/xnnpack/serialization/xnnpack_graph.fbs declares it. Ids are numbers of values in
+the graph; tensors and paddings of nodes that work on images are NHWC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+from typing import Any
+
+from sdk.exir._serialize._flatbuffer import STRING, UINT, ULONG, Scalar, Table, Union, Vector
+
+SHORT = Scalar("h", "int16")
+FLOAT = Scalar("f", "float32", 0.0)
+
+NO_VALUE = 0xFFFFFFFF
+
+
+class XNNDatatype(IntEnum):
+    """Types of elements, numbered as in the format."""
+
+    xnn_datatype_invalid = 0
+    xnn_datatype_fp32 = 1
+    xnn_datatype_fp16 = 2
+
+
+class ValueFlag(IntEnum):
+    """What a value is for the delegate."""
+
+    NONE = 0
+    EXTERNAL_INPUT = 1
+    EXTERNAL_OUTPUT = 2
+
+
+@dataclass
+class ConstantDataOffset:
+    """Where a constant is: in the named data of the program under `named_key`, otherwise in the payload."""
+
+    offset: int = 0
+    size: int = 0
+    named_key: str | None = None
+
+
+@dataclass
+class XNNTensorValue:
+    """A tensor. `constant_buffer_idx` counts entries of `XNNGraph.constant_data` from 1 on; 0 is no constant."""
+
+    datatype: int
+    num_dims: int
+    dims: list[int]
+    constant_buffer_idx: int = 0
+    external_id: int = NO_VALUE
+    flags: int = ValueFlag.NONE
+    id_out: int = 0
+
+
+@dataclass
+class XValue:
+    xvalue_union: XNNTensorValue
+
+
+@dataclass
+class OutputMinMax:
+    output_min: float = 0.0
+    output_max: float = 0.0
+
+
+@dataclass
+class XNode:
+    """A node with the range that its results are clamped to."""
+
+    xnode_union: Any
+    debug_handle: int = 0
+    output_min_max: OutputMinMax | None = None
+
+
+@dataclass
+class Node1x1:
+    """One input, one output."""
+
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class Node2x1:
+    """Two inputs, one output."""
+
+    input1_id: int
+    input2_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class NodeCat:
+    """Up to five inputs along an axis."""
+
+    axis: int
+    input1_id: int
+    input2_id: int
+    input3_id: int
+    input4_id: int
+    output_id: int
+    flags: int = 0
+    input5_id: int = 0
+
+
+@dataclass
+class NodeConv:
+    """Filters are [outputs, height, width, inputs of a group], of depthwise ones [1, height, width, outputs]."""
+
+    padding_top: int
+    padding_right: int
+    padding_bottom: int
+    padding_left: int
+    kernel_height: int
+    kernel_width: int
+    subsampling_height: int
+    subsampling_width: int
+    dilation_height: int
+    dilation_width: int
+    group_input_channels: int
+    group_output_channels: int
+    groups: int
+    adjustment_height: int
+    adjustment_width: int
+    input1_id: int
+    filter_id: int
+    bias_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class NodePooling2d:
+    padding_top: int
+    padding_right: int
+    padding_bottom: int
+    padding_left: int
+    pooling_height: int
+    pooling_width: int
+    stride_height: int
+    stride_width: int
+    dilation_height: int
+    dilation_width: int
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNStaticTranspose:
+    num_dims: int
+    perm: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNStaticReshape:
+    """A dimension of 0 is what the others leave."""
+
+    num_dims: int
+    new_shape: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNStaticSlice:
+    """A size of 0 is the whole dimension."""
+
+    num_dims: int
+    offsets: list[int]
+    sizes: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNStaticConstantPad:
+    pre_paddings: list[int]
+    post_paddings: list[int]
+    padding_value: float
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNStaticResizeBilinear2D:
+    new_height: int
+    new_width: int
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNFullyConnected:
+    input1_id: int
+    filter_id: int
+    bias_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNELU:
+    alpha: float
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNLeakyReLU:
+    negative_slope: float
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class XNNGraph:
+    version: str
+    xnodes: list[XNode] = field(default_factory=list)
+    xvalues: list[XValue] = field(default_factory=list)
+    num_externs: int = 0
+    input_ids: list[int] = field(default_factory=list)
+    output_ids: list[int] = field(default_factory=list)
+    constant_data: list[ConstantDataOffset] = field(default_factory=list)
+    constant_buffer: None = None  # of older writers, as the next one
+    mem_buffer_sizes: None = None
+
+
+# What the format calls the nodes that have a form in common, by their number in its union.
+_FORMS: dict[type, dict[int, str]] = {
+    Node1x1: {
+        3: "Softmax",
+        4: "Sigmoid",
+        6: "Clamp",
+        17: "Floor",
+        18: "Convert",
+        19: "GlobalAvgPooling2d",
+        22: "SquareRoot",
+        23: "Ceiling",
+        24: "Hardswish",
+        27: "Negate",
+        28: "Square",
+        30: "Abs",
+        40: "ReciprocalSquareRoot",
+        41: "Log",
+        42: "Gelu",
+        43: "Tanh",
+        44: "Exp",
+        45: "Sin",
+        46: "Copy",
+        47: "Cos",
+    },
+    Node2x1: {
+        1: "Add",
+        8: "Div",
+        12: "Minimum",
+        15: "Multiply",
+        16: "Subtract",
+        26: "Maximum",
+        31: "PReLU",
+        37: "BatchMatrixMultiply",
+    },
+    NodeCat: {32: "Concatenate2", 33: "Concatenate3", 34: "Concatenate4", 38: "Concatenate5"},
+    NodeConv: {7: "Conv2d", 13: "DepthwiseConv2d", 39: "ConvTranspose2d"},
+    NodePooling2d: {11: "AvgPooling2d", 14: "MaxPooling2d"},
+}
+_OF_THEIR_OWN: dict[int, type] = {
+    2: XNNFullyConnected,
+    5: XNNStaticTranspose,
+    9: XNNStaticResizeBilinear2D,
+    10: XNNStaticConstantPad,
+    20: XNNStaticReshape,
+    25: XNNLeakyReLU,
+    29: XNNELU,
+    35: XNNStaticSlice,
+}
+
+# The class of each node by its name without "XNN": NODES["Add"](input1_id=0, input2_id=1, output_id=2).
+NODES: dict[str, type] = {}
+_node_tables: dict[int, Table] = {}
+
+
+_KINDS = {"int": UINT, "float": FLOAT, "list[int]": Vector(UINT)}
+
+
+def _declare(number: int, name: str, cls: type) -> None:
+    NODES[name] = cls
+    _node_tables[number] = Table(cls, **{item.name: _KINDS[str(item.type)] for item in fields(cls)})
+
+
+for _form, _names in _FORMS.items():
+    for _number, _name in _names.items():
+        _declare(_number, _name, type(f"XNN{_name}", (_form,), {}))
+for _number, _cls in _OF_THEIR_OWN.items():
+    _declare(_number, _cls.__name__.removeprefix("XNN"), _cls)
+
+_TENSOR = Table(
+    XNNTensorValue,
+    datatype=SHORT,
+    num_dims=UINT,
+    dims=Vector(UINT),
+    constant_buffer_idx=UINT,
+    external_id=UINT,
+    flags=UINT,
+    id_out=UINT,
+)
+_VALUE = Table(XValue, xvalue_union=Union({1: _TENSOR}))
+_NODE = Table(
+    XNode,
+    xnode_union=Union(_node_tables),
+    debug_handle=UINT,
+    output_min_max=Table(OutputMinMax, output_min=FLOAT, output_max=FLOAT),
+)
+GRAPH = Table(
+    XNNGraph,
+    version=STRING,
+    xnodes=Vector(_NODE),
+    xvalues=Vector(_VALUE),
+    num_externs=UINT,
+    input_ids=Vector(UINT),
+    output_ids=Vector(UINT),
+    constant_buffer=Vector(UINT),
+    mem_buffer_sizes=Vector(UINT),
+    constant_data=Vector(Table(ConstantDataOffset, offset=ULONG, size=ULONG, named_key=STRING)),
+)

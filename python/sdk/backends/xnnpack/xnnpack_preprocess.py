@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`XnnpackBackend`: compiles one partition into a payload for XNNPACK."""
+
+from __future__ import annotations
+
+from typing import final
+
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
+from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
+from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import serialize_xnnpack_binary
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.exir.backend._messages import source_of
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+_OPERATORS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.target_names}
+
+
+@final
+class XnnpackBackend(BackendDetails):
+    """Weights become named data of the program, under a hash, so that equal ones are stored once."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        """Raises RuntimeError for what `XnnpackPartitioner` would not have taken."""
+        writer = SubgraphWriter(edge_program)
+        arguments = {s.arg.name for s in edge_program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT}
+        calls = [node for node in edge_program.graph.nodes if node.op == "call_function"]
+        fused = {
+            fused_convolution(edge_program, node)
+            for node in calls
+            if node.target.__name__ in BatchNormConfig.target_names
+        }
+        for node in edge_program.graph.nodes:
+            if node.op == "placeholder" and node.name in arguments:
+                writer.add_input(node)
+        for node in calls:
+            operator = _OPERATORS.get(node.target.__name__)
+            reason = "XNNPACK has no such operator" if operator is None else operator.refusal(node, edge_program)
+            if operator is None or reason is not None:
+                raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
+            if node not in fused:
+                writer.enter(node)
+                operator.write(writer, node)
+        for result in edge_program.graph.output_node().args[0]:
+            if not isinstance(result, Node):
+                raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
+            writer.add_output(result)
+        handles = {node.debug_handle: (node.debug_handle,) for node in writer.nodes}
+        return PreprocessResult(
+            serialize_xnnpack_binary(writer.graph(), bytearray()),
+            debug_handle_map=handles,
+            data_store_output=writer.store.get_named_data_store_output(),
+        )
