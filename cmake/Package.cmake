@@ -184,6 +184,39 @@ install(FILES
   "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
   DESTINATION "${package_folder}" COMPONENT executorch)
 
+# The same for pkg-config: executorch::kernels, ::backends and ::extensions. The libraries refer to each other: the linker looks
+# through all of them until nothing is missing.
+set(PC_LIBRARIES "")
+executorch_closure(pc_targets executorch_kernels executorch_backends executorch_extensions)
+foreach(name IN LISTS pc_targets)
+  get_target_property(type ${name} TYPE)
+  get_target_property(file ${name} OUTPUT_NAME)
+  get_target_property(options ${name} INTERFACE_LINK_OPTIONS)
+  if(type STREQUAL "STATIC_LIBRARY")
+    string(REGEX REPLACE ".*-NOTFOUND$" "${name}" file "${file}")
+    list(APPEND PC_LIBRARIES -l${file})
+  endif()
+  if(options)
+    list(TRANSFORM options REPLACE "^LINKER:" "-Wl,")
+    list(PREPEND PC_LIBRARIES ${options})
+  endif()
+endforeach()
+if(NOT APPLE)
+  set(PC_LIBRARIES -Wl,--start-group ${PC_LIBRARIES} -Wl,--end-group)
+endif()
+list(APPEND PC_LIBRARIES ${CMAKE_DL_LIBS})
+list(TRANSFORM PC_LIBRARIES REPLACE "^([a-z]+)$" "-l\\1")
+if(PACKAGE_NEEDS_THREADS)
+  list(APPEND PC_LIBRARIES -pthread)
+endif()
+list(JOIN PC_LIBRARIES " " PC_LIBRARIES)
+get_target_property(PC_DEFINITIONS executorch_core INTERFACE_COMPILE_DEFINITIONS)
+list(TRANSFORM PC_DEFINITIONS PREPEND "-D")
+list(JOIN PC_DEFINITIONS " " PC_DEFINITIONS)
+file(RELATIVE_PATH PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/executorch.pc.in" "${PROJECT_BINARY_DIR}/package/executorch.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/executorch.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT executorch)
+
 # For libraries of selected operators and of one's own: the generator, and the kernels' tables and sources (EXECUTORCH_ROOT).
 set(root_folder "${EXECUTORCH_DATA_FOLDER}")
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
