@@ -45,9 +45,9 @@ std::optional<size_t> places(size_t input, size_t padding, size_t window, size_t
 Error infer_shapes(const std::vector<ShapeRule>& rules, std::vector<Shape>& shapes) {
   for (const ShapeRule& rule : rules) {
     OptionalShape shape = rule.infer(shapes);
-    ET_CHECK_OR_RETURN_ERROR(shape.has_value() && shape->size() <= 6 && is_addressable(*shape), InvalidArgument,
-                             "XNNPACK: node %" PRIu32 " (%s): the shapes of its operands do not fit each other",
-                             rule.node, rule.name);
+    ET_CHECK_OR_RETURN_ERROR(
+        shape.has_value() && shape->size() == shapes[rule.output].size() && is_addressable(*shape), InvalidArgument,
+        "XNNPACK: node %" PRIu32 " (%s): the shapes of its operands do not fit each other", rule.node, rule.name);
     shapes[rule.output] = std::move(*shape);
   }
   return Error::Ok;

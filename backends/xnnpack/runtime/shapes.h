@@ -32,7 +32,8 @@ struct ShapeRule {
   std::function<OptionalShape(const std::vector<Shape>&)> infer;
 };
 
-/// Fills in the shapes of all that nodes compute. @retval Error::InvalidArgument (logged) operands do not fit.
+/// Fills in the shapes of all that nodes compute, each with as many dimensions as it has there. @retval
+/// Error::InvalidArgument (logged) operands do not fit.
 runtime::Error infer_shapes(const std::vector<ShapeRule>& rules, std::vector<Shape>& shapes);
 
 /// A window that moves over height and width, of convolutions and pools.
