@@ -40,10 +40,10 @@ def tables_header(reader: str, folder: str, name: str, banner: str) -> str:
     first_members.append(len(union_tables))
 
     prefix = "k" + "".join(part.capitalize() for part in name.split("_"))
+    includes = sorted([f"{folder}/{name}_generated.h", "executorch/schema/table_verifier.h"])
     return f"""{banner}#pragma once
 
-#include <{folder}/{name}_generated.h>
-#include <executorch/schema/table_verifier.h>
+{chr(10).join(f"#include <{header}>" for header in includes)}
 
 namespace {namespace} {{
 
