@@ -2,7 +2,6 @@
 #include "bundled_program_driver.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <executorch/runtime/platform/runtime.h>
 #include <executorch/schema/bundled_program_generated.h>
@@ -42,7 +41,8 @@ Outcome run_bundled_program(const uint8_t* data, size_t size) {
   const auto* suites = bundled.get()->method_test_suites();
   for (uint32_t i = 0; suites != nullptr && i < suites->size() && budget > 0; ++i, --budget) {
     const auto* cases = suites->Get(i)->test_cases();
-    read_all(suites->Get(i)->method_name()->c_str(), std::strlen(suites->Get(i)->method_name()->c_str()));
+    const auto* name = suites->Get(i)->method_name();
+    read_all(name->data(), name->size() + 1);  // with its terminator
     for (uint32_t j = 0; cases != nullptr && j < cases->size() && budget > 0; ++j, --budget) {
       read_values(cases->Get(j)->inputs(), &budget);
       budget = std::max<size_t>(budget, 1);
