@@ -6,8 +6,9 @@
 
 namespace torch::executor::native {
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < count, with the numbers `p` that f has. `out` may be an input.
-using FloatBlock = void (*)(const float* const* in, float* out, size_t count, const float* p);
+/// out[i] = f(in[0][i], in[1][i]) for i < count, with the numbers `p` that f has; `in` holds as many pointers to floats
+/// as f has inputs. `out` may be an input.
+using FloatBlock = void (*)(const void* const* in, float* out, size_t count, const float* p);
 
 #define ET_FORALL_FLOAT_BLOCKS(_)                   \
   _(add_scaled) /* x + p[0] y */                    \
@@ -24,7 +25,7 @@ using FloatBlock = void (*)(const float* const* in, float* out, size_t count, co
   _(gelu)      /* x / 2 (1 + erf(x / sqrt(2))) */   \
   _(gelu_tanh) /* its approximation by tanh */
 
-#define ET_DECLARE(name) void float_##name(const float* const* in, float* out, size_t count, const float* p);
+#define ET_DECLARE(name) void float_##name(const void* const* in, float* out, size_t count, const float* p);
 ET_FORALL_FLOAT_BLOCKS(ET_DECLARE)
 #undef ET_DECLARE
 

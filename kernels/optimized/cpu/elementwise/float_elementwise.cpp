@@ -11,19 +11,18 @@ using internal::kMaxOperands;
 
 void run_block(const void* op, void* out, const void* const* in, size_t count) {
   const FloatOp& function = *static_cast<const FloatOp*>(op);
-  const float* floats[kMaxOperands] = {static_cast<const float*>(in[0]), static_cast<const float*>(in[1])};
-  function.block(floats, static_cast<float*>(out), count, function.p);
+  function.block(in, static_cast<float*>(out), count, function.p);
 }
 
 // Small tensors of the layout of `out`: for them even the plan would take longer than the work.
 bool run_alike(std::initializer_list<Operand> operands, const FloatOp& op, const Tensor& out) {
-  const float* in[kMaxOperands];
+  const void* in[kMaxOperands];
   size_t n = 0;
   for (const Operand& operand : operands) {
     if (operand.tensor() == nullptr || !is_same_layout(*operand.tensor(), out)) {
       return false;
     }
-    in[n++] = operand.tensor()->const_data_ptr<float>();
+    in[n++] = operand.tensor()->const_data_ptr();
   }
   op.block(in, out.mutable_data_ptr<float>(), static_cast<size_t>(out.numel()), op.p);
   return true;
