@@ -114,20 +114,24 @@ void remove_last() {
 // Whether a key "dtypes/1001..." has a 1 at the place of the dtype of every tensor.
 bool lists_dtypes(const char* key, Span<const TensorMeta> tensors) {
   key += sizeof("dtypes/") - 1;
-  bool all = true;
   for (const TensorMeta& tensor : tensors) {
-    all &= key[static_cast<size_t>(tensor.dtype_)] == '1';
+    if (key[static_cast<size_t>(tensor.dtype_)] != '1') {
+      return false;
+    }
   }
-  return all;
+  return true;
 }
 
 // The best kernel among candidates that are offered one by one: an exact match of the key, else the fallback.
 class Selection {
  public:
-  explicit Selection(Span<const TensorMeta> meta_list) : meta_list_(meta_list) { key_[0] = '\0'; }
+  Selection(const char* name, Span<const TensorMeta> meta_list) : name_(name), meta_list_(meta_list) { key_[0] = '\0'; }
 
-  // True when `kernel`, whose name matches, is an exact match: no other can be better.
+  // True when `kernel` is an exact match: no other can be better.
   ET_NOINLINE bool offer(const Kernel& kernel) {
+    if (!::executorch::runtime::internal::same_text(kernel.name_, name_)) {
+      return false;
+    }
     const KernelKey key = kernel.kernel_key_;
     if (key.is_fallback() || key.data()[0] == 'd') {
       if (fallback_ == nullptr && (key.is_fallback() || lists_dtypes(key.data(), meta_list_))) {
@@ -136,8 +140,7 @@ class Selection {
       return false;
     }
     // The text is made only for operators that have specialised kernels.
-    if (!meta_list_.empty() && !has_key_) {
-      has_key_ = true;
+    if (key_[0] == '\0' && !meta_list_.empty()) {
       (void)internal::make_kernel_key_string(meta_list_, key_, sizeof(key_));
     }
     if (key_[0] != '\0' && ::executorch::runtime::internal::same_text(key_, kernel.kernel_key_.data())) {
@@ -150,10 +153,10 @@ class Selection {
   OpFunction best() const { return exact_ != nullptr ? exact_ : fallback_; }
 
  private:
+  const char* name_;
   Span<const TensorMeta> meta_list_;
   OpFunction exact_ = nullptr;
   OpFunction fallback_ = nullptr;
-  bool has_key_ = false;
   char key_[KernelKey::MAX_SIZE];
 };
 
@@ -198,10 +201,10 @@ Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<
 namespace internal {
 
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors) {
-  Selection selection(tensors);
+  Selection selection(name, tensors);
   for (size_t slot = first_slot(name); slots[slot] != 0; slot = next_slot(slot)) {
     const Kernel& kernel = kernels[slots[slot] - 1];
-    if (::executorch::runtime::internal::same_text(kernel.name_, name) && selection.offer(kernel)) {
+    if (selection.offer(kernel)) {
       break;
     }
   }
@@ -209,10 +212,9 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors) {
 }
 
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_list) {
-  Selection selection(tensors);
+  Selection selection(name, tensors);
   for (const Kernel& kernel : kernel_list) {
-    if (kernel.name_ != nullptr && ::executorch::runtime::internal::same_text(kernel.name_, name) &&
-        selection.offer(kernel)) {
+    if (kernel.name_ != nullptr && selection.offer(kernel)) {
       break;
     }
   }
@@ -224,13 +226,12 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t bu
   if (fits) {
     FixedText text(buffer, buffer_size);
     // An operator without tensors has no specialised kernels.
-    text.append(key.empty() ? "" : "v1/");
     for (size_t i = 0; i < key.size(); ++i) {
-      text.append(i == 0 ? "" : "|");
+      text.append(i == 0 ? "v1/" : "|");
       text.append_number(static_cast<size_t>(key[i].dtype_));
-      text.append(key[i].dim_order_.empty() ? ";" : "");
+      text.append(";");
       for (size_t d = 0; d < key[i].dim_order_.size(); ++d) {
-        text.append(d == 0 ? ";" : ",");
+        text.append(d == 0 ? "" : ",");
         text.append_number(key[i].dim_order_[d]);
       }
     }
