@@ -8,9 +8,9 @@
  *       m.def("relu.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", WRAP_TO_ATEN(my_relu_out, 1));
  *     }
  *
- * The arguments share PyTorch's memory; inputs that are not dense are copied first. The kernel may make an output
- * smaller, not larger. What the runtime has no word for (another device, a dtype of PyTorch's own), and a kernel that
- * fails its context, throw c10::Error: a RuntimeError in Python.
+ * A kernel sees contiguous tensors, whatever the strides in PyTorch: those share PyTorch's memory, others are copied,
+ * and outputs copied back. The kernel may make an output smaller, not larger. What the runtime has no word for (another
+ * device, a dtype of PyTorch's own), and a kernel that fails its context, throw c10::Error: a RuntimeError in Python.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// `tensor`, or a copy of it, as the runtime can read it.
+/// `tensor` if it is contiguous, or a contiguous copy.
 inline at::Tensor readable(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
               "kernels of this runtime take dense tensors on the CPU, found one on ", tensor.device(), " of layout ",
@@ -50,8 +50,7 @@ inline at::Tensor readable(const at::Tensor& tensor) {
   for (const int64_t size : tensor.sizes()) {
     TORCH_CHECK(size <= std::numeric_limits<aten::SizesType>::max(), "size ", size, " is too large for a kernel");
   }
-  const at::Tensor resolved = tensor.resolve_conj().resolve_neg();
-  return resolved.is_non_overlapping_and_dense() ? resolved : resolved.contiguous();
+  return tensor.resolve_conj().resolve_neg().contiguous();
 }
 
 /// How PyTorch passes a parameter of type T (`type`), and an object that turns it into a T and keeps what that points
@@ -70,32 +69,35 @@ template <>
 struct FromAten<aten::Tensor> {
   using type = const at::Tensor&;
   explicit FromAten(const at::Tensor& tensor)
-      : dense_(readable(tensor)), tensor_(alias_tensor_ptr_to_attensor(dense_)) {}
+      : contiguous_(readable(tensor)), tensor_(alias_tensor_ptr_to_attensor(contiguous_)) {}
   aten::Tensor& get() { return *tensor_; }
 
  private:
-  at::Tensor dense_;
+  at::Tensor contiguous_;
   TensorPtr tensor_;
 };
 
 /// An output: the kernel may make it smaller.
 struct OutputFromAten {
   using type = at::Tensor&;
-  explicit OutputFromAten(at::Tensor& tensor) : at_(tensor) {
-    // A kernel that writes to a copy writes nothing.
-    TORCH_CHECK(readable(tensor).is_same(tensor), "the output is not dense: give one that contiguous() returns");
-    tensor_ = alias_tensor_ptr_to_attensor(tensor);
-  }
+  explicit OutputFromAten(at::Tensor& tensor)
+      : at_(tensor), contiguous_(readable(tensor)), tensor_(alias_tensor_ptr_to_attensor(contiguous_)) {}
   aten::Tensor& get() { return *tensor_; }
   void finish() {
     const std::vector<int64_t> sizes(tensor_->sizes().begin(), tensor_->sizes().end());
+    const bool is_copy = !contiguous_.is_same(at_);
     if (at_.sizes() != at::IntArrayRef(sizes)) {
       at_.resize_(sizes);
+      contiguous_.resize_(sizes);
+    }
+    if (is_copy) {
+      at_.copy_(contiguous_);
     }
   }
 
  private:
   at::Tensor& at_;
+  at::Tensor contiguous_;
   TensorPtr tensor_;
 };
 
