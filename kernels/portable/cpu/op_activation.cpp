@@ -55,7 +55,7 @@ Tensor& run(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Promo
   if (!plan_elementwise(ctx, name, {in}, promotion, out, &type)) {
     return out;
   }
-  ET_KERNEL_CHECK_MSG(ctx, type != ComputeType::Int, InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx, promotion == Promotion::IntToFloat || type != ComputeType::Int, InvalidArgument, out,
                       "%s: expected a floating-point input, found %s", name, toString(in.scalar_type()));
   if (type == ComputeType::Double) {
     elementwise<double, double>(in_double, out, in);

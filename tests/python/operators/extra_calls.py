@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import backward_calls
 import torch
+from backward_calls import Calls, make
 from recorder import Call, record_call
 
 aten = torch.ops.aten
@@ -18,14 +20,6 @@ REAL = (*FLOATING, *INTEGRAL)
 ALL = (*REAL, torch.bool)
 
 SHAPES = ((), (0, 3), (5,), (4, 1, 6))
-
-Calls = Iterator[tuple[Any, ...]]
-"""(operator, arguments of it ...)"""
-
-
-def make(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Random numbers from -9 to 9, as far as the dtype has them."""
-    return torch.testing.make_tensor(shape, dtype=dtype, device="cpu")
 
 
 def _of_every_shape(operator: torch._ops.OpOverload, *others: Any) -> Callable[[torch.dtype], Calls]:
@@ -114,26 +108,129 @@ def _linear(dtype: torch.dtype) -> Calls:
             yield aten.linear.default, make(shape, dtype), make((4, 7), dtype), bias
 
 
+def _adaptive_avg_pool1d(dtype: torch.dtype) -> Calls:
+    for x in (make((2, 3, 7), dtype), make((3, 8), dtype)):
+        for size in (1, 3, 9):
+            yield aten.adaptive_avg_pool1d.default, x, [size]
+
+
+def _avg_pool1d(dtype: torch.dtype) -> Calls:
+    for x in (make((2, 3, 7), dtype), make((3, 8), dtype)):
+        yield aten.avg_pool1d.default, x, [3], [2], [1], True, False
+        yield aten.avg_pool1d.default, x, [2]
+
+
+def _bucketize_number(dtype: torch.dtype) -> Calls:
+    for value in (-3, 2, 100):
+        yield aten.bucketize.Scalar, value, make((7,), dtype).sort().values, {"right": value == 2}
+        yield aten.searchsorted.Scalar, make((7,), dtype).sort().values, value, {"out_int32": value == 2}
+
+
+def _bucketize(dtype: torch.dtype) -> Calls:
+    boundaries = make((7,), dtype).sort().values
+    for shape in SHAPES:
+        yield aten.bucketize.Tensor, make(shape, dtype), boundaries
+        yield aten.bucketize.Tensor, make(shape, dtype), boundaries, {"out_int32": True, "right": True}
+
+
+def _embedding_bag(dtype: torch.dtype) -> Calls:
+    indices, offsets = torch.tensor([0, 3, 3, 1, 4, 0]), torch.tensor([0, 2, 2, 5])
+    for mode in (0, 1, 2):
+        for padding in (-1, 3):
+            yield (
+                aten._embedding_bag.default,
+                make((5, 3), dtype),
+                indices,
+                offsets,
+                False,
+                mode,
+                False,
+                None,
+                False,
+                padding,
+            )
+    scales = make((6,), dtype)
+    yield aten._embedding_bag.default, make((5, 3), dtype), indices, offsets, False, 0, False, scales
+    yield (
+        aten._embedding_bag.default,
+        make((5, 3), dtype),
+        indices,
+        torch.tensor([0, 2, 2, 6]),
+        False,
+        1,
+        False,
+        None,
+        True,
+    )
+
+
+def _empty_strided(dtype: torch.dtype) -> Calls:
+    yield aten.empty_strided.default, [2, 3], [3, 1], {"dtype": dtype}
+
+
+def _col2im(dtype: torch.dtype) -> Calls:
+    for columns in (make((2, 12, 6), dtype), make((12, 6), dtype)):
+        yield aten.col2im.default, columns, [3, 4], [2, 2], [1, 1], [0, 0], [1, 1]
+
+
+def _im2col(dtype: torch.dtype) -> Calls:
+    for x in (make((2, 3, 5, 6), dtype), make((3, 5, 6), dtype)):
+        yield aten.im2col.default, x, [2, 3], [1, 2], [1, 0], [2, 1]
+        yield aten.im2col.default, x, [2, 2], [1, 1], [0, 0], [1, 1]
+
+
+def _random(operator: torch._ops.OpOverload, *args: Any) -> Callable[[torch.dtype], Calls]:
+    def calls(dtype: torch.dtype) -> Calls:
+        yield operator, *args, {"dtype": dtype}
+
+    return calls
+
+
+def _resize(dtype: torch.dtype) -> Calls:
+    for size in ([2, 3], [6], [1, 2]):
+        yield aten.resize.default, make((3, 2), dtype), size
+
+
 EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, ...]]] = {
+    "_adaptive_avg_pool2d_backward.out": (backward_calls.adaptive_avg_pool2d_backward, FLOATING),
+    "_embedding_bag.out": (_embedding_bag, FLOATING),
     "_native_batch_norm_legit.no_stats_out": (_batch_norm, FLOATING),
     "_native_batch_norm_legit_no_training.out": (_batch_norm_no_training, FLOATING),
+    "adaptive_avg_pool1d.out": (_adaptive_avg_pool1d, FLOATING),
     "all.dims_out": (_all_dims, ALL),
+    "avg_pool1d.out": (_avg_pool1d, FLOATING),
+    "avg_pool2d_backward.grad_input": (backward_calls.avg_pool2d_backward, FLOATING),
     "bitwise_and.Scalar_out": (_of_every_shape(aten.bitwise_and.Scalar, 1), BITS),
     "bitwise_left_shift.Tensor_Scalar_out": (_of_every_shape(aten.bitwise_left_shift.Tensor_Scalar, 2), INTEGRAL),
     "bitwise_or.Scalar_out": (_of_every_shape(aten.bitwise_or.Scalar, 1), BITS),
     "bitwise_right_shift.Tensor_Scalar_out": (_of_every_shape(aten.bitwise_right_shift.Tensor_Scalar, 2), INTEGRAL),
     "bitwise_xor.Scalar_out": (_of_every_shape(aten.bitwise_xor.Scalar, 1), BITS),
+    "bucketize.Scalar_out": (_bucketize_number, REAL),
+    "bucketize.Tensor_out": (_bucketize, REAL),
+    "col2im.out": (_col2im, (*FLOATING, torch.bool)),
+    "convolution_backward.out": (backward_calls.convolution_backward, FLOATING),
     "copy.out": (_copy, ALL),
     "div.Scalar_mode_out": (_div_mode, REAL),
+    "embedding_dense_backward.out": (backward_calls.embedding_backward, FLOATING),
+    "empty_strided.out": (_empty_strided, ALL),
     "fill.Tensor_out": (_fill, ALL),
     "fmod.Scalar_out": (_of_every_shape(aten.fmod.Scalar, 3), REAL),
+    "im2col.out": (_im2col, (*FLOATING, torch.bool)),
     "lift_fresh_copy.out": (_of_every_shape(aten.lift_fresh_copy.default), ALL),
     "linear.out": (_linear, FLOATING),
+    "max_pool2d_with_indices_backward.grad_input": (backward_calls.max_pool2d_backward, FLOATING),
+    "native_group_norm_backward.out": (backward_calls.group_norm_backward, FLOATING),
+    "native_layer_norm_backward.out": (backward_calls.layer_norm_backward, FLOATING),
+    "rand.out": (_random(aten.rand.default, [3, 4]), FLOATING),
+    "randn.out": (_random(aten.randn.default, [3, 4]), FLOATING),
+    "randperm.out": (_random(aten.randperm.default, 7), REAL),
     "reflection_pad2d.out": (_padding(aten.reflection_pad2d.default, 4, 2), FLOATING),
     "reflection_pad3d.out": (_padding(aten.reflection_pad3d.default, 5, 3), FLOATING),
     "replication_pad3d.out": (_padding(aten.replication_pad3d.default, 5, 3), FLOATING),
     "repeat_interleave.Tensor_out": (_repeat_interleave, (torch.int32, torch.int64)),
+    "resize.out": (_resize, ALL),
     "scatter.value_out": (_scatter_value, ALL),
+    "searchsorted.Scalar_out": (_bucketize_number, REAL),
     "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), FLOATING),
     "upsample_nearest2d.vec_out": (_upsample(aten.upsample_nearest2d.vec), (*FLOATING, torch.uint8)),
     "var.out": (_var, FLOATING),
@@ -148,5 +245,6 @@ def record_extra(name: str, dtype: torch.dtype) -> Iterator[Call]:
     for operator, *args in make_calls(dtype):
         kwargs = args.pop() if isinstance(args[-1], dict) else {}
         call = record_call(operator, args, kwargs)
-        assert call is not None and call.name == name, f"{operator} is not {name}"
-        yield call
+        assert call is not None, f"{operator} is not in the library"
+        if call.name == name:
+            yield call

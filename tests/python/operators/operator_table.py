@@ -8,25 +8,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from conformance import DTYPES, MismatchError, check, record, tolerances
+from conformance import DTYPES, RARE_DTYPES, MismatchError, check, record, tolerances
 from extra_calls import EXTRA_CALLS, record_extra
 from known_gaps import ACCEPTED, GAPS, NOT_REACHED
+from probe import TEMPLATES, accepted
 from recorder import Call, library_operators
 from torch.testing._internal.common_methods_invocations import op_db
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
 Table = dict[str, dict[str, str]]
-"""operator -> dtype -> "yes", "partly" (see known_gaps.py) or "" (no call: eager does not have it)."""
+"""operator -> dtype -> "yes", "partly", "no" (see known_gaps.py), REFUSED, or "" (nothing calls it)."""
 
-_COLUMNS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+REFUSED = "-"
+"""Eager refuses the dtype."""
+
+_COLUMNS = tuple(str(dtype).removeprefix("torch.") for dtype in (*DTYPES, *RARE_DTYPES))
 
 _HEAD = """# Operators of the portable library
 
 Each operator of `kernels/portable/functions.yaml` with the dtypes in which the conformance tests
 (`tests/python/operators`) have called it and found what PyTorch eager gives, within the tolerances of PyTorch's tests.
-The calls come from PyTorch's operator database; the dtype is that of the first tensor. An empty cell is a dtype in
-which nothing calls the operator, as a rule because eager does not have it.
+The calls come from PyTorch's operator database; the dtype is that of the first tensor.
+
+- `yes`: every call gives what eager gives;
+- `partly`, `no`: some or all calls do not, for the reason given below the table;
+- `-`: eager itself refuses the operator in this dtype. That is asked of eager with the calls of the other dtypes.
 
 `scripts/operator_table` writes this page.
 
@@ -45,20 +52,47 @@ def _calls(limit: int) -> Iterator[tuple[Call, dict[torch.dtype, tuple[float, fl
 
 
 def make_table(limit: int) -> Table:
-    """Runs the first `limit` samples of everything."""
+    """Runs the first `limit` samples of everything, and in the dtypes that those do not reach their probes."""
     table: Table = {name: dict.fromkeys(_COLUMNS, "") for name in sorted(library_operators())}
+    templates: dict[str, dict[torch.dtype, list[Call]]] = collections.defaultdict(lambda: collections.defaultdict(list))
     seen: set[str] = set()
     for call, limits in _calls(limit):
         column = str(call.dtype).removeprefix("torch.")
         if call.key() in seen or column not in _COLUMNS:
             continue
         seen.add(call.key())
-        try:
-            check(call, limits)
-            table[call.name][column] = table[call.name][column] or "yes"
-        except MismatchError:
-            table[call.name][column] = "partly"
+        if call.dtype in DTYPES:
+            templates[call.name][call.dtype].append(call)
+        _enter(table, call, limits)
+    for name, by_dtype in templates.items():
+        calls = by_dtype[min(by_dtype, key=DTYPES.index)]
+        # Without elements eager takes dtypes that it has no arithmetic for.
+        full = [call for call in calls if all(tensor.numel() > 0 for tensor in call.tensors())]
+        calls = (full or calls)[:TEMPLATES]
+        for dtype in (*DTYPES, *RARE_DTYPES):
+            column = str(dtype).removeprefix("torch.")
+            if not table[name][column]:
+                variants = accepted(calls, dtype)
+                table[name][column] = "" if variants else REFUSED
+                for variant in variants:
+                    _enter(table, variant, tolerances(None, dtype), column)
     return table
+
+
+def _enter(table: Table, call: Call, limits: dict[torch.dtype, tuple[float, float]], column: str | None = None) -> None:
+    """Makes the call and writes down how it went."""
+    column = column or str(call.dtype).removeprefix("torch.")
+    before = table[call.name][column]
+    try:
+        check(call, limits)
+        table[call.name][column] = {"": "yes", "no": "partly"}.get(before, before)
+    except MismatchError as mismatch:
+        table[call.name][column] = {"": "no", "yes": "partly"}.get(before, before)
+        MISMATCHES.setdefault((call.name, column), str(mismatch))
+
+
+MISMATCHES: dict[tuple[str, str], str] = {}
+"""The first mismatch of each cell of the last make_table."""
 
 
 def write_table(table: Table) -> None:

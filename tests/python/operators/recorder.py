@@ -22,6 +22,8 @@ FUNCTIONS_YAML = Path(__file__).resolve().parents[3] / "kernels" / "portable" / 
 DIMENSION_LIMIT = 16
 """Dimensions a tensor can have in the runtime (kTensorDimensionLimit)."""
 
+_COMPLEX_RESULTS = (torch.ops.aten._fft_r2c.default,)
+
 _VIEW_COPIES = ("alias", "as_strided", "detach", "diagonal", "expand", "permute", "select", "slice", "split")
 _VIEW_COPIES += ("split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view")
 
@@ -52,12 +54,13 @@ def _out_variant(func: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
 @dataclass(frozen=True)
 class Call:
     """A call of an out variant. `eager` is what was called in its place. `arguments` and `results` are copies; one of
-    `results` and `error` is set, and `returned` is what eager itself returned."""
+    `results` and `error` is set, and `returned` is what eager itself returned. A result is None where eager was asked
+    not to compute it."""
 
     operator: torch._ops.OpOverload
     eager: torch._ops.OpOverload
     arguments: Mapping[str, Any]
-    results: Sequence[torch.Tensor] | None
+    results: Sequence[torch.Tensor | None] | None
     error: Exception | None
     returned: Any
 
@@ -69,7 +72,7 @@ class Call:
     @property
     def dtype(self) -> torch.dtype:
         """The dtype it counts for: of the first tensor, else of the result."""
-        tensors = self.tensors() or list(self.results or ())
+        tensors = self.tensors() or [result for result in self.results or () if result is not None]
         return tensors[0].dtype if tensors else torch.float32
 
     def tensors(self) -> list[torch.Tensor]:
@@ -82,7 +85,8 @@ class Call:
         return f"{self.name}({', '.join(f'{name}={_describe(value)}' for name, value in self.arguments.items())})"
 
     def output_specs(self) -> list[OutputSpec]:
-        return [OutputSpec.like(result) for result in self.results or ()]
+        missing = OutputSpec(self.dtype, (0,), (0,))
+        return [missing if result is None else OutputSpec.like(result) for result in self.results or ()]
 
 
 def _describe(value: Any) -> str:
@@ -134,7 +138,8 @@ def record_call(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mappin
         returned = func(*args, **kwargs)
     except Exception as error:
         return Call(out, func, arguments, None, error, None)
-    results = [dense(leaf) for leaf in pytree.tree_leaves(returned) if isinstance(leaf, torch.Tensor)]
+    leaves = pytree.tree_leaves(returned, is_leaf=lambda leaf: leaf is None)
+    results = [dense(leaf) if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
     return Call(out, func, arguments, results, None, returned)
 
 
@@ -144,12 +149,14 @@ def _decompositions() -> Mapping[Any, Any]:
 
 
 def _has_a_form_in_programs(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """A program has neither complex tensors, nor memory formats (but dim orders instead), nor more dimensions than the
-    runtime's limit, nor the storage behind a view. A call with an out argument is made by PyTorch's tests of out
-    arguments, which are about aliases."""
+    """A program has neither complex tensors, nor memory formats (but dim orders), nor more
+    dimensions than the runtime's limit, nor the storage behind a view. A call with an out argument is made by PyTorch's
+    tests of out arguments, which are about aliases."""
     leaves = pytree.tree_leaves((args, kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if any(isinstance(leaf, complex) or (isinstance(leaf, torch.dtype) and leaf.is_complex) for leaf in leaves):
+        return False
+    if func in _COMPLEX_RESULTS:
         return False
     if any(leaf in (torch.channels_last, torch.channels_last_3d) for leaf in leaves if _is_memory_format(leaf)):
         return False
@@ -158,7 +165,8 @@ def _has_a_form_in_programs(func: torch._ops.OpOverload, args: Sequence[Any], kw
     if any(argument.is_out for argument in func._schema.arguments):
         return False
     if func is torch.ops.aten.as_strided.default:
-        return args[0].is_contiguous() and args[0].numel() * args[0].itemsize == args[0].untyped_storage().nbytes()
+        base = args[0] if args else kwargs["self"]
+        return base.is_contiguous() and base.numel() * base.itemsize == base.untyped_storage().nbytes()
     return True
 
 

@@ -12,11 +12,12 @@ import collections
 import warnings
 
 import pytest
-from conformance import DTYPES, MismatchError, check, check_refused, record, record_errors, tolerances
+from conformance import DTYPES, RARE_DTYPES, MismatchError, check, check_refused, record, record_errors, tolerances
 from extra_calls import EXTRA_CALLS, record_extra
 from known_gaps import ACCEPTED, GAPS, NOT_REACHED
-from operator_table import read_table
-from recorder import library_operators
+from operator_table import REFUSED, read_table
+from probe import accepted
+from recorder import Call, library_operators
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo
 
@@ -28,6 +29,7 @@ CANNOT_RUN = "jiterator_"
 
 _OP_INFOS = [op for op in op_db if not op.name.startswith(CANNOT_RUN)]
 _seen: set[str] = set()
+_probed: set[str] = set()
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +52,31 @@ def compare(op: OpInfo, limit: int | None) -> None:
             if call.error is not None or call.key() in _seen:
                 continue
             _seen.add(call.key())
+            probe(call)
             try:
                 check(call, limits)
             except MismatchError as mismatch:
                 found[call.name, str(call.dtype).removeprefix("torch.")].append(str(mismatch))
     new = [text for cell, texts in found.items() if cell not in GAPS for text in texts]
     assert not new, "\n\n".join(new[:20])
+
+
+def probe(call: Call) -> None:
+    """The first call of an operator, made in every dtype: eager refuses those that the table says it refuses, and the
+    runtime agrees with it in the others."""
+    if call.name in _probed or call.name in NOT_REACHED or any(tensor.numel() == 0 for tensor in call.tensors()):
+        return
+    _probed.add(call.name)
+    row = read_table()[call.name]
+    for dtype in (*DTYPES, *RARE_DTYPES):
+        column = str(dtype).removeprefix("torch.")
+        variants = accepted([call], dtype)
+        assert row[column] != REFUSED or not variants, (
+            f"eager takes {call.name} in {column}: run scripts/operator_table"
+        )
+        for variant in variants:
+            if (call.name, column) not in GAPS:
+                check(variant)
 
 
 @pytest.mark.parametrize("op", _OP_INFOS, ids=lambda op: op.full_name)
@@ -93,6 +114,13 @@ def test_every_operator_has_a_row() -> None:
     assert untested == set(NOT_REACHED)
 
 
+def test_no_cell_is_empty() -> None:
+    """Every operator that the tests can call is right in a dtype, has a known gap, or eager refuses it."""
+    empty = {(name, dtype) for name, row in read_table().items() for dtype, cell in row.items() if not cell}
+    assert {name for name, _ in empty} <= set(NOT_REACHED)
+
+
 def test_the_gaps_are_those_of_the_table() -> None:
-    gaps = {(name, dtype) for name, row in read_table().items() for dtype, cell in row.items() if cell == "partly"}
+    table = read_table()
+    gaps = {(name, dtype) for name, row in table.items() for dtype, cell in row.items() if cell in ("partly", "no")}
     assert gaps == set(GAPS), "run scripts/operator_table, and take closed gaps out of known_gaps.py"

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Asks eager whether it has an operator in a dtype: recorded calls are made again with their tensors in that dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from recorder import Call, record_call
+from torch.utils import _pytree as pytree
+
+TEMPLATES = 4
+"""Calls of each operator that are tried before eager is said to refuse a dtype."""
+
+
+def in_dtype(call: Call, dtype: torch.dtype) -> Call | None:
+    """`call` with all tensors of its dtype (or, without tensors, its result) in another one. The values are made such
+    that they are valid there: no divisor becomes zero. None if the call has no dtype to choose."""
+    source = call.dtype
+
+    def cast(tensor: torch.Tensor) -> torch.Tensor:
+        return _cast(tensor, dtype) if tensor.dtype == source else tensor
+
+    arguments: dict[str, Any] = {
+        name: pytree.tree_map_only(torch.Tensor, cast, v) for name, v in call.arguments.items()
+    }
+    if not call.tensors():
+        if not any(argument.name == "dtype" for argument in call.eager._schema.arguments):
+            return None
+        arguments["dtype"] = dtype
+    return record_call(call.eager, (), arguments)
+
+
+def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
+        return tensor.to(dtype)
+    values = tensor.real if tensor.is_complex() else tensor
+    values = values.double().nan_to_num(1, 9, 1)
+    values = values.abs() if dtype.is_signed is False else values
+    values = values.clamp(-100, 100).trunc()
+    return torch.where(values == 0, 1, values).to(dtype).reshape(tensor.shape)
+
+
+def accepted(templates: Sequence[Call], dtype: torch.dtype) -> list[Call]:
+    """The calls that eager makes in `dtype`; empty if it refuses every one of them."""
+    calls = []
+    for template in templates:
+        try:
+            call = in_dtype(template, dtype)
+        except Exception:
+            continue  # a tensor that cannot be converted, or a result that cannot be copied
+        if call is not None and call.error is None:
+            calls.append(call)
+    return calls
