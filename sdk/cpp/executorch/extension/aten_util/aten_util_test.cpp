@@ -33,8 +33,9 @@ static_assert(std::is_same_v<decltype(&alias_etensor_to_attensor), void (*)(at::
 static_assert(std::is_same_v<decltype(&alias_attensor_to_etensor), at::Tensor (*)(const Tensor&)>);
 static_assert(
     std::is_same_v<decltype(&alias_tensor_ptr_to_attensor), executorch::extension::TensorPtr (*)(at::Tensor&)>);
-static_assert(&torch::util::alias_etensor_to_attensor == &alias_etensor_to_attensor);
-static_assert(&torch::executor::util::alias_attensor_to_etensor == &alias_attensor_to_etensor);
+static_assert(std::is_same_v<decltype(&torch::util::alias_etensor_to_attensor), void (*)(at::Tensor&, Tensor&)>);
+static_assert(
+    std::is_same_v<decltype(&torch::executor::util::alias_attensor_to_etensor), at::Tensor (*)(const Tensor&)>);
 
 namespace {
 
