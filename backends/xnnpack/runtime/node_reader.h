@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cinttypes>
+#include <initializer_list>
+#include <limits>
+
+#include <executorch/runtime/core/checked_size.h>
+#include <executorch/runtime/platform/log.h>
+
+#include "graph.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// Reads one node of a payload: checks it, defines it in the subgraph of a builder, and adds the rule for the shape of
+/// what it computes. Every member function that takes an id of the payload checks it.
+class NodeReader final {
+ public:
+  using Error = runtime::Error;
+  using XNodeUnion = fb_xnnpack::XNodeUnion;
+  using CheckedSize = runtime::internal::CheckedSize;
+
+  NodeReader(GraphBuilder& builder, const fb_xnnpack::XNode& node, uint32_t index)
+      : builder_(builder), subgraph_(builder.subgraph()), node_(node), index_(index) {
+    if (const auto* limits = node.output_min_max()) {
+      min_ = limits->output_min();
+      max_ = limits->output_max();
+    }
+  }
+
+  Error read();
+
+ private:
+  const char* name() const { return fb_xnnpack::EnumNameXNodeUnion(node_.xnode_union_type()); }
+
+  Error malformed(const char* why) const;
+  /// A value that the node reads; null, and error_ is set, where there is none yet. `packs`: as a filter or bias.
+  const Value* input(uint32_t id, bool packs = false);
+  const Value* output(uint32_t id);
+
+  template <typename Infer>
+  Error finish(xnn_status status, const Value* output, Infer infer) {
+    if (status != xnn_status_success) {
+      ET_LOG(Error, "XNNPACK refuses node %" PRIu32 " of the payload (%s): %s", index_, name(), status_text(status));
+      return status_error(status);
+    }
+    builder_.rules_.push_back({index_, name(), output->index, infer});
+    return Error::Ok;
+  }
+
+  Error check_flags(uint32_t flags);
+
+  template <typename Table>
+  const Table& content() const {
+    return *static_cast<const Table*>(node_.xnode_union());
+  }
+
+  /// For nodes whose output has the shape of their input.
+  template <typename Table, typename Define>
+  Error read_elementwise(const Table& table, Define define) {
+    const Value* in = input(table.input_id());
+    const Value* out = in == nullptr ? nullptr : output(table.output_id());
+    if (out == nullptr) {
+      return error_;
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
+    const size_t from = in->index;
+    return finish(define(in->id, out->id), out, [from](const auto& shapes) { return OptionalShape(shapes[from]); });
+  }
+
+  Error read_unary(xnn_unary_operator op);
+  Error read_simple(XNodeUnion type);
+  Error read_elu();
+  Error read_leaky_relu();
+  Error read_binary(xnn_binary_operator op);
+  Error read_matmul();
+  /// The id of an optional bias of `channels` numbers.
+  Error read_bias(uint32_t id, CheckedSize channels, uint32_t* bias);
+  Error read_linear();
+  Error read_convolution(XNodeUnion type);
+  Error read_pool(XNodeUnion type);
+  Error read_mean();
+  Error read_concatenate(XNodeUnion type);
+
+  /// For nodes that read one value and lists of numbers: those of `per_dimension` hold one for each of its dimensions.
+  template <typename Table, typename Define, typename Infer>
+  Error read_with_lists(const Table& table, std::initializer_list<const Shape*> per_dimension, Define define,
+                        Infer infer) {
+    const Value* in = input(table.input_id());
+    const Value* out = in == nullptr ? nullptr : output(table.output_id());
+    if (out == nullptr) {
+      return error_;
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
+    for (const Shape* list : per_dimension) {
+      if (list->size() != in->dims.size()) {
+        return malformed("it needs a number for each dimension of its input");
+      }
+    }
+    const size_t from = in->index;
+    return finish(define(in->id, out->id), out, [from, infer](const auto& shapes) { return infer(shapes[from]); });
+  }
+
+  Error read_transpose();
+  Error read_reshape();
+  Error read_slice();
+  Error read_pad();
+  Error read_resize();
+
+  GraphBuilder& builder_;
+  xnn_subgraph_t subgraph_;
+  const fb_xnnpack::XNode& node_;
+  const uint32_t index_;
+  float min_ = -std::numeric_limits<float>::infinity();
+  float max_ = std::numeric_limits<float>::infinity();
+  Error error_ = Error::Ok;
+};
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
