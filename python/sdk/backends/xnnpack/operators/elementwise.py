@@ -48,7 +48,7 @@ class UnaryConfig(XNNPartitionerConfig):
         self.add(writer, node, writer.read(operand, nhwc), writer.result(node, nhwc))
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
-        writer.add(NODES[self.NODES_OF[node.target.__name__]](source, result))  # type: ignore[union-attr]
+        writer.add(NODES[self.NODES_OF[node.target.__name__]](source, result))
 
 
 class GeluConfig(UnaryConfig):
@@ -87,7 +87,7 @@ class ClampConfig(UnaryConfig):
 
     @staticmethod
     def limits(node: Node) -> tuple[float, float]:
-        if node.target.__name__ == "aten.relu.default":  # type: ignore[union-attr]
+        if node.target.__name__ == "aten.relu.default":
             return 0.0, math.inf
         low, high = argument(node, 1), argument(node, 2)
         return -math.inf if low is None else float(low), math.inf if high is None else float(high)
@@ -135,7 +135,7 @@ class BinaryConfig(XNNPartitionerConfig):
     target_names = tuple(NODES_OF)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        name = node.target.__name__  # type: ignore[union-attr]
+        name = node.target.__name__
         if name.startswith(("aten.add", "aten.sub")) and argument(node, 2) != 1:
             return f"alpha is {argument(node, 2)}, and XNNPACK takes 1"
         return None
@@ -147,7 +147,7 @@ class BinaryConfig(XNNPartitionerConfig):
         nhwc = same_rank and wants_nhwc(writer, operands)
         first, second = (writer.read(o, nhwc and rank_of(o) == 4) for o in operands)
         result = writer.result(node, nhwc)
-        kind = NODES[self.NODES_OF[node.target.__name__]]  # type: ignore[union-attr]
+        kind = NODES[self.NODES_OF[node.target.__name__]]
         clamps = kind.__name__ not in ("XNNMaximum", "XNNMinimum")
         writer.add(kind(first, second, result), (-math.inf, math.inf) if clamps else None)
 
@@ -163,7 +163,7 @@ class PreluConfig(XNNPartitionerConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         slope = get_constant(writer.program, node.args[1])
         assert slope is not None  # refusal() has seen to it
-        channels = node.args[0].meta["val"].shape[1]  # type: ignore[union-attr]
+        channels = node.args[0].meta["val"].shape[1]
         slopes = writer.constant(slope.expand(channels))
         writer.add(NODES["PReLU"](writer.read(node.args[0], True), slopes, writer.result(node, True)))
 

@@ -61,7 +61,7 @@ def write_convolution(
     strides, paddings, dilations = (pair(argument(node, i)) for i in (3, 4, 5))
     transposed, groups = argument(node, 6), argument(node, 8)
     adjustments = pair(argument(node, 7)) if transposed else (0, 0)
-    inputs = image.meta["val"].shape[1]  # type: ignore[union-attr]
+    inputs = image.meta["val"].shape[1]
     outputs = weight.shape[1] * groups if transposed else weight.shape[0]
     depthwise = not transposed and groups > 1 and inputs == groups
     if transposed:
@@ -215,7 +215,7 @@ class MeanConfig(XNNPartitionerConfig):
         image, arguments = node.args[0], argument(node, 1)
         if rank_of(image) != 4:
             return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
-        if "adaptive" in node.target.__name__:  # type: ignore[union-attr]
+        if "adaptive" in node.target.__name__:
             return None if tuple(arguments) == (1, 1) else f"its output is {arguments}, and XNNPACK takes (1, 1)"
         if sorted(dim % 4 for dim in arguments or ()) != [2, 3]:
             return f"dim is {arguments}, and XNNPACK takes height and width"

@@ -81,7 +81,7 @@ def refusal_of_tensor(value: Any, node: Node) -> str | None:
 
 def argument(node: Node, position: int) -> Any:
     """An argument of a call, or its default."""
-    schema = node.target._schema.arguments[position]  # type: ignore[union-attr]
+    schema = node.target._schema.arguments[position]
     if position < len(node.args):
         return node.args[position]
     return node.kwargs.get(schema.name, schema.default_value)

@@ -47,7 +47,7 @@ class PermuteConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         order = list(range(rank_of(node)))
-        if node.target.__name__ == "aten.transpose_copy.int":  # type: ignore[union-attr]
+        if node.target.__name__ == "aten.transpose_copy.int":
             first, second = argument(node, 1), argument(node, 2)
             order[first], order[second] = order[second], order[first]
         else:
@@ -90,7 +90,7 @@ class CatConfig(XNNPartitionerConfig):
         return None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        tensors, dim = list(node.args[0]), argument(node, 1) % rank_of(node)  # type: ignore[arg-type]
+        tensors, dim = list(node.args[0]), argument(node, 1) % rank_of(node)
         nhwc = rank_of(node) == 4 and wants_nhwc(writer, tensors)
         ids = [writer.read(tensor, nhwc) for tensor in tensors]
         if len(ids) == 1:

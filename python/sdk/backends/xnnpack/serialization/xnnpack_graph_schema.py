@@ -293,7 +293,7 @@ NODES: dict[str, type] = {}
 _node_tables: dict[int, Table] = {}
 
 
-_KINDS = {"int": UINT, "float": FLOAT, "list[int]": Vector(UINT)}
+_KINDS: dict[str, Any] = {"int": UINT, "float": FLOAT, "list[int]": Vector(UINT)}
 
 
 def _declare(number: int, name: str, cls: type) -> None:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
 from sdk.exir._serialize._flatbuffer import write_root
 
-_HEADER_BYTEORDER = "little"
+_HEADER_BYTEORDER: Final = "little"
 _ALIGNMENT = 16
 
 

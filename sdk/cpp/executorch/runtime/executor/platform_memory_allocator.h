@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/checked_size.h>
+#include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 
