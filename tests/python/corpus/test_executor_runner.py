@@ -59,7 +59,7 @@ def test_corpus_outputs_are_those_of_eager(name: str, tmp_path: Path) -> None:
         order = next(orders)
         stored = np.fromfile(tmp_path / f"out-{index}.bin", expected.dtype)
         found = stored.reshape([expected.shape[dim] for dim in order]).transpose(np.argsort(order).astype(int))
-        check(found, expected, f"output {index}")
+        check(found, expected, f"output {index}", name)
 
 
 def test_rtc_06_and_07_log_and_output() -> None:

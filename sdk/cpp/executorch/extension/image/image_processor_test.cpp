@@ -30,7 +30,9 @@ class ImageProcessorTest : public testing::Test {
 std::vector<uint8_t> numbered(int width, int height) {
   std::vector<uint8_t> bytes;
   for (int i = 0; i < width * height; ++i) {
-    bytes.insert(bytes.end(), {static_cast<uint8_t>(i), static_cast<uint8_t>(2 * i), 200, 255});
+    for (const int channel : {i, 2 * i, 200, 255}) {
+      bytes.push_back(static_cast<uint8_t>(channel));
+    }
   }
   return bytes;
 }

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The original runs our programs for XNNPACK, and gets what PyTorch eager computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.exir import to_edge_transform_and_lower
+
+pytestmark = [pytest.mark.oracle, pytest.mark.network]
+
+
+class InvertedResidual(nn.Module):
+    """What MobileNetV2 is made of, with its head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for convolution in (nn.Conv2d(3, 12, 1), nn.Conv2d(12, 12, 3, padding=1, groups=12), nn.Conv2d(12, 3, 1)):
+            layers += [convolution, nn.BatchNorm2d(convolution.out_channels), nn.ReLU6()]
+        self.layers, self.head = nn.Sequential(*layers[:-1]), nn.Linear(3, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head((x + self.layers(x)).mean([2, 3])).softmax(-1)
+
+
+MODELS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
+    "mlp": (nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4), nn.Tanh()), (torch.randn(3, 8),)),
+    "mobilenet": (InvertedResidual(), (torch.randn(2, 3, 8, 8),)),
+    "pools": (
+        nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(1)),
+        (torch.randn(1, 3, 16, 16),),
+    ),
+    "bilinear": (nn.Upsample(scale_factor=2, mode="bilinear"), (torch.randn(1, 3, 5, 6),)),
+}
+
+
+def test_the_original_runs_them(oracle, tmp_path: Path) -> None:
+    """XNN-12: our payloads are in its format."""
+    torch.manual_seed(0)
+    for name, (model, inputs) in MODELS.items():
+        program = export(model.eval(), inputs)
+        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+        (tmp_path / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
+        torch.save([("forward", inputs)], tmp_path / f"{name}.calls.pt")
+    oracle("run", tmp_path, *MODELS)
+    for name, (model, inputs) in MODELS.items():
+        error = tmp_path / f"{name}.error.txt"
+        assert not error.exists(), f"{name}: {error.read_text()}"
+        ((found,),) = torch.load(tmp_path / f"{name}.outputs.pt")
+        # Its version of XNNPACK has other approximations of gelu and tanh.
+        torch.testing.assert_close(found, model(*inputs), rtol=1e-4, atol=1e-4)

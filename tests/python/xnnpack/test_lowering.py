@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models lowered to XNNPACK: what is delegated, and that it computes what PyTorch eager computes (XNN-01, XNN-03)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim, export
+
+from sdk.backends.xnnpack.operators.elementwise import BinaryConfig
+from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
+from sdk.backends.xnnpack.partition.config.xnnpack_config import XNNPartitionerConfig
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
+    XnnpackDynamicallyQuantizedPartitioner,
+    XnnpackFloatingPointPartitioner,
+    XnnpackPartitioner,
+)
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
+from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
+from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
+from sdk.exir._serialize._flatbuffer import read_root
+from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes, get_refusals
+from sdk.runtime import Runtime
+
+IMAGE = (torch.linspace(-3, 3, 2 * 4 * 8 * 8).reshape(2, 4, 8, 8).sin(),)
+ROWS = (torch.linspace(-4, 4, 48).reshape(6, 8),)
+POSITIVE = (torch.linspace(0.1, 4, 48).reshape(6, 8),)
+
+
+class Call(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return self.function(*inputs)
+
+
+class Product(nn.Module):
+    """addmm, whose matrix is not transposed as a layer's is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(8, 3)), nn.Parameter(torch.randn(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(self.bias, x, self.weight)
+
+
+class Normalized(nn.Module):
+    """A convolution whose batch norm has seen data."""
+
+    def __init__(self, convolution: nn.Module, channels: int) -> None:
+        super().__init__()
+        self.convolution, self.norm = convolution, nn.BatchNorm2d(channels)
+        nn.init.uniform_(self.norm.running_mean)
+        nn.init.uniform_(self.norm.running_var, 0.5, 2)
+        nn.init.uniform_(self.norm.weight)
+        nn.init.uniform_(self.norm.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.convolution(x)).relu()
+
+
+def lower(
+    model: nn.Module, inputs: tuple[torch.Tensor, ...], partitioner: XnnpackPartitioner | None = None, **kwargs: object
+) -> EdgeProgramManager:
+    return to_edge_transform_and_lower(
+        export(model.eval(), inputs, **kwargs),  # type: ignore[arg-type]
+        partitioner=[partitioner or XnnpackPartitioner()],
+    )
+
+
+def graphs(lowered: EdgeProgramManager) -> list[XNNGraph]:
+    found = []
+    for backend, _, payload in get_delegated_payload(lowered.exported_program().graph_module).values():
+        assert backend == "XnnpackBackend"
+        header = XNNHeader.from_bytes(payload)
+        assert header.is_valid()
+        start = header.flatbuffer_offset
+        found.append(read_root(GRAPH, payload[start : start + header.flatbuffer_size], b"XN01"))
+    return found
+
+
+def kinds(graph: XNNGraph) -> list[str]:
+    return [type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes]
+
+
+def check(model: nn.Module, *calls: tuple[torch.Tensor, ...], lowered: EdgeProgramManager) -> None:
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for inputs in calls:
+        expected = model(*inputs)
+        outputs = expected if isinstance(expected, tuple) else (expected,)
+        for found, wanted in zip(method.execute(inputs), outputs, strict=True):
+            # Functions are approximated to a few units in the last place; sums have another order.
+            torch.testing.assert_close(torch.as_tensor(found), wanted, rtol=1e-5, atol=1e-5)
+
+
+WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
+    "conv2d": (nn.Conv2d(4, 6, 3, stride=2, padding=1, dilation=2), IMAGE),
+    "grouped conv2d": (nn.Conv2d(4, 6, 3, groups=2, bias=False), IMAGE),
+    "depthwise conv2d": (nn.Conv2d(4, 8, (3, 2), padding=(1, 0), groups=4), IMAGE),
+    "transposed conv2d": (nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1), IMAGE),
+    "conv2d, batch norm": (Normalized(nn.Conv2d(4, 6, 3), 6), IMAGE),
+    "transposed conv2d, batch norm": (Normalized(nn.ConvTranspose2d(4, 6, 3), 6), IMAGE),
+    "batch norm alone": (Normalized(nn.ReLU(), 4), IMAGE),
+    "linear": (nn.Linear(8, 5), ROWS),
+    "linear without bias, three dimensions": (nn.Linear(8, 5, bias=False), (ROWS[0].reshape(2, 3, 8),)),
+    "addmm": (Product(), ROWS),
+    "mm": (Call(lambda x: x @ x.t()), ROWS),
+    "bmm": (Call(lambda x: torch.bmm(x, x.transpose(1, 2))), (ROWS[0].reshape(2, 3, 8),)),
+    "add, sub, mul, div": (Call(lambda x, y: (x + y) * (x - 2.0) / (y + 9)), (ROWS[0], ROWS[0][:1])),
+    "maximum, minimum": (Call(lambda x, y: torch.maximum(x, -y).minimum(y)), (ROWS[0], ROWS[0].flip(0))),
+    "relu, relu6, hardtanh, clamp": (
+        Call(lambda x: nn.ReLU6()(x) + nn.Hardtanh()(x) + x.relu() + x.clamp(min=1)),
+        ROWS,
+    ),
+    "sigmoid, tanh, silu": (Call(lambda x: x.sigmoid() + x.tanh() + nn.SiLU()(x)), ROWS),
+    "gelu": (nn.GELU(), ROWS),
+    "elu, leaky relu": (Call(lambda x: nn.ELU(0.7)(x) + nn.LeakyReLU(0.2)(x)), ROWS),
+    "hardswish, hardsigmoid": (Call(lambda x: nn.Hardswish()(x) + nn.Hardsigmoid()(x)), ROWS),
+    "abs, neg, ceil, floor": (Call(lambda x: x.abs() - x.ceil() + (-x).floor()), ROWS),
+    "exp, log, sqrt, rsqrt, square": (Call(lambda x: x.exp() + x.log() + x.sqrt() + x.rsqrt() + x**2), POSITIVE),
+    "prelu": (nn.PReLU(4), IMAGE),
+    "max pool": (nn.MaxPool2d(3, stride=2, padding=1), IMAGE),
+    "average pool": (nn.AvgPool2d(2), IMAGE),
+    "global average pool": (nn.AdaptiveAvgPool2d(1), IMAGE),
+    "mean without its dimensions": (Call(lambda x: x.mean([-1, -2])), IMAGE),
+    "softmax": (nn.Softmax(-1), ROWS),
+    "cat": (Call(lambda x: torch.cat([x, x * 2, x + 1], 1)), IMAGE),
+    "cat after convolutions": (nn.Sequential(nn.Conv2d(4, 4, 1), Call(lambda x: torch.cat([x, x.relu()], 1))), IMAGE),
+    "permute, view, unsqueeze": (Call(lambda x: x.permute(0, 2, 3, 1).reshape(2, 64, 4).unsqueeze(0)), IMAGE),
+    "slice": (Call(lambda x: x[:, 1:3, -4:]), IMAGE),
+    "pad": (nn.Sequential(nn.ConstantPad2d((1, 2, 0, 3), 0.5), nn.Conv2d(4, 4, 3)), IMAGE),
+    "bilinear": (nn.Upsample(scale_factor=2, mode="bilinear"), IMAGE),
+    "bilinear with corners": (nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True), IMAGE),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_each_operator_is_delegated_and_right(name: str) -> None:
+    """XNN-04."""
+    torch.manual_seed(0)
+    model, inputs = WHOLE[name]
+    lowered = lower(model, inputs)
+    assert get_non_lowered_nodes(lowered.exported_program().graph) == []
+    assert len(graphs(lowered)) == 1
+    check(model, inputs, lowered=lowered)
+
+
+def test_images_stay_in_nhwc_and_batch_norm_becomes_weights() -> None:
+    """PAS-17, XNN-14: two transposes at the ends, none between, and no node for the norms."""
+    model = nn.Sequential(Normalized(nn.Conv2d(4, 8, 3), 8), nn.MaxPool2d(2), Normalized(nn.Conv2d(8, 4, 1), 4))
+    lowered = lower(model, IMAGE)
+    (graph,) = graphs(lowered)
+    clamped = ["Conv2d", "Clamp"]
+    assert kinds(graph) == ["StaticTranspose", *clamped, "MaxPooling2d", *clamped, "StaticTranspose"]
+    check(model, IMAGE, lowered=lowered)
+
+
+def test_channels_last_inputs_need_no_transpose() -> None:
+    inputs = (IMAGE[0].to(memory_format=torch.channels_last),)
+    model = nn.Conv2d(4, 8, 3).to(memory_format=torch.channels_last)
+    lowered = lower(model, inputs)
+    assert "Conv2d" in kinds(graphs(lowered)[0])
+    check(model, inputs, lowered=lowered)
+
+
+def test_dynamic_shapes() -> None:
+    model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
+    lowered = lower(model, ROWS, dynamic_shapes=({0: Dim("rows", min=1, max=12)},))
+    assert len(graphs(lowered)) == 1
+    check(model, ROWS, (torch.ones(1, 8),), (torch.ones(12, 8),), ROWS, lowered=lowered)
+
+
+def test_what_is_not_taken_stays_with_a_reason() -> None:
+    """XNN-20."""
+    model = Call(lambda x: torch.cumsum(x, 0).softmax(0).double().float() + x)
+    lowered = lower(model, ROWS)
+    reasons = {
+        node.target.__name__: get_refusals(node).get("XnnpackBackend")
+        for node in get_non_lowered_nodes(lowered.exported_program().graph)
+    }
+    assert reasons["aten.cumsum.default"] == "XNNPACK has no such operator"
+    assert reasons["aten._softmax.default"] == "dim is 0, and XNNPACK takes the last one"
+    check(model, ROWS, lowered=lowered)
+
+
+def test_options_of_the_partitioner() -> None:
+    """XNN-02."""
+    model = nn.Sequential(nn.Linear(8, 8), Call(lambda x: x + 1), nn.Sigmoid())
+    assert [kinds(graph) for graph in graphs(lower(model, ROWS, XnnpackPartitioner(configs=[BinaryConfig])))] == [
+        ["Add"]
+    ]
+    per_op = graphs(lower(model, ROWS, XnnpackPartitioner(per_op_mode=True)))
+    assert sorted(map(kinds, per_op)) == [["Add"], ["FullyConnected"], ["Sigmoid"]]
+    assert len(graphs(lower(model, ROWS, XnnpackFloatingPointPartitioner()))) == 1
+    for none in (XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner([], ConfigPrecisionType.FP32)):
+        assert graphs(lower(model, ROWS, none)) == []
+    with pytest.raises(TypeError, match="no option speed"):
+        XnnpackPartitioner(speed=math.inf)
+    assert issubclass(BinaryConfig, XNNPartitionerConfig)
