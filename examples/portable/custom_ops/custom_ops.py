@@ -13,8 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from sdk.exir import to_edge
-from sdk.exir.capture import EdgeCompileConfig
+from sdk.exir import EdgeCompileConfig, to_edge
 
 library = torch.library.Library("my_ops", "FRAGMENT")
 

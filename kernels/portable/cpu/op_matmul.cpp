@@ -109,7 +109,8 @@ bool expand_to_output(KernelRuntimeContext& ctx, const char* op, const Tensor& i
   return true;
 }
 
-// out = beta * self + alpha * a b. As in PyTorch self is not read when beta is 0.
+// out = beta * self + alpha * a b. As in PyTorch self is not read when beta is 0, and integer matrices cut beta and
+// alpha off.
 Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& a, const Tensor& b,
                     const Scalar& beta, const Scalar& alpha, Tensor& out, ssize_t rank) {
   StridedView added;
@@ -143,10 +144,6 @@ Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat
 
 Tensor& addmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                   const Scalar& beta, const Scalar& alpha, Tensor& out) {
-  // baddbmm cuts them off.
-  const bool whole = !beta.isFloatingPoint() && !alpha.isFloatingPoint();
-  ET_KERNEL_CHECK_MSG(ctx, whole || executorch::runtime::isFloatingType(out.scalar_type()), InvalidArgument, out,
-                      "addmm.out: beta and alpha must be integers for integer matrices");
   return add_product(ctx, "addmm.out", self, mat1, mat2, beta, alpha, out, 2);
 }
 

@@ -53,3 +53,9 @@ def accepted(templates: Sequence[Call], dtype: torch.dtype) -> list[Call]:
         if call is not None and call.error is None:
             calls.append(call)
     return calls
+
+
+def promotes(call: Call, dtype: torch.dtype) -> bool:
+    """Whether a floating-point number among the arguments makes eager compute in another dtype than an integer one."""
+    numbers = pytree.tree_leaves(list(call.arguments.values()))
+    return not dtype.is_floating_point and any(type(number) is float for number in numbers)
