@@ -12,7 +12,9 @@ mkdir -p "${logs}" "${stamps}"
 # A second clone, or a second build folder, finds what the first one compiled.
 export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
 # One name for the compiler: to ccache gcc and cc are two, and Python's builds ask for the first, CMake for the second.
-export CC="${CC:-cc}" CXX="${CXX:-c++}"
+if [[ -z "${CC:-}${CXX:-}" ]] && command -v cc >/dev/null && command -v c++ >/dev/null; then
+  export CC=cc CXX=c++
+fi
 
 if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
   bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m' erase=$'\r\e[K'
