@@ -24,6 +24,7 @@ if(NOT TARGET XNNPACK)
   # Their CMake files ask for older policy versions than present CMake accepts. A test of ours is no test of theirs.
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
   set(BUILD_TESTING OFF)
+  set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release)
   endif()
