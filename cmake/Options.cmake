@@ -82,16 +82,17 @@ executorch_option(EXECUTORCH_BUILD_OPENVINO OFF "Intel OpenVINO" GROUP backends 
 executorch_option(EXECUTORCH_BUILD_QNN OFF "Qualcomm AI Engine" GROUP backends IN backends/qualcomm TARGETS qnn_executorch_backend)
 executorch_option(EXECUTORCH_BUILD_VGF OFF "Arm VGF" GROUP backends IN backends/arm TARGETS vgf_backend)
 executorch_option(EXECUTORCH_BUILD_VULKAN OFF "Vulkan GPUs" GROUP backends IN backends/vulkan TARGETS vulkan_backend)
-executorch_option(EXECUTORCH_BUILD_XNNPACK OFF "CPUs with XNNPACK" GROUP backends IN backends/xnnpack TARGETS xnnpack_backend)
+executorch_option(EXECUTORCH_BUILD_XNNPACK OFF "CPUs with XNNPACK" GROUP backends IN backends/xnnpack TARGETS xnnpack_backend
+  NEEDS EXECUTORCH_BUILD_PTHREADPOOL)
 executorch_option(ENABLE_XNNPACK_PROFILING OFF "Time the operators inside XNNPACK"
   NEEDS EXECUTORCH_BUILD_XNNPACK EXECUTORCH_ENABLE_EVENT_TRACER)
 foreach(name NNLIB FUSION_G3 VISION)
   executorch_option(EXECUTORCH_${name}_OPT OFF "Cadence's ${name} kernels" NEEDS EXECUTORCH_BUILD_CADENCE)
 endforeach()
 # Third-party libraries of the thread pool and of backends.
-set(executorch_has_threads ${PROJECT_IS_TOP_LEVEL})
-if(CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO)$")
-  set(executorch_has_threads OFF)
+set(executorch_has_threads OFF)
+if(EXECUTORCH_BUILD_XNNPACK OR (PROJECT_IS_TOP_LEVEL AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO)$"))
+  set(executorch_has_threads ON)
 endif()
 executorch_option(EXECUTORCH_BUILD_PTHREADPOOL ${executorch_has_threads} "extension_threadpool (fetches pthreadpool)"
   IN sdk/cpp/executorch/extension/threadpool)

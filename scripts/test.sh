@@ -90,7 +90,7 @@ step_python() {
 }
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
-step_interop() { "${python}" -m pytest -q tests/interop; }
+step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop; }
 
 # Firmware for three boards, in an emulator.
 step_baremetal() {

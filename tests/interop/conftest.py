@@ -15,16 +15,28 @@ ROOT = Path(__file__).resolve().parents[2]
 Oracle = Callable[..., None]
 
 
-@pytest.fixture(scope="session")
-def oracle_python() -> str:
-    """The Python of the original's environment."""
+def make_oracle(*requirements: Path) -> str:
+    """The Python of the original's environment, which also has what the files of `requirements` list."""
     python = os.environ.get("PTE_SDK_ORACLE_PYTHON")
     if python is None:
-        made = subprocess.run([sys.executable, ROOT / "tests/interop/make_oracle.py"], capture_output=True, text=True)
+        script = [sys.executable, ROOT / "tests/interop/make_oracle.py", *requirements]
+        made = subprocess.run(script, capture_output=True, text=True)
         if made.returncode:
             pytest.fail(f"The oracle's environment could not be made:\n{made.stderr[-2000:]}", pytrace=False)
         python = made.stdout.strip()
     return python
+
+
+@pytest.fixture(scope="session")
+def oracle_python() -> str:
+    """The Python of the original's environment."""
+    return make_oracle()
+
+
+@pytest.fixture(scope="session")
+def bench_python() -> str:
+    """The same, with the packages that the benchmarked models need."""
+    return make_oracle(ROOT / "tests/bench/requirements.txt")
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.oracle]
 
 
 @pytest.fixture(scope="module")
-def harness(oracle_python: str, tmp_path_factory: pytest.TempPathFactory) -> Harness:
+def harness(bench_python: str, tmp_path_factory: pytest.TempPathFactory) -> Harness:
     """Each model exported once by both, in turn."""
-    pythons = {"sdk": sys.executable, "original": oracle_python}
+    pythons = {"sdk": sys.executable, "original": bench_python}
     directory: Path = tmp_path_factory.mktemp("benchmarked")
     harness = Harness(pythons, MODELS, directory, rounds=1, threads=1)
     harness.measure_export(rounds=1)
