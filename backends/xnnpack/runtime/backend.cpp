@@ -4,6 +4,7 @@
 #include <atomic>
 #include <new>
 
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/platform/log.h>
@@ -49,7 +50,7 @@ class XnnpackBackend final : public BackendInterface {
     ET_CHECK_OK_OR_RETURN_ERROR(check_mode(mode));
     auto* place = context.get_runtime_allocator()->allocateInstance<Delegate>();
     ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    try {
+    return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
       auto workspace = workspaces_.get(static_cast<WorkspaceSharingMode>(mode), context.get_runtime_allocator());
       ET_CHECK_OR_RETURN_ERROR(workspace != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
       auto* delegate = new (place) Delegate(std::move(workspace));
@@ -62,19 +63,11 @@ class XnnpackBackend final : public BackendInterface {
         processed->Free();
       }
       return delegate;
-    } catch (const std::bad_alloc&) {
-      ET_LOG(Error, "XNNPACK: there is not enough memory to load a delegate");
-      return Error::MemoryAllocationFailed;
-    }
+    });
   }
 
   Error execute(BackendExecutionContext&, DelegateHandle* handle, Span<EValue*> args) const override {
-    try {
-      return static_cast<Delegate*>(handle)->execute(args);
-    } catch (const std::bad_alloc&) {
-      ET_LOG(Error, "XNNPACK: there is not enough memory to run a delegate");
-      return Error::MemoryAllocationFailed;
-    }
+    return extension::internal::report_bad_alloc([&] { return static_cast<Delegate*>(handle)->execute(args); });
   }
 
   void destroy(DelegateHandle* handle) const override {
@@ -119,12 +112,8 @@ class XnnpackBackend final : public BackendInterface {
   }
 
   static Error load(Delegate& delegate, FreeableBuffer* processed, BackendInitContext& context) {
-    try {
-      return delegate.load(processed->data(), processed->size(), context.get_named_data_map());
-    } catch (const std::bad_alloc&) {
-      ET_LOG(Error, "XNNPACK: there is not enough memory to load a delegate");
-      return Error::MemoryAllocationFailed;
-    }
+    return extension::internal::report_bad_alloc(
+        [&] { return delegate.load(processed->data(), processed->size(), context.get_named_data_map()); });
   }
 
   mutable WorkspaceManager workspaces_;
