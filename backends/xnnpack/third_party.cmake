@@ -34,4 +34,6 @@ set(executorch_xnnpack_parts
   XNNPACK microkernels-prod cpuinfo allocator cache datatype hardware-config indirection logging memory microkernel-utils
   microparams-init mutex normalization operators operator-run operator-utils packing reference-ukernels subgraph)
 set_target_properties(${executorch_xnnpack_parts} PROPERTIES
-  POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
+  POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
+  # Its kernels are called through pointers: there is nothing to gain between its files, and linking them takes long.
+  INTERPROCEDURAL_OPTIMIZATION OFF)
