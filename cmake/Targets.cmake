@@ -6,6 +6,14 @@ include("${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake")
 set(EXECUTORCH_INCLUDE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../sdk/cpp")
 cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
 
+# For kernels, PRIVATE. Their inner loops are written for the vectoriser, which some compilers run at -O3 only; errno and
+# floating-point traps, which nobody reads, would keep it from choosing between two values. Not -ffast-math: NaN, infinities
+# and signed zeros must come out as in PyTorch.
+set(EXECUTORCH_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math)
+if(NOT EXECUTORCH_OPTIMIZE_SIZE AND NOT EXECUTORCH_SANITIZE)
+  list(PREPEND EXECUTORCH_KERNEL_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+endif()
+
 function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
@@ -26,6 +34,7 @@ function(executorch_compile_options target)
     # The check of vptr needs RTTI, which the freestanding libraries are built without.
     target_compile_options(${target} PRIVATE
       -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all
+      -O1 -g1  # a third of the time to compile; a stack trace needs no more
       # Instrumented code hides from gcc what it knows of std::optional and of flatbuffers' tables: its warnings are wrong.
       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overread>)
     target_link_options(${target} PUBLIC -fsanitize=${EXECUTORCH_SANITIZE})
