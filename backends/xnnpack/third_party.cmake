@@ -20,15 +20,18 @@ foreach(option CPUINFO_BUILD_TOOLS CPUINFO_BUILD_UNIT_TESTS CPUINFO_BUILD_MOCK_T
   executorch_third_party_option(${option} BOOL OFF)
 endforeach()
 
-if(NOT TARGET XNNPACK)
+# Optimised in every build, as nobody debugs it here: then all build directories share what ccache remembers. A function, so
+# that what it sets ends with it.
+function(executorch_add_xnnpack)
   # Their CMake files ask for older policy versions than present CMake accepts. A test of ours is no test of theirs.
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
   set(BUILD_TESTING OFF)
   set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
-  if(NOT CMAKE_BUILD_TYPE)
-    set(CMAKE_BUILD_TYPE Release)
-  endif()
+  set(CMAKE_BUILD_TYPE Release)
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
+endfunction()
+if(NOT TARGET XNNPACK)
+  executorch_add_xnnpack()
 endif()
 set(executorch_xnnpack_parts
   XNNPACK microkernels-prod cpuinfo allocator cache datatype hardware-config indirection logging memory microkernel-utils
