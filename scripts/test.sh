@@ -81,7 +81,7 @@ step_tsan() {
 }
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined
+    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_SANITIZE=address,undefined
 }
 
 step_python() {
