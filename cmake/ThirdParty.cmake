@@ -41,6 +41,9 @@ endif()
 
 # SIMD from one source for every instruction set, chosen when the program runs. Fetched and made where kernels need it.
 function(executorch_add_highway)
+  if(TARGET executorch_highway)
+    return()
+  endif()
   executorch_fetch(highway)
   set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/highway")
   executorch_library(executorch_highway FREESTANDING

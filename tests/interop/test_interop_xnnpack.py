@@ -37,6 +37,10 @@ MODELS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
         nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(1)),
         (torch.randn(1, 3, 16, 16),),
     ),
+    "encoder": (
+        nn.TransformerEncoderLayer(12, 3, 16, dropout=0.0, activation="gelu", batch_first=True),
+        (torch.randn(1, 5, 12),),
+    ),
     "bilinear": (nn.Upsample(scale_factor=2, mode="bilinear"), (torch.randn(1, 3, 5, 6),)),
 }
 
@@ -46,7 +50,7 @@ def test_the_original_runs_them(oracle, tmp_path: Path) -> None:
     torch.manual_seed(0)
     for name, (model, inputs) in MODELS.items():
         program = export(model.eval(), inputs)
-        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat="1.4")])
         (tmp_path / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
         torch.save([("forward", inputs)], tmp_path / f"{name}.calls.pt")
     oracle("run", tmp_path, *MODELS)

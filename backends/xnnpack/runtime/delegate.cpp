@@ -25,7 +25,10 @@ bool has_rank(const Tensor& tensor, size_t rank) {
 }
 
 /// Whether tensors of this dtype can be handed to a value of that datatype.
-bool holds(xnn_datatype datatype, ScalarType type) {
+bool holds(xnn_datatype datatype, RawType raw, ScalarType type) {
+  if (raw != RawType::None) {
+    return type == (raw == RawType::Bool ? ScalarType::Bool : ScalarType::Long);
+  }
   switch (datatype) {
     case xnn_datatype_fp32:
       return type == ScalarType::Float;
@@ -58,7 +61,8 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   GraphBuilder builder(*payload_);
   ET_CHECK_OK_OR_RETURN_ERROR(builder.build());
   for (const Value* value : builder.externals()) {
-    externals_.push_back({value->external_id, value->datatype, value->index, value->dims.size(), value->is_input});
+    externals_.push_back(
+        {value->external_id, value->datatype, value->raw, value->index, value->dims.size(), value->is_input});
   }
   pointers_.resize(externals_.size());
   {
@@ -73,6 +77,7 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   rules_ = builder.take_rules();
   shapes_ = builder.take_shapes();
   constants_ = builder.take_constants();
+  steps_ = builder.take_steps();
   if (!builder.needs_payload()) {
     payload_.reset();
   }
@@ -96,7 +101,14 @@ Error Delegate::execute(Span<EValue*> args) {
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",
                            status_text(status));
-  return Error::Ok;
+  Error error = Error::Ok;
+  for (const auto& step : steps_) {
+    if (const char* failure = step->take_failure()) {
+      ET_LOG(Error, "XNNPACK: an argument of a delegate has a value that does not fit: %s", failure);
+      error = Error::InvalidArgument;
+    }
+  }
+  return error;
 }
 
 Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {
@@ -109,7 +121,7 @@ Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {
     ET_CHECK_OR_RETURN_ERROR(argument.isTensor(), InvalidArgument,
                              "XNNPACK: argument %" PRIu32 " of a delegate is no tensor", external.id);
     const Tensor& tensor = argument.toTensor();
-    ET_CHECK_OR_RETURN_ERROR(holds(external.datatype, tensor.scalar_type()) && has_rank(tensor, external.rank),
+    ET_CHECK_OR_RETURN_ERROR(holds(external.datatype, external.raw, tensor.scalar_type()) && has_rank(tensor, external.rank),
                              InvalidArgument,
                              "XNNPACK: argument %" PRIu32
                              " of a delegate has the dtype %d and %zd dimensions; the delegate was compiled for "

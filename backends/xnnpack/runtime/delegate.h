@@ -51,6 +51,7 @@ class Delegate final {
   struct External {
     uint32_t id;
     xnn_datatype datatype;
+    RawType raw;
     size_t index;
     size_t rank;
     bool is_input;
@@ -69,6 +70,7 @@ class Delegate final {
   bool is_shaped_ = false;
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
+  std::vector<std::unique_ptr<Step>> steps_;
   std::optional<Payload> payload_;
 };
 

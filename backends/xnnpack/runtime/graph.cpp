@@ -47,9 +47,18 @@ xnn_datatype datatype_of(XNNDatatype datatype) {
       return xnn_datatype_qbint4;
     case XNNDatatype::xnn_datatype_int32:
       return xnn_datatype_int32;
+    case XNNDatatype::xnn_datatype_bool:
+    case XNNDatatype::xnn_datatype_int64:
+      return xnn_datatype_int32;  // XNNPACK only hands the pointer on
     default:
       return xnn_datatype_invalid;
   }
+}
+
+RawType raw_type_of(XNNDatatype datatype) {
+  return datatype == XNNDatatype::xnn_datatype_bool    ? RawType::Bool
+         : datatype == XNNDatatype::xnn_datatype_int64 ? RawType::Int64
+                                                       : RawType::None;
 }
 
 bool has_four_bits(xnn_datatype datatype) {
@@ -188,6 +197,9 @@ Error GraphBuilder::find_packed_constants() {
       ET_CHECK_OR_RETURN_ERROR(conv != nullptr, InvalidProgram, "XNNPACK payload: a node has a type and no content");
       filter = conv->filter_id();
       bias = conv->bias_id();
+    } else if (const auto* step = node->xnode_union_as_XNNStep()) {
+      const bool is_table = step->kind() == fb_xnnpack::StepKind::Embedding && step->input_ids() != nullptr;
+      filter = is_table && step->input_ids()->size() > 0 ? step->input_ids()->Get(0) : XNN_INVALID_VALUE_ID;
     }
     packed_.insert(filter);
     packed_.insert(bias);
@@ -229,6 +241,10 @@ Error GraphBuilder::define_value(const fb_xnnpack::XValue& entry, uint32_t index
       "XNNPACK payload: value %" PRIu32 " has the flags %" PRIu32 ", the constant %" PRIu32 " and the argument %" PRIu32
       " of %" PRIu32 ": expected one of an input, an output, a constant and none of them",
       index, flags, tensor->constant_buffer_idx(), tensor->external_id(), payload_.graph().num_externs());
+  value.raw = raw_type_of(tensor->datatype());
+  ET_CHECK_OR_RETURN_ERROR(value.raw == RawType::None || (is_external && payload_.has_steps() && quantized == nullptr),
+                           InvalidProgram, "XNNPACK payload: value %" PRIu32 " has the datatype %d and is no argument",
+                           index, static_cast<int>(tensor->datatype()));
   value.external_id = is_external ? tensor->external_id() : XNN_INVALID_VALUE_ID;
   has_external_.resize(payload_.graph().num_externs());
   ET_CHECK_OR_RETURN_ERROR(values_.count(tensor->id_out()) == 0 && !(is_external && has_external_[value.external_id]),

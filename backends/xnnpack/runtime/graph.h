@@ -19,14 +19,19 @@
 
 #include "payload.h"
 #include "shapes.h"
+#include "steps/step.h"
 
 namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+/// What an argument holds that XNNPACK does not compute with; only steps read and write it.
+enum class RawType : uint8_t { None, Bool, Int64 };
+
 /// A value of the graph, checked.
 struct Value {
   xnn_datatype datatype = xnn_datatype_invalid;
+  RawType raw = RawType::None;
   Shape dims;
   /// Position among the shapes of the graph.
   size_t index = 0;
@@ -74,6 +79,12 @@ class GraphBuilder final {
   /// Constants that the runtime reads each time, which must live as long as it does.
   std::vector<std::unique_ptr<uint8_t[]>> take_constants() { return std::move(kept_); }
 
+  /// The steps among the nodes, which must live as long as the runtime.
+  std::vector<std::unique_ptr<Step>> take_steps() { return std::move(steps_); }
+
+  /// Whether the payload may have steps.
+  bool has_steps() const { return payload_.has_steps(); }
+
  private:
   friend class NodeReader;
 
@@ -92,7 +103,7 @@ class GraphBuilder final {
   std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph_;
   /// By id in the payload.
   std::unordered_map<uint32_t, Value> values_;
-  /// Ids of filters and biases, which are packed when the runtime is made.
+  /// Ids of filters and biases, which are packed when the runtime is made, and of tables, which are read in place.
   std::unordered_set<uint32_t> packed_;
   std::vector<bool> has_external_;
   std::vector<ShapeRule> rules_;
@@ -100,6 +111,7 @@ class GraphBuilder final {
   bool needs_payload_ = false;
   std::vector<std::unique_ptr<uint8_t[]>> kept_;
   std::vector<std::unique_ptr<uint8_t[]>> scales_;
+  std::vector<std::unique_ptr<Step>> steps_;
 };
 
 /// Adds a node, see node_reader.cpp. `index` is for messages.

@@ -111,6 +111,8 @@ runtime::Error NodeReader::read() {
       return read_pad();
     case XNodeUnion::XNNStaticResizeBilinear2D:
       return read_resize();
+    case XNodeUnion::XNNStep:
+      return read_step();
     default:
       ET_LOG(Error, "XNNPACK payload: node %" PRIu32 " is %s, which this version does not run", index_, name());
       return Error::NotSupported;
@@ -122,7 +124,7 @@ runtime::Error NodeReader::malformed(const char* why) const {
   return Error::InvalidProgram;
 }
 
-const Value* NodeReader::input(uint32_t id, bool packs) {
+const Value* NodeReader::input(uint32_t id, bool packs, RawType raw) {
   const auto found = builder_.values_.find(id);
   if (found == builder_.values_.end()) {
     error_ = malformed("it reads a value that does not exist");
@@ -133,13 +135,17 @@ const Value* NodeReader::input(uint32_t id, bool packs) {
     error_ = malformed("it reads a value that no node before it computes");
     return nullptr;
   }
+  if (value.raw != raw) {
+    error_ = malformed("it reads a value of a type that it does not compute with");
+    return nullptr;
+  }
   if (value.is_in_payload && !packs) {
     builder_.needs_payload_ = true;
   }
   return &value;
 }
 
-const Value* NodeReader::output(uint32_t id) {
+const Value* NodeReader::output(uint32_t id, RawType raw) {
   const auto found = builder_.values_.find(id);
   if (found == builder_.values_.end()) {
     error_ = malformed("it computes a value that does not exist");
@@ -148,6 +154,10 @@ const Value* NodeReader::output(uint32_t id) {
   Value& value = found->second;
   if (value.data != nullptr || value.is_input || value.is_computed) {
     error_ = malformed("it computes a value that is an input, a constant or computed by another node");
+    return nullptr;
+  }
+  if (value.raw != raw) {
+    error_ = malformed("it computes a value of another type");
     return nullptr;
   }
   value.is_computed = true;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cinttypes>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
@@ -37,8 +39,9 @@ class NodeReader final {
 
   Error malformed(const char* why) const;
   /// A value that the node reads; null, and error_ is set, where there is none yet. `packs`: as a filter or bias.
-  const Value* input(uint32_t id, bool packs = false);
-  const Value* output(uint32_t id);
+  /// `raw`: what it holds where that is nothing XNNPACK computes with.
+  const Value* input(uint32_t id, bool packs = false, RawType raw = RawType::None);
+  const Value* output(uint32_t id, RawType raw = RawType::None);
 
   template <typename Infer>
   Error finish(xnn_status status, const Value* output, Infer infer) {
@@ -108,6 +111,10 @@ class NodeReader final {
   Error read_slice();
   Error read_pad();
   Error read_resize();
+
+  Error read_step();
+  Error read_reduce();
+  Error add_step(std::unique_ptr<Step> step, const std::array<RawType, kMaxStepInputs>& raw, RawType raw_output);
 
   GraphBuilder& builder_;
   xnn_subgraph_t subgraph_;

@@ -86,10 +86,11 @@ Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* 
     graph = bytes + graph_offset;
     constants_ = bytes + constants_offset;
   }
-  ET_CHECK_OR_RETURN_ERROR(graph_size >= 8 && (has_identifier(graph, "XN00") || has_identifier(graph, "XN01")),
-                           InvalidProgram, "XNNPACK payload: expected a graph of version XN00 or XN01, found %s%.4s",
-                           graph_size >= 8 ? "" : "too few bytes",
-                           graph_size >= 8 ? reinterpret_cast<const char*>(graph + 4) : "");
+  has_steps_ = graph_size >= 8 && has_identifier(graph, "XNS1");
+  ET_CHECK_OR_RETURN_ERROR(
+      graph_size >= 8 && (has_steps_ || has_identifier(graph, "XN00") || has_identifier(graph, "XN01")), InvalidProgram,
+      "XNNPACK payload: expected a graph of version XN00, XN01 or XNS1, found %s%.4s",
+      graph_size >= 8 ? "" : "too few bytes", graph_size >= 8 ? reinterpret_cast<const char*>(graph + 4) : "");
   if (!is_aligned(graph, kGraphAlignment)) {
     copies_.push_back(copy_of(graph, graph_size));
     graph = reinterpret_cast<const uint8_t*>(copies_.back().get());

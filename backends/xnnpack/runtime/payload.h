@@ -33,6 +33,9 @@ class Payload final {
 
   const fb_xnnpack::XNNGraph& graph() const { return *graph_; }
 
+  /// Whether it may have nodes that XNNPACK has not.
+  bool has_steps() const { return has_steps_; }
+
   /**
    * The bytes of entry `index` (from 1 on) of the graph's constants, at a multiple of 16. Valid as long as the object.
    *
@@ -45,6 +48,7 @@ class Payload final {
   runtime::Result<runtime::Span<const uint8_t>> find_constant(uint32_t index);
 
   const fb_xnnpack::XNNGraph* graph_ = nullptr;
+  bool has_steps_ = false;
   const uint8_t* constants_ = nullptr;
   uint64_t constants_size_ = 0;
   const runtime::NamedDataMap* named_data_ = nullptr;

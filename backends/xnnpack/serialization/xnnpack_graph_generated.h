@@ -89,6 +89,9 @@ struct XNNArgMaxPooling2dBuilder;
 struct XNNLeakyReLU;
 struct XNNLeakyReLUBuilder;
 
+struct XNNStep;
+struct XNNStepBuilder;
+
 struct XNode;
 struct XNodeBuilder;
 
@@ -114,11 +117,13 @@ enum class XNNDatatype : int16_t {
   xnn_datatype_int32 = 12,
   xnn_datatype_pfp32 = 13,
   xnn_datatype_bf16 = 14,
+  xnn_datatype_bool = 64,
+  xnn_datatype_int64 = 65,
   MIN = xnn_datatype_invalid,
-  MAX = xnn_datatype_bf16
+  MAX = xnn_datatype_int64
 };
 
-inline const XNNDatatype (&EnumValuesXNNDatatype())[15] {
+inline const XNNDatatype (&EnumValuesXNNDatatype())[17] {
   static const XNNDatatype values[] = {
     XNNDatatype::xnn_datatype_invalid,
     XNNDatatype::xnn_datatype_fp32,
@@ -134,13 +139,15 @@ inline const XNNDatatype (&EnumValuesXNNDatatype())[15] {
     XNNDatatype::xnn_datatype_qpint8,
     XNNDatatype::xnn_datatype_int32,
     XNNDatatype::xnn_datatype_pfp32,
-    XNNDatatype::xnn_datatype_bf16
+    XNNDatatype::xnn_datatype_bf16,
+    XNNDatatype::xnn_datatype_bool,
+    XNNDatatype::xnn_datatype_int64
   };
   return values;
 }
 
 inline const char * const *EnumNamesXNNDatatype() {
-  static const char * const names[16] = {
+  static const char * const names[67] = {
     "xnn_datatype_invalid",
     "xnn_datatype_fp32",
     "xnn_datatype_fp16",
@@ -156,13 +163,64 @@ inline const char * const *EnumNamesXNNDatatype() {
     "xnn_datatype_int32",
     "xnn_datatype_pfp32",
     "xnn_datatype_bf16",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "xnn_datatype_bool",
+    "xnn_datatype_int64",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameXNNDatatype(XNNDatatype e) {
-  if (::flatbuffers::IsOutRange(e, XNNDatatype::xnn_datatype_invalid, XNNDatatype::xnn_datatype_bf16)) return "";
+  if (::flatbuffers::IsOutRange(e, XNNDatatype::xnn_datatype_invalid, XNNDatatype::xnn_datatype_int64)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesXNNDatatype()[index];
 }
@@ -277,6 +335,60 @@ template<> struct XValueUnionTraits<fb_xnnpack::XNNQuantizedTensorValue> {
 bool VerifyXValueUnion(::flatbuffers::Verifier &verifier, const void *obj, XValueUnion type);
 bool VerifyXValueUnionVector(::flatbuffers::Verifier &verifier, const ::flatbuffers::Vector<::flatbuffers::Offset<void>> *values, const ::flatbuffers::Vector<XValueUnion> *types);
 
+enum class StepKind : uint32_t {
+  Invalid = 0,
+  LayerNorm = 1,
+  RmsNorm = 2,
+  GeluTanh = 3,
+  Attention = 4,
+  Embedding = 5,
+  Where = 6,
+  Convert = 7,
+  Reduce = 8,
+  IndexPut = 9,
+  MIN = Invalid,
+  MAX = IndexPut
+};
+
+inline const StepKind (&EnumValuesStepKind())[10] {
+  static const StepKind values[] = {
+    StepKind::Invalid,
+    StepKind::LayerNorm,
+    StepKind::RmsNorm,
+    StepKind::GeluTanh,
+    StepKind::Attention,
+    StepKind::Embedding,
+    StepKind::Where,
+    StepKind::Convert,
+    StepKind::Reduce,
+    StepKind::IndexPut
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesStepKind() {
+  static const char * const names[11] = {
+    "Invalid",
+    "LayerNorm",
+    "RmsNorm",
+    "GeluTanh",
+    "Attention",
+    "Embedding",
+    "Where",
+    "Convert",
+    "Reduce",
+    "IndexPut",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameStepKind(StepKind e) {
+  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::IndexPut)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesStepKind()[index];
+}
+
 enum class XNodeUnion : uint8_t {
   NONE = 0,
   XNNAdd = 1,
@@ -326,11 +438,12 @@ enum class XNodeUnion : uint8_t {
   XNNSin = 45,
   XNNCopy = 46,
   XNNCos = 47,
+  XNNStep = 48,
   MIN = NONE,
-  MAX = XNNCos
+  MAX = XNNStep
 };
 
-inline const XNodeUnion (&EnumValuesXNodeUnion())[48] {
+inline const XNodeUnion (&EnumValuesXNodeUnion())[49] {
   static const XNodeUnion values[] = {
     XNodeUnion::NONE,
     XNodeUnion::XNNAdd,
@@ -379,13 +492,14 @@ inline const XNodeUnion (&EnumValuesXNodeUnion())[48] {
     XNodeUnion::XNNExp,
     XNodeUnion::XNNSin,
     XNodeUnion::XNNCopy,
-    XNodeUnion::XNNCos
+    XNodeUnion::XNNCos,
+    XNodeUnion::XNNStep
   };
   return values;
 }
 
 inline const char * const *EnumNamesXNodeUnion() {
-  static const char * const names[49] = {
+  static const char * const names[50] = {
     "NONE",
     "XNNAdd",
     "XNNFullyConnected",
@@ -434,13 +548,14 @@ inline const char * const *EnumNamesXNodeUnion() {
     "XNNSin",
     "XNNCopy",
     "XNNCos",
+    "XNNStep",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameXNodeUnion(XNodeUnion e) {
-  if (::flatbuffers::IsOutRange(e, XNodeUnion::NONE, XNodeUnion::XNNCos)) return "";
+  if (::flatbuffers::IsOutRange(e, XNodeUnion::NONE, XNodeUnion::XNNStep)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesXNodeUnion()[index];
 }
@@ -2718,6 +2833,121 @@ inline ::flatbuffers::Offset<XNNLeakyReLU> CreateXNNLeakyReLU(
   return builder_.Finish();
 }
 
+struct XNNStep FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
+  typedef XNNStepBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KIND = 4,
+    VT_INPUT_IDS = 6,
+    VT_OUTPUT_ID = 8,
+    VT_FLAGS = 10,
+    VT_INTEGERS = 12,
+    VT_NUMBERS = 14
+  };
+  fb_xnnpack::StepKind kind() const {
+    return static_cast<fb_xnnpack::StepKind>(GetField<uint32_t>(VT_KIND, 0));
+  }
+  const ::flatbuffers::Vector<uint32_t> *input_ids() const {
+    return GetPointer<const ::flatbuffers::Vector<uint32_t> *>(VT_INPUT_IDS);
+  }
+  uint32_t output_id() const {
+    return GetField<uint32_t>(VT_OUTPUT_ID, 0);
+  }
+  uint32_t flags() const {
+    return GetField<uint32_t>(VT_FLAGS, 0);
+  }
+  const ::flatbuffers::Vector<uint32_t> *integers() const {
+    return GetPointer<const ::flatbuffers::Vector<uint32_t> *>(VT_INTEGERS);
+  }
+  const ::flatbuffers::Vector<float> *numbers() const {
+    return GetPointer<const ::flatbuffers::Vector<float> *>(VT_NUMBERS);
+  }
+  bool Verify(::flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_KIND, 4) &&
+           VerifyOffset(verifier, VT_INPUT_IDS) &&
+           verifier.VerifyVector(input_ids()) &&
+           VerifyField<uint32_t>(verifier, VT_OUTPUT_ID, 4) &&
+           VerifyField<uint32_t>(verifier, VT_FLAGS, 4) &&
+           VerifyOffset(verifier, VT_INTEGERS) &&
+           verifier.VerifyVector(integers()) &&
+           VerifyOffset(verifier, VT_NUMBERS) &&
+           verifier.VerifyVector(numbers()) &&
+           verifier.EndTable();
+  }
+};
+
+struct XNNStepBuilder {
+  typedef XNNStep Table;
+  ::flatbuffers::FlatBufferBuilder &fbb_;
+  ::flatbuffers::uoffset_t start_;
+  void add_kind(fb_xnnpack::StepKind kind) {
+    fbb_.AddElement<uint32_t>(XNNStep::VT_KIND, static_cast<uint32_t>(kind), 0);
+  }
+  void add_input_ids(::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> input_ids) {
+    fbb_.AddOffset(XNNStep::VT_INPUT_IDS, input_ids);
+  }
+  void add_output_id(uint32_t output_id) {
+    fbb_.AddElement<uint32_t>(XNNStep::VT_OUTPUT_ID, output_id, 0);
+  }
+  void add_flags(uint32_t flags) {
+    fbb_.AddElement<uint32_t>(XNNStep::VT_FLAGS, flags, 0);
+  }
+  void add_integers(::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> integers) {
+    fbb_.AddOffset(XNNStep::VT_INTEGERS, integers);
+  }
+  void add_numbers(::flatbuffers::Offset<::flatbuffers::Vector<float>> numbers) {
+    fbb_.AddOffset(XNNStep::VT_NUMBERS, numbers);
+  }
+  explicit XNNStepBuilder(::flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  ::flatbuffers::Offset<XNNStep> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = ::flatbuffers::Offset<XNNStep>(end);
+    return o;
+  }
+};
+
+inline ::flatbuffers::Offset<XNNStep> CreateXNNStep(
+    ::flatbuffers::FlatBufferBuilder &_fbb,
+    fb_xnnpack::StepKind kind = fb_xnnpack::StepKind::Invalid,
+    ::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> input_ids = 0,
+    uint32_t output_id = 0,
+    uint32_t flags = 0,
+    ::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> integers = 0,
+    ::flatbuffers::Offset<::flatbuffers::Vector<float>> numbers = 0) {
+  XNNStepBuilder builder_(_fbb);
+  builder_.add_numbers(numbers);
+  builder_.add_integers(integers);
+  builder_.add_flags(flags);
+  builder_.add_output_id(output_id);
+  builder_.add_input_ids(input_ids);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+inline ::flatbuffers::Offset<XNNStep> CreateXNNStepDirect(
+    ::flatbuffers::FlatBufferBuilder &_fbb,
+    fb_xnnpack::StepKind kind = fb_xnnpack::StepKind::Invalid,
+    const std::vector<uint32_t> *input_ids = nullptr,
+    uint32_t output_id = 0,
+    uint32_t flags = 0,
+    const std::vector<uint32_t> *integers = nullptr,
+    const std::vector<float> *numbers = nullptr) {
+  auto input_ids__ = input_ids ? _fbb.CreateVector<uint32_t>(*input_ids) : 0;
+  auto integers__ = integers ? _fbb.CreateVector<uint32_t>(*integers) : 0;
+  auto numbers__ = numbers ? _fbb.CreateVector<float>(*numbers) : 0;
+  return fb_xnnpack::CreateXNNStep(
+      _fbb,
+      kind,
+      input_ids__,
+      output_id,
+      flags,
+      integers__,
+      numbers__);
+}
+
 struct XNode FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
   typedef XNodeBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2872,6 +3102,9 @@ struct XNode FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
   }
   const fb_xnnpack::_XNNNode1x1 *xnode_union_as_XNNCos() const {
     return xnode_union_type() == fb_xnnpack::XNodeUnion::XNNCos ? static_cast<const fb_xnnpack::_XNNNode1x1 *>(xnode_union()) : nullptr;
+  }
+  const fb_xnnpack::XNNStep *xnode_union_as_XNNStep() const {
+    return xnode_union_type() == fb_xnnpack::XNodeUnion::XNNStep ? static_cast<const fb_xnnpack::XNNStep *>(xnode_union()) : nullptr;
   }
   uint32_t debug_handle() const {
     return GetField<uint32_t>(VT_DEBUG_HANDLE, 0);
@@ -3429,6 +3662,10 @@ inline bool VerifyXNodeUnion(::flatbuffers::Verifier &verifier, const void *obj,
     }
     case XNodeUnion::XNNCos: {
       auto ptr = reinterpret_cast<const fb_xnnpack::_XNNNode1x1 *>(obj);
+      return verifier.VerifyTable(ptr);
+    }
+    case XNodeUnion::XNNStep: {
+      auto ptr = reinterpret_cast<const fb_xnnpack::XNNStep *>(obj);
       return verifier.VerifyTable(ptr);
     }
     default: return true;

@@ -143,6 +143,12 @@ constexpr ::executorch::runtime::internal::TableField kXnnpackGraphFields[] = {
     {4, 0},  // XNNLeakyReLU
     {4, 0},  // XNNLeakyReLU
     {4, 0},  // XNNLeakyReLU
+    {4, 0},  // XNNStep
+    {36, 0},  // XNNStep
+    {4, 0},  // XNNStep
+    {4, 0},  // XNNStep
+    {36, 0},  // XNNStep
+    {36, 0},  // XNNStep
     {1, 0},  // XNode
     {18, 2},  // XNode
     {4, 0},  // XNode
@@ -151,21 +157,21 @@ constexpr ::executorch::runtime::internal::TableField kXnnpackGraphFields[] = {
     {8, 0},  // ConstantDataOffset
     {16, 0},  // ConstantDataOffset
     {16, 0},  // XNNGraph
-    {19, 24},  // XNNGraph
+    {19, 25},  // XNNGraph
     {19, 7},  // XNNGraph
     {4, 0},  // XNNGraph
     {36, 0},  // XNNGraph
     {36, 0},  // XNNGraph
     {19, 0},  // XNNGraph
     {36, 0},  // XNNGraph
-    {19, 25},  // XNNGraph
+    {19, 26},  // XNNGraph
 };
-constexpr uint16_t kXnnpackGraphFirstFields[] = {0, 1, 5, 6, 8, 14, 22, 25, 27, 29, 34, 39, 45, 49, 52, 60, 64, 69, 89, 102, 107, 113, 120, 130, 134, 138, 141, 150};
-constexpr uint16_t kXnnpackGraphUnionTables[] = {1, 3, 2, 4, 5, 6, 12, 16, 13, 13, 9, 13, 17, 12, 10, 11, 18, 12, 17, 18, 12, 12, 13, 13, 13, 19, 22, 13, 13, 13, 23, 12, 13, 13, 15, 13, 12, 14, 14, 14, 20, 21, 12, 14, 17, 13, 13, 13, 13, 13, 13, 13, 13};
-constexpr uint16_t kXnnpackGraphFirstUnionTables[] = {0, 4, 6, 53};
+constexpr uint16_t kXnnpackGraphFirstFields[] = {0, 1, 5, 6, 8, 14, 22, 25, 27, 29, 34, 39, 45, 49, 52, 60, 64, 69, 89, 102, 107, 113, 120, 130, 134, 140, 144, 147, 156};
+constexpr uint16_t kXnnpackGraphUnionTables[] = {1, 3, 2, 4, 5, 6, 12, 16, 13, 13, 9, 13, 17, 12, 10, 11, 18, 12, 17, 18, 12, 12, 13, 13, 13, 19, 22, 13, 13, 13, 23, 12, 13, 13, 15, 13, 12, 14, 14, 14, 20, 21, 12, 14, 17, 13, 13, 13, 13, 13, 13, 13, 13, 24};
+constexpr uint16_t kXnnpackGraphFirstUnionTables[] = {0, 4, 6, 54};
 /// For verify_tables(): every table of xnnpack_graph.fbs.
 constexpr ::executorch::runtime::internal::TableSchema kXnnpackGraphSchema = {
-    kXnnpackGraphFields, kXnnpackGraphFirstFields, kXnnpackGraphUnionTables, kXnnpackGraphFirstUnionTables, 26, 27};
+    kXnnpackGraphFields, kXnnpackGraphFirstFields, kXnnpackGraphUnionTables, kXnnpackGraphFirstUnionTables, 27, 28};
 // clang-format on
 
 }  // namespace fb_xnnpack

@@ -9,20 +9,24 @@ stay NHWC from one convolution to the next.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import fields
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     NO_VALUE,
     NODES,
     ConstantDataOffset,
     OutputMinMax,
+    StepKind,
     ValueFlag,
     XNNDatatype,
     XNNGraph,
+    XNNStep,
     XNNTensorValue,
     XNode,
     XValue,
@@ -35,22 +39,14 @@ TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
 NAMED = 2**64 - 1  # the offset of constants that have a name
 
-_DATATYPES = {torch.float32: XNNDatatype.xnn_datatype_fp32}
+_DATATYPES = {
+    torch.float32: XNNDatatype.xnn_datatype_fp32,
+    torch.bool: XNNDatatype.xnn_datatype_bool,
+    torch.int64: XNNDatatype.xnn_datatype_int64,
+}
 
-
-def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
-    """The tensor of a node that stands for a weight, an unchanged buffer or a constant of the program."""
-    if not isinstance(node, Node) or node.op != "placeholder":
-        return None
-    signature = program.graph_signature
-    for names in (signature.inputs_to_parameters, signature.inputs_to_buffers):
-        if node.name in names:
-            target = names[node.name]
-            if target in signature.buffers_to_mutate.values():
-                return None
-            return program.state_dict[target] if target in program.state_dict else program.constants[target]
-    target = signature.inputs_to_lifted_tensor_constants.get(node.name)
-    return program.constants[target] if target is not None else None
+# How a step converts.
+FLOAT_TO_BOOL, BOOL_TO_FLOAT, INT64_TO_FLOAT, INT64_TO_TRUTH, FLOAT_TO_TRUTH = range(5)
 
 
 def is_channels_last(node: Node) -> bool | None:
@@ -68,8 +64,19 @@ def shape_of(node: Node) -> list[int]:
     return [eval_upper_bound(size) for size in (value[0] if isinstance(value, (list, tuple)) else value).shape]
 
 
+def inputs_of(node: Any) -> list[int]:
+    """The ids that a node of a payload reads, and some that it does not: those of a form with more operands."""
+    if isinstance(node, XNNStep):
+        return node.input_ids
+    return [getattr(node, item.name) for item in fields(node) if item.name in _INPUT_FIELDS]
+
+
+_INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in range(1, 6))}
+
+
 class SubgraphWriter:
-    """Ids are indices into `values`."""
+    """Ids are indices into `values`. Truth values are 0 and 1 among floats inside of a delegate; integers are there as
+    arguments only."""
 
     def __init__(self, program: ExportedProgram) -> None:
         self.program = program
@@ -79,6 +86,8 @@ class SubgraphWriter:
         self._constants = [ConstantDataOffset()]  # 0 means none
         self._of_constants: dict[tuple[str, tuple[int, ...]], int] = {}
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id
+        # Arguments that hold integers, and views of them, by their values.
+        self.integers: dict[Node, int] = {}
         self._externals = 0
         self._inputs: list[int] = []
         self._outputs: list[int] = []
@@ -91,10 +100,17 @@ class SubgraphWriter:
 
     def add_input(self, node: Node) -> None:
         """The next argument of the delegate."""
-        nhwc = bool(is_channels_last(node))
-        index = self._value(self._ordered(shape_of(node), nhwc))
+        nhwc, dtype = bool(is_channels_last(node)), node.meta["val"].dtype
+        shape = self._ordered(shape_of(node), nhwc)
+        index = self._value(shape, dtype)
         self._make_external(index, ValueFlag.EXTERNAL_INPUT)
         self._inputs.append(index)
+        if dtype == torch.int64:
+            self.integers[node] = index
+            return
+        if dtype == torch.bool:
+            source, index = index, self._value(shape)
+            self.add_step(StepKind.CONVERT, [source], index, [BOOL_TO_FLOAT])
         self._forms[node] = {nhwc: index}
 
     def add_output(self, node: Node) -> None:
@@ -102,7 +118,10 @@ class SubgraphWriter:
         nhwc = bool(is_channels_last(node))
         index = self.read(node, nhwc)
         value = self.values[index]
-        if value.flags or value.constant_buffer_idx:
+        if node.meta["val"].dtype == torch.bool:
+            source, index = index, self._value(list(value.dims), torch.bool)
+            self.add_step(StepKind.CONVERT, [source], index, [FLOAT_TO_BOOL])
+        elif value.flags or value.constant_buffer_idx:
             index = self._value(list(value.dims))
             self.add(NODES["Copy"](self.read(node, nhwc), index))
         self._make_external(index, ValueFlag.EXTERNAL_OUTPUT)
@@ -110,7 +129,11 @@ class SubgraphWriter:
 
     def has(self, node: Any, nhwc: bool) -> bool:
         """Whether a result exists in a layout, or costs nothing to have in it."""
-        return nhwc in self._forms.get(node, ()) or get_constant(self.program, node) is not None
+        return nhwc in self._forms.get(node, ()) or is_constant(self.program, node)
+
+    def is_written(self, node: Node) -> bool:
+        """Whether a result exists already, because it is part of what another call became."""
+        return node in self._forms or node in self.integers
 
     def read(self, operand: Any, nhwc: bool = False) -> int:
         """The id of an operand in a layout: of a tensor or of a number."""
@@ -127,6 +150,12 @@ class SubgraphWriter:
                 forms[nhwc] = self._value([self.values[source].dims[dim] for dim in permutation])
                 self.add(NODES["StaticTranspose"](4, list(permutation), source, forms[nhwc]))
         return forms[nhwc]
+
+    def read_integers(self, operand: Any) -> int:
+        """The id of an argument that holds integers, of which `operand` may be a view."""
+        if operand not in self.integers:
+            raise RuntimeError(f"a delegate of XNNPACK takes integers as arguments; {operand} is computed inside of it")
+        return self.integers[operand]
 
     def result(self, node: Node, nhwc: bool = False) -> int:
         """A new value for what a node computes."""
@@ -161,20 +190,45 @@ class SubgraphWriter:
         """Adds a node, which clamps its results to `limits`."""
         self.nodes.append(XNode(node, self._handle, None if limits is None else OutputMinMax(*limits)))
 
+    def add_step(
+        self,
+        kind: StepKind,
+        inputs: list[int],
+        output: int,
+        integers: list[int] | None = None,
+        numbers: list[float] | None = None,
+        flags: int = 0,
+    ) -> None:
+        """Adds a node that XNNPACK does not have."""
+        self.add(XNNStep(kind, inputs, output, flags, integers or [], numbers or []))
+
     def graph(self) -> XNNGraph:
+        self._remove_unused()
         return XNNGraph(
             "0",
             self.nodes,
-            [XValue(value) for value in self.values],
+            [XValue(value) for value in self._kept_values],
             self._externals,
             self._inputs,
             self._outputs,
             self._constants,
         )
 
-    def _value(self, shape: list[int]) -> int:
+    def _remove_unused(self) -> None:
+        """Removes nodes whose results nothing reads, last first."""
+        read = set(self._outputs)
+        kept = []
+        for node in reversed(self.nodes):
+            if node.xnode_union.output_id in read:
+                kept.append(node)
+                read.update(inputs_of(node.xnode_union))
+        self.nodes = kept[::-1]
+        used = read.union(self._inputs, (node.xnode_union.output_id for node in self.nodes))
+        self._kept_values = [value for value in self.values if value.id_out in used]
+
+    def _value(self, shape: list[int], dtype: torch.dtype = torch.float32) -> int:
         index = len(self.values)
-        datatype = _DATATYPES[torch.float32]
+        datatype = _DATATYPES[dtype]
         self.values.append(XNNTensorValue(datatype, len(shape), shape, 0, NO_VALUE, ValueFlag.NONE, index))
         return index
 

@@ -9,8 +9,11 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from sdk.backends.xnnpack.constants import is_foldable
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
+from sdk.backends.xnnpack.operators.steps import fused_rms_norm, write_norm
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import serialize_xnnpack_binary
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.backend._messages import source_of
@@ -35,17 +38,28 @@ class XnnpackBackend(BackendDetails):
             for node in calls
             if node.target.__name__ in BatchNormConfig.target_names
         }
+        compat = next((spec.value.decode() for spec in compile_specs if spec.key == "compat"), None)
         for node in edge_program.graph.nodes:
             if node.op == "placeholder" and node.name in arguments:
                 writer.add_input(node)
         for node in calls:
+            if is_foldable(edge_program, node):
+                continue
             operator = _OPERATORS.get(node.target.__name__)
             reason = "XNNPACK has no such operator" if operator is None else operator.refusal(node, edge_program)
             if operator is None or reason is not None:
                 raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
-            if node not in fused:
-                writer.enter(node)
+            if node in fused or writer.is_written(node):
+                continue
+            writer.enter(node)
+            norm = None
+            if compat is None and node.target.__name__ == "aten.mul.Tensor":
+                norm = fused_rms_norm(edge_program, node)
+            if norm is None:
                 operator.write(writer, node)
+            else:
+                x, eps, weight = norm
+                write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)
         for result in edge_program.graph.output_node().args[0]:
             if not isinstance(result, Node):
                 raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")

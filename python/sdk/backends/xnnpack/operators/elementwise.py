@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.xnnpack.constants import get_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
 
 def wants_nhwc(writer: SubgraphWriter, operands: list[Any]) -> bool:
@@ -54,23 +55,34 @@ class UnaryConfig(XNNPartitionerConfig):
 class GeluConfig(UnaryConfig):
     target_names = ("aten.gelu.default",)
 
-    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        kind = argument(node, 1)
-        return None if kind == "none" else f"approximate is {kind!r}, and XNNPACK computes the exact function"
+    def needs_step(self, node: Node) -> bool:
+        return argument(node, 1) != "none"
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
-        writer.add(NODES["Gelu"](source, result))
+        if argument(node, 1) == "none":
+            writer.add(NODES["Gelu"](source, result))
+        else:
+            writer.add_step(StepKind.GELU_TANH, [source], result)
 
 
-class SquareConfig(UnaryConfig):
+class PowerConfig(UnaryConfig):
     target_names = ("aten.pow.Tensor_Scalar",)
+    POWERS: ClassVar[dict[float, str]] = {2: "Square", 0.5: "SquareRoot", -0.5: "ReciprocalSquareRoot"}
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         exponent = argument(node, 1)
-        return None if exponent == 2 else f"the exponent is {exponent}, and XNNPACK takes 2"
+        if exponent in self.POWERS or exponent == 3:
+            return None
+        return f"the exponent is {exponent}, and XNNPACK takes 2, 3, 0.5 and -0.5"
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
-        writer.add(NODES["Square"](source, result))
+        exponent = argument(node, 1)
+        if exponent != 3:
+            writer.add(NODES[self.POWERS[exponent]](source, result))
+            return
+        square = writer.temporary(list(writer.values[source].dims))
+        writer.add(NODES["Square"](source, square))
+        writer.add(NODES["Multiply"](source, square, result), (-math.inf, math.inf))
 
 
 class ClampConfig(UnaryConfig):

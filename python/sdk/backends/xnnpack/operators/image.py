@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.constants import get_constant
+from sdk.backends.xnnpack.operators.operator import (
+    XNNPartitionerConfig,
+    argument,
+    is_static,
+    rank_of,
+    refusal_of_tensor,
+)
+from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
 # Flags of nodes.
 ALIGN_CORNERS = 8
@@ -152,16 +160,30 @@ class GetItemConfig(XNNPartitionerConfig):
     """The first result of a call that has several."""
 
     target_names = ("getitem",)
+    FIRST_ONLY = (
+        *BatchNormConfig.target_names,
+        "aten.max_pool2d_with_indices.default",
+        "aten.native_layer_norm.default",
+    )
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         name = getattr(getattr(node.args[0], "target", None), "__name__", "")
-        if name not in (*BatchNormConfig.target_names, *MaxPoolConfig.target_names) or node.args[1] != 0:
+        if name in SplitConfig.target_names:
+            return refusal_of_tensor(node.meta["val"], node)
+        if name not in self.FIRST_ONLY or node.args[1] != 0:
             return "XNNPACK does not take the call it reads"
         return None
 
+    def needs_step(self, node: Node) -> bool:
+        return False
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        assert isinstance(node.args[0], Node)
-        writer.alias(node, node.args[0])
+        source, part = node.args
+        assert isinstance(source, Node) and isinstance(part, int)
+        if source.target.__name__ in SplitConfig.target_names:
+            write_part(writer, node, source, part)
+        else:
+            writer.alias(node, source)
 
 
 class PoolConfig(XNNPartitionerConfig):
@@ -209,9 +231,9 @@ class AvgPoolConfig(PoolConfig):
 class MeanConfig(XNNPartitionerConfig):
     """The mean over height and width."""
 
-    target_names = ("aten.mean.dim", "aten._adaptive_avg_pool2d.default")
+    target_names: ClassVar[tuple[str, ...]] = ("aten.mean.dim", "aten._adaptive_avg_pool2d.default")
 
-    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
         image, arguments = node.args[0], argument(node, 1)
         if rank_of(image) != 4:
             return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"

@@ -9,9 +9,10 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.xnnpack.constants import get_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
 
 def write_linear(

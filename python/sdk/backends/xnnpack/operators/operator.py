@@ -10,7 +10,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, get_constant, is_channels_last
+from sdk.backends.xnnpack.constants import is_constant
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_channels_last
 from sdk.exir.sym_util import upper_bound
 
 MAX_RANK = 6  # of XNNPACK's tensors
@@ -31,24 +32,47 @@ class XNNPartitionerConfig:
         target_names: The operators, for example `aten.add.Tensor`.
         keep_whole: Whether the exporter must not decompose the operator (`max_pool2d`).
         weights: Positions of arguments that must be constants.
+        integers: Positions of arguments that are indices.
+        takes_truth: Whether it also works on truth values, or yields them.
+        takes_integers: Whether it also works on integers.
     """
 
     target_names: ClassVar[tuple[str, ...]] = ()
     keep_whole: ClassVar[bool] = False
     weights: ClassVar[tuple[int, ...]] = ()
+    integers: ClassVar[tuple[int, ...]] = ()
+    takes_truth: ClassVar[bool] = False
+    takes_integers: ClassVar[bool] = False
     supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = (ConfigPrecisionType.FP32,)
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         """Why XNNPACK does not take a call, in words; None where it does."""
+        indices = {operand for position in self.integers for operand in _nodes_in(argument(node, position))}
         for operand in (node, *node.all_input_nodes):
-            reason = refusal_of_tensor(operand.meta.get("val"), operand)
+            reason = refusal_of_tensor(operand.meta.get("val"), operand, self._dtypes_of(operand, operand in indices))
             if reason is not None:
                 return reason
         for position in self.weights:
             weight = argument(node, position)
-            if weight is not None and get_constant(program, weight) is None:
+            if weight is not None and not is_constant(program, weight):
                 return f"{weight} has to be a constant"
         return self.refusal_of_call(node, program)
+
+    def needs_step(self, node: Node) -> bool:
+        """Whether the original's format has nothing for a call: it works on truth values or integers, or computes what
+        XNNPACK does not."""
+        tensors = (operand.meta["val"] for operand in (node, *node.all_input_nodes))
+        return any(isinstance(tensor, torch.Tensor) and tensor.dtype != torch.float32 for tensor in tensors)
+
+    def _dtypes_of(self, operand: Node, is_index: bool) -> tuple[torch.dtype, ...]:
+        if is_index:
+            return (torch.int64,)
+        dtypes = [torch.float32]
+        if self.takes_truth:
+            dtypes.append(torch.bool)
+        if self.takes_integers:
+            dtypes.append(torch.int64)
+        return tuple(dtypes)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         """The same for what is special about the operator."""
@@ -59,14 +83,15 @@ class XNNPartitionerConfig:
         raise NotImplementedError(f"{type(self).__name__} must define write()")
 
 
-def refusal_of_tensor(value: Any, node: Node) -> str | None:
+def refusal_of_tensor(value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = (torch.float32,)) -> str | None:
     """Why XNNPACK cannot hold a tensor."""
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
         value = value[0]
     if not isinstance(value, torch.Tensor):
         return f"{node} is {type(value).__name__}, and XNNPACK takes tensors only"
-    if value.dtype != torch.float32:
-        return f"{node} is {str(value.dtype).removeprefix('torch.')}, and XNNPACK takes float32"
+    if value.dtype not in dtypes:
+        names, *wanted = (str(dtype).removeprefix("torch.") for dtype in (value.dtype, *dtypes))
+        return f"{node} is {names}, and XNNPACK takes {' or '.join(wanted)}"
     if value.dim() > MAX_RANK:
         return f"{node} has {value.dim()} dimensions, and XNNPACK takes {MAX_RANK}"
     bounds = [upper_bound(size) for size in value.shape]
@@ -77,6 +102,11 @@ def refusal_of_tensor(value: Any, node: Node) -> str | None:
     if not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
         return f"{node} has its elements neither in the usual order nor in channels_last"
     return None
+
+
+def _nodes_in(argument: Any) -> list[Node]:
+    items = argument if isinstance(argument, (list, tuple)) else [argument]
+    return [item for item in items if isinstance(item, Node)]
 
 
 def argument(node: Node, position: int) -> Any:

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import math
+
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.xnnpack.constants import is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
@@ -15,12 +19,15 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     XNNStaticSlice,
     XNNStaticTranspose,
 )
-from sdk.backends.xnnpack.subgraph_writer import TO_NHWC, SubgraphWriter, get_constant
+from sdk.backends.xnnpack.subgraph_writer import TO_NHWC, SubgraphWriter
+from sdk.exir.tensor import TensorSpec
 
 MOST_CONCATENATED = 5  # by one node
 
 
 class ReshapeConfig(XNNPartitionerConfig):
+    takes_truth = True
+    takes_integers = True
     target_names = (
         "aten.view_copy.default",
         "aten.unsqueeze_copy.default",
@@ -38,11 +45,17 @@ class ReshapeConfig(XNNPartitionerConfig):
         )
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
+        assert isinstance(node.args[0], Node)
+        if node.args[0] in writer.integers:
+            # What reads integers takes the shape of the result from its own.
+            writer.integers[node] = writer.integers[node.args[0]]
+            return
         shape = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
         writer.add(XNNStaticReshape(len(shape), shape, writer.read(node.args[0]), writer.result(node)))
 
 
 class PermuteConfig(XNNPartitionerConfig):
+    takes_truth = True
     target_names = ("aten.permute_copy.default", "aten.transpose_copy.int")
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -56,6 +69,7 @@ class PermuteConfig(XNNPartitionerConfig):
 
 
 class SliceConfig(XNNPartitionerConfig):
+    takes_truth = True
     target_names = ("aten.slice_copy.Tensor",)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
@@ -72,9 +86,93 @@ class SliceConfig(XNNPartitionerConfig):
         dim, start = argument(node, 1) % rank_of(node), argument(node, 2) or 0
         length = node.args[0].meta["val"].shape[dim]
         start = max(start + length, 0) if start < 0 else start
-        offsets, sizes = [0] * rank_of(node), [s if isinstance(s, int) else 0 for s in node.meta["val"].shape]
-        offsets[dim] = start
-        writer.add(XNNStaticSlice(len(sizes), offsets, sizes, writer.read(node.args[0]), writer.result(node)))
+        sizes = [s if isinstance(s, int) else 0 for s in node.meta["val"].shape]
+        write_slice(writer, node.args[0], dim, start, sizes, writer.result(node))
+
+
+def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, sizes: list[int], result: int) -> None:
+    """Some of `source` along a dimension; sizes of 0 are whole dimensions."""
+    offsets = [0] * len(sizes)
+    offsets[dim] = start
+    writer.add(XNNStaticSlice(len(sizes), offsets, sizes, writer.read(source), result))
+
+
+class SelectConfig(XNNPartitionerConfig):
+    """One index of a dimension, which then is gone."""
+
+    target_names = ("aten.select_copy.int",)
+    takes_truth = True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        assert isinstance(node.args[0], Node)
+        if rank_of(node) == 0:
+            return "its result has no dimensions"
+        if not is_static([*node.args[0].meta["val"].shape, node.args[2]]):
+            return "its sizes are known only when the model runs"
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        source, dim, index = node.args[:3]
+        assert isinstance(source, Node) and isinstance(dim, int) and isinstance(index, int)
+        sizes = list(source.meta["val"].shape)
+        dim %= len(sizes)
+        index %= sizes[dim]
+        sizes[dim] = 1
+        chosen = writer.temporary(sizes)
+        write_slice(writer, source, dim, index, sizes, chosen)
+        shape = list(node.meta["val"].shape)
+        writer.add(XNNStaticReshape(len(shape), shape, chosen, writer.result(node)))
+
+
+class SplitConfig(XNNPartitionerConfig):
+    """Parts of a dimension; each becomes a slice where it is read."""
+
+    target_names = ("aten.split_with_sizes_copy.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        dim = argument(node, 2)
+        return None if is_static([source.meta["val"].shape[dim]]) else "its sizes are known only when the model runs"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        pass
+
+
+def write_part(writer: SubgraphWriter, node: Node, split: Node, part: int) -> None:
+    """`node` is a part of what `split` takes apart."""
+    source, lengths = split.args[0], split.args[1]
+    assert isinstance(source, Node) and isinstance(lengths, (list, tuple))
+    dim = argument(split, 2) % rank_of(source)
+    sizes = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
+    write_slice(writer, source, dim, sum(lengths[:part]), sizes, writer.result(node))
+
+
+class ExpandConfig(XNNPartitionerConfig):
+    """Repeats dimensions of size 1."""
+
+    target_names = ("aten.expand_copy.default",)
+    takes_truth = True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        assert isinstance(node.args[0], Node)
+        before, after = node.args[0].meta["val"].shape, node.meta["val"].shape
+        if tuple(before) == tuple(after):
+            return None
+        return None if is_static([*before, *after]) else "its sizes are known only when the model runs"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        before, after = tuple(source.meta["val"].shape), tuple(node.meta["val"].shape)
+        if before == after:
+            writer.alias(node, source)
+            return
+        # XNNPACK repeats the operands of a product.
+        before = (1,) * (len(after) - len(before)) + before
+        ones = torch.ones([new if new != old else 1 for old, new in zip(before, after, strict=True)])
+        result = writer.result(node)
+        writer.add(NODES["Multiply"](writer.read(source), writer.constant(ones), result), (-math.inf, math.inf))
 
 
 class CatConfig(XNNPartitionerConfig):
@@ -128,14 +226,21 @@ class PadConfig(XNNPartitionerConfig):
 class CopyConfig(XNNPartitionerConfig):
     """Copies that change nothing."""
 
-    target_names = ("aten.clone.default", "aten.alias_copy.default", "aten.expand_copy.default")
+    target_names = (
+        "aten.clone.default",
+        "aten.alias_copy.default",
+        "dim_order_ops._clone_dim_order.default",
+        "aten.detach_copy.default",
+    )
+    takes_truth = True
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        assert isinstance(node.args[0], Node)
-        if get_constant(program, node.args[0]) is not None:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        if is_constant(program, source):
             return "it copies a constant"
-        before, after = node.args[0].meta["val"].shape, node.meta["val"].shape
-        return None if tuple(before) == tuple(after) else "it expands a tensor"
+        order = [TensorSpec.from_tensor(n.meta["val"]).dim_order for n in (source, node)]
+        return None if list(order[0]) == list(order[1]) else "it changes the order of the elements"
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         assert isinstance(node.args[0], Node)

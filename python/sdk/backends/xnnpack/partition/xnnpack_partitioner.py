@@ -14,14 +14,22 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import create_op_support
 
+from sdk.backends.xnnpack.constants import is_constant, is_foldable
+from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
-from sdk.backends.xnnpack.subgraph_writer import get_constant
 from sdk.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
 
+COMPATIBLE = "1.4"  # the version of the original
+
 logger = logging.getLogger("sdk.backends.xnnpack.partition")
+
+
+# What only gives elements another shape stays on the kernels where nothing computes.
+_MOVES = frozenset(name for cls in (ReshapeConfig, SplitConfig) for name in cls.target_names)
 
 
 class XnnpackPartitioner(Partitioner):
@@ -32,6 +40,9 @@ class XnnpackPartitioner(Partitioner):
         config_precisions: The precisions to take. So far that is FP32: parts that compute with quantised numbers stay.
         per_op_mode: Whether each operator becomes a delegate of its own.
         verbose: Whether the log says what is taken and why the rest is not.
+        compat: "1.4" keeps to what the original of that version runs: norms, attention and what else XNNPACK has no
+            node for stay outside. By default such parts are taken, in a payload that only this SDK runs; a payload
+            without them is in the original's format.
     """
 
     def __init__(
@@ -40,22 +51,28 @@ class XnnpackPartitioner(Partitioner):
         config_precisions: ConfigPrecisionType | list[ConfigPrecisionType] | None = None,
         per_op_mode: bool = False,
         verbose: bool = False,
+        compat: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__()
         if kwargs:
             raise TypeError(f"XnnpackPartitioner has no option {', '.join(sorted(kwargs))}")
+        if compat not in (None, COMPATIBLE):
+            raise ValueError(f"compat is {compat!r}; expected None or {COMPATIBLE!r}")
         if verbose:
             logger.setLevel(logging.DEBUG)
         if isinstance(config_precisions, ConfigPrecisionType):
             config_precisions = [config_precisions]
         self._per_op_mode = per_op_mode
+        self._folds = configs is None
         self._configs: dict[str, XNNPartitionerConfig] = {}
         for cls in ALL_PARTITIONER_CONFIGS if configs is None else configs:
             if config_precisions is None or set(cls.supported_precision_types) & set(config_precisions):
                 config = cls()
                 self._configs.update((name, config) for name in config.target_names)
-        self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, [])
+        self._compat = compat
+        specs = [] if compat is None else [CompileSpec("compat", compat.encode())]
+        self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, specs)
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes that XNNPACK takes."""
@@ -79,7 +96,7 @@ class XnnpackPartitioner(Partitioner):
             partitions = [
                 partition
                 for partition in generate_partitions_from_list_of_nodes(ep.graph_module, op_support=support)
-                if any(not self._is_free(node) for node in partition.nodes)
+                if any(not self._is_free(node, ep) for node in partition.nodes)
             ]
             left = set(self._without_own_weights(ep, partitions, why))
             if not left:
@@ -92,8 +109,8 @@ class XnnpackPartitioner(Partitioner):
         takes = self._taken(ep, why)
         partitions: list[Partition] = []
         for node in ep.graph.nodes:
-            if node in takes and not self._is_free(node):
-                results = [user for user in node.users if self._is_free(user) and user in takes]
+            if node in takes and not self._is_free(node, ep):
+                results = [user for user in node.users if self._is_free(user, ep) and user in takes]
                 partitions.append(Partition(len(partitions), [node, *results]))
         left = set(self._without_own_weights(ep, partitions, why))
         return [partition for partition in partitions if not left & set(partition.nodes)]
@@ -111,7 +128,9 @@ class XnnpackPartitioner(Partitioner):
         def is_taken(node: Node) -> bool:
             config = self._configs.get(_name_of(node))
             # Which inputs are constants is not known yet in the same form: refusal() looks at it when it is.
-            return config is not None and config.refusal_of_call(node, ep) is None
+            if config is None or (self._compat and config.needs_step(node)):
+                return False
+            return config.refusal_of_call(node, ep) is None
 
         return whole, is_taken
 
@@ -120,21 +139,49 @@ class XnnpackPartitioner(Partitioner):
         for node in ep.graph.nodes:
             if node.op != "call_function":
                 continue
-            config = self._configs.get(_name_of(node))
-            reason = "XNNPACK has no such operator" if config is None else config.refusal(node, ep)
+            if self._reads_constants(node, ep):
+                takes.add(node)
+                continue
+            reason = self._refusal(node, ep)
             if reason is None:
                 takes.add(node)
             else:
                 why(node, reason)
+        # Last first: what only goes together with its readers, which may be such a call again.
+        for node in reversed(ep.graph.nodes):
+            if node in takes and self._only_with_readers(node, ep) and not takes.issuperset(node.users):
+                takes.discard(node)
+                why(node, "what reads it stays outside")
         # One of several results is taken only together with the call.
         for node in list(takes):
-            if self._is_free(node) and node.args[0] not in takes:
+            if _name_of(node) == "getitem" and node.args[0] not in takes:
                 takes.discard(node)
         return takes
 
-    @staticmethod
-    def _is_free(node: Node) -> bool:
-        return _name_of(node) == "getitem"
+    def _refusal(self, node: Node, ep: ExportedProgram) -> str | None:
+        config = self._configs.get(_name_of(node))
+        if config is None:
+            return "XNNPACK has no such operator"
+        reason = config.refusal(node, ep)
+        if reason is None and self._compat and config.needs_step(node):
+            return f"the original has no node for it in version {self._compat}"
+        return reason
+
+    def _reads_constants(self, node: Node, ep: ExportedProgram) -> bool:
+        """Whether a call is computed here instead of when the model runs. The original's format has a place for it: it
+        is a constant. A subset of the operators was not asked to do that."""
+        return self._folds and is_foldable(ep, node)
+
+    def _only_with_readers(self, node: Node, ep: ExportedProgram) -> bool:
+        """Constants, integers, and what is taken apart where it is read."""
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor):
+            return _name_of(node) == "aten.split_with_sizes_copy.default"
+        return value.dtype == torch.int64 or self._reads_constants(node, ep)
+
+    def _is_free(self, node: Node, ep: ExportedProgram) -> bool:
+        """Whether a call is no reason for a delegate."""
+        return _name_of(node) == "getitem" or self._reads_constants(node, ep) or _name_of(node) in _MOVES
 
     def _without_own_weights(
         self, ep: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition
@@ -142,10 +189,15 @@ class XnnpackPartitioner(Partitioner):
         """Nodes whose weights another part uses too, so that the delegate cannot own them."""
         part_of = {node: partition.id for partition in partitions for node in partition.nodes}
         for node, part in part_of.items():
-            config = self._configs[_name_of(node)]
+            config = self._configs.get(_name_of(node))
+            folds = self._reads_constants(node, ep)
+            needs_own = folds or (config is not None and config.weights)
             for operand in node.all_input_nodes:
                 shared = any(part_of.get(user) != part for user in operand.users)
-                if config.weights and shared and get_constant(ep, operand) is not None:
+                if folds and operand.op == "call_function" and part_of.get(operand) != part:
+                    why(node, f"{operand} is computed by another part")
+                    yield node
+                elif needs_own and shared and is_constant(ep, operand):
                     why(node, f"{operand} is also used by a part that XNNPACK does not take, or by another one")
                     yield node
 

@@ -22,6 +22,22 @@ class XNNDatatype(IntEnum):
     xnn_datatype_invalid = 0
     xnn_datatype_fp32 = 1
     xnn_datatype_fp16 = 2
+    xnn_datatype_bool = 64
+    xnn_datatype_int64 = 65
+
+
+class StepKind(IntEnum):
+    """What a node computes that XNNPACK has not."""
+
+    LAYER_NORM = 1
+    RMS_NORM = 2
+    GELU_TANH = 3
+    ATTENTION = 4
+    EMBEDDING = 5
+    WHERE = 6
+    CONVERT = 7
+    REDUCE = 8
+    INDEX_PUT = 9
 
 
 class ValueFlag(IntEnum):
@@ -227,6 +243,18 @@ class XNNLeakyReLU:
 
 
 @dataclass
+class XNNStep:
+    """A node of payloads with steps."""
+
+    kind: int
+    input_ids: list[int]
+    output_id: int
+    flags: int
+    integers: list[int]
+    numbers: list[float]
+
+
+@dataclass
 class XNNGraph:
     version: str
     xnodes: list[XNode] = field(default_factory=list)
@@ -286,6 +314,7 @@ _OF_THEIR_OWN: dict[int, type] = {
     25: XNNLeakyReLU,
     29: XNNELU,
     35: XNNStaticSlice,
+    48: XNNStep,
 }
 
 # The class of each node by its name without "XNN": NODES["Add"](input1_id=0, input2_id=1, output_id=2).
@@ -293,7 +322,7 @@ NODES: dict[str, type] = {}
 _node_tables: dict[int, Table] = {}
 
 
-_KINDS: dict[str, Any] = {"int": UINT, "float": FLOAT, "list[int]": Vector(UINT)}
+_KINDS: dict[str, Any] = {"int": UINT, "float": FLOAT, "list[int]": Vector(UINT), "list[float]": Vector(FLOAT)}
 
 
 def _declare(number: int, name: str, cls: type) -> None:

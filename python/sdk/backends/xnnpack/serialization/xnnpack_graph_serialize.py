@@ -6,11 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph, XNNStep
 from sdk.exir._serialize._flatbuffer import write_root
 
 _HEADER_BYTEORDER: Final = "little"
 _ALIGNMENT = 16
+
+IDENTIFIER: Final = b"XN01"
+IDENTIFIER_WITH_STEPS: Final = b"XNS1"
 
 
 @dataclass
@@ -66,8 +69,11 @@ class XNNHeader:
 
 
 def serialize_xnnpack_binary(xnnpack_graph: XNNGraph, constant_data_bytes: bytearray) -> bytes:
-    """The payload of a graph and of the constants that are not named data."""
-    graph = _padded(b"".join(bytes(part) for part in write_root(GRAPH, xnnpack_graph, b"XN01", 8).parts))
+    """The payload of a graph and of the constants that are not named data. Its identifier is that of the original's
+    format unless the graph has steps."""
+    has_steps = any(isinstance(node.xnode_union, XNNStep) for node in xnnpack_graph.xnodes)
+    identifier = IDENTIFIER_WITH_STEPS if has_steps else IDENTIFIER
+    graph = _padded(b"".join(bytes(part) for part in write_root(GRAPH, xnnpack_graph, identifier, 8).parts))
     start = XNNHeader.LENGTH + -XNNHeader.LENGTH % _ALIGNMENT
     header = XNNHeader(start, len(graph), start + len(graph), len(constant_data_bytes))
     return _padded(header.to_bytes()) + graph + bytes(constant_data_bytes)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from sdk.backends.xnnpack.operators import elementwise, image, matrix, shape
+from sdk.backends.xnnpack.operators import attention, elementwise, image, matrix, shape, steps
 from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig
 
 ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
+    attention.AttentionConfig,
     elementwise.BinaryConfig,
     elementwise.ClampConfig,
     elementwise.EluConfig,
@@ -14,24 +15,33 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
     elementwise.LeakyReluConfig,
     elementwise.PreluConfig,
     elementwise.SoftmaxConfig,
-    elementwise.SquareConfig,
+    elementwise.PowerConfig,
     elementwise.UnaryConfig,
     image.AvgPoolConfig,
     image.BatchNormConfig,
     image.ConvolutionConfig,
     image.GetItemConfig,
     image.MaxPoolConfig,
-    image.MeanConfig,
     image.ResizeConfig,
     matrix.AddmmConfig,
     matrix.LinearConfig,
     matrix.MatmulConfig,
     shape.CatConfig,
     shape.CopyConfig,
+    shape.ExpandConfig,
     shape.PadConfig,
     shape.PermuteConfig,
     shape.ReshapeConfig,
+    shape.SelectConfig,
     shape.SliceConfig,
+    shape.SplitConfig,
+    steps.ConvertConfig,
+    steps.EmbeddingConfig,
+    steps.IndexPutConfig,
+    steps.NormConfig,
+    steps.ReduceConfig,
+    steps.TruthConfig,
+    steps.WhereConfig,
 ]
 
 __all__ = ["ALL_PARTITIONER_CONFIGS", "ConfigPrecisionType", "XNNPartitionerConfig"]

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * What XNNPACK has no node for: a step is a function of ours that runs as a node among its nodes, on its threads and in
+ * its workspace.
+ */
+#pragma once
+
+#include <xnnpack.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../shapes.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// Inputs of a step, at most; XNNPACK's own limit.
+constexpr size_t kMaxStepInputs = 5;
+
+struct StepData {
+  const void* in[kMaxStepInputs] = {};
+  void* out = nullptr;
+};
+
+class Step {
+ public:
+  Step() = default;
+  virtual ~Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  /// The shape of the result. Nothing where the inputs do not fit each other or the numbers of the step: what it reads
+  /// and writes afterwards lies inside of tensors of these shapes.
+  virtual OptionalShape shape(const std::vector<Shape>& in) const = 0;
+
+  /// How the work on inputs that shape() accepted is divided.
+  struct Plan {
+    size_t units = 1;    ///< parts that any thread may compute
+    size_t scratch = 0;  ///< bytes that each thread needs
+  };
+  virtual Plan plan(const std::vector<Shape>& in, size_t threads) = 0;
+
+  /// Computes one part.
+  /// @param scratch At a multiple of 64.
+  virtual void run(const StepData& data, size_t unit, void* scratch) = 0;
+
+  /// What was wrong with the values of the inputs since the last call; null when nothing was.
+  const char* take_failure() { return failure_.exchange(nullptr); }
+
+ protected:
+  void fail(const char* why) { failure_ = why; }
+
+ private:
+  std::atomic<const char*> failure_{nullptr};
+};
+
+/// Adds a step to a subgraph. It must live as long as the runtimes that are made from it.
+/// @param inputs, count Values, at least one and at most kMaxStepInputs.
+/// @param input_rank, output_rank Dimensions of the first input and of the result.
+xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
+                       uint32_t output, size_t output_rank);
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

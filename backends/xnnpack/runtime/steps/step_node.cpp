@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps as nodes of XNNPACK. Its interface has no nodes of others, but its nodes bring the functions that make, reshape
+// and set up their operator with them, and an operator brings what its threads call: both are filled in here. The
+// headers are those of the pinned version.
+#include <xnnpack/allocator.h>
+#include <xnnpack/operator.h>
+#include <xnnpack/subgraph.h>
+
+#include <new>
+
+#include "step.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+namespace {
+
+constexpr size_t kScratchAlignment = 64;
+
+/// Lies in the operator, where XNNPACK's own operators have what their threads need.
+struct StepContext {
+  Step* step;
+  StepData data;
+  uint8_t* scratch;
+  size_t scratch_size;  // of each thread
+};
+static_assert(sizeof(StepContext) <= sizeof(xnn_operator::context), "a step must fit into an operator");
+
+StepContext& context_of(const xnn_operator_data& data) {
+  return *reinterpret_cast<StepContext*>(&data.operator_objects[0]->context);
+}
+
+void run_unit(void* context, size_t thread, size_t unit) {
+  auto& step = *static_cast<StepContext*>(context);
+  step.step->run(step.data, unit, step.scratch == nullptr ? nullptr : step.scratch + thread * step.scratch_size);
+}
+
+xnn_status create_operator(const xnn_node* node, const xnn_value*, size_t, xnn_operator_data* data, xnn_code_cache*,
+                           xnn_weights_cache_t) {
+  auto* made = static_cast<xnn_operator_t>(xnn_allocate_zero_simd_memory(sizeof(xnn_operator)));
+  if (made == nullptr) {
+    return xnn_status_out_of_memory;
+  }
+  made->type = xnn_operator_type_copy_nc_x32;  // only a name here
+  made->flags = node->flags;
+  auto* step = reinterpret_cast<Step*>(static_cast<uintptr_t>(node->params.static_reshape.new_shape.dim[0]));
+  new (&made->context) StepContext{step, {}, nullptr, 0};
+  data->operator_objects[0] = made;
+  return xnn_status_success;
+}
+
+xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, pthreadpool_t pool) {
+  StepContext& context = context_of(*data);
+  std::vector<Shape> in;
+  for (uint32_t i = 0; i < data->num_inputs; ++i) {
+    const xnn_shape& shape = values[data->inputs[i]].shape;
+    in.emplace_back(shape.dim, shape.dim + shape.num_dims);
+  }
+  const OptionalShape shape = context.step->shape(in);
+  if (!shape || shape->size() > XNN_MAX_TENSOR_DIMS) {
+    return xnn_status_invalid_parameter;
+  }
+  const size_t threads = pthreadpool_get_threads_count(pool);
+  const Step::Plan plan = context.step->plan(in, threads);
+  xnn_operator_t op = data->operator_objects[0];
+  op->compute[0].type = xnn_parallelization_type_1d_with_thread;
+  op->compute[0].task_1d_with_thread = run_unit;
+  op->compute[0].range[0] = plan.units;
+  op->state = plan.units == 0 ? xnn_run_state_skip : xnn_run_state_needs_setup;
+  context.scratch_size = (plan.scratch + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  const size_t old_workspace = data->workspace_size;
+  data->workspace_size = context.scratch_size * threads;
+  data->workspace_alignment = kScratchAlignment;
+
+  xnn_value& out = values[data->outputs[0]];
+  out.shape.num_dims = shape->size();
+  for (size_t i = 0; i < shape->size(); ++i) {
+    out.shape.dim[i] = (*shape)[i];
+  }
+  const size_t size = xnn_tensor_get_size(&out);
+  if (size > out.size || old_workspace < data->workspace_size) {
+    out.size = size;
+    return xnn_status_reallocation_required;
+  }
+  return xnn_status_success;
+}
+
+xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values, size_t, pthreadpool_t) {
+  StepContext& context = context_of(*data);
+  for (uint32_t i = 0; i < data->num_inputs; ++i) {
+    context.data.in[i] = values[data->inputs[i]].data;
+  }
+  context.data.out = values[data->outputs[0]].data;
+  context.scratch = static_cast<uint8_t*>(data->workspace);
+  xnn_operator_t op = data->operator_objects[0];
+  if (op->state == xnn_run_state_needs_setup) {
+    op->state = xnn_run_state_ready;
+  }
+  return xnn_status_success;
+}
+
+}  // namespace
+
+xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
+                       uint32_t output, size_t output_rank) {
+  if (count == 0 || count > kMaxStepInputs) {
+    return xnn_status_invalid_parameter;
+  }
+  xnn_node* node = xnn_subgraph_new_node(subgraph);
+  if (node == nullptr) {
+    return xnn_status_out_of_memory;
+  }
+  // A type that nothing is fused with and that never works in place. XNNPACK takes the rank of its result to be that of
+  // its input and this number, which may be below zero.
+  node->type = xnn_node_type_static_expand_dims;
+  node->params.static_reshape.new_shape.num_dims = output_rank - input_rank;
+  node->params.static_reshape.new_shape.dim[0] = static_cast<size_t>(reinterpret_cast<uintptr_t>(&step));
+  node->num_inputs = static_cast<uint32_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    node->inputs[i] = inputs[i];
+  }
+  node->num_outputs = 1;
+  node->outputs[0] = output;
+  node->create = create_operator;
+  node->reshape = reshape_operator;
+  node->setup = setup_operator;
+  return xnn_status_success;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scaled dot-product attention: one step, which reads heads where they lie, so that what splits a tensor into heads and
+joins them again moves nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+
+IS_CAUSAL, HAS_MASK, MASK_IS_TRUTH = 1, 2, 4
+MAX_RANK = 4
+
+
+class AttentionConfig(XNNPartitionerConfig):
+    target_names = ("aten.scaled_dot_product_attention.default",)
+    keep_whole = True
+    takes_truth = True
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        tensors = [operand for operand in node.args[:3] if isinstance(operand, Node)]
+        ranks = {rank_of(tensor) for tensor in tensors}
+        if len(ranks) != 1 or not 2 <= min(ranks) <= MAX_RANK:
+            return f"its tensors have {sorted(ranks)} dimensions, and XNNPACK takes 2 to {MAX_RANK}, as many of each"
+        if any(tensor.meta["val"].dtype != torch.float32 for tensor in tensors):
+            return "its tensors are not float32"
+        mask = argument(node, 3)
+        if mask is not None and (rank_of(mask) > MAX_RANK or mask.meta["val"].dtype not in (torch.float32, torch.bool)):
+            return "its mask has more than 4 dimensions, or is neither float32 nor bool"
+        batches = {tuple(tensor.meta["val"].shape[:-3]) for tensor in tensors}
+        heads = [tensor.meta["val"].shape[-3] if rank_of(tensor) > 2 else 1 for tensor in tensors]
+        if len(batches) != 1 or heads[1] != heads[2] or (not argument(node, 7) and heads[0] != heads[1]):
+            return "its tensors repeat each other's heads or batches"
+        return f"dropout_p is {argument(node, 4)}" if argument(node, 4) else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        q, k, v = (operand for operand in node.args[:3] if isinstance(operand, Node))
+        mask, scale = argument(node, 3), argument(node, 6)
+        while _name(mask) == "aten.expand_copy.default":
+            mask = mask.args[0]  # the step repeats a mask by itself
+        if scale is None:
+            scale = 1 / math.sqrt(q.meta["val"].shape[-1])
+        flags = IS_CAUSAL if argument(node, 5) else 0
+        if mask is not None:
+            flags |= HAS_MASK | (MASK_IS_TRUTH if mask.meta["val"].dtype == torch.bool else 0)
+        if not all(is_static(operand.meta["val"].shape) for operand in (q, k, v)):
+            inputs = [writer.read(operand) for operand in (q, k, v, mask) if operand is not None]
+            writer.add_step(StepKind.ATTENTION, inputs, writer.result(node), [], [scale], flags)
+            return
+        inputs, strides = [], []
+        for operand in (q, k, v):
+            source, heads = heads_of(operand)
+            inputs.append(writer.read(source))
+            strides += [heads.storage_offset(), *heads.stride()[:3]]
+        if mask is not None:
+            inputs.append(writer.read(mask))
+        owner, out = joined_heads(node)
+        strides += [0, *out.stride()[:3]]
+        batch, count, rows, width = _four(q.meta["val"]).shape
+        _, key_count, keys, value_width = _four(v.meta["val"]).shape
+        integers = [flags, batch, count, key_count, rows, keys, width, value_width, *strides]
+        integers += [int(size) for size in owner.meta["val"].shape]
+        writer.add_step(StepKind.ATTENTION, inputs, writer.result(owner), integers, [scale], flags)
+
+
+def _four(tensor: Any) -> torch.Tensor:
+    """A tensor with these sizes and no elements, with dimensions for batch, heads, rows and width."""
+    shape = tuple(tensor.shape)
+    return torch.empty((1,) * (MAX_RANK - len(shape)) + shape, device="meta")
+
+
+# What a call that moves elements is as a view of its operand.
+_VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
+    "aten.view_copy.default": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.unsqueeze_copy.default": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.squeeze_copy.dims": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.squeeze_copy.dim": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.permute_copy.default": lambda node, x: x.permute(node.args[1]),
+    "aten.transpose_copy.int": lambda node, x: x.transpose(node.args[1], node.args[2]),
+    "aten.select_copy.int": lambda node, x: x.select(node.args[1], node.args[2]),
+    "aten.slice_copy.Tensor": lambda node, x: torch.ops.aten.slice.Tensor(x, *node.args[1:]),
+    "aten.clone.default": lambda node, x: x,
+    "aten.alias_copy.default": lambda node, x: x,
+    "dim_order_ops._clone_dim_order.default": lambda node, x: x,
+}
+
+
+def heads_of(operand: Node) -> tuple[Node, torch.Tensor]:
+    """What the heads are parts of, and they as a view of it, without elements, with four dimensions."""
+    chain = [operand]
+    while (source := _source(chain[-1])) is not None:
+        chain.append(source)
+    for start in range(len(chain) - 1, -1, -1):
+        view = torch.empty(chain[start].meta["val"].shape, device="meta")
+        try:
+            for node in chain[:start][::-1]:
+                view = _view(node, view)
+        except RuntimeError:
+            continue  # a copy is needed on the way
+        if view.stride(-1) == 1 or view.shape[-1] == 1:
+            return chain[start], view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
+    raise AssertionError("an operand is a view of itself")
+
+
+def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
+    """The call whose result attention writes, the permutation after it where there is one, and its own result as a view
+    of that."""
+    (user, *others) = node.users
+    if not others and _name(user) in ("aten.permute_copy.default", "aten.transpose_copy.int"):
+        order = list(range(rank_of(node)))
+        if _name(user) == "aten.permute_copy.default":
+            order = [dim % len(order) for dim in user.args[1]]
+        else:
+            first, second = user.args[1:3]
+            order[first], order[second] = order[second], order[first]
+        inverse = [order.index(dim) for dim in range(len(order))]
+        view = torch.empty(user.meta["val"].shape, device="meta").permute(inverse)
+        if view.stride(-1) == 1:
+            return user, view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
+    return node, _four(node.meta["val"])
+
+
+def _source(node: Node) -> Node | None:
+    """What a call is a view of."""
+    if _name(node) == "getitem":
+        return node.args[0].args[0] if _name(node.args[0]) == "aten.split_with_sizes_copy.default" else None
+    if _name(node) not in _VIEWS or not isinstance(node.args[0], Node):
+        return None
+    return node.args[0] if is_static(node.args[0].meta["val"].shape) else None
+
+
+def _view(node: Node, x: torch.Tensor) -> torch.Tensor:
+    if _name(node) == "getitem":
+        split: Any = node.args[0]
+        return torch.split(x, split.args[1], argument(split, 2))[node.args[1]]
+    return _VIEWS[_name(node)](node, x)
+
+
+def _name(node: Any) -> str:
+    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""

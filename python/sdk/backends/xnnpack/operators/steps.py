@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that XNNPACK has no node for: steps of our own between its nodes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.constants import get_constant, is_constant
+from sdk.backends.xnnpack.operators.image import MeanConfig, reads_more_than_first
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
+from sdk.backends.xnnpack.subgraph_writer import FLOAT_TO_TRUTH, INT64_TO_FLOAT, INT64_TO_TRUTH, SubgraphWriter
+
+# Flags of norms.
+HAS_WEIGHT, HAS_BIAS = 1, 2
+# Of embeddings.
+WRAPS = 1
+
+
+class NormConfig(XNNPartitionerConfig):
+    """Layer norm and rms norm."""
+
+    target_names = ("aten.native_layer_norm.default", "aten.rms_norm.default")
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        sizes = argument(node, 1)
+        if not is_static(sizes) or not sizes:
+            return f"normalized_shape is {sizes}, and its sizes have to be known"
+        return "its second or third result is used" if reads_more_than_first(node) and _is_layer_norm(node) else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        if _is_layer_norm(node):
+            source, sizes, weight, bias, eps = (argument(node, i) for i in range(5))
+            write_norm(writer, node, StepKind.LAYER_NORM, source, len(sizes), eps, weight, bias)
+        else:
+            source, sizes, weight, eps = (argument(node, i) for i in range(4))
+            eps = torch.finfo(torch.float32).eps if eps is None else eps
+            write_norm(writer, node, StepKind.RMS_NORM, source, len(sizes), eps, weight, None)
+
+
+def write_norm(
+    writer: SubgraphWriter, node: Node, kind: StepKind, source: Node, dims: int, eps: float, weight: Any, bias: Any
+) -> None:
+    """Normalises the last `dims` dimensions of `source`."""
+    factors = [operand for operand in (weight, bias) if operand is not None]
+    flags = (HAS_WEIGHT if weight is not None else 0) | (HAS_BIAS if bias is not None else 0)
+    inputs = [writer.read(operand) for operand in (source, *factors)]
+    writer.add_step(kind, inputs, writer.result(node), [dims], [eps], flags)
+
+
+class ReduceConfig(MeanConfig):
+    """Means and sums over any dimensions."""
+
+    target_names: ClassVar[tuple[str, ...]] = (*MeanConfig.target_names, "aten.sum.dim_IntList")
+
+    def needs_step(self, node: Node) -> bool:
+        return MeanConfig.refusal_of_call(self, node, None) is not None or "sum" in node.target.__name__
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
+        if "adaptive" in node.target.__name__:
+            return super().refusal_of_call(node, program)
+        if argument(node, 3) not in (None, torch.float32):
+            return f"its dtype is {argument(node, 3)}"
+        return "its result has no dimensions" if rank_of(node) == 0 else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        if not self.needs_step(node):
+            super().write(writer, node)
+            return
+        source, rank = node.args[0], rank_of(node.args[0])
+        dims = sorted(dim % rank for dim in argument(node, 1) or range(rank))
+        is_mean = "mean" in node.target.__name__
+        integers = [int(is_mean), int(bool(argument(node, 2))), *dims]
+        writer.add_step(StepKind.REDUCE, [writer.read(source)], writer.result(node), integers)
+
+
+class EmbeddingConfig(XNNPartitionerConfig):
+    """Rows of a table: embeddings, and x[indices]."""
+
+    target_names = ("aten.embedding.default", "aten.index.Tensor")
+    integers = (1,)
+    takes_truth = True
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        table, indices = node.args[:2]
+        if isinstance(table, Node) and _is_reshape(program, node):
+            return None
+        if isinstance(indices, (list, tuple)) and (len(indices) != 1 or indices[0] is None):
+            return "it has indices for several dimensions, or none for the first one"
+        if isinstance(table, Node) and not is_static(table.meta["val"].shape):
+            return "its table has sizes that are known only when the model runs"
+        return None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        table, indices = node.args[:2]
+        if _is_reshape(writer.program, node):
+            shape = list(node.meta["val"].shape)
+            writer.add(NODES["StaticReshape"](len(shape), shape, writer.read(table), writer.result(node)))
+            return
+        is_index = isinstance(indices, (list, tuple))
+        numbers = indices[0] if is_index else indices
+        source = writer.read_integers(numbers)
+        shape = [int(size) for size in writer.values[source].dims] + writer.values[writer.read(table)].dims[1:]
+        write_reshaped(
+            writer,
+            node,
+            shape,
+            lambda result: writer.add_step(
+                StepKind.EMBEDDING, [writer.read(table), source], result, flags=WRAPS if is_index else 0
+            ),
+        )
+
+
+def _is_reshape(program: ExportedProgram, node: Node) -> bool:
+    """Whether constant indices choose all elements in their order: a mask that is looked up at all positions."""
+    table, indices = node.args[:2]
+    if not isinstance(indices, (list, tuple)) or not isinstance(table, Node) or is_constant(program, table):
+        return False
+    shape = table.meta["val"].shape
+    if not is_static([*shape, *node.meta["val"].shape]) or shape.numel() != node.meta["val"].numel():
+        return False
+    if not all(index is None or is_constant(program, index) for index in indices):
+        return False
+    places = [slice(None) if index is None else get_constant(program, index) for index in indices]
+    count = torch.arange(shape.numel())
+    return torch.equal(count.reshape(shape)[tuple(places)].flatten(), count)
+
+
+def write_reshaped(writer: SubgraphWriter, node: Node, shape: list[int], add: Any) -> None:
+    """`add` writes a result of `shape`, which is that of the node or has as many elements."""
+    wanted = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
+    if len(shape) == len(wanted):
+        add(writer.result(node))
+        return
+    flat = writer.temporary(shape)
+    add(flat)
+    writer.add(NODES["StaticReshape"](len(wanted), wanted, flat, writer.result(node)))
+
+
+class IndexPutConfig(XNNPartitionerConfig):
+    """Writes slices at some places of one dimension: a key-value cache."""
+
+    target_names = ("aten.index_put.default",)
+    integers = (1,)
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        target, indices, values = node.args[:3]
+        assert isinstance(target, Node) and isinstance(values, Node) and isinstance(indices, (list, tuple))
+        given = [i for i, index in enumerate(indices) if index is not None]
+        if len(given) != 1 or rank_of(indices[given[0]]) != 1:
+            return "it has indices for several dimensions, or a table of them"
+        if argument(node, 3):
+            return "it accumulates"
+        dim = given[0]
+        slices = list(target.meta["val"].shape)
+        slices[dim] = indices[dim].meta["val"].shape[0]
+        written = list(values.meta["val"].shape)
+        ones = [1] * (len(slices) - len(written))
+        return None if ones + written == slices else f"its values have the shape {tuple(written)}, not {tuple(slices)}"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        target, indices, values = node.args[:3]
+        dim = next(i for i, index in enumerate(indices) if index is not None)
+        inputs = [writer.read(target), writer.read_integers(indices[dim]), writer.read(values)]
+        writer.add_step(StepKind.INDEX_PUT, inputs, writer.result(node), [dim])
+
+
+class WhereConfig(XNNPartitionerConfig):
+    target_names = ("aten.where.self",)
+    takes_truth = True
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        writer.add_step(StepKind.WHERE, [writer.read(operand) for operand in node.args[:3]], writer.result(node))
+
+
+class ConvertConfig(XNNPartitionerConfig):
+    """To floats and to truth values."""
+
+    target_names = ("dim_order_ops._to_dim_order_copy.default", "aten._to_copy.default")
+    takes_truth = True
+    takes_integers = True
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        return "its result is integers" if node.meta["val"].dtype == torch.int64 else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        before, after = source.meta["val"].dtype, node.meta["val"].dtype
+        if before == torch.int64:
+            integers = writer.read_integers(source)
+            kind = INT64_TO_TRUTH if after == torch.bool else INT64_TO_FLOAT
+            shape = list(writer.values[integers].dims)
+            write_reshaped(
+                writer, node, shape, lambda result: writer.add_step(StepKind.CONVERT, [integers], result, [kind])
+            )
+        elif before == torch.float32 and after == torch.bool:
+            writer.add_step(StepKind.CONVERT, [writer.read(source)], writer.result(node), [FLOAT_TO_TRUTH])
+        else:
+            writer.alias(node, source)
+
+
+class TruthConfig(XNNPartitionerConfig):
+    """And, or, not of truth values."""
+
+    target_names = (
+        "aten.logical_and.default",
+        "aten.bitwise_and.Tensor",
+        "aten.logical_or.default",
+        "aten.bitwise_or.Tensor",
+        "aten.logical_not.default",
+        "aten.bitwise_not.default",
+    )
+    takes_truth = True
+    KINDS: ClassVar[dict[str, str]] = {"and": "Multiply", "or": "Maximum", "not": "Subtract"}
+
+    def needs_step(self, node: Node) -> bool:
+        return True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        others = [n for n in (node, *node.all_input_nodes) if n.meta["val"].dtype != torch.bool]
+        return f"{others[0]} does not hold truth values" if others else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        kind = node.target.__name__.split(".")[1].split("_")[1]
+        operands: list[Any] = [1.0, node.args[0]] if kind == "not" else list(node.args[:2])
+        first, second = (writer.read(operand) for operand in operands)
+        writer.add(NODES[self.KINDS[kind]](first, second, writer.result(node)))
+
+
+def fused_rms_norm(program: ExportedProgram, node: Node) -> tuple[Node, float, Node] | None:
+    """(x, eps, weight) where a product is x * rsqrt(mean(x * x) + eps) * weight over the last dimension."""
+    for normal, weight in (node.args[:2], node.args[1::-1]):
+        if _name(normal) != "aten.mul.Tensor" or not isinstance(weight, Node) or rank_of(weight) != 1:
+            continue
+        for x, rsqrt in (normal.args[:2], normal.args[1::-1]):
+            found = _rms_of(program, x, rsqrt)
+            if found is not None and weight.meta["val"].shape[0] == x.meta["val"].shape[-1]:
+                return x, found, weight
+    return None
+
+
+def _rms_of(program: ExportedProgram, x: Any, rsqrt: Any) -> float | None:
+    if not isinstance(x, Node) or _name(rsqrt) not in ("aten.rsqrt.default", "aten.pow.Tensor_Scalar"):
+        return None
+    if _name(rsqrt) == "aten.pow.Tensor_Scalar" and rsqrt.args[1] != -0.5:
+        return None
+    total = rsqrt.args[0]
+    if _name(total) not in ("aten.add.Tensor", "aten.add.Scalar") or argument(total, 2) != 1:
+        return None
+    mean, eps = total.args[:2]
+    if isinstance(eps, Node):
+        known = get_constant(program, eps)
+        if known is None or known.numel() != 1:
+            return None
+        eps = known.item()
+    if _name(mean) != "aten.mean.dim" or not argument(mean, 2):
+        return None
+    if [dim % rank_of(x) for dim in argument(mean, 1) or ()] != [rank_of(x) - 1]:
+        return None
+    square = mean.args[0]
+    is_square = _name(square) == "aten.pow.Tensor_Scalar" and square.args[1] == 2 and square.args[0] is x
+    is_product = _name(square) == "aten.mul.Tensor" and square.args[0] is x and square.args[1] is x
+    return float(eps) if is_square or is_product else None
+
+
+def _name(node: Any) -> str:
+    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""
+
+
+def _is_layer_norm(node: Node) -> bool:
+    return "layer_norm" in getattr(node.target, "__name__", str(node.target))
