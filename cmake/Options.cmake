@@ -101,9 +101,15 @@ executorch_option(EXECUTORCH_BUILD_CPUINFO OFF "cpuinfo" IN backends/xnnpack)
 # --- Programs, bindings, tests ---------------------------------------------------------------------------------------
 executorch_option(EXECUTORCH_BUILD_SIZE_TEST OFF "size_test: the smallest program with the runtime")
 executorch_option(EXECUTORCH_BUILD_EXECUTOR_RUNNER ${PROJECT_IS_TOP_LEVEL} "executor_runner: runs any program")
-executorch_option(EXECUTORCH_BUILD_DEVTOOLS OFF "ETDump and bundled programs" IN sdk/cpp/executorch/devtools)
-executorch_option(ET_BUNDLE_IO OFF "Runners take bundled programs" NEEDS EXECUTORCH_BUILD_DEVTOOLS)
-executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "ETDump in firmware" NEEDS EXECUTORCH_BUILD_DEVTOOLS EXECUTORCH_ENABLE_EVENT_TRACER)
+set(executorch_devtools bundled_program etdump)
+if(EXECUTORCH_BUILD_EXTENSION_MODULE)
+  list(APPEND executorch_devtools bundled_module)
+endif()
+executorch_option(EXECUTORCH_BUILD_DEVTOOLS OFF "bundled_program, etdump, and bundled_module where there is Module"
+  GROUP extensions TARGETS ${executorch_devtools} IN sdk/cpp/executorch/devtools)
+executorch_option(ET_BUNDLE_IO OFF "Runners take bundled programs" IN examples/devtools NEEDS EXECUTORCH_BUILD_DEVTOOLS)
+executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "ETDump in firmware" IN examples/devtools
+  NEEDS EXECUTORCH_BUILD_DEVTOOLS EXECUTORCH_ENABLE_EVENT_TRACER)
 executorch_option(EXECUTORCH_BUILD_ANDROID_JNI OFF "Java and Kotlin bindings" IN sdk/android/jni)
 executorch_option(EXECUTORCH_BUILD_LLAMA_JNI OFF "Java and Kotlin bindings for language models" IN sdk/android/jni
   NEEDS EXECUTORCH_BUILD_ANDROID_JNI EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)

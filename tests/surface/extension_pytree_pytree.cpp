@@ -25,10 +25,20 @@ static_assert(std::is_same_v<decltype(&from_str_internal<Empty>),
 static_assert(std::is_same_v<decltype(&read_number), size_t (*)(const StrTreeSpec&, size_t&)>);
 static_assert(std::is_same_v<decltype(&read_node_layout), arr<size_t> (*)(const StrTreeSpec&, size_t&)>);
 static_assert(std::is_same_v<decltype(&pre_parse), arr<size_t> (*)(const StrTreeSpec&)>);
+static_assert(stack<int>::SIZE == 8 && std::is_same_v<decltype(stack<int>::data), int[8]> &&
+              std::is_same_v<decltype(stack<int>::size_), size_t> && std::is_final_v<stack<int>>);
+static_assert(std::is_same_v<decltype(&stack<int>::push), void (stack<int>::*)(int&&)> &&
+              std::is_same_v<decltype(&stack<int>::pop), int (stack<int>::*)()> &&
+              std::is_same_v<decltype(&stack<int>::top), int& (stack<int>::*)()> &&
+              std::is_same_v<decltype(&stack<int>::size), size_t (stack<int>::*)()>);
 static_assert(std::is_same_v<decltype(&refresh_leaves_num<int, Empty>), size_t (*)(const ContainerHandle<int>&)>);
 static_assert(std::is_same_v<decltype(&clone<int, float, Empty>),
                              ContainerHandle<float, Empty> (*)(const ContainerHandle<int, Empty>&, float*)>);
 static_assert(std::is_same_v<torch::executor::pytree::TreeSpec<Empty>, TreeSpec<Empty>>);
 static_assert(std::is_same_v<torch::executor::pytree::FunctionRef<void()>, FunctionRef<void()>>);
+
+EXECUTORCH_ALWAYS_INLINE int inlined() {
+  return 1;
+}
 
 }  // namespace surface

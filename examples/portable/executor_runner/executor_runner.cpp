@@ -4,6 +4,7 @@
 // extension/module does not fit: every piece of memory that the runtime uses is provided here.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -11,12 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/evalue_util/print_evalue.h>
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/extension/runner_util/inputs.h>
+#include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method.h>
@@ -28,6 +31,8 @@
 
 #include "flags.h"
 
+using executorch::etdump::ETDumpGen;
+using executorch::etdump::ETDumpResult;
 using executorch::extension::FlatTensorDataMap;
 using executorch::extension::MallocMemoryAllocator;
 using executorch::extension::MmapDataLoader;
@@ -134,7 +139,22 @@ Error execute(Method& method, const Flags& flags) {
   return Error::Ok;
 }
 
+Error write_etdump(ETDumpGen& etdump, const std::string& path) {
+  const ETDumpResult trace = etdump.get_etdump_data();
+  const std::unique_ptr<void, decltype(&std::free)> guard(trace.buf, &std::free);
+  ET_CHECK_OR_RETURN_ERROR(trace.buf != nullptr, MemoryAllocationFailed, "There is no ETDump to write.");
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(static_cast<const char*>(trace.buf), static_cast<std::streamsize>(trace.size));
+  file.close();
+  ET_CHECK_OR_RETURN_ERROR(!file.fail(), AccessFailed, "The ETDump file %s cannot be written.", path.c_str());
+  ET_LOG(Info, "Write etdump to %s, Size = %zu", path.c_str(), trace.size);
+  return Error::Ok;
+}
+
 Error run(const Flags& flags) {
+  ET_CHECK_OR_RETURN_ERROR(flags.etdump_path.empty() || executorch::runtime::internal::event_tracer_enabled(),
+                           NotSupported,
+                           "This executor_runner cannot trace: build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON.");
   auto loader = MmapDataLoader::from(flags.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
   if (!loader.ok()) {
     return failed("Cannot read the model file", flags.model_path, loader.error());
@@ -175,8 +195,9 @@ Error run(const Flags& flags) {
   MemoryManager memory_manager(&method_allocator, &planned_memory, &temp_allocator);
 
   ET_LOG(Info, "Loading method name from plan");
-  Result<Method> method =
-      program->load_method(flags.method_name.c_str(), &memory_manager, nullptr, external_data.map());
+  ETDumpGen etdump;
+  Result<Method> method = program->load_method(flags.method_name.c_str(), &memory_manager,
+                                               flags.etdump_path.empty() ? nullptr : &etdump, external_data.map());
   if (!method.ok()) {
     return failed("Cannot load the method", flags.method_name, method.error());
   }
@@ -206,6 +227,9 @@ Error run(const Flags& flags) {
   ET_LOG(Info, "Inputs prepared.");
 
   ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags));
+  if (!flags.etdump_path.empty()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(write_etdump(etdump, flags.etdump_path));
+  }
 
   std::vector<EValue> outputs(method->outputs_size());
   ET_CHECK_OK_OR_RETURN_ERROR(method->get_outputs(outputs.data(), outputs.size()));

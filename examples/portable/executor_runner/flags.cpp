@@ -26,6 +26,8 @@ Outputs
   --output_file BASE      Write the raw bytes of each tensor output i to BASE-i.bin.
   --print_all_output      Print every element; by default the first and the last ten of each tensor.
   --noprint_output        Print no outputs.
+  --etdump_path FILE      Write an ETDump of all runs for the Inspector. Needs a build with
+                          EXECUTORCH_ENABLE_EVENT_TRACER=ON.
 
 How
   --num_executions N      Run N times and report the total time. Default: 1
@@ -62,6 +64,7 @@ std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
       {"method_name", [&](const std::string& value) { flags->method_name = value; }},
       {"inputs", [&](const std::string& value) { flags->inputs = split_at_commas(value); }},
       {"output_file", [&](const std::string& value) { flags->output_file = value; }},
+      {"etdump_path", [&](const std::string& value) { flags->etdump_path = value; }},
       {"num_executions",
        [&](const std::string& value) {
          const char* end = value.data() + value.size();

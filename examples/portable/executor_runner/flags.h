@@ -12,6 +12,7 @@ struct Flags {
   std::string method_name = "forward";
   std::vector<std::string> inputs;
   std::string output_file;
+  std::string etdump_path;
   uint32_t num_executions = 1;
   bool print_all_output = false;
   bool print_output = true;

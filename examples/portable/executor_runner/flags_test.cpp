@@ -16,17 +16,18 @@ std::string parse(std::vector<const char*> arguments, Flags* flags) {
 
 }  // namespace
 
-// RTC-06
+// RTC-06, INS-12
 TEST(FlagsTest, ReadsEverySpelling) {
   Flags flags;
   EXPECT_EQ(parse({"--model_path=a=b.pte", "-method_name", "decode", "--num_executions", "7", "--inputs=x.bin,y.bin",
-                   "--print_all_output", "--noprint_output"},
+                   "--etdump_path=trace.etdp", "--print_all_output", "--noprint_output"},
                   &flags),
             "");
   EXPECT_EQ(flags.model_path, "a=b.pte");
   EXPECT_EQ(flags.method_name, "decode");
   EXPECT_EQ(flags.num_executions, 7u);
   EXPECT_THAT(flags.inputs, ElementsAre("x.bin", "y.bin"));
+  EXPECT_EQ(flags.etdump_path, "trace.etdp");
   EXPECT_TRUE(flags.print_all_output);
   EXPECT_FALSE(flags.print_output);
   EXPECT_FALSE(flags.help);
@@ -44,7 +45,7 @@ TEST(FlagsTest, SaysWhatIsWrong) {
 
 TEST(FlagsTest, HelpNamesEveryOption) {
   for (const char* name : {"model_path", "data_path", "method_name", "inputs", "output_file", "print_all_output",
-                           "noprint_output", "num_executions", "help"}) {
+                           "noprint_output", "etdump_path", "num_executions", "help"}) {
     EXPECT_THAT(kHelpText, HasSubstr(std::string("--") + name));
   }
 }

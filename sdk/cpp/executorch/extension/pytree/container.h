@@ -12,6 +12,11 @@
 #include <string>
 #include <utility>
 
+#include <executorch/runtime/platform/compiler.h>
+
+/// The name that existing code gives to what the compiler must inline.
+#define EXECUTORCH_ALWAYS_INLINE ET_INLINE
+
 namespace executorch {
 namespace extension {
 namespace pytree {

@@ -8,9 +8,9 @@
  *     tree.at("a")[1] == 2;
  *
  * A leaf is `$`. A node is its kind (L list, T tuple, N named tuple, D dict, C(type) custom), the number of its
- * children,
- * `#` and the number of leaves of each of them, and the children in parentheses, separated by commas; in a dict each
- * after its key, an integer or a text in single quotes, and a colon. What is no such text throws std::out_of_range.
+ * children, `#` and the number of leaves of each of them, and the children in parentheses, separated by commas; in a
+ * dict each after its key, an integer or a text in single quotes, and a colon. What is no such text throws
+ * std::out_of_range.
  */
 #pragma once
 
@@ -79,6 +79,30 @@ struct arr {
  private:
   std::unique_ptr<T[]> data_;
   size_t size_;
+};
+
+/// The last few entries of something: at most SIZE. Throws std::out_of_range when there is no room, or no entry.
+template <typename T>
+struct stack final {
+  constexpr static const size_t SIZE = 8;
+
+  size_t size_ = 0;
+  T data[SIZE];
+
+  /// The next entry; the last one, removed; the last one; how many there are.
+  void push(T&& item) {
+    pytree_check(size_ < SIZE);
+    data[size_++] = std::move(item);
+  }
+  T pop() {
+    pytree_check(size_ > 0);
+    return std::move(data[--size_]);
+  }
+  T& top() {
+    pytree_check(size_ > 0);
+    return data[size_ - 1];
+  }
+  size_t size() { return size_; }
 };
 
 /// The same tree over other leaves; `leaves` has one for each, in order, or is null when they are of no interest.

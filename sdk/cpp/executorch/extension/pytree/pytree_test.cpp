@@ -138,4 +138,18 @@ TEST(PytreeTest, Arrays) {
   EXPECT_THROW(numbers.at(3), std::out_of_range);
 }
 
+TEST(PytreeTest, Stacks) {
+  executorch::extension::pytree::stack<std::string> texts;
+  EXPECT_THROW(texts.top(), std::out_of_range);
+  EXPECT_THROW(texts.pop(), std::out_of_range);
+  for (size_t i = 0; i < texts.SIZE; ++i) {
+    texts.push(std::to_string(i));
+  }
+  EXPECT_THROW(texts.push("8"), std::out_of_range);
+  EXPECT_EQ(texts.top(), "7");
+  EXPECT_EQ(texts.pop(), "7");
+  EXPECT_EQ(texts.pop(), "6");
+  EXPECT_EQ(texts.size(), 6U);
+}
+
 }  // namespace

@@ -65,7 +65,7 @@ class EventTracerFilterBase {
   /**
    * @param name Name of the event, null when it has an integer identity.
    * @param delegate_debug_index Its integer identity, kUnsetDelegateDebugIntId when it has a name.
-   * @return true when the event is to be left out.
+   * @return true when the output is to be logged.
    */
   virtual Result<bool> filter(const char* name, DelegateDebugIntId delegate_debug_index) = 0;
   virtual ~EventTracerFilterBase() = default;

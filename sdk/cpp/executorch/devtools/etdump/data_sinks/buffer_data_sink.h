@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/devtools/etdump/data_sinks/data_sink_base.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch {
+namespace etdump {
+
+/// Into memory of the application, without the heap.
+class BufferDataSink : public DataSinkBase {
+ public:
+  /// Into `buffer`, which must outlive the sink; every payload starts at a multiple of `alignment` bytes.
+  /// Errors: InvalidArgument when the alignment is no power of two.
+  static ::executorch::runtime::Result<BufferDataSink> create(::executorch::runtime::Span<uint8_t> buffer,
+                                                              size_t alignment = 64) noexcept;
+  static ::executorch::runtime::Result<BufferDataSink> create(void* ptr, size_t size, size_t alignment = 64) noexcept;
+
+  /// Without room.
+  BufferDataSink() = default;
+  BufferDataSink(const BufferDataSink&) = delete;
+  BufferDataSink& operator=(const BufferDataSink&) = delete;
+  BufferDataSink(BufferDataSink&&) = default;
+  BufferDataSink& operator=(BufferDataSink&&) = default;
+  ~BufferDataSink() override = default;
+
+  /// Errors: OutOfResources when it does not fit; nothing is written then.
+  ::executorch::runtime::Result<size_t> write(const void* ptr, size_t size) override;
+
+  /// Bytes of the buffer.
+  ::executorch::runtime::Result<size_t> get_storage_size() const { return buffer_.size(); }
+
+  size_t get_used_bytes() const override { return used_; }
+
+ private:
+  BufferDataSink(::executorch::runtime::Span<uint8_t> buffer, size_t alignment)
+      : buffer_(buffer), alignment_(alignment) {}
+
+  ::executorch::runtime::Span<uint8_t> buffer_;
+  size_t alignment_ = 1;
+  size_t used_ = 0;
+};
+
+}  // namespace etdump
+}  // namespace executorch

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace etdump {
+
+/// Where the elements of logged tensors go: the debug buffer that the Inspector reads beside the ETDump.
+class DataSinkBase {
+ public:
+  virtual ~DataSinkBase() = default;
+
+  /// Stores `length` bytes and returns the offset of the first one. Errors: what the place has no room for.
+  virtual ::executorch::runtime::Result<size_t> write(const void* ptr, size_t length) = 0;
+
+  /// Bytes from the start of the place to the end of what was written.
+  virtual size_t get_used_bytes() const = 0;
+};
+
+}  // namespace etdump
+}  // namespace executorch

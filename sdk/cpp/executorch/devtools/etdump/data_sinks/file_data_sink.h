@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+
+#include <executorch/devtools/etdump/data_sinks/data_sink_base.h>
+
+namespace executorch {
+namespace etdump {
+
+/// Into a file, which is closed when the sink ends.
+class FileDataSink : public DataSinkBase {
+ public:
+  /// Creates or empties the file. Errors: AccessFailed.
+  static ::executorch::runtime::Result<FileDataSink> create(const char* file_path);
+
+  ~FileDataSink() override;
+  FileDataSink(const FileDataSink&) = delete;
+  FileDataSink& operator=(const FileDataSink&) = delete;
+  FileDataSink(FileDataSink&& other) noexcept;
+  FileDataSink& operator=(FileDataSink&& other) = default;
+
+  /// Errors: InvalidState after close(); AccessFailed when the file cannot be written.
+  ::executorch::runtime::Result<size_t> write(const void* ptr, size_t size) override;
+
+  size_t get_used_bytes() const override { return used_; }
+
+  /// Writes what is buffered and closes the file; nothing can be written after that.
+  void close();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  explicit FileDataSink(std::FILE* file) : file_(file) {}
+
+  std::unique_ptr<std::FILE, Close> file_;
+  size_t used_ = 0;
+};
+
+}  // namespace etdump
+}  // namespace executorch

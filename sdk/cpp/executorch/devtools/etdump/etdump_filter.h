@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace etdump {
+
+using ::executorch::runtime::Result;
+using std::string_view;
+
+/// Chooses the outputs inside delegates that are logged: by the names that a regular expression (ECMAScript's syntax)
+/// matches as a whole, or by their integers. Without patterns every name passes, without a range every integer.
+class ETDumpFilter : public ::executorch::runtime::EventTracerFilterBase {
+ public:
+  ETDumpFilter();
+  ~ETDumpFilter() override;
+
+  /// Names that match pass too. True. Errors: InvalidArgument when it is no regular expression.
+  Result<bool> add_regex(string_view pattern);
+
+  /// Integers from `start` to the one before `end` pass. True. Errors: InvalidArgument when there is none.
+  Result<bool> set_debug_handle_range(size_t start, size_t end);
+
+  /// True when the output is to be logged. Errors: InvalidArgument unless there is either a name or an integer.
+  Result<bool> filter(const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index) override;
+
+  /// Number of patterns.
+  size_t get_n_regex() const;
+
+ private:
+  struct Patterns;
+
+  std::unique_ptr<Patterns> patterns_;
+  size_t range_start_ = 0;
+  size_t range_end_ = 0;
+};
+
+}  // namespace etdump
+}  // namespace executorch

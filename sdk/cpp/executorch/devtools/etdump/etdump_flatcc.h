@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/devtools/etdump/data_sinks/buffer_data_sink.h>
+#include <executorch/devtools/etdump/data_sinks/data_sink_base.h>
+#include <executorch/devtools/etdump/event_log.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/span.h>
+
+/// The version of the format that is written.
+#define ETDUMP_VERSION 0
+
+namespace executorch {
+namespace etdump {
+
+using ::executorch::runtime::DelegateDebugIntId;
+using ::executorch::runtime::EventTracerFilterBase;
+using ::executorch::runtime::Result;
+
+/// An ETDump: a size-prefixed flatbuffer, which is a file (`.etdp`) for the Inspector as it is.
+struct ETDumpResult {
+  void* buf;
+  size_t size;
+};
+
+/**
+ * An EventTracer that writes an ETDump of what it sees:
+ *
+ *     ETDumpGen etdump;
+ *     Result<Method> method = program->load_method("forward", &memory_manager, &etdump);
+ *     ...
+ *     ETDumpResult result = etdump.get_etdump_data();
+ *     ...                       // write result.size bytes at result.buf, if there are any
+ *     free(result.buf);
+ *
+ * The runtime must be compiled with ET_EVENT_TRACER_ENABLED (CMake option EXECUTORCH_ENABLE_EVENT_TRACER); it sees
+ * nothing otherwise. Events without a block begin one called "Default". When memory runs out, which is logged, later
+ * events are left out and the dump holds what came before. Not thread safe.
+ */
+class ETDumpGen : public ::executorch::runtime::EventTracer {
+ public:
+  /// Keeps everything in `buffer`, which must outlive it, without the heap; on the heap when there is none.
+  ETDumpGen(::executorch::runtime::Span<uint8_t> buffer = {nullptr, (size_t)0});
+  ~ETDumpGen() override;
+  ETDumpGen(const ETDumpGen&) = delete;
+  ETDumpGen& operator=(const ETDumpGen&) = delete;
+
+  /// Forgets all events, as reset().
+  void clear_builder();
+
+  void create_event_block(const char* name) override;
+  ::executorch::runtime::EventTracerEntry start_profiling(const char* name,
+                                                          ::executorch::runtime::ChainID chain_id = -1,
+                                                          ::executorch::runtime::DebugHandle debug_handle = 0) override;
+  void end_profiling(::executorch::runtime::EventTracerEntry prof_entry) override;
+  ::executorch::runtime::EventTracerEntry start_profiling_delegate(const char* name,
+                                                                   DelegateDebugIntId delegate_debug_index) override;
+  void end_profiling_delegate(::executorch::runtime::EventTracerEntry prof_entry, const void* metadata,
+                              size_t metadata_len) override;
+  void log_profiling_delegate(const char* name, DelegateDebugIntId delegate_debug_index, et_timestamp_t start_time,
+                              et_timestamp_t end_time, const void* metadata, size_t metadata_len) override;
+  void track_allocation(::executorch::runtime::AllocatorID id, size_t size) override;
+  ::executorch::runtime::AllocatorID track_allocator(const char* name) override;
+
+  /// True when the value is logged, false when it is of a type that is not (None, texts, lists of numbers). Errors:
+  /// InvalidState for a tensor without a data sink; those of the data sink; OutOfResources without room for the event.
+  Result<bool> log_evalue(const ::executorch::runtime::EValue& evalue,
+                          ::executorch::runtime::LoggedEValueType evalue_type =
+                              ::executorch::runtime::LoggedEValueType::kIntermediateOutput) override;
+
+  /// True when the output is logged, false when the filter leaves it out. Errors: InvalidArgument unless the output has
+  /// either a name or an integer; otherwise as log_evalue().
+  Result<bool> log_intermediate_output_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
+                                                const executorch::aten::Tensor& output) override;
+  Result<bool> log_intermediate_output_delegate(
+      const char* name, DelegateDebugIntId delegate_debug_index,
+      const ::executorch::runtime::ArrayRef<executorch::aten::Tensor> output) override;
+  Result<bool> log_intermediate_output_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
+                                                const int& output) override;
+  Result<bool> log_intermediate_output_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
+                                                const bool& output) override;
+  Result<bool> log_intermediate_output_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
+                                                const double& output) override;
+  void set_delegation_intermediate_output_filter(EventTracerFilterBase* event_tracer_filter) override;
+
+  /// Puts the elements of logged tensors into `buffer`, which must outlive it. True.
+  Result<bool> set_debug_buffer(::executorch::runtime::Span<uint8_t> buffer);
+
+  /// Puts them into `data_sink`, which must outlive it.
+  void set_data_sink(DataSinkBase* data_sink);
+
+  /// The dump of all blocks; a null pointer and 0 when there is none. On the heap it is the caller's to free(); in a
+  /// buffer it is a part of that, until the next event. The next block begins a new dump.
+  ETDumpResult get_etdump_data();
+
+  /// Number of blocks so far.
+  size_t get_num_blocks();
+
+  /// What was set, or null.
+  DataSinkBase* get_data_sink();
+
+  /// Whether it works in a buffer.
+  bool is_static_etdump();
+
+  /// Forgets all events.
+  void reset();
+
+ private:
+  using Record = internal::Record;
+
+  /// For an event without a block.
+  void begin_default_block();
+  /// Adds a record to a block.
+  uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
+  Record profile(const ::executorch::runtime::EventTracerEntry& entry, et_timestamp_t end_time) const;
+  Result<bool> log_value(Record record, const ::executorch::runtime::EValue& value);
+  Result<bool> log_tensors(Record record, const executorch::aten::Tensor* tensors, size_t count);
+  Result<bool> begin_delegate_output(const char* name, DelegateDebugIntId delegate_debug_index, Record* record);
+  Result<bool> log_delegate_value(const char* name, DelegateDebugIntId delegate_debug_index,
+                                  const ::executorch::runtime::EValue& value);
+
+  internal::EventLog log_;
+  size_t num_blocks_ = 0;
+  int32_t num_allocators_ = 0;  ///< Of the block.
+  /// Whether the dump was fetched.
+  bool done_ = false;
+  /// Distinguishes the entries of a dump from those of earlier ones.
+  int64_t generation_ = 0;
+  BufferDataSink buffer_data_sink_;
+  DataSinkBase* data_sink_ = nullptr;
+  EventTracerFilterBase* filter_ = nullptr;
+};
+
+}  // namespace etdump
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::etdump::ETDumpGen;
+using ::executorch::etdump::ETDumpResult;
+using etdump_result = ::executorch::etdump::ETDumpResult;
+}  // namespace executor
+}  // namespace torch

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What ETDumpGen writes, read back with the schema's own reader. Where files go to is in data_sinks_test.cpp.
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <executorch/devtools/etdump/etdump_filter.h>
+#include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <executorch/schema/etdump_generated.h>
+
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using executorch::etdump::ETDumpFilter;
+using executorch::etdump::ETDumpGen;
+using executorch::etdump::ETDumpResult;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::EventTracerEntry;
+using executorch::runtime::kUnsetDelegateDebugIntId;
+using executorch::runtime::LoggedEValueType;
+using executorch::runtime::Span;
+using executorch::runtime::testing::TensorFactory;
+
+namespace {
+
+/// A dump with its root, which is verified.
+class Dump {
+ public:
+  explicit Dump(ETDumpGen& etdump) : result_(etdump.get_etdump_data()), is_static_(etdump.is_static_etdump()) {
+    if (result_.buf != nullptr) {
+      flatbuffers::Verifier verifier(static_cast<const uint8_t*>(result_.buf), result_.size);
+      EXPECT_TRUE(::etdump::VerifySizePrefixedETDumpBuffer(verifier));
+      root_ = ::etdump::GetSizePrefixedETDump(result_.buf);
+    }
+  }
+  Dump(const Dump&) = delete;
+  Dump& operator=(const Dump&) = delete;
+  ~Dump() {
+    if (!is_static_) {
+      std::free(result_.buf);
+    }
+  }
+  const ETDumpResult& result() const { return result_; }
+  const ::etdump::RunData* block(uint32_t i) const { return root_->run_data()->Get(i); }
+  const ::etdump::Event* event(uint32_t i) const { return block(0)->events()->Get(i); }
+  const ::etdump::ETDump* operator->() const { return root_; }
+
+ private:
+  ETDumpResult result_;
+  bool is_static_;
+  const ::etdump::ETDump* root_ = nullptr;
+};
+
+class ETDumpTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+    memory_.resize(GetParam() ? 1 << 16 : 0);
+    etdump_ = std::make_unique<ETDumpGen>(Span<uint8_t>(memory_.data(), memory_.size()));
+    ASSERT_EQ(etdump_->is_static_etdump(), GetParam());
+  }
+  std::vector<uint8_t> memory_;
+  std::unique_ptr<ETDumpGen> etdump_;
+};
+
+std::vector<int64_t> numbers(const flatbuffers::Vector<int64_t>* vector) {
+  return {vector->begin(), vector->end()};
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(OnTheHeapAndInABuffer, ETDumpTest, testing::Bool());
+
+TEST_P(ETDumpTest, IsNothingWithoutEvents) {  // ETD-07
+  const ETDumpResult result = etdump_->get_etdump_data();
+  EXPECT_EQ(result.buf, nullptr);
+  EXPECT_EQ(result.size, 0u);
+  EXPECT_EQ(etdump_->get_num_blocks(), 0u);
+}
+
+TEST_P(ETDumpTest, WritesBlocksWithEvents) {  // ETD-04
+  etdump_->create_event_block("Default");
+  etdump_->set_bundled_input_index(3);
+  etdump_->create_event_block("Execute");
+  const EventTracerEntry outer = etdump_->start_profiling("Method::execute");
+  etdump_->set_chain_debug_handle(2, 7);
+  const EventTracerEntry inner = etdump_->start_profiling("OPERATOR_CALL");
+  etdump_->end_profiling(inner);
+  etdump_->end_profiling(etdump_->start_profiling("OPERATOR_CALL", 4, 9));
+  etdump_->end_profiling(outer);
+  EXPECT_EQ(etdump_->track_allocator("planned"), 1u);
+  EXPECT_EQ(etdump_->track_allocator("temporary"), 2u);
+  etdump_->track_allocation(2, 4096);
+  EXPECT_EQ(etdump_->get_num_blocks(), 2u);
+
+  const Dump dump(*etdump_);
+  ASSERT_NE(dump.result().buf, nullptr);
+  uint32_t prefix = 0;
+  std::memcpy(&prefix, dump.result().buf, sizeof(prefix));
+  EXPECT_EQ(prefix + sizeof(prefix), dump.result().size);
+  EXPECT_EQ(std::memcmp(static_cast<const char*>(dump.result().buf) + 8, "ED00", 4), 0);
+  EXPECT_EQ(dump->version(), 0u);
+  ASSERT_EQ(dump->run_data()->size(), 2u);
+  EXPECT_EQ(dump.block(0)->name()->str(), "Default");
+  EXPECT_EQ(dump.block(0)->bundled_input_index(), -1);
+  EXPECT_EQ(dump.block(0)->events(), nullptr);
+  const auto* block = dump.block(1);
+  EXPECT_EQ(block->name()->str(), "Execute");
+  EXPECT_EQ(block->bundled_input_index(), 3);
+  ASSERT_EQ(block->allocators()->size(), 2u);
+  EXPECT_EQ(block->allocators()->Get(1)->name()->str(), "temporary");
+  ASSERT_EQ(block->events()->size(), 4u);
+  // In the order in which they ended.
+  const auto* first = block->events()->Get(0)->profile_event();
+  EXPECT_EQ(first->name()->str(), "OPERATOR_CALL");
+  EXPECT_EQ(first->chain_index(), 2);
+  EXPECT_EQ(first->instruction_id(), 7);
+  EXPECT_EQ(first->start_time(), inner.start_time);
+  EXPECT_GE(first->end_time(), first->start_time());
+  EXPECT_EQ(first->delegate_debug_id_int(), -1);
+  EXPECT_EQ(first->delegate_debug_id_str(), nullptr);
+  const auto* second = block->events()->Get(1)->profile_event();
+  EXPECT_EQ(second->chain_index(), 4);
+  EXPECT_EQ(second->instruction_id(), 9);
+  EXPECT_EQ(second->name(), first->name());  // one text
+  EXPECT_EQ(block->events()->Get(2)->profile_event()->name()->str(), "Method::execute");
+  EXPECT_EQ(block->events()->Get(3)->profile_event(), nullptr);
+  EXPECT_EQ(block->events()->Get(3)->allocation_event()->allocator_id(), 2);
+  EXPECT_EQ(block->events()->Get(3)->allocation_event()->allocation_size(), 4096u);
+}
+
+TEST_P(ETDumpTest, WritesEventsInsideDelegates) {  // DBG-10, DBG-11, DBG-12
+  etdump_->create_event_block("Execute");
+  const char metadata[] = "words of the delegate";
+  etdump_->end_profiling_delegate(etdump_->start_profiling_delegate("conv", kUnsetDelegateDebugIntId), metadata,
+                                  sizeof(metadata));
+  etdump_->end_profiling_delegate(etdump_->start_profiling_delegate(nullptr, 5), nullptr, 0);
+  etdump_->log_profiling_delegate(nullptr, 0, 10, 20, metadata, 5);
+  const Dump dump(*etdump_);
+  const auto* named = dump.event(0)->profile_event();
+  EXPECT_EQ(named->delegate_debug_id_str()->str(), "conv");
+  EXPECT_EQ(named->delegate_debug_id_int(), -1);
+  EXPECT_EQ(named->name(), nullptr);
+  EXPECT_STREQ(reinterpret_cast<const char*>(named->delegate_debug_metadata()->data()), metadata);
+  EXPECT_EQ(dump.event(1)->profile_event()->delegate_debug_id_int(), 5);
+  EXPECT_EQ(dump.event(1)->profile_event()->delegate_debug_metadata(), nullptr);
+  const auto* logged = dump.event(2)->profile_event();
+  EXPECT_EQ(logged->delegate_debug_id_int(), 0);
+  EXPECT_EQ(logged->start_time(), 10u);
+  EXPECT_EQ(logged->end_time(), 20u);
+  EXPECT_EQ(logged->delegate_debug_metadata()->size(), 5u);
+}
+
+TEST_P(ETDumpTest, LogsValues) {  // MDB-01
+  alignas(64) uint8_t buffer[256];
+  TensorFactory<ScalarType::Float> floats;
+  const Tensor tensor = floats.make({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(etdump_->log_evalue(EValue(tensor)).error(), Error::InvalidState);
+  ASSERT_TRUE(etdump_->set_debug_buffer(Span<uint8_t>(buffer, sizeof(buffer))).ok());
+  etdump_->reset();
+  etdump_->create_event_block("Execute");
+  etdump_->set_chain_debug_handle(0, 11);
+  EXPECT_TRUE(etdump_->log_evalue(EValue(tensor)).get());
+  EXPECT_TRUE(etdump_->log_evalue(EValue(tensor), LoggedEValueType::kProgramOutput).get());
+  EXPECT_TRUE(etdump_->log_evalue(EValue(int64_t{-5})).get());
+  EXPECT_TRUE(etdump_->log_evalue(EValue(0.25)).get());
+  EXPECT_TRUE(etdump_->log_evalue(EValue(true)).get());
+  EXPECT_FALSE(etdump_->log_evalue(EValue()).get());
+  const Tensor both[] = {tensor, floats.make({}, {8})};
+  EXPECT_TRUE(etdump_->log_intermediate_output_delegate("pair", -1, executorch::aten::ArrayRef<Tensor>(both, 2)).get());
+  EXPECT_EQ(etdump_->log_evalue(EValue(floats.zeros({64}))).error(), Error::OutOfResources);
+
+  const Dump dump(*etdump_);
+  ASSERT_EQ(dump.block(0)->events()->size(), 6u);
+  const auto value = [&](uint32_t i) { return dump.event(i)->debug_event()->debug_entry(); };
+  EXPECT_EQ(dump.event(0)->debug_event()->instruction_id(), 11);
+  ASSERT_EQ(value(0)->val(), ::etdump::ValueType::Tensor);
+  EXPECT_EQ(value(0)->output(), nullptr);
+  const auto* logged = value(1)->tensor();
+  EXPECT_TRUE(value(1)->output()->bool_val());
+  EXPECT_EQ(logged->scalar_type(), executorch_flatbuffer::ScalarType::FLOAT);
+  EXPECT_EQ(numbers(logged->sizes()), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(numbers(logged->strides()), (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(value(0)->tensor()->offset(), 0);
+  EXPECT_EQ(logged->offset(), 64);
+  EXPECT_EQ(std::memcmp(buffer + 64, tensor.const_data_ptr(), tensor.nbytes()), 0);
+  EXPECT_EQ(value(2)->int_value()->int_val(), -5);
+  EXPECT_EQ(value(3)->double_value()->double_val(), 0.25);
+  EXPECT_TRUE(value(4)->bool_value()->bool_val());
+  ASSERT_EQ(value(5)->val(), ::etdump::ValueType::TensorList);
+  EXPECT_EQ(dump.event(5)->debug_event()->delegate_debug_id_str()->str(), "pair");
+  ASSERT_EQ(value(5)->tensor_list()->tensors()->size(), 2u);
+  EXPECT_EQ(value(5)->tensor_list()->tensors()->Get(0)->offset(), 128);
+  EXPECT_EQ(value(5)->tensor_list()->tensors()->Get(1)->offset(), 192);
+  EXPECT_EQ(value(5)->tensor_list()->tensors()->Get(1)->sizes()->size(), 0u);
+}
+
+TEST_P(ETDumpTest, FiltersOutputsOfDelegates) {
+  ETDumpFilter filter;
+  ASSERT_TRUE(filter.add_regex("conv.*").get());
+  ASSERT_TRUE(filter.set_debug_handle_range(10, 20).get());
+  etdump_->set_delegation_intermediate_output_filter(&filter);
+  EXPECT_TRUE(etdump_->log_intermediate_output_delegate("conv2d", -1, 1.5).get());
+  EXPECT_FALSE(etdump_->log_intermediate_output_delegate("a_conv2d", -1, 2.5).get());
+  EXPECT_TRUE(etdump_->log_intermediate_output_delegate(nullptr, 10, 3).get());
+  EXPECT_FALSE(etdump_->log_intermediate_output_delegate(nullptr, 20, true).get());
+  EXPECT_EQ(etdump_->log_intermediate_output_delegate("conv2d", 1, 1).error(), Error::InvalidArgument);
+  EXPECT_EQ(etdump_->log_intermediate_output_delegate(nullptr, -1, 1).error(), Error::InvalidArgument);
+  etdump_->set_delegation_intermediate_output_filter(nullptr);
+  EXPECT_TRUE(etdump_->log_intermediate_output_delegate("a_conv2d", -1, true).get());
+  const Dump dump(*etdump_);
+  EXPECT_EQ(dump.block(0)->name()->str(), "Default");
+  ASSERT_EQ(dump.block(0)->events()->size(), 3u);
+  EXPECT_EQ(dump.event(0)->debug_event()->debug_entry()->double_value()->double_val(), 1.5);
+  EXPECT_EQ(dump.event(1)->debug_event()->delegate_debug_id_int(), 10);
+  EXPECT_TRUE(dump.event(2)->debug_event()->debug_entry()->bool_value()->bool_val());
+}
+
+TEST_P(ETDumpTest, BeginsANewDumpAfterEach) {
+  etdump_->create_event_block("one");
+  const EventTracerEntry open = etdump_->start_profiling("open");
+  {
+    const Dump dump(*etdump_);
+    EXPECT_EQ(dump->run_data()->size(), 1u);
+    const Dump again(*etdump_);
+    EXPECT_EQ(again.result().size, dump.result().size);
+  }
+  etdump_->end_profiling(open);  // of a dump that is done
+  etdump_->create_event_block("two");
+  etdump_->end_profiling(open);
+  etdump_->end_profiling(etdump_->start_profiling("event"));
+  const Dump dump(*etdump_);
+  ASSERT_EQ(dump->run_data()->size(), 1u);
+  EXPECT_EQ(dump.block(0)->name()->str(), "two");
+  ASSERT_EQ(dump.block(0)->events()->size(), 1u);
+  etdump_->reset();
+  EXPECT_EQ(etdump_->get_etdump_data().buf, nullptr);
+}
+
+TEST_P(ETDumpTest, KeepsAThousandEventsOrWhatFits) {
+  etdump_->create_event_block("Execute");
+  for (int i = 0; i < 1000; ++i) {
+    etdump_->end_profiling(etdump_->start_profiling(("operator " + std::to_string(i)).c_str()));
+  }
+  const Dump dump(*etdump_);
+  ASSERT_NE(dump.result().buf, nullptr);
+  const auto* events = dump.block(0)->events();
+  ASSERT_EQ(GetParam(), events->size() < 1000u);
+  EXPECT_GE(events->size(), 90u);  // in 64 KB
+  for (uint32_t i = 0; i < events->size(); ++i) {
+    EXPECT_EQ(events->Get(i)->profile_event()->name()->str(), "operator " + std::to_string(i));
+  }
+}
+
+// In a buffer of any size, at any address: a dump of what fits, and nothing is written beside it.
+TEST(ETDumpBufferTest, HoldsWhatFits) {
+  executorch::runtime::runtime_init();
+  TensorFactory<ScalarType::Int> ints;
+  const Tensor tensors[] = {ints.ones({1, 2, 3, 4}), ints.ones({2}), ints.ones({})};
+  std::vector<uint8_t> debug(1 << 16);
+  size_t most = 0;
+  for (size_t size = 0; size < 14000; size += 61) {
+    auto memory = std::make_unique<uint8_t[]>(size + 1);  // of this size for the sanitizers
+    ETDumpGen etdump(Span<uint8_t>(memory.get() + 1, size));
+    ASSERT_TRUE(etdump.set_debug_buffer(Span<uint8_t>(debug.data(), debug.size())).ok());
+    for (int i = 0; i < 4; ++i) {
+      etdump.create_event_block(std::string(static_cast<size_t>(i) * 7, 'b').c_str());
+      etdump.track_allocator("allocator");
+      etdump.end_profiling_delegate(etdump.start_profiling_delegate("an event inside a delegate", -1), debug.data(),
+                                    static_cast<size_t>(i) * 5);
+      (void)etdump.log_evalue(EValue(tensors[0]));
+      (void)etdump.log_intermediate_output_delegate(nullptr, i, executorch::aten::ArrayRef<Tensor>(tensors, 3));
+      (void)etdump.log_evalue(EValue(1.0), LoggedEValueType::kProgramOutput);
+    }
+    const Dump dump(etdump);
+    ASSERT_EQ(dump.result().buf == nullptr, etdump.get_num_blocks() == 0);
+    size_t count = 0;
+    for (uint32_t i = 0; i < etdump.get_num_blocks(); ++i) {
+      count += dump.block(i)->events() == nullptr ? 0 : dump.block(i)->events()->size();
+    }
+    ASSERT_GE(count, most);
+    most = count;
+  }
+  EXPECT_EQ(most, 16u);
+}

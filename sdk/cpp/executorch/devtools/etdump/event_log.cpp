@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/devtools/etdump/event_log.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace etdump {
+namespace internal {
+
+namespace {
+
+static_assert(sizeof(Record) % 8 == 0 && alignof(Record) <= 8, "records follow each other at multiples of 8 bytes");
+
+/// Offsets in a flatbuffer are signed numbers of 32 bits; the dump and its log must both stay below.
+constexpr size_t kMaxBytes = size_t{1} << 30;
+/// The frame of the dump, and what the writer needs for a moment.
+constexpr size_t kFrameBytes = 1024;
+/// How many of the last names are looked through.
+constexpr int kNamesCompared = 32;
+
+/// An upper bound of what a record takes in a dump: tables with all of their fields, tables of fields, padding, and
+/// four bytes in the vector that the table is in.
+size_t bound_of(const Record& record, size_t data_size) {
+  switch (record.kind) {
+    case RecordKind::Name:
+      return 16 + data_size;
+    case RecordKind::Block:
+      return 112;
+    case RecordKind::Allocator:
+      return 48;
+    case RecordKind::Allocation:
+      return 96;
+    case RecordKind::Profile:
+      return 160 + data_size;
+    case RecordKind::Value:
+      // A tensor is 24 bytes here, up to 66 there; a size and a stride are 8 bytes each in both.
+      return 224 + 3 * data_size;
+  }
+  return kMaxBytes;
+}
+
+}  // namespace
+
+EventLog::EventLog(::executorch::runtime::Span<uint8_t> memory) : on_heap_(memory.data() == nullptr) {
+  if (!on_heap_) {
+    const auto padding = static_cast<size_t>(-reinterpret_cast<uintptr_t>(memory.data()) & 15);
+    const size_t skipped = std::min(padding, memory.size());
+    memory_ = memory.data() + skipped;
+    capacity_ = std::min(memory.size() - skipped, kMaxBytes);
+  }
+  clear();
+}
+
+EventLog::~EventLog() {
+  if (on_heap_) {
+    std::free(memory_);
+  }
+}
+
+void EventLog::clear() {
+  used_ = 0;
+  last_ = kNone;
+  last_name_ = kNone;
+  bound_ = kFrameBytes;
+  full_ = false;
+}
+
+bool EventLog::grow(size_t bytes) {
+  if (bytes <= capacity_) {
+    return true;
+  }
+  const size_t capacity = std::max<size_t>({bytes, capacity_ * 2, 4096});
+  auto* memory = static_cast<uint8_t*>(std::realloc(memory_, capacity));
+  if (memory != nullptr) {
+    memory_ = memory;
+    capacity_ = capacity;
+  }
+  return memory != nullptr;
+}
+
+uint32_t EventLog::add(Record record, const void* data, size_t data_size) {
+  const size_t bound = data_size > kMaxBytes ? kMaxBytes : bound_ + bound_of(record, data_size);
+  const size_t bytes = data_size > kMaxBytes ? kMaxBytes : used_ + record_bytes(data_size);
+  const bool fits = !full_ && bound < kMaxBytes && bytes < kMaxBytes &&
+                    (on_heap_ ? grow(bytes) : bytes <= capacity_ && bound <= capacity_ - bytes);
+  if (!fits) {
+    if (!full_) {
+      ET_LOG(Error, "ETDump: no room for more events than the first %zu bytes of them%s", static_cast<size_t>(used_),
+             on_heap_ ? "" : ": give ETDumpGen a larger buffer");
+    }
+    full_ = true;  // what comes later would be without what it belongs to
+    return kNone;
+  }
+  const uint32_t place = used_;
+  record.previous = last_;
+  record.data_size = static_cast<uint32_t>(data_size);
+  new (memory_ + place) Record(record);
+  if (data_size > 0) {
+    std::memcpy(memory_ + place + sizeof(Record), data, data_size);
+  }
+  last_ = place;
+  used_ = static_cast<uint32_t>(bytes);
+  bound_ = bound;
+  return place;
+}
+
+uint32_t EventLog::name(const char* text) {
+  if (text == nullptr) {
+    return kNone;
+  }
+  const size_t size = std::strlen(text);
+  uint32_t known = last_name_;
+  for (int i = 0; i < kNamesCompared && known != kNone; ++i) {
+    const Record& record = at(known);
+    if (record.data_size == size && std::memcmp(data_of(known), text, size) == 0) {
+      return known;
+    }
+    known = record.name;
+  }
+  Record record{RecordKind::Name};
+  record.name = last_name_;
+  const uint32_t place = add(record, text, size);
+  last_name_ = place == kNone ? last_name_ : place;
+  return place;
+}
+
+}  // namespace internal
+}  // namespace etdump
+}  // namespace executorch

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch {
+namespace etdump {
+namespace internal {
+
+/// What a record is.
+enum class RecordKind : uint8_t {
+  Name,        ///< A text that others refer to. Data: the text.
+  Block,       ///< The start of a block. `number`: the index of the bundled input.
+  Allocator,   ///< `name`.
+  Allocation,  ///< `number`: the allocator; `first`: bytes.
+  Profile,     ///< `first` and `second`: start and end. Data: the delegate's metadata.
+  Value,       ///< A logged value. Data: LoggedTensors; `first`: the bits of a number.
+};
+
+/// Stands for a name or an offset that there is not.
+constexpr uint32_t kNone = UINT32_MAX;
+
+/// Something that happened, as it is kept until the dump is written. Data of `data_size` bytes follows it.
+struct Record {
+  RecordKind kind;
+  int8_t value_type = 0;  ///< Of a Value: an etdump::ValueType.
+  bool is_output = false;
+  uint32_t data_size = 0;
+  uint32_t previous = kNone;  ///< Where the record before this one is.
+  uint32_t written = 0;       ///< Where the writer has put it.
+  uint32_t name = kNone;      ///< Where the Name record of its name is.
+  uint32_t delegate_name = kNone;
+  int32_t delegate_number = -1;
+  int32_t chain = -1;
+  int32_t instruction = -1;
+  int32_t number = 0;
+  uint64_t first = 0;
+  uint64_t second = 0;
+};
+
+/// A tensor in the data of a Value. Its sizes and its strides follow it, `dim` int64_t each.
+struct LoggedTensor {
+  int32_t scalar_type;
+  uint32_t dim;
+  uint64_t written;  ///< Where the writer has put it.
+  int64_t offset;
+};
+
+/// Records in the order of their coming, in memory of the application or on the heap. Recording costs little: what an
+/// ETDump looks like is the writer's business, after the run.
+class EventLog {
+ public:
+  /// In `memory`, which must outlive the log; on the heap when its pointer is null.
+  explicit EventLog(::executorch::runtime::Span<uint8_t> memory);
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
+  ~EventLog();
+
+  bool is_on_heap() const { return on_heap_; }
+
+  /// Adds a record, and copies its data. Where it is, or kNone when there is no room: the first time that is logged.
+  uint32_t add(Record record, const void* data = nullptr, size_t data_size = 0);
+
+  /// Where the Name record of a text is, which is added unless it is among the last ones; kNone for null or without
+  /// room.
+  uint32_t name(const char* text);
+
+  /// Forgets all records.
+  void clear();
+
+  Record& at(uint32_t place) { return *reinterpret_cast<Record*>(memory_ + place); }
+  const uint8_t* data_of(uint32_t place) const { return memory_ + place + sizeof(Record); }
+  /// The first record is at 0; the one behind another one is here.
+  uint32_t next(uint32_t place) { return place + record_bytes(at(place).data_size); }
+  /// Behind the last record.
+  uint32_t end() const { return used_; }
+  /// The last record, or kNone.
+  uint32_t last() const { return last_; }
+
+  /// An upper bound of the bytes that all records take in an ETDump.
+  size_t written_bound() const { return bound_; }
+  /// What is free behind the records: in memory of the application at least written_bound() bytes.
+  ::executorch::runtime::Span<uint8_t> free_memory() { return {memory_ + used_, capacity_ - used_}; }
+
+ private:
+  static uint32_t record_bytes(size_t data_size) {
+    return static_cast<uint32_t>(sizeof(Record) + (data_size + 7) / 8 * 8);
+  }
+  bool grow(size_t bytes);
+
+  uint8_t* memory_ = nullptr;
+  size_t capacity_ = 0;
+  bool on_heap_;
+  bool full_ = false;
+  uint32_t used_ = 0;
+  uint32_t last_ = kNone;
+  uint32_t last_name_ = kNone;  ///< Names are a list of their own: the `name` of one is the one before it.
+  size_t bound_ = 0;
+};
+
+}  // namespace internal
+}  // namespace etdump
+}  // namespace executorch
