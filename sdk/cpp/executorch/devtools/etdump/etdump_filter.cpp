@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/compiler.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -18,6 +19,28 @@ struct ETDumpFilter::Patterns {
   std::vector<std::regex> all;
 };
 
+namespace {
+
+/// False, after a line in the log about `text`, when `function` throws what std::regex does. Compiled without
+/// exceptions, the C++ library ends the process in that case.
+template <typename Function>
+bool succeeds(string_view text, Function&& function) {
+#if ET_HAS_EXCEPTIONS
+  try {
+    function();
+  } catch (const std::regex_error& error) {
+    ET_LOG(Error, "'%.*s': %s", static_cast<int>(text.size()), text.data(), error.what());
+    return false;
+  }
+#else
+  (void)text;
+  function();
+#endif
+  return true;
+}
+
+}  // namespace
+
 ETDumpFilter::ETDumpFilter() : patterns_(std::make_unique<Patterns>()) {}
 
 ETDumpFilter::~ETDumpFilter() = default;
@@ -27,13 +50,8 @@ size_t ETDumpFilter::get_n_regex() const {
 }
 
 Result<bool> ETDumpFilter::add_regex(string_view pattern) {
-  try {
-    patterns_->all.emplace_back(pattern.begin(), pattern.end());
-  } catch (const std::regex_error& error) {
-    ET_LOG(Error, "'%.*s' is no regular expression: %s", static_cast<int>(pattern.size()), pattern.data(),
-           error.what());
-    return Error::InvalidArgument;
-  }
+  const bool valid = succeeds(pattern, [&] { patterns_->all.emplace_back(pattern.begin(), pattern.end()); });
+  ET_CHECK_OR_RETURN_ERROR(valid, InvalidArgument, "expected a regular expression");
   return true;
 }
 
@@ -54,14 +72,12 @@ Result<bool> ETDumpFilter::filter(const char* name, DelegateDebugIntId delegate_
     return range_end_ == 0 || in_range;
   }
   bool passes = patterns_->all.empty();
-  try {
+  const bool matched = succeeds(name, [&] {
     for (const std::regex& pattern : patterns_->all) {
       passes = passes || std::regex_match(name, pattern);
     }
-  } catch (const std::regex_error& error) {
-    ET_LOG(Error, "a pattern could not be matched to '%s': %s", name, error.what());
-    return Error::OutOfResources;
-  }
+  });
+  ET_CHECK_OR_RETURN_ERROR(matched, OutOfResources, "a pattern could not be matched to the name");
   return passes;
 }
 

@@ -21,7 +21,8 @@ class ETDumpFilter : public ::executorch::runtime::EventTracerFilterBase {
   ETDumpFilter();
   ~ETDumpFilter() override;
 
-  /// Names that match pass too. True. Errors: InvalidArgument when it is no regular expression.
+  /// Names that match pass too. True. Errors: InvalidArgument when it is no regular expression (if this library is
+  /// compiled with exceptions; the C++ library ends the process otherwise).
   Result<bool> add_regex(string_view pattern);
 
   /// Integers from `start` to the one before `end` pass. True. Errors: InvalidArgument when there is none.
