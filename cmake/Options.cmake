@@ -91,7 +91,8 @@ foreach(name NNLIB FUSION_G3 VISION)
 endforeach()
 # Third-party libraries of the thread pool and of backends.
 set(executorch_has_threads OFF)
-if(EXECUTORCH_BUILD_XNNPACK OR (PROJECT_IS_TOP_LEVEL AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO)$"))
+if(EXECUTORCH_BUILD_XNNPACK OR EXECUTORCH_BUILD_KERNELS_OPTIMIZED
+    OR (PROJECT_IS_TOP_LEVEL AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO)$"))
   set(executorch_has_threads ON)
 endif()
 executorch_option(EXECUTORCH_BUILD_PTHREADPOOL ${executorch_has_threads} "extension_threadpool (fetches pthreadpool)"

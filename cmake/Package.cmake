@@ -144,7 +144,6 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
   PATTERN "aten_util" EXCLUDE  # with PyTorch, which every project finds for itself
-  PATTERN "threadpool" EXCLUDE  # with pthreadpool, which has no place in an installation yet
   REGEX "runtime/executor/(tensor_parser|program_validation)\\.h$" EXCLUDE
   REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)
 if("extension_c_api" IN_LIST package_targets)

@@ -77,8 +77,9 @@ def load_model(spec: str) -> tuple[Any, tuple[Any, ...]]:
 class PteEngine:
     """This SDK or the original: the same calls under another package name."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, threads: int) -> None:
         self.package = package
+        self.threads = threads
 
     def compiler(self) -> Any:
         return importlib.import_module(f"{self.package}.exir")
@@ -137,6 +138,8 @@ class PteEngine:
         import torch  # noqa: F401
 
         importlib.import_module(f"{self.package}.runtime")
+        bindings = importlib.import_module(f"{self.package}.extension.pybindings.portable_lib")
+        bindings._unsafe_reset_threadpool(self.threads)
 
     def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
         import torch
@@ -149,19 +152,15 @@ class PteEngine:
 
 
 class XnnpackEngine(PteEngine):
-    """The original with everything delegated to XNNPACK that its partitioner takes."""
-
-    def __init__(self, threads: int) -> None:
-        super().__init__("executorch")
-        self.threads = threads
+    """Everything delegated to XNNPACK that the partitioner takes."""
 
     def lower(self, exported: Any, output: str) -> Any:
-        partitioner = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
+        partitioner = importlib.import_module(f"{self.package}.backends.xnnpack.partition.xnnpack_partitioner")
         lower = self.compiler().to_edge_transform_and_lower
         try:
             edge = lower(exported, partitioner=[partitioner.XnnpackPartitioner()])
         except Exception:
-            # Its pass that folds batch norms fails on some models: fold them before.
+            # The original's pass that folds batch norms fails on some models: fold them before.
             import torch
             from torch.fx.experimental.optimization import fuse
 
@@ -172,10 +171,6 @@ class XnnpackEngine(PteEngine):
         with Path(output).open("wb") as file:
             manager.write_to_file(file)
         return manager
-
-    def prepare(self) -> None:
-        super().prepare()
-        importlib.import_module("executorch.extension.pybindings.portable_lib")._unsafe_reset_threadpool(self.threads)
 
 
 class OnnxEngine:
@@ -211,9 +206,9 @@ class OnnxEngine:
 def make_engine(name: str, threads: int) -> PteEngine | OnnxEngine:
     if name == "onnxruntime":
         return OnnxEngine(threads)
-    if name == "original-xnnpack":
-        return XnnpackEngine(threads)
-    return PteEngine({"sdk": "sdk", "original": "executorch"}[name])
+    package, _, backend = name.partition("-")
+    engine = {"": PteEngine, "xnnpack": XnnpackEngine}[backend]
+    return engine({"sdk": "sdk", "original": "executorch"}[package], threads)
 
 
 class Worker:

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "delegate.h"
 
+#include <pthreadpool.h>
+
 #include <cinttypes>
 
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
+
+#include "threads.h"
 
 namespace executorch {
 namespace backends {
@@ -67,8 +71,9 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   pointers_.resize(externals_.size());
   {
     const std::lock_guard<std::mutex> lock(workspace_->mutex());
-    const xnn_status status = xnn_create_runtime_v4(builder.subgraph(), nullptr, workspace_->get(),
-                                                    extension::threadpool::get_pthreadpool(), 0, &runtime_);
+    // Its threads are those that there are when it runs.
+    const xnn_status status =
+        xnn_create_runtime_v4(builder.subgraph(), nullptr, workspace_->get(), nullptr, 0, &runtime_);
     if (status != xnn_status_success) {
       ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
       return status_error(status);
@@ -88,7 +93,11 @@ Error Delegate::execute(Span<EValue*> args) {
   bool changed = !is_shaped_;
   ET_CHECK_OK_OR_RETURN_ERROR(read_inputs(args, &changed));
   const std::lock_guard<std::mutex> lock(workspace_->mutex());
-  if (changed) {
+  pthreadpool_t pool = extension::threadpool::get_pthreadpool();
+  const size_t threads = pthreadpool_get_threads_count(pool);  // 1 without a pool
+  set_threads(runtime_, pool);
+  if (changed || threads != threads_) {
+    threads_ = threads;
     is_shaped_ = false;
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
     is_shaped_ = true;

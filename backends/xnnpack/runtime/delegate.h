@@ -68,6 +68,8 @@ class Delegate final {
   /// By Value::index, of the last call.
   std::vector<Shape> shapes_;
   bool is_shaped_ = false;
+  /// For which the operators are divided.
+  size_t threads_ = 0;
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;

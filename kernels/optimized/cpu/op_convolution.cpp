@@ -7,7 +7,8 @@ namespace torch::executor::native {
 namespace {
 
 void convolve_fast(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out) {
-  if (!convolve_planes(shape, in, weight, bias, out) && !convolve_columns(shape, in, weight, bias, out)) {
+  if (!convolve_planes(shape, in, weight, bias, out) && !convolve_columns(shape, in, weight, bias, out) &&
+      !convolve_transposed(shape, in, weight, bias, out)) {
     convolve_floats(shape, in, weight, bias, out);
   }
 }

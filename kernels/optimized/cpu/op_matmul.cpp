@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/optimized/cpu/gemm/gemm.h"
@@ -58,12 +61,19 @@ void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out
     gemm(problem);
     return;
   }
-  for (ssize_t i = 0; i < out.size(0); ++i) {
-    gemm(problem);
-    problem.a += problem.k == 0 ? 0 : a.strides()[0];
-    problem.b += problem.k == 0 ? 0 : b.strides()[0];
-    problem.c += out.strides()[0];
-  }
+  // Products that are too small to be shared out are handed to the threads as they are; gemm() sees to the others.
+  const int64_t batch = out.size(0);
+  const int64_t work = std::max<int64_t>(problem.m * problem.n * problem.k, 1);
+  const int64_t grain = work < 2 * kGemmThreadWork ? kGemmThreadWork / work + 1 : batch;
+  executorch::extension::parallel_for(0, batch, grain, [&](int64_t begin, int64_t end) {
+    GemmProblem one = problem;
+    for (int64_t i = begin; i < end; ++i) {
+      one.a = problem.a + (problem.k == 0 ? 0 : i * a.strides()[0]);
+      one.b = problem.b + (problem.k == 0 ? 0 : i * b.strides()[0]);
+      one.c = problem.c + i * out.strides()[0];
+      gemm(one);
+    }
+  });
 }
 
 // Prepares out = beta self + ...: as a bias of the columns, or in `out`. False where neither is possible.

@@ -24,6 +24,9 @@ const Case kVectorCases[] = {
     {{1, 20, 15, 17}, {30, 20, 1, 1}, {2, 2}, {0, 0}, {1, 1}, 1, false, {0}},  // pointwise, strided
     {{2, 30, 14, 15}, {40, 30, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1, false, {0}},  // pointwise
     {{1, 24, 10, 40}, {24, 8, 3, 3}, {1, 2}, {2, 1}, {2, 1}, 3, false, {0}},   // groups
+    {{2, 12, 9, 21}, {12, 20, 3, 4}, {2, 2}, {1, 1}, {1, 1}, 1, true, {0}},    // transposed
+    {{1, 12, 7, 6}, {12, 5, 5, 2}, {3, 1}, {4, 1}, {2, 3}, 2, true, {1, 0}},   // the same, dilated, in groups
+    {{1, 4, 5, 70}, {4, 6, 1, 3}, {1, 4}, {0, 2}, {1, 1}, 1, true, {0, 2}},    // with gaps between the results
 };
 
 TEST_F(ConvolutionTest, ShapesAroundVectorsPanelsAndBands) {

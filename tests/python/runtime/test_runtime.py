@@ -7,6 +7,7 @@ The expected numbers are arithmetic on small inputs: the program `add` adds its 
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import threading
@@ -298,5 +299,19 @@ class TestMistakes:
             Runtime.get().load_program(ADD, enable_etdump=True)
         with pytest.raises(NotImplementedError, match="bundled programs"):
             portable_lib._load_bundled_program_from_buffer(b"")
-        with pytest.raises(NotImplementedError, match="calling thread"):
-            portable_lib._unsafe_reset_threadpool(4)
+
+    def test_threads(self) -> None:
+        """XNN-21: as many as asked for; otherwise one for each fast core."""
+        default = portable_lib._threadpool_get_thread_count()
+        assert 1 <= default <= (os.cpu_count() or 1)
+        try:
+            for threads in (3, 1):
+                portable_lib._unsafe_reset_threadpool(threads)
+                assert portable_lib._threadpool_get_thread_count() == threads
+            portable_lib._unsafe_reset_threadpool(0)
+            assert portable_lib._threadpool_get_thread_count() >= 1
+            for refused in (-1, 1 << 20):
+                with pytest.raises(ValueError, match=f"from 1 to 1024.*found {refused}"):
+                    portable_lib._unsafe_reset_threadpool(refused)
+        finally:
+            portable_lib._unsafe_reset_threadpool(default)

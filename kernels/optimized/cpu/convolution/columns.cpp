@@ -49,10 +49,6 @@ inline int find_pixel_runs(const Convolution& shape, int64_t pixel, int64_t coun
   return found;
 }
 
-inline int64_t divide_up(int64_t a, int64_t b) {
-  return a >= 0 ? (a + b - 1) / b : -(-a / b);
-}
-
 // What the pixels read through tap (kd, kh, kw); what no run covers is padding.
 inline int find_source_runs(const Convolution& shape, const PixelRun* pixels, int pixel_runs, int64_t kd, int64_t kh,
                             int64_t kw, SourceRun* runs) {

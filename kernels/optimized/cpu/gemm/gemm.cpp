@@ -6,6 +6,7 @@
 
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
+#include "hwy/cache_control.h"
 #include "kernels/optimized/cpu/gemm/gemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,8 +16,9 @@ namespace torch::executor::native::HWY_NAMESPACE {
 constexpr int64_t kPanelFloats = 16384;
 // A row of a tile's part of A: six of them stay in the first-level cache while the panels pass by.
 constexpr int64_t kMaxDepth = 256;
-// With fewer rows of A than this, B is read where it lies if it can be.
-constexpr int64_t kRowsWorthPacking = 2 * kTileRows;
+// With fewer rows of A than this, B is read where it lies if it can be: once. Far-apart rows that are read twice take
+// longer than packing them.
+constexpr int64_t kRowsWorthPacking = kTileRows + 1;
 
 // B with unit stride along k: a transposed matrix.
 void pack_transposed(const float* b, int64_t col_stride, int64_t k_count, int64_t n_count, int64_t width,
@@ -38,6 +40,7 @@ void pack_rows(const float* b, int64_t k_stride, int64_t col_stride, int64_t k_c
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   if (col_stride == 1 && n_count == width) {
     for (int64_t row = 0; row < k_count; ++row) {
+      hwy::Prefetch(b + width);  // of the next panel, whose rows are as far apart
       for (int64_t j = 0; j < width; j += lanes) {
         hn::StoreU(hn::LoadU(d, b + j), d, panel + j);
       }
@@ -226,23 +229,14 @@ void gemm_blocks(const GemmProblem& problem) {
   }
 }
 
-void gemm_any(const GemmProblem& problem) {
-  if (problem.n == 1 && problem.pack == nullptr && problem.a_k_stride == 1 && problem.b_k_stride == 1) {
-    multiply_vector(problem);
-  } else if (problem.m == 1 && problem.pack == nullptr && problem.a_k_stride == 1 && problem.b_col_stride == 1 &&
-             problem.c_col_stride == 1) {
-    multiply_row(problem);
-  } else {
-    gemm_blocks(problem);
-  }
-}
-
 }  // namespace torch::executor::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace torch::executor::native {
-HWY_EXPORT(gemm_any);
+HWY_EXPORT(gemm_blocks);
+HWY_EXPORT(multiply_row);
+HWY_EXPORT(multiply_vector);
 
 namespace {
 
@@ -279,8 +273,22 @@ GemmProblem part(const GemmProblem& problem, int64_t m, int64_t m_end, int64_t n
 }
 
 constexpr int64_t kColumnUnit = kGemmMaxPanelWidth;
-constexpr int64_t kRowUnit = 24;         // whole tiles
-constexpr int64_t kThreadWork = 200000;  // products that take longer than waking a thread
+constexpr int64_t kRowUnit = 24;  // whole tiles
+
+using Multiply = void (*)(const GemmProblem&);
+
+// Chosen for the whole product: parts of it are computed in the same way, so that results do not depend on the threads.
+Multiply multiply_for(const GemmProblem& problem) {
+  if (problem.pack == nullptr && problem.a_k_stride == 1) {
+    if (problem.n == 1 && problem.b_k_stride == 1) {
+      return HWY_DYNAMIC_POINTER(multiply_vector);
+    }
+    if (problem.m == 1 && problem.b_col_stride == 1 && problem.c_col_stride == 1) {
+      return HWY_DYNAMIC_POINTER(multiply_row);
+    }
+  }
+  return HWY_DYNAMIC_POINTER(gemm_blocks);
+}
 
 // Columns are shared out where there are many: each thread packs its own. Otherwise rows, and each thread packs all of
 // B.
@@ -289,12 +297,13 @@ void gemm_shared(const GemmProblem& problem) {
   const int64_t row_units = (problem.m + kRowUnit - 1) / kRowUnit;
   const bool by_columns = column_units >= row_units;
   const int64_t unit_work = by_columns ? kColumnUnit * problem.m * problem.k : kRowUnit * problem.n * problem.k;
-  const int64_t grain = kThreadWork / std::max<int64_t>(unit_work, 1) + 1;
+  const int64_t grain = kGemmThreadWork / std::max<int64_t>(unit_work, 1) + 1;
+  const Multiply multiply = multiply_for(problem);
   executorch::extension::parallel_for(0, by_columns ? column_units : row_units, grain, [&](int64_t begin, int64_t end) {
     const GemmProblem piece =
         by_columns ? part(problem, 0, problem.m, begin * kColumnUnit, std::min(problem.n, end * kColumnUnit))
                    : part(problem, begin * kRowUnit, std::min(problem.m, end * kRowUnit), 0, problem.n);
-    HWY_DYNAMIC_DISPATCH(gemm_any)(piece);
+    multiply(piece);
   });
 }
 

@@ -46,6 +46,9 @@ struct GemmProblem {
   const float* col_bias = nullptr;
 };
 
+/// Multiplications that take longer than waking a thread.
+constexpr int64_t kGemmThreadWork = 200000;
+
 /// Runs on the threads of the pool where it is large enough.
 void gemm(const GemmProblem& problem);
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 try:
+    import sdk.extension.pybindings._portable_lib as _portable_lib
     from sdk.extension.pybindings._portable_lib import (
         ExecuTorchError,
         ExecuTorchMethod,
@@ -91,11 +92,14 @@ def _reset_profile_results() -> None:
 
 
 def _threadpool_get_thread_count() -> int:
-    """Threads that run kernels. This build runs them on the calling thread."""
-    return 1
+    """Threads that kernels and backends run on, the caller's included: at first one for each fast core."""
+    return _portable_lib._threadpool_get_thread_count()
 
 
 def _unsafe_reset_threadpool(num_threads: int) -> None:
-    """Sets the number of threads. This build has one; NotImplementedError for any other number."""
-    if num_threads != 1:
-        raise NotImplementedError(f"this build runs kernels on the calling thread only; {num_threads} were asked for")
+    """Sets the number of threads; 0 is one for each core. Unsafe: nothing may run while it is called.
+
+    Raises ValueError for a number that is not from 0 to 1024, and NotImplementedError for more than one in a build
+    without threads.
+    """
+    _portable_lib._unsafe_reset_threadpool(num_threads)

@@ -2,6 +2,8 @@
 //
 // The extension module `_portable_lib`: names and arguments here are public API, with the Python around it in
 // python/sdk/extension/pybindings.
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -15,6 +17,9 @@
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/runtime.h>
+#ifdef ET_USE_THREADPOOL
+#include <executorch/extension/threadpool/threadpool.h>
+#endif
 
 namespace py = pybind11;
 
@@ -92,6 +97,34 @@ py::list backend_names() {
 bool backend_is_available(const std::string& name) {
   const auto* backend = runtime::get_backend_class(name.c_str());
   return backend != nullptr && backend->is_available();
+}
+
+size_t thread_count() {
+#ifdef ET_USE_THREADPOOL
+  const threadpool::ThreadPool* pool = threadpool::get_threadpool();
+  return pool == nullptr ? 1 : pool->get_thread_count();
+#else
+  return 1;
+#endif
+}
+
+void reset_threads(int64_t num_threads) {
+  constexpr int64_t kMaxThreads = 1024;
+  if (num_threads < 0 || num_threads > kMaxThreads) {
+    throw py::value_error("expected a number of threads from 1 to " + std::to_string(kMaxThreads) +
+                          ", or 0 for one for each core, found " + std::to_string(num_threads));
+  }
+#ifdef ET_USE_THREADPOOL
+  threadpool::ThreadPool* pool = threadpool::get_threadpool();
+  if (pool == nullptr || !pool->_unsafe_reset_threadpool(static_cast<uint32_t>(num_threads))) {
+    throw std::runtime_error("a pool of " + std::to_string(num_threads) + " threads could not be made");
+  }
+#else
+  if (num_threads > 1) {
+    raise_not_implemented(
+        "this build runs kernels on the calling thread only: build it with EXECUTORCH_BUILD_PTHREADPOOL=ON");
+  }
+#endif
 }
 
 void bind_module(py::module_& m) {
@@ -242,6 +275,10 @@ PYBIND11_MODULE(_portable_lib, m) {
   m.def("_get_registered_backend_names", backend_names, "Names of the backends that are linked in.");
   m.def("_is_available", backend_is_available, py::arg("backend_name"),
         "Whether a backend is linked in and can run on this machine.");
+  m.def("_threadpool_get_thread_count", thread_count,
+        "Threads that kernels and backends run on, the caller's included.");
+  m.def("_unsafe_reset_threadpool", reset_threads, py::arg("num_threads"),
+        "Sets the number of threads; 0 is one for each core. Unsafe: nothing may run while it is called.");
 }
 
 }  // namespace pybindings

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/threadpool/threadpool.h>
 
+#include <pthreadpool.h>
+
 #include <atomic>
 #include <new>
 
@@ -31,6 +33,10 @@ bool NoThreadPoolGuard::is_enabled() {
 
 void NoThreadPoolGuard::set_enabled(bool enabled) {
   no_threadpool = enabled;
+}
+
+void ThreadPool::Destroy::operator()(pthreadpool_t pool) const {
+  pthreadpool_destroy(pool);
 }
 
 ThreadPool::ThreadPool(size_t thread_count) : threadpool_(pthreadpool_create(thread_count)) {}

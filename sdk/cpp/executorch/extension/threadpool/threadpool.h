@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <pthreadpool.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +8,9 @@
 
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/core/function_ref.h>
+
+// As pthreadpool.h has it, which only those need who call that library.
+using pthreadpool_t = struct pthreadpool*;
 
 namespace executorch {
 namespace extension {
@@ -43,7 +44,7 @@ class ThreadPool final {
   friend ThreadPool* get_threadpool();
 
   struct Destroy {
-    void operator()(pthreadpool_t pool) const { pthreadpool_destroy(pool); }
+    void operator()(pthreadpool_t pool) const;
   };
 
   mutable std::mutex mutex_;
