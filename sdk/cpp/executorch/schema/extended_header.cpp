@@ -8,6 +8,8 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 
+#include <flatbuffers/base.h>
+
 namespace executorch {
 namespace runtime {
 
@@ -23,13 +25,12 @@ constexpr size_t kSegmentDataSizeOffset = 24;
 constexpr uint32_t kMinimumLength = 24;
 constexpr uint32_t kLengthWithSegmentDataSize = 32;
 
+/// From anywhere: a loader need not align what it gives.
 template <typename T>
 T read_little_endian(const uint8_t* bytes) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    value |= static_cast<T>(bytes[i]) << (8 * i);
-  }
-  return value;
+  T value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return flatbuffers::EndianScalar(value);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace executorch {
@@ -11,19 +12,23 @@ namespace internal {
 /// result fits the address space of the machine that reads the file, and stays bad once it did not.
 class CheckedSize final {
  public:
-  constexpr CheckedSize(uint64_t value) : value_(value), good_(value <= kLimit) {}
+  constexpr CheckedSize(uint64_t value) : value_(static_cast<size_t>(value)), good_(value <= kLimit) {}
 
   constexpr CheckedSize operator+(CheckedSize other) const {
-    // Both are at most 2^63 - 1, so the sum of good values fits 64 bits.
+    // Good values are at most half of what a size_t holds, so their sum fits.
     return CheckedSize(value_ + other.value_, good_ && other.good_);
   }
 
   constexpr CheckedSize operator*(CheckedSize other) const {
     // Products of numbers of 32 bits fit 64: no division, which takes longer than all the rest and is a function call
-    // on small processors, whose good values all have 32 bits.
-    const bool fits = kLimit <= UINT32_MAX || (value_ | other.value_) <= UINT32_MAX || other.value_ == 0 ||
-                      value_ <= kLimit / other.value_;
-    return CheckedSize(fits ? value_ * other.value_ : 0, good_ && other.good_ && fits);
+    // on small processors, whose sizes all have 32 bits.
+    if constexpr (sizeof(size_t) <= sizeof(uint32_t)) {
+      const uint64_t product = uint64_t{value_} * other.value_;
+      return CheckedSize(static_cast<size_t>(product), good_ && other.good_ && product <= kLimit);
+    } else {
+      const bool fits = (value_ | other.value_) <= UINT32_MAX || other.value_ == 0 || value_ <= kLimit / other.value_;
+      return CheckedSize(fits ? value_ * other.value_ : 0, good_ && other.good_ && fits);
+    }
   }
 
   constexpr bool good() const { return good_; }
@@ -35,11 +40,11 @@ class CheckedSize final {
   constexpr uint64_t value() const { return value_; }
 
  private:
-  static constexpr uint64_t kLimit = static_cast<uint64_t>(PTRDIFF_MAX);
+  static constexpr size_t kLimit = static_cast<size_t>(PTRDIFF_MAX);
 
-  constexpr CheckedSize(uint64_t value, bool good) : value_(value), good_(good && value <= kLimit) {}
+  constexpr CheckedSize(size_t value, bool good) : value_(value), good_(good && value <= kLimit) {}
 
-  uint64_t value_;
+  size_t value_;
   bool good_;
 };
 

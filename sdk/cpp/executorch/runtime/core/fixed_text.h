@@ -15,7 +15,12 @@ class FixedText final {
   /// `size` must be at least 1.
   FixedText(char* buffer, size_t size) : buffer_(buffer), room_(size - 1) { buffer_[0] = '\0'; }
 
-  void append(const char* part) { append(part, std::strlen(part)); }
+  // Short parts: the strlen() of C libraries for small processors is long, to be fast for long texts.
+  void append(const char* part) {
+    for (; *part != '\0'; ++part) {
+      append(part, 1);
+    }
+  }
 
   void append_number(size_t number) {
     char digits[3 * sizeof(number)];

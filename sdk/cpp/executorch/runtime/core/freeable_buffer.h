@@ -30,22 +30,18 @@ class FreeableBuffer final {
    * @param free_fn_context Passed on; must live until the buffer is freed.
    */
   FreeableBuffer(const void* data, size_t size, FreeFn free_fn, void* free_fn_context = nullptr)
-      : free_fn_(free_fn), context_(free_fn_context), data_(data), size_(size) {}
+      : data_(reinterpret_cast<uintptr_t>(data)), free_fn_{free_fn}, context_(free_fn_context), size_(size) {}
 
   /// Same for a 64-bit device address.
   explicit FreeableBuffer(const uint64_t data_uint64, size_t size, FreeUInt64Fn free_fn,
                           void* free_fn_context = nullptr)
-      : free_uint64_fn_(free_fn), context_(free_fn_context), data_uint64_(data_uint64), size_(size), is_uint64_(true) {}
+      : data_(data_uint64), context_(free_fn_context), size_(size), is_uint64_(true) {
+    free_fn_.uint64 = free_fn;
+  }
 
   /// Takes the buffer; `rhs` is empty afterwards and frees nothing.
   FreeableBuffer(FreeableBuffer&& rhs) noexcept
-      : free_fn_(rhs.free_fn_),
-        free_uint64_fn_(rhs.free_uint64_fn_),
-        context_(rhs.context_),
-        data_(rhs.data_),
-        data_uint64_(rhs.data_uint64_),
-        size_(rhs.size_),
-        is_uint64_(rhs.is_uint64_) {
+      : data_(rhs.data_), free_fn_(rhs.free_fn_), context_(rhs.context_), size_(rhs.size_), is_uint64_(rhs.is_uint64_) {
     rhs.forget();
   }
   FreeableBuffer(const FreeableBuffer&) = delete;
@@ -54,13 +50,13 @@ class FreeableBuffer final {
   ~FreeableBuffer() { Free(); }
 
   /// Frees the buffer; data() is null and size() is 0 from now on. Does nothing the second time.
-  void Free() {
-    if (is_uint64_) {
-      if (free_uint64_fn_ != nullptr && data_uint64_ != 0) {
-        free_uint64_fn_(context_, data_uint64_, size_);
+  ET_NOINLINE void Free() {
+    if (data_ != 0 && is_uint64_) {
+      if (free_fn_.uint64 != nullptr) {
+        free_fn_.uint64(context_, data_, size_);
       }
-    } else if (free_fn_ != nullptr && data_ != nullptr) {
-      free_fn_(context_, const_cast<void*>(data_), size_);
+    } else if (data_ != 0 && free_fn_.pointer != nullptr) {
+      free_fn_.pointer(context_, const_cast<void*>(pointer()), size_);
     }
     forget();
   }
@@ -71,36 +67,40 @@ class FreeableBuffer final {
   /// First byte, null when freed; aborts when the buffer is a 64-bit address.
   const void* data() const {
     ET_CHECK_MSG(!is_uint64_, "the buffer is a 64-bit device address; use data_uint64_type() or data_safe()");
-    return data_;
+    return pointer();
   }
 
   /// First byte, or Error::InvalidType when the buffer is a 64-bit address.
   Result<const void*> data_safe() const {
     ET_CHECK_OR_RETURN_ERROR(!is_uint64_, InvalidType, "the buffer is a 64-bit device address; use data_uint64_type()");
-    return data_;
+    return pointer();
   }
 
   /// The 64-bit address, or Error::InvalidType when the buffer is a pointer.
   Result<uint64_t> data_uint64_type() const {
     ET_CHECK_OR_RETURN_ERROR(is_uint64_, InvalidType, "the buffer is a pointer; use data()");
-    return data_uint64_;
+    return data_;
   }
 
  private:
+  /// is_uint64_ says which one it is.
+  union FreeFunction {
+    FreeFn pointer;
+    FreeUInt64Fn uint64;
+  };
+
+  const void* pointer() const { return reinterpret_cast<const void*>(static_cast<uintptr_t>(data_)); }
+
   void forget() {
-    free_fn_ = nullptr;
-    free_uint64_fn_ = nullptr;
+    data_ = 0;
+    free_fn_.pointer = nullptr;
     context_ = nullptr;
-    data_ = nullptr;
-    data_uint64_ = 0;
     size_ = 0;
   }
 
-  FreeFn free_fn_ = nullptr;
-  FreeUInt64Fn free_uint64_fn_ = nullptr;
+  uint64_t data_ = 0;  ///< the address, of the host or the device
+  FreeFunction free_fn_ = {nullptr};
   void* context_ = nullptr;
-  const void* data_ = nullptr;
-  uint64_t data_uint64_ = 0;
   size_t size_ = 0;
   bool is_uint64_ = false;
 };

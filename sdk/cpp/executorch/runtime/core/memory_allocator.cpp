@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/runtime/core/memory_allocator.h>
+
+#include <climits>
+#include <cstdint>
+
 #include <executorch/runtime/platform/profiler.h>
 
 namespace executorch {
@@ -24,6 +28,17 @@ void* MemoryAllocator::allocate_from_buffer(size_t size, size_t alignment) {
   uint8_t* start = cur_ + padding;
   cur_ = start + size;
   return start;
+}
+
+void* MemoryAllocator::allocate_elements(size_t count, size_t element_size, size_t alignment) {
+  // Without a division where it is not needed: it takes longer than the allocation.
+  constexpr size_t kHalf = size_t{1} << (sizeof(size_t) * CHAR_BIT / 2);
+  if ((count >= kHalf || element_size >= kHalf) && count > SIZE_MAX / element_size) {
+    ET_LOG(Error, "%" ET_PRIsize_t " elements of %" ET_PRIsize_t " bytes overflow the address space", count,
+           element_size);
+    return nullptr;
+  }
+  return allocate(count * element_size, alignment);
 }
 
 void MemoryAllocator::enable_profiling(ET_UNUSED const char* name) {

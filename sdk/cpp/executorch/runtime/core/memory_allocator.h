@@ -63,12 +63,7 @@ class MemoryAllocator {
   /// Memory for `size` elements without constructing them, or null; also when the number of bytes overflows.
   template <typename T>
   T* allocateList(size_t size, size_t alignment = alignof(T)) {
-    if (size > std::numeric_limits<size_t>::max() / sizeof(T)) {
-      ET_LOG(Error, "%" ET_PRIsize_t " elements of %" ET_PRIsize_t " bytes overflow the address space", size,
-             sizeof(T));
-      return nullptr;
-    }
-    return static_cast<T*>(this->allocate(size * sizeof(T), alignment));
+    return static_cast<T*>(allocate_elements(size, sizeof(T), alignment));
   }
 
   /// Start of the buffer.
@@ -100,6 +95,7 @@ class MemoryAllocator {
 
  private:
   void* allocate_from_buffer(size_t size, size_t alignment);
+  void* allocate_elements(size_t count, size_t element_size, size_t alignment);
 
   uint8_t* const begin_;
   uint8_t* const end_;

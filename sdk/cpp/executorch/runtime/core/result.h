@@ -58,7 +58,15 @@ class Result final {
   ET_NODISCARD bool ok() const { return has_value_; }
 
   /// Error::Ok when there is a value.
-  ET_NODISCARD Error error() const { return has_value_ ? Error::Ok : error_; }
+  ET_NODISCARD Error error() const {
+    if (has_value_) {
+      return Error::Ok;
+    }
+    if (error_ == Error::Ok) {
+      ET_UNREACHABLE();  // no constructor keeps it: where the error goes into another Result, nobody need look again
+    }
+    return error_;
+  }
 
   T& get() {
     check_ok();
@@ -75,8 +83,15 @@ class Result final {
   T* operator->() { return &get(); }
 
  private:
-  void check_ok() const {
-    ET_CHECK_MSG(has_value_, "a Result without a value was read; it holds the error %s (0x%x): call ok() first",
+  // Inline, so that nothing is left of it behind a look at ok().
+  ET_INLINE void check_ok() const {
+    if (ET_UNLIKELY(!has_value_)) {
+      abort_without_value();
+    }
+  }
+
+  ET_NOINLINE void abort_without_value() const {
+    ET_CHECK_MSG(false, "a Result without a value was read; it holds the error %s (0x%x): call ok() first",
                  to_string(error_), static_cast<unsigned>(error_));
   }
 

@@ -62,10 +62,11 @@ Error BackendDelegate::init(const executorch_flatbuffer::BackendDelegate& delega
                            "Backend %s is not available on this device: export without it", id_);
   ET_ASSIGN_OR_RETURN(specs, make_compile_specs(delegate.compile_specs(), context.get_runtime_allocator()));
 
-  ET_ASSIGN_OR_RETURN(payload, read_payload(*delegate.processed(), program));
+  auto payload = read_payload(*delegate.processed(), program);
+  ET_CHECK_OK_OR_RETURN_ERROR(payload.error());
   // FreeableBuffer can be made by moving, but not assigned.
   payload_.~FreeableBuffer();
-  new (&payload_) FreeableBuffer(std::move(payload));
+  new (&payload_) FreeableBuffer(std::move(*payload));
   auto handle = backend_->init(context, &payload_,
                                ArrayRef<CompileSpec>(specs, static_cast<size_t>(size_of(delegate.compile_specs()))));
   ET_CHECK_OK_OR_RETURN_ERROR(handle.error(), "Backend %s refused its part of method '%s', %zu bytes: %s", id_,

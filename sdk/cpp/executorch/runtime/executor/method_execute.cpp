@@ -31,23 +31,15 @@ bool lacks_data(const EValue& value) {
   if (value.isTensor()) {
     return lacks_data(value.toTensor());
   }
+  ArrayRef<EValue*> items;
   if (value.isTensorList()) {
-    const auto tensors = value.tryToTensorList();
-    if (tensors.ok()) {
-      for (const Tensor& tensor : *tensors) {
-        if (lacks_data(tensor)) {
-          return true;
-        }
-      }
-    }
+    items = value.payload.copyable_union.as_tensor_list_ptr->wrapped_values();
   } else if (value.isListOptionalTensor()) {
-    const auto tensors = value.tryToListOptionalTensor();
-    if (tensors.ok()) {
-      for (const auto& tensor : *tensors) {
-        if (tensor.has_value() && lacks_data(*tensor)) {
-          return true;
-        }
-      }
+    items = value.payload.copyable_union.as_list_optional_tensor_ptr->wrapped_values();
+  }
+  for (const EValue* item : items) {
+    if (item != nullptr && item->isTensor() && lacks_data(item->toTensor())) {
+      return true;
     }
   }
   return false;

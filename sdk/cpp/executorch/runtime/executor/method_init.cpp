@@ -102,17 +102,16 @@ Error Method::load_external_constants() {
     if (tensor == nullptr || !is_external_constant(*tensor)) {
       continue;
     }
-    const char* key = tensor->extra_tensor_info()->fully_qualified_name()->c_str();
+    const auto* name = tensor->extra_tensor_info()->fully_qualified_name();
+    const char* key = name->c_str();
     const Span<NamedData> known(external_constants_, num_external_constants_);
-    ET_ASSIGN_OR_RETURN(layout, named_data_map_->get_tensor_layout(key),
-                        "The external data has no '%s', which method '%s' needs: is it the .ptd of this program?", key,
-                        plan_->name()->c_str());
-    ET_CHECK_OK_OR_RETURN_ERROR(deserialization::validateTensorLayout(tensor, layout));
+    ET_CHECK_OK_OR_RETURN_ERROR(deserialization::check_external_tensor(*tensor, named_data_map_));
     if (deserialization::get_data_by_key(key, known) != nullptr) {
       continue;
     }
-    ET_ASSIGN_OR_RETURN(data, named_data_map_->get_data(key));
-    new (&external_constants_[num_external_constants_]) NamedData{key, std::move(data)};
+    auto data = named_data_map_->get_data(name->string_view());
+    ET_CHECK_OK_OR_RETURN_ERROR(data.error());
+    new (&external_constants_[num_external_constants_]) NamedData{key, std::move(*data)};
     ++num_external_constants_;
   }
   return Error::Ok;
@@ -200,19 +199,27 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, uint32
 
 /// Names all backends that are missing.
 Error Method::check_backends() const {
-  const MethodMeta meta = method_meta();
-  internal::NameList missing;
-  for (size_t i = 0; i < meta.num_backends(); ++i) {
-    ET_ASSIGN_OR_RETURN(name, meta.get_backend_name(i));
-    if (get_backend_class(name) == nullptr) {
-      missing.add(name);
-    }
+  bool complete = true;
+  for (uint32_t i = 0; i < size_of(plan_->delegates()); ++i) {
+    complete = complete && get_backend_class(plan_->delegates()->Get(i)->id()->c_str()) != nullptr;
   }
-  ET_CHECK_OR_RETURN_ERROR(
-      missing.size() == 0, NotFound,
-      "Method '%s' needs %zu backends that are not registered; link their libraries, or export without them: %s",
-      meta.name(), missing.size(), missing.text());
-  return Error::Ok;
+  if (complete) {
+    return Error::Ok;
+  }
+  if constexpr (ET_LOG_ENABLED) {
+    const MethodMeta meta = method_meta();
+    internal::NameList missing;
+    for (size_t i = 0; i < meta.num_backends(); ++i) {
+      ET_ASSIGN_OR_RETURN(name, meta.get_backend_name(i));
+      if (get_backend_class(name) == nullptr) {
+        missing.add(name);
+      }
+    }
+    ET_LOG(Error,
+           "Method '%s' needs %zu backends that are not registered; link their libraries, or export without them: %s",
+           meta.name(), missing.size(), missing.text());
+  }
+  return Error::NotFound;
 }
 
 Error Method::init_delegates(const LoadBackendOptionsMap* backend_options) {

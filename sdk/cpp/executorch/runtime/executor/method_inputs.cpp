@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/method.h>
@@ -23,27 +22,26 @@ using executorch_flatbuffer::KernelTypes;
 namespace {
 
 using Sizes = executorch::aten::ArrayRef<executorch::aten::SizesType>;
+using DimOrder = executorch::aten::ArrayRef<DimOrderType>;
 
-/// The dimensions with more than one element, outermost in memory first. Two tensors of the same sizes lie in memory in
-/// the same way exactly when these are the same.
-struct MemoryOrder {
-  DimOrderType dims[kTensorDimensionLimit];
-  size_t size = 0;
-
-  /// Without a dim order the tensor is contiguous.
-  MemoryOrder(Sizes sizes, executorch::aten::ArrayRef<DimOrderType> order) {
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const DimOrderType dim = order.empty() ? static_cast<DimOrderType>(i) : order[i];
-      if (sizes[dim] > 1) {
-        dims[size++] = dim;
-      }
+/// Whether two tensors of the same sizes lie in memory in the same way: their dimensions with more than one element
+/// follow each other in the same order. Without a dim order `a` is contiguous; `b` has one.
+bool is_same_order(Sizes sizes, DimOrder a, DimOrder b) {
+  size_t j = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const size_t dim = a.empty() ? i : a[i];
+    if (sizes[dim] <= 1) {
+      continue;
+    }
+    while (j < b.size() && sizes[b[j]] <= 1) {
+      ++j;
+    }
+    if (j == b.size() || b[j++] != dim) {
+      return false;
     }
   }
-
-  bool operator==(const MemoryOrder& other) const {
-    return size == other.size && std::equal(dims, dims + size, other.dims);
-  }
-};
+  return true;
+}
 
 /// Whether an input may have these sizes. `exported` are those of the program, the largest ones of a dynamic shape.
 bool accepts_sizes(const Tensor& input, const Tensor& found, const flatbuffers::Vector<int32_t>* exported) {
@@ -131,15 +129,15 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
                            input_idx, static_cast<ssize_t>(to.dim()), static_cast<ssize_t>(from.dim()));
   const bool has_data = from.const_data_ptr() != nullptr || from.numel() == 0;
   ET_CHECK_OR_RETURN_ERROR(has_data, InvalidArgument, "Input %zu is a tensor without data", input_idx);
-  const bool planned =
-      plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->allocation_info() != nullptr;
+  const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+  const bool planned = serialized.allocation_info() != nullptr;
   const auto alignment = std::min<size_t>(static_cast<size_t>(to.element_size()), alignof(std::max_align_t));
   ET_CHECK_OR_RETURN_ERROR(planned || reinterpret_cast<uintptr_t>(from.const_data_ptr()) % alignment == 0,
                            InvalidArgument,
                            "Input %zu is used in place and must be at a multiple of %zu bytes, found %p", input_idx,
                            alignment, from.const_data_ptr());
 
-  const auto* exported = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor()->sizes();
+  const auto* exported = serialized.sizes();
   const bool accepted = accepts_sizes(to, from, exported);
   if (!accepted && ET_LOG_ENABLED) {
     const bool is_static = to.shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
@@ -155,9 +153,8 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
     return Error::InvalidArgument;
   }
   ET_CHECK_OR_RETURN_ERROR(
-      from.numel() == 0 || MemoryOrder(from.sizes(), from.dim_order()) == MemoryOrder(from.sizes(), to.dim_order()),
-      InvalidArgument, "Input %zu must be %s in memory, found another dim order: copy it to that order first",
-      input_idx,
+      from.numel() == 0 || is_same_order(from.sizes(), from.dim_order(), to.dim_order()), InvalidArgument,
+      "Input %zu must be %s in memory, found another dim order: copy it to that order first", input_idx,
       is_contiguous_dim_order(to.dim_order().data(), to.dim_order().size()) ? "contiguous"
       : is_channels_last_dim_order(to.dim_order().data(), to.dim_order().size())
           ? "channels last"

@@ -2,6 +2,7 @@
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/executor/seen_tables.h>
 
 namespace executorch {
 namespace runtime {
@@ -19,20 +20,28 @@ class PlanValidator final {
         plan_(plan),
         name_(plan.name()->c_str()),
         values_(plan.values()),
-        num_values_(size_of(values_)) {}
+        num_values_(size_of(values_)),
+        num_operators_(size_of(plan.operators())),
+        num_delegates_(size_of(plan.delegates())) {}
 
   Error validate() {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_planned_buffers());
+    seen_.clear();
     for (uint32_t i = 0; i < num_values_; ++i) {
-      place_ = {name_, "value", i};
-      ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*values_->Get(i)));
+      const auto* value = values_->Get(i);
+      if (!seen_.has(value)) {
+        place_ = {name_, "value", i};
+        ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*value));
+        seen_.mark(value);
+      }
     }
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.inputs(), "input"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.outputs(), "output"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_operators());
     ET_CHECK_OK_OR_RETURN_ERROR(validate_delegates());
-    ET_CHECK_PROGRAM(size_of(plan_.chains()) > 0, "Method '%s' has no chain of instructions", name_);
-    for (const auto* chain : *plan_.chains()) {
+    const auto* chains = plan_.chains();
+    ET_CHECK_PROGRAM(size_of(chains) > 0, "Method '%s' has no chain of instructions", name_);
+    for (const auto* chain : *chains) {
       ET_CHECK_OK_OR_RETURN_ERROR(validate_chain(*chain));
     }
     return Error::Ok;
@@ -49,8 +58,9 @@ class PlanValidator final {
       ET_CHECK_PROGRAM(total.good(), "Method '%s': planned buffer %" PRIu32 " has %" PRId64 " bytes", name_, i,
                        sizes->Get(i));
     }
-    for (uint32_t i = 0; i < size_of(plan_.non_const_buffer_device()); ++i) {
-      const auto* device = plan_.non_const_buffer_device()->Get(i);
+    const auto* devices = plan_.non_const_buffer_device();
+    for (uint32_t i = 0; i < size_of(devices); ++i) {
+      const auto* device = devices->Get(i);
       ET_CHECK_PROGRAM(device->buffer_idx() >= 0 && static_cast<uint32_t>(device->buffer_idx()) < size_of(sizes),
                        "Method '%s': a device is given for planned buffer %" PRId32 " of %" PRIu32, name_,
                        device->buffer_idx(), size_of(sizes));
@@ -67,9 +77,12 @@ class PlanValidator final {
 
   KernelTypes type_of(uint32_t index) const { return values_->Get(index)->val_type(); }
 
-  bool is_value(int64_t index) const { return index >= 0 && index < static_cast<int64_t>(num_values_); }
+  // A negative index is a huge unsigned one.
+  bool is_value(int32_t index) const { return static_cast<uint32_t>(index) < num_values_; }
+  bool is_value(int64_t index) const { return static_cast<uint64_t>(index) < num_values_; }
 
-  bool is_value(int64_t index, KernelTypes type) const {
+  template <typename Index>
+  bool is_value(Index index, KernelTypes type) const {
     return is_value(index) && type_of(static_cast<uint32_t>(index)) == type;
   }
 
@@ -113,10 +126,10 @@ class PlanValidator final {
   Error validate_list(const flatbuffers::Vector<Item>* items, KernelTypes expected, bool optional) {
     ET_CHECK_AT(place_, items != nullptr && is_aligned(items), "the list is absent or not aligned");
     for (uint32_t i = 0; i < items->size(); ++i) {
-      const int64_t item = items->Get(i);
+      const Item item = items->Get(i);
       const bool is_none = optional && (item == -1 || is_value(item, KernelTypes::Null));
       ET_CHECK_AT(place_, is_none || is_value(item, expected),
-                  "item %" PRIu32 " of the list is value %" PRId64 ", which is no %s", i, item,
+                  "item %" PRIu32 " of the list is value %" PRId64 ", which is no %s", i, int64_t{item},
                   executorch_flatbuffer::EnumNameKernelTypes(expected));
     }
     return Error::Ok;
@@ -162,10 +175,11 @@ class PlanValidator final {
   }
 
   Error validate_constant(uint32_t index, size_t nbytes) {
-    if (size_of(program_.constant_buffer()) > 0) {
-      ET_CHECK_AT(place_, index < program_.constant_buffer()->size(), "a tensor uses constant %" PRIu32 " of %" PRIu32,
-                  index, program_.constant_buffer()->size());
-      const uint32_t size = size_of(program_.constant_buffer()->Get(index)->storage());
+    const auto* constants = program_.constant_buffer();
+    if (size_of(constants) > 0) {
+      ET_CHECK_AT(place_, index < constants->size(), "a tensor uses constant %" PRIu32 " of %" PRIu32, index,
+                  constants->size());
+      const uint32_t size = size_of(constants->Get(index)->storage());
       ET_CHECK_AT(place_, nbytes <= size, "a tensor of %zu bytes uses constant %" PRIu32 " of %" PRIu32 " bytes",
                   nbytes, index, size);
       return Error::Ok;
@@ -176,10 +190,11 @@ class PlanValidator final {
   Error validate_initial_value(const executorch_flatbuffer::Tensor& tensor, size_t nbytes) {
     const auto* extra = tensor.extra_tensor_info();
     const uint64_t which = extra == nullptr ? 0 : extra->mutable_data_segments_idx();
-    ET_CHECK_AT(place_, which < size_of(program_.mutable_data_segments()),
+    const auto* all = program_.mutable_data_segments();
+    ET_CHECK_AT(place_, which < size_of(all),
                 "the initial value of a tensor is in mutable data segment %" PRIu64 " of %" PRIu32, which,
-                size_of(program_.mutable_data_segments()));
-    const auto* subsegments = program_.mutable_data_segments()->Get(static_cast<uint32_t>(which));
+                size_of(all));
+    const auto* subsegments = all->Get(static_cast<uint32_t>(which));
     return validate_subsegment(subsegments, tensor.data_buffer_idx(), nbytes, "initial value");
   }
 
@@ -204,47 +219,57 @@ class PlanValidator final {
   }
 
   Error validate_operators() {
-    for (uint32_t i = 0; i < size_of(plan_.operators()); ++i) {
-      const auto* op = plan_.operators()->Get(i);
-      ET_CHECK_PROGRAM(size_of(op->name()) > 0, "Method '%s': operator %" PRIu32 " has no name", name_, i);
-      ET_CHECK_PROGRAM(op->name()->size() + size_of(op->overload()) + 2 <= kMaxOperatorNameLength,
+    const auto* operators = plan_.operators();
+    for (uint32_t i = 0; i < num_operators_; ++i) {
+      const auto* op = operators->Get(i);
+      const uint32_t length = size_of(op->name());
+      ET_CHECK_PROGRAM(length > 0, "Method '%s': operator %" PRIu32 " has no name", name_, i);
+      ET_CHECK_PROGRAM(length + size_of(op->overload()) + 2 <= kMaxOperatorNameLength,
                        "Method '%s': the name of operator %" PRIu32 " has more than %zu characters", name_, i,
                        kMaxOperatorNameLength - 2);
     }
     return Error::Ok;
   }
 
-  Error validate_delegates() {
-    for (uint32_t i = 0; i < size_of(plan_.delegates()); ++i) {
-      const auto* delegate = plan_.delegates()->Get(i);
-      ET_CHECK_PROGRAM(delegate->id() != nullptr && delegate->processed() != nullptr,
-                       "Method '%s': delegate %" PRIu32 " names no backend or has no data", name_, i);
+  ET_NOINLINE Error validate_delegates() {
+    const auto* delegates = plan_.delegates();
+    for (uint32_t i = 0; i < num_delegates_; ++i) {
+      const auto* delegate = delegates->Get(i);
       const auto* processed = delegate->processed();
-      const bool in_segment = processed->location() == executorch_flatbuffer::DataLocation::SEGMENT;
+      ET_CHECK_PROGRAM(delegate->id() != nullptr && processed != nullptr,
+                       "Method '%s': delegate %" PRIu32 " names no backend or has no data", name_, i);
+      const auto location = processed->location();
+      const bool in_segment = location == executorch_flatbuffer::DataLocation::SEGMENT;
       const uint32_t count = in_segment ? size_of(program_.segments()) : size_of(program_.backend_delegate_data());
-      ET_CHECK_PROGRAM(in_segment || processed->location() == executorch_flatbuffer::DataLocation::INLINE,
+      ET_CHECK_PROGRAM(in_segment || location == executorch_flatbuffer::DataLocation::INLINE,
                        "Method '%s': the data of delegate %" PRIu32 " is in the unknown place %d", name_, i,
-                       static_cast<int>(processed->location()));
+                       static_cast<int>(location));
       ET_CHECK_PROGRAM(processed->index() < count,
                        "Method '%s': the data of delegate %" PRIu32 " is in %s %" PRIu32 " of %" PRIu32, name_, i,
                        in_segment ? "segment" : "inline data", processed->index(), count);
-      for (uint32_t j = 0; j < size_of(delegate->compile_specs()); ++j) {
-        ET_CHECK_PROGRAM(delegate->compile_specs()->Get(j)->key() != nullptr,
+      const auto* specs = delegate->compile_specs();
+      for (uint32_t j = 0; j < size_of(specs); ++j) {
+        ET_CHECK_PROGRAM(specs->Get(j)->key() != nullptr,
                          "Method '%s': compile spec %" PRIu32 " of delegate %" PRIu32 " has no key", name_, j, i);
       }
     }
     return Error::Ok;
   }
 
-  Error validate_chain(const executorch_flatbuffer::Chain& chain) {
+  ET_NOINLINE Error validate_chain(const executorch_flatbuffer::Chain& chain) {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(chain.inputs(), "chain input"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(chain.outputs(), "chain output"));
-    const uint32_t count = size_of(chain.instructions());
+    const auto* instructions = chain.instructions();
+    const uint32_t count = size_of(instructions);
+    seen_.clear();  // where an instruction may jump to depends on its chain
     for (uint32_t i = 0; i < count; ++i) {
-      place_ = {name_, "instruction", i};
-      const auto* instruction = chain.instructions()->Get(i);
-      ET_CHECK_AT(place_, instruction->instr_args() != nullptr, "it is empty");
-      ET_CHECK_OK_OR_RETURN_ERROR(validate_instruction(*instruction, count));
+      const auto* instruction = instructions->Get(i);
+      if (!seen_.has(instruction)) {
+        place_ = {name_, "instruction", i};
+        ET_CHECK_AT(place_, instruction->instr_args() != nullptr, "it is empty");
+        ET_CHECK_OK_OR_RETURN_ERROR(validate_instruction(*instruction, count));
+        seen_.mark(instruction);
+      }
     }
     return Error::Ok;
   }
@@ -253,17 +278,14 @@ class PlanValidator final {
     switch (instruction.instr_args_type()) {
       case executorch_flatbuffer::InstructionArguments::KernelCall: {
         const auto* call = instruction.instr_args_as_KernelCall();
-        ET_CHECK_AT(place_,
-                    call->op_index() >= 0 && static_cast<uint32_t>(call->op_index()) < size_of(plan_.operators()),
-                    "it calls operator %" PRId32 " of %" PRIu32, call->op_index(), size_of(plan_.operators()));
+        ET_CHECK_AT(place_, static_cast<uint32_t>(call->op_index()) < num_operators_,
+                    "it calls operator %" PRId32 " of %" PRIu32, call->op_index(), num_operators_);
         return validate_args(call->args());
       }
       case executorch_flatbuffer::InstructionArguments::DelegateCall: {
         const auto* call = instruction.instr_args_as_DelegateCall();
-        ET_CHECK_AT(
-            place_,
-            call->delegate_index() >= 0 && static_cast<uint32_t>(call->delegate_index()) < size_of(plan_.delegates()),
-            "it calls delegate %" PRId32 " of %" PRIu32, call->delegate_index(), size_of(plan_.delegates()));
+        ET_CHECK_AT(place_, static_cast<uint32_t>(call->delegate_index()) < num_delegates_,
+                    "it calls delegate %" PRId32 " of %" PRIu32, call->delegate_index(), num_delegates_);
         return validate_args(call->args());
       }
       case executorch_flatbuffer::InstructionArguments::MoveCall:
@@ -327,6 +349,9 @@ class PlanValidator final {
   const char* name_;
   const flatbuffers::Vector<flatbuffers::Offset<executorch_flatbuffer::EValue>>* values_;
   uint32_t num_values_;
+  uint32_t num_operators_;
+  uint32_t num_delegates_;
+  SeenTables seen_;
   /// What is being looked at.
   Place place_;
 };

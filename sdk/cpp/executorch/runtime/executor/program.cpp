@@ -7,6 +7,7 @@
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/same_text.h>
+#include <executorch/runtime/executor/loaded_bytes.h>
 #include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
@@ -36,8 +37,33 @@ struct Layout {
   size_t segment_bytes;        ///< from the base on
 };
 
-Result<Layout> find_parts(const void* head, size_t file_size) {
-  const auto header = ExtendedHeader::Parse(head, ExtendedHeader::kNumHeadBytes);
+Error check_identifier(const void* data, size_t size) {
+  const char* found = static_cast<const char*>(data) + kIdentifierOffset;
+  switch (Program::check_header(data, size)) {
+    case Program::HeaderStatus::CompatibleVersion:
+      return Error::Ok;
+    case Program::HeaderStatus::IncompatibleVersion:
+      ET_LOG(Error,
+             "The program has format version '%.4s', this runtime reads '%s': export it again, or update the runtime",
+             found, executorch_flatbuffer::ProgramIdentifier());
+      return Error::InvalidProgram;
+    default:
+      ET_LOG(Error, "This is no program: bytes 4 to 7 are %02x %02x %02x %02x, expected '%s' (is it a .pte file?)",
+             found[0] & 0xff, found[1] & 0xff, found[2] & 0xff, found[3] & 0xff,
+             executorch_flatbuffer::ProgramIdentifier());
+      return Error::InvalidProgram;
+  }
+}
+
+/// Reads the first bytes of the file.
+Result<Layout> find_parts(const DataLoader* loader, size_t file_size) {
+  const auto head = internal::load_bytes(loader, 0, ExtendedHeader::kNumHeadBytes,
+                                         DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Program), "the header");
+  if (!head.ok()) {
+    return head.error();
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(check_identifier(head->data(), head->size()));
+  const auto header = ExtendedHeader::Parse(head->data(), ExtendedHeader::kNumHeadBytes);
   if (header.error() == Error::NotFound) {
     return Layout{file_size, 0, 0};
   }
@@ -55,24 +81,6 @@ Result<Layout> find_parts(const void* head, size_t file_size) {
                                                           : file_size - layout.segment_base_offset;
   }
   return layout;
-}
-
-Error check_identifier(const void* data, size_t size) {
-  const char* found = static_cast<const char*>(data) + kIdentifierOffset;
-  switch (Program::check_header(data, size)) {
-    case Program::HeaderStatus::CompatibleVersion:
-      return Error::Ok;
-    case Program::HeaderStatus::IncompatibleVersion:
-      ET_LOG(Error,
-             "The program has format version '%.4s', this runtime reads '%s': export it again, or update the runtime",
-             found, executorch_flatbuffer::ProgramIdentifier());
-      return Error::InvalidProgram;
-    default:
-      ET_LOG(Error, "This is no program: bytes 4 to 7 are %02x %02x %02x %02x, expected '%s' (is it a .pte file?)",
-             found[0] & 0xff, found[1] & 0xff, found[2] & 0xff, found[3] & 0xff,
-             executorch_flatbuffer::ProgramIdentifier());
-      return Error::InvalidProgram;
-  }
 }
 
 Error verify_structure(const void* data, size_t size, uint32_t max_depth) {
@@ -111,21 +119,19 @@ Result<FreeableBuffer> load_constants(const DataLoader* loader, const executorch
     return FreeableBuffer();
   }
   const uint32_t index = program.constant_segment()->segment_index();
-  ET_CHECK_PROGRAM(index < size_of(program.segments()), "The constants are in segment %" PRIu32 " of %" PRIu32, index,
-                   size_of(program.segments()));
-  const auto* segment = program.segments()->Get(index);
+  const auto* segments = program.segments();
+  ET_CHECK_PROGRAM(index < size_of(segments), "The constants are in segment %" PRIu32 " of %" PRIu32, index,
+                   size_of(segments));
+  const auto* segment = segments->Get(index);
   if (segment->size() == 0) {
     return FreeableBuffer();
   }
   ET_CHECK_OR_RETURN_ERROR(segment->size() <= max_bytes, OutOfResources,
                            "The constants have %" PRIu64 " bytes, the application allows %zu more", segment->size(),
                            max_bytes);
-  ET_ASSIGN_OR_RETURN(data, loader->load(segment_base_offset + static_cast<size_t>(segment->offset()),
-                                         static_cast<size_t>(segment->size()),
-                                         DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, index)));
-  ET_CHECK_OR_RETURN_ERROR(data.size() >= segment->size(), AccessFailed,
-                           "The loader gave %zu of %" PRIu64 " bytes of constants", data.size(), segment->size());
-  return data;
+  return internal::load_bytes(loader, segment_base_offset + static_cast<size_t>(segment->offset()),
+                              static_cast<size_t>(segment->size()),
+                              DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, index), "the constants");
 }
 
 }  // namespace
@@ -147,14 +153,15 @@ Program::HeaderStatus Program::check_header(const void* data, size_t size) {
 Program::Program(DataLoader* loader, FreeableBuffer&& program_data,
                  const executorch_flatbuffer::Program* internal_program, size_t segment_base_offset,
                  FreeableBuffer&& constant_segment_data, std::optional<internal::PteDataMap>&& pte_data_map,
-                 const ResourceLimits& limits)
+                 const ResourceLimits& limits, bool verified)
     : loader_(loader),
       program_data_(std::move(program_data)),
       internal_program_(internal_program),
       segment_base_offset_(segment_base_offset),
       constant_segment_data_(std::move(constant_segment_data)),
       pte_data_map_(std::move(pte_data_map)),
-      limits_(limits) {}
+      limits_(limits),
+      verified_(verified) {}
 
 Result<Program> Program::load(DataLoader* loader, Verification verification) {
   return load(loader, verification, ResourceLimits());
@@ -170,46 +177,46 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
       "The program has %zu bytes, at least %zu are needed: the file is empty, cut off or of another kind", file_size,
       ExtendedHeader::kNumHeadBytes);
 
-  const DataLoader::SegmentInfo program_info(DataLoader::SegmentInfo::Type::Program);
-  Layout layout{};
-  {
-    ET_ASSIGN_OR_RETURN(head, loader->load(0, ExtendedHeader::kNumHeadBytes, program_info));
-    ET_CHECK_OR_RETURN_ERROR(head.size() >= ExtendedHeader::kNumHeadBytes, AccessFailed,
-                             "The loader gave %zu of the first %zu bytes", head.size(), ExtendedHeader::kNumHeadBytes);
-    ET_CHECK_OK_OR_RETURN_ERROR(check_identifier(head.data(), head.size()));
-    ET_ASSIGN_OR_RETURN(parts, find_parts(head.data(), file_size));
-    layout = parts;
-  }
+  ET_ASSIGN_OR_RETURN(layout, find_parts(loader, file_size));
   ET_CHECK_OR_RETURN_ERROR(layout.program_size <= limits.program_bytes, OutOfResources,
                            "The program has %zu bytes without its segments, the application allows %zu",
                            layout.program_size, limits.program_bytes);
-  ET_ASSIGN_OR_RETURN(data, loader->load(0, layout.program_size, program_info));
-  ET_CHECK_OR_RETURN_ERROR(data.size() >= layout.program_size, AccessFailed,
-                           "The loader gave %zu of the program's %zu bytes", data.size(), layout.program_size);
-  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data.data()) % kProgramAlignment == 0, InvalidArgument,
-                           "The program is at address %p; the loader must put it at a multiple of %zu", data.data(),
-                           kProgramAlignment);
-  if (verification == Verification::InternalConsistency) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data.data(), layout.program_size, limits.table_depth));
+  auto loaded = internal::load_bytes(loader, 0, layout.program_size,
+                                     DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Program), "the program");
+  if (!loaded.ok()) {
+    return loaded.error();
   }
-  const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data.data());
-  if (verification == Verification::InternalConsistency) {
+  const void* const data = loaded->data();
+  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % kProgramAlignment == 0, InvalidArgument,
+                           "The program is at address %p; the loader must put it at a multiple of %zu", data,
+                           kProgramAlignment);
+  const bool verified = verification == Verification::InternalConsistency;
+  if (verified) {
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data, layout.program_size, limits.table_depth));
+  }
+  const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data);
+  if (verified) {
     ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_program(*program, layout.segment_bytes));
   }
 
   ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory(*program, limits));
 
-  ET_ASSIGN_OR_RETURN(constants, load_constants(loader, *program, layout.segment_base_offset,
-                                                limits.program_bytes - layout.program_size));
-
+  auto constants =
+      load_constants(loader, *program, layout.segment_base_offset, limits.program_bytes - layout.program_size);
+  if (!constants.ok()) {
+    return constants.error();
+  }
   std::optional<internal::PteDataMap> named_data;
   if (size_of(program->named_data()) > 0) {
-    ET_ASSIGN_OR_RETURN(map, internal::PteDataMap::create(loader, layout.segment_base_offset, program->named_data(),
-                                                          program->segments()));
-    named_data.emplace(std::move(map));
+    auto map =
+        internal::PteDataMap::create(loader, layout.segment_base_offset, program->named_data(), program->segments());
+    if (!map.ok()) {
+      return map.error();
+    }
+    named_data.emplace(std::move(*map));
   }
-  return Program(loader, std::move(data), program, layout.segment_base_offset, std::move(constants),
-                 std::move(named_data), limits);
+  return Program(loader, std::move(*loaded), program, layout.segment_base_offset, std::move(*constants),
+                 std::move(named_data), limits, verified);
 }
 
 Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
@@ -302,12 +309,8 @@ Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& segm
   ET_CHECK_PROGRAM(index < size_of(segments), "Segment %zu was asked for, there are %" PRIu32, index,
                    size_of(segments));
   const auto* segment = segments->Get(static_cast<uint32_t>(index));
-  const auto size = static_cast<size_t>(segment->size());
-  ET_ASSIGN_OR_RETURN(data,
-                      loader_->load(segment_base_offset_ + static_cast<size_t>(segment->offset()), size, segment_info));
-  ET_CHECK_OR_RETURN_ERROR(data.size() >= size, AccessFailed, "The loader gave %zu of the %zu bytes of segment %zu",
-                           data.size(), size, index);
-  return data;
+  return internal::load_bytes(loader_, segment_base_offset_ + static_cast<size_t>(segment->offset()),
+                              static_cast<size_t>(segment->size()), segment_info, "a segment");
 }
 
 Error Program::get_backend_delegate_data(size_t index, const void** out_data, size_t* out_size) const {
@@ -327,21 +330,21 @@ Error Program::load_mutable_subsegment_into(size_t mutable_data_segments_index, 
                            "Mutable data segment %zu was asked for, there are %" PRIu32, mutable_data_segments_index,
                            size_of(all));
   const auto* subsegments = all->Get(static_cast<uint32_t>(mutable_data_segments_index));
-  ET_CHECK_PROGRAM(offset_index < size_of(subsegments->offsets()) &&
-                       subsegments->segment_index() < size_of(internal_program_->segments()),
-                   "Initial value %zu was asked for, there are %" PRIu32, offset_index,
-                   size_of(subsegments->offsets()));
-  const auto* segment = internal_program_->segments()->Get(subsegments->segment_index());
-  const uint64_t offset = subsegments->offsets()->Get(static_cast<uint32_t>(offset_index));
+  const auto* offsets = subsegments->offsets();
+  const auto* segments = internal_program_->segments();
+  const uint32_t index = subsegments->segment_index();
+  ET_CHECK_PROGRAM(offset_index < size_of(offsets) && index < size_of(segments),
+                   "Initial value %zu was asked for, there are %" PRIu32, offset_index, size_of(offsets));
+  const auto* segment = segments->Get(index);
+  const uint64_t offset = offsets->Get(static_cast<uint32_t>(offset_index));
   ET_CHECK_PROGRAM((CheckedSize(offset) + CheckedSize(size)).at_most(segment->size()),
                    "Initial value %zu has %zu bytes at byte %" PRIu64 " of a segment of %" PRIu64 " bytes",
                    offset_index, size, offset, segment->size());
   if (size == 0) {
     return Error::Ok;
   }
-  return loader_->load_into(
-      segment_base_offset_ + static_cast<size_t>(segment->offset() + offset), size,
-      DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Mutable, subsegments->segment_index()), buffer);
+  return loader_->load_into(segment_base_offset_ + static_cast<size_t>(segment->offset() + offset), size,
+                            DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Mutable, index), buffer);
 }
 
 }  // namespace runtime

@@ -106,6 +106,9 @@ class Program final {
   /// Errors: InvalidArgument when there is no such method, NotFound when it has no such text.
   ET_DEPRECATED Result<const char*> get_output_flattening_encoding(const char* method_name = "forward") const;
 
+  /// Whether load() verified all of it: loading a method need not look at its tensors again.
+  bool is_verified() const { return verified_; }
+
   /// What the first bytes of some data say about it.
   enum HeaderStatus {
     CompatibleVersion,    ///< A program that this runtime reads.
@@ -126,7 +129,7 @@ class Program final {
 
   Program(DataLoader* loader, FreeableBuffer&& program_data, const executorch_flatbuffer::Program* internal_program,
           size_t segment_base_offset, FreeableBuffer&& constant_segment_data,
-          std::optional<internal::PteDataMap>&& pte_data_map, const ResourceLimits& limits);
+          std::optional<internal::PteDataMap>&& pte_data_map, const ResourceLimits& limits, bool verified);
 
   Result<const executorch_flatbuffer::ExecutionPlan*> find_plan(const char* method_name) const;
 
@@ -152,6 +155,7 @@ class Program final {
   FreeableBuffer constant_segment_data_;
   std::optional<internal::PteDataMap> pte_data_map_;
   ResourceLimits limits_;
+  bool verified_;
 };
 
 }  // namespace runtime

@@ -15,8 +15,9 @@ using internal::size_of;
 namespace {
 
 Error validate_segments(const executorch_flatbuffer::Program& program, uint64_t segment_bytes) {
-  for (uint32_t i = 0; i < size_of(program.segments()); ++i) {
-    const auto* segment = program.segments()->Get(i);
+  const auto* segments = program.segments();
+  for (uint32_t i = 0; i < size_of(segments); ++i) {
+    const auto* segment = segments->Get(i);
     const CheckedSize end = CheckedSize(segment->offset()) + CheckedSize(segment->size());
     ET_CHECK_PROGRAM(end.at_most(segment_bytes),
                      "Segment %" PRIu32 " has %" PRIu64 " bytes at offset %" PRIu64 ", but the segments have %" PRIu64
@@ -29,19 +30,20 @@ Error validate_segments(const executorch_flatbuffer::Program& program, uint64_t 
 /// Offsets into one segment; entry 0 is reserved, so that a single entry means no data.
 Error validate_subsegments(const executorch_flatbuffer::Program& program,
                            const executorch_flatbuffer::SubsegmentOffsets* subsegments, const char* what) {
-  if (subsegments == nullptr || size_of(subsegments->offsets()) <= 1) {
+  const auto* offsets = subsegments == nullptr ? nullptr : subsegments->offsets();
+  if (size_of(offsets) <= 1) {
     return Error::Ok;
   }
-  ET_CHECK_PROGRAM(is_aligned(subsegments->offsets()), "The offsets of the %s are not aligned to 8 bytes", what);
+  ET_CHECK_PROGRAM(is_aligned(offsets), "The offsets of the %s are not aligned to 8 bytes", what);
   const uint32_t index = subsegments->segment_index();
-  ET_CHECK_PROGRAM(index < size_of(program.segments()),
-                   "The %s are in segment %" PRIu32 ", but there are %" PRIu32 " segments", what, index,
-                   size_of(program.segments()));
-  const uint64_t size = program.segments()->Get(index)->size();
-  for (uint32_t i = 0; i < subsegments->offsets()->size(); ++i) {
-    ET_CHECK_PROGRAM(subsegments->offsets()->Get(i) <= size,
+  const auto* segments = program.segments();
+  ET_CHECK_PROGRAM(index < size_of(segments), "The %s are in segment %" PRIu32 ", but there are %" PRIu32 " segments",
+                   what, index, size_of(segments));
+  const uint64_t size = segments->Get(index)->size();
+  for (uint32_t i = 0; i < offsets->size(); ++i) {
+    ET_CHECK_PROGRAM(offsets->Get(i) <= size,
                      "Entry %" PRIu32 " of the %s starts at byte %" PRIu64 " of a segment of %" PRIu64 " bytes", i,
-                     what, subsegments->offsets()->Get(i), size);
+                     what, offsets->Get(i), size);
   }
   return Error::Ok;
 }

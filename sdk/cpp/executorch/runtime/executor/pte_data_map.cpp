@@ -2,6 +2,7 @@
 #include <executorch/runtime/executor/pte_data_map.h>
 
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/executor/loaded_bytes.h>
 #include <executorch/schema/program_generated.h>
 
 namespace executorch {
@@ -47,13 +48,9 @@ Result<const TensorLayout> PteDataMap::get_tensor_layout(std::string_view key) c
 
 Result<FreeableBuffer> PteDataMap::get_data(std::string_view key) const {
   ET_ASSIGN_OR_RETURN(location, locate(key));
-  ET_ASSIGN_OR_RETURN(
-      data, loader_->load(location.offset, location.size,
-                          DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, location.segment_index)));
-  ET_CHECK_OR_RETURN_ERROR(data.size() >= location.size, AccessFailed,
-                           "The loader gave %zu of the %zu bytes of named data '%.*s'", data.size(), location.size,
-                           ET_KEY(key));
-  return data;
+  return load_bytes(loader_, location.offset, location.size,
+                    DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Constant, location.segment_index),
+                    "named data");
 }
 
 Error PteDataMap::load_data_into(std::string_view key, void* buffer, size_t size) const {

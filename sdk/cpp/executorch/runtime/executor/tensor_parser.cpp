@@ -53,18 +53,8 @@ Result<void*> planned_data(const executorch_flatbuffer::AllocationDetails& alloc
   return *address;
 }
 
-/// Copies the data of an external tensor to its place in planned memory.
-Error load_external(const executorch_flatbuffer::Tensor& tensor, const char* key, size_t nbytes,
-                    const NamedDataMap* named_data_map, void* data) {
-  ET_CHECK_OR_RETURN_ERROR(named_data_map != nullptr, InvalidExternalData,
-                           "The program expects '%s' in another file: load it together with its .ptd", key);
-  ET_ASSIGN_OR_RETURN(layout, named_data_map->get_tensor_layout(key),
-                      "The external data has no '%s', which the program needs: is it the .ptd of this program?", key);
-  ET_CHECK_OK_OR_RETURN_ERROR(validateTensorLayout(&tensor, layout));
-  return named_data_map->load_data_into(key, data, nbytes);
-}
-
-/// The shape arrays of a tensor. Those of a static tensor stay in the program; no one writes to them.
+/// The shape arrays of a tensor whose layout was validated. Those of a static tensor stay in the program; no one writes
+/// to them.
 struct Shape {
   executorch::aten::SizesType* sizes;
   executorch::aten::DimOrderType* dim_order;
@@ -94,7 +84,7 @@ Result<Shape> make_shape(const executorch_flatbuffer::Tensor& tensor, MemoryAllo
   if (shape.strides == nullptr) {
     return Error::MemoryAllocationFailed;
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(shape.sizes, shape.dim_order, dim, shape.strides));
+  dim_order_to_stride_nocheck(shape.sizes, shape.dim_order, dim, shape.strides);
   return shape;
 }
 
@@ -135,6 +125,17 @@ Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor, const 
   return Error::Ok;
 }
 
+Error check_external_tensor(const executorch_flatbuffer::Tensor& tensor, const NamedDataMap* external_data) {
+  const auto& name = *tensor.extra_tensor_info()->fully_qualified_name();
+  ET_CHECK_OR_RETURN_ERROR(external_data != nullptr, InvalidExternalData,
+                           "The program expects '%s' in another file: load it together with its .ptd", name.c_str());
+  const auto layout = external_data->get_tensor_layout(name.string_view());
+  ET_CHECK_OK_OR_RETURN_ERROR(layout.error(),
+                              "The external data has no '%s', which the program needs: is it the .ptd of this program?",
+                              name.c_str());
+  return validateTensorLayout(&tensor, *layout);
+}
+
 Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, const Program* program, size_t nbytes,
                                HierarchicalAllocator* allocator, const NamedDataMap* named_data_map,
                                Span<NamedData> external_constants) {
@@ -146,8 +147,9 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
     ET_ASSIGN_OR_RETURN(data, planned_data(*allocation, nbytes, allocator));
     ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "planned memory"));
     if (is_external(*s_tensor)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_external_tensor(*s_tensor, named_data_map));
       ET_CHECK_OK_OR_RETURN_ERROR(
-          load_external(*s_tensor, extra->fully_qualified_name()->c_str(), nbytes, named_data_map, data));
+          named_data_map->load_data_into(extra->fully_qualified_name()->string_view(), data, nbytes));
     } else if (s_tensor->data_buffer_idx() > 0) {
       const size_t segment = extra == nullptr ? 0 : static_cast<size_t>(extra->mutable_data_segments_idx());
       ET_CHECK_OK_OR_RETURN_ERROR(
@@ -180,24 +182,43 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
 Result<Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                            const executorch_flatbuffer::Tensor* s_tensor, const NamedDataMap* named_data_map,
                            Span<NamedData> external_constants, const ::executorch::runtime::internal::Place& place) {
-  // Also for programs that were loaded without verification: what follows relies on the layout.
-  size_t nbytes = 0;
-  ET_CHECK_OK_OR_RETURN_ERROR(::executorch::runtime::internal::validate_tensor_layout(*s_tensor, place, &nbytes));
+  // What follows relies on the layout.
+  if (!program->is_verified()) {
+    size_t nbytes = 0;
+    ET_CHECK_OK_OR_RETURN_ERROR(::executorch::runtime::internal::validate_tensor_layout(*s_tensor, place, &nbytes));
+  }
   MemoryAllocator* allocator = memory_manager->method_allocator();
   ET_ASSIGN_OR_RETURN(shape, make_shape(*s_tensor, allocator));
   auto* memory = allocator->allocateInstance<TensorImpl>();
   if (memory == nullptr) {
     return Error::MemoryAllocationFailed;
   }
-  ET_ASSIGN_OR_RETURN(data, getTensorDataPtr(s_tensor, program, nbytes, memory_manager->planned_memory(),
-                                             named_data_map, external_constants));
   const auto* extra = s_tensor->extra_tensor_info();
-  return Tensor(new (memory) TensorImpl(
+  const Tensor tensor(new (memory) TensorImpl(
       static_cast<ScalarType>(s_tensor->scalar_type()), static_cast<ssize_t>(size_of(s_tensor->sizes())), shape.sizes,
-      data, shape.dim_order, shape.strides, static_cast<TensorShapeDynamism>(s_tensor->shape_dynamism()),
+      nullptr, shape.dim_order, shape.strides, static_cast<TensorShapeDynamism>(s_tensor->shape_dynamism()),
       extra == nullptr ? etensor::DeviceType::CPU : static_cast<etensor::DeviceType>(extra->device_type()),
       extra == nullptr ? etensor::DeviceIndex{0} : extra->device_index()));
+  ET_ASSIGN_OR_RETURN(data, getTensorDataPtr(s_tensor, program, tensor.nbytes(), memory_manager->planned_memory(),
+                                             named_data_map, external_constants));
+  tensor.set_data(data);
+  return tensor;
 }
+
+namespace internal {
+
+Error refer_to_values(const flatbuffers::Vector<int32_t>& indices, Span<EValue> values, bool optional, EValue** items) {
+  for (uint32_t i = 0; i < indices.size(); ++i) {
+    const int32_t index = indices.Get(i);
+    const bool is_value = index >= 0 && static_cast<size_t>(index) < values.size();
+    ET_CHECK_PROGRAM(is_value || (optional && index == -1), "Item %" PRIu32 " of a list is value %" PRId32 " of %zu", i,
+                     index, values.size());
+    items[i] = is_value ? &values[static_cast<size_t>(index)] : nullptr;
+  }
+  return Error::Ok;
+}
+
+}  // namespace internal
 
 Result<BoxedEvalueList<Tensor>> parseTensorList(const flatbuffers::Vector<int32_t>* tensor_indices, EValue* values,
                                                 size_t values_len, MemoryManager* memory_manager) {
@@ -205,13 +226,11 @@ Result<BoxedEvalueList<Tensor>> parseTensorList(const flatbuffers::Vector<int32_
   const size_t count = tensor_indices->size();
   ET_ASSIGN_OR_RETURN(storage, internal::allocate_list<Tensor>(count, memory_manager));
   for (size_t i = 0; i < count; ++i) {
-    const int32_t index = tensor_indices->Get(static_cast<uint32_t>(i));
-    ET_CHECK_PROGRAM(index >= 0 && static_cast<size_t>(index) < values_len,
-                     "Item %zu of a list is value %" PRId32 " of %zu", i, index, values_len);
-    storage.wrapped[i] = &values[index];
     // The list copies the tensors in when it is read; until then the items must be valid objects.
     new (&storage.unwrapped[i]) Tensor(nullptr);
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::refer_to_values(*tensor_indices, Span<EValue>(values, values_len),
+                                                        /*optional=*/false, storage.wrapped));
   return BoxedEvalueList<Tensor>(storage.wrapped, storage.unwrapped, static_cast<int>(count));
 }
 

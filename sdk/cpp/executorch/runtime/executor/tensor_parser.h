@@ -47,9 +47,13 @@ ET_NODISCARD Result<BoxedEvalueList<executorch::aten::Tensor>> parseTensorList(
 ET_NODISCARD Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor,
                                         const TensorLayout& expected_layout);
 
+/// Whether the external data has a tensor, in the same layout. Errors: InvalidExternalData, or those of the map.
+ET_NODISCARD Error check_external_tensor(const executorch_flatbuffer::Tensor& tensor,
+                                         const NamedDataMap* external_data);
+
 namespace internal {
 
-/// Storage for a boxed list of `count` items of T that refer to `values`.
+/// Storage for a boxed list of `count` items of T that refer to values.
 template <typename T>
 struct ListStorage {
   EValue** wrapped;
@@ -70,6 +74,10 @@ Result<ListStorage<T>> allocate_list(size_t count, MemoryManager* memory_manager
   return storage;
 }
 
+/// Points to the values of a list; to none where an item is -1 and `optional`. Errors: InvalidProgram.
+ET_NODISCARD Error refer_to_values(const flatbuffers::Vector<int32_t>& indices, Span<EValue> values, bool optional,
+                                   EValue** items);
+
 }  // namespace internal
 
 /// Makes a list whose items may be None: -1 is None, and so is the index of a value that is None.
@@ -82,16 +90,10 @@ ET_NODISCARD Result<BoxedEvalueList<std::optional<T>>> parseListOptionalType(
   const size_t count = value_indices->size();
   ET_ASSIGN_OR_RETURN(storage, internal::allocate_list<std::optional<T>>(count, memory_manager));
   for (size_t i = 0; i < count; ++i) {
-    const int32_t index = value_indices->Get(static_cast<uint32_t>(i));
     new (&storage.unwrapped[i]) std::optional<T>();
-    if (index == -1) {
-      storage.wrapped[i] = nullptr;
-      continue;
-    }
-    ET_CHECK_OR_RETURN_ERROR(index >= 0 && static_cast<size_t>(index) < values_len, InvalidProgram,
-                             "Item %zu of a list is value %d of %zu", i, static_cast<int>(index), values_len);
-    storage.wrapped[i] = &values[index];
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::refer_to_values(*value_indices, Span<EValue>(values, values_len),
+                                                        /*optional=*/true, storage.wrapped));
   return BoxedEvalueList<std::optional<T>>(storage.wrapped, storage.unwrapped, static_cast<int>(count));
 }
 

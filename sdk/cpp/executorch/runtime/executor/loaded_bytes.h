@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/runtime/core/data_loader.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace runtime {
+namespace internal {
+
+/// Loads bytes of a file, all that are asked for. `what` names them in messages.
+/// Errors: AccessFailed when the loader gives fewer, or the loader's.
+ET_NODISCARD Result<FreeableBuffer> load_bytes(const DataLoader* loader, size_t offset, size_t size,
+                                               const DataLoader::SegmentInfo& info, const char* what);
+
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch
