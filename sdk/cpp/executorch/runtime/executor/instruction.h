@@ -31,6 +31,9 @@ struct Instruction {
 
 using Chain = Span<Instruction>;
 
+/// The operator whose output is a view of its first argument.
+inline constexpr char kViewOperator[] = "executorch_prim::et_view.default";
+
 }  // namespace internal
 }  // namespace runtime
 }  // namespace executorch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second half of loading a method: what instructions may do to values, and their operators.
+// The second half of loading a method: what may happen to values, and the operators of instructions.
 #include <cstring>
 #include <new>
 
@@ -17,7 +17,6 @@ namespace executorch {
 namespace runtime {
 
 using executorch_flatbuffer::InstructionArguments;
-using executorch_flatbuffer::KernelTypes;
 using internal::Instruction;
 using internal::size_of;
 
@@ -25,10 +24,6 @@ namespace {
 
 /// The most tensors that a kernel key can describe; operators with more have fallback kernels only.
 constexpr size_t kMaxKeyTensors = 16;
-
-// The operators whose outputs cannot be told from their arguments.
-constexpr const char kViewOperator[] = "executorch_prim::et_view.default";
-constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
 
 using OperatorName = char[internal::kMaxOperatorNameLength];
 
@@ -127,7 +122,7 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<co
 bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const executorch_flatbuffer::KernelCall& call) {
   const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call.op_index()));
   OperatorName name;
-  return get_operator_name(op, name) == Error::Ok && internal::same_text(name, kViewOperator);
+  return get_operator_name(op, name) == Error::Ok && internal::same_text(name, internal::kViewOperator);
 }
 
 }  // namespace
@@ -303,7 +298,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   ET_CHECK_OK_OR_RETURN_ERROR(get_operator_name(*plan_->operators()->Get(op_index), name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_kernel_outputs(call, name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_operand_memory(call, name));
-  if (internal::same_text(name, kViewOperator)) {
+  if (internal::same_text(name, internal::kViewOperator)) {
     // It is what gives its output data, and looks at its input itself.
     instruction->check_data = false;
   }
@@ -341,61 +336,6 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
     (void)get_op_function_from_registry(name, key);
   }
   operator_missing[op_index] |= instruction->kernel == nullptr;
-  return Error::Ok;
-}
-
-Error Method::check_writable(int32_t value, const char* name) const {
-  const uint8_t flags = value_flags_[value];
-  ET_CHECK_PROGRAM((flags & kReadOnly) == 0, "%s writes to value %" PRId32 ", a constant or a view of another tensor",
-                   name, value);
-  ET_CHECK_PROGRAM((flags & kBorrowed) == 0 ||
-                       values_[value].toTensor().shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC,
-                   "%s writes to value %" PRId32 ", an input of dynamic shape without planned memory", name, value);
-  return Error::Ok;
-}
-
-/// The last argument of a call is what the operator returns: the output tensor or a list of them, given once more. That
-/// says where the outputs are without knowing the operator's schema; all else would let a damaged file write to
-/// constants.
-Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call, const char* name) const {
-  const uint32_t count = size_of(call.args());
-  if (count == 0) {
-    return Error::Ok;
-  }
-  if (internal::same_text(name, kCopyIndexOperator)) {
-    return values_[call.args()->Get(0)].isTensor() ? check_writable(call.args()->Get(0), name) : Error::Ok;
-  }
-  const int32_t last = call.args()->Get(count - 1);
-  const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(last));
-  if (serialized.val_type() == KernelTypes::Tensor) {
-    if ((value_flags_[last] & kView) != 0 && internal::same_text(name, kViewOperator)) {
-      return Error::Ok;
-    }
-    const auto& op = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()));
-    const bool in_place = op.name()->c_str()[op.name()->size() - 1] == '_';
-    const uint32_t output = in_place ? 0 : count - 2;
-    ET_CHECK_PROGRAM(count >= 2 && call.args()->Get(output) == last,
-                     "%s returns value %" PRId32 ", which is not its output argument", name, last);
-    return check_writable(last, name);
-  }
-  if (serialized.val_type() != KernelTypes::TensorList) {
-    return Error::Ok;
-  }
-  const auto* returned = serialized.val_as_TensorList()->items();
-  const uint32_t num_outputs = size_of(returned);
-  // The outputs are one list, or the same number of tensors.
-  const auto* list =
-      count < 2 ? nullptr
-                : plan_->values()->Get(static_cast<uint32_t>(call.args()->Get(count - 2)))->val_as_TensorList();
-  const auto* outputs = list == nullptr ? nullptr : list->items();
-  ET_CHECK_PROGRAM(outputs != nullptr ? size_of(outputs) == num_outputs : num_outputs < count,
-                   "%s returns %" PRIu32 " tensors, more or less than its output arguments", name, num_outputs);
-  for (uint32_t i = 0; i < num_outputs; ++i) {
-    const int32_t output = outputs != nullptr ? outputs->Get(i) : call.args()->Get(count - 1 - num_outputs + i);
-    ET_CHECK_PROGRAM(output == returned->Get(i), "%s returns value %" PRId32 ", which is not its output argument", name,
-                     returned->Get(i));
-    ET_CHECK_OK_OR_RETURN_ERROR(check_writable(output, name));
-  }
   return Error::Ok;
 }
 

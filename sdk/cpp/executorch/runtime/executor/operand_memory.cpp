@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What kernels write: which arguments are outputs, that those are no constants, and that they lie apart from the
+// inputs.
+//
 // What a kernel writes must lie apart from what it reads. Kernels check their inputs before they write the first
 // element and rely on them until they wrote the last: a mask that is the end of the output, or an index that is, would
 // change under their hands. Memory planning never makes such programs, damaged and hostile files do.
+#include <executorch/runtime/core/same_text.h>
+#include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/schema/program_generated.h>
@@ -9,9 +14,14 @@
 namespace executorch {
 namespace runtime {
 
+using executorch_flatbuffer::KernelTypes;
 using internal::size_of;
 
 namespace {
+
+// Operators whose outputs cannot be told from their arguments, as those of internal::kViewOperator.
+constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
+constexpr const char kBatchNormOperator[] = "aten::_native_batch_norm_legit.out";
 
 /// The most outputs that an operator has as arguments of their own. Lists of outputs may be longer.
 constexpr uint32_t kMaxOutputs = 16;
@@ -138,6 +148,65 @@ Error Method::check_operand_memory(const executorch_flatbuffer::KernelCall& call
                        "%s has value %" PRId32 " for two of its outputs", name, output);
     }
     ET_CHECK_OK_OR_RETURN_ERROR(check_output_memory(call, output, name));
+  }
+  return Error::Ok;
+}
+
+Error Method::check_writable(int32_t value, const char* name) const {
+  const uint8_t flags = value_flags_[value];
+  ET_CHECK_PROGRAM((flags & kReadOnly) == 0, "%s writes to value %" PRId32 ", a constant or a view of another tensor",
+                   name, value);
+  ET_CHECK_PROGRAM((flags & kBorrowed) == 0 ||
+                       values_[value].toTensor().shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC,
+                   "%s writes to value %" PRId32 ", an input of dynamic shape without planned memory", name, value);
+  return Error::Ok;
+}
+
+/// The last argument of a call is what the operator returns: the output tensor or a list of them, given once more. That
+/// says where the outputs are without knowing the operator's schema; all else would let a damaged file write to
+/// constants.
+Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call, const char* name) const {
+  const uint32_t count = size_of(call.args());
+  if (count == 0) {
+    return Error::Ok;
+  }
+  if (internal::same_text(name, kCopyIndexOperator)) {
+    return values_[call.args()->Get(0)].isTensor() ? check_writable(call.args()->Get(0), name) : Error::Ok;
+  }
+  // In training it moves the running statistics, which it does not return.
+  for (uint32_t i = 3; i < 5 && i < count && internal::same_text(name, kBatchNormOperator); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_writable(call.args()->Get(i), name));
+  }
+  const int32_t last = call.args()->Get(count - 1);
+  const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(last));
+  if (serialized.val_type() == KernelTypes::Tensor) {
+    if ((value_flags_[last] & kView) != 0 && internal::same_text(name, internal::kViewOperator)) {
+      return Error::Ok;
+    }
+    const auto& op = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()));
+    const bool in_place = op.name()->c_str()[op.name()->size() - 1] == '_';
+    const uint32_t output = in_place ? 0 : count - 2;
+    ET_CHECK_PROGRAM(count >= 2 && call.args()->Get(output) == last,
+                     "%s returns value %" PRId32 ", which is not its output argument", name, last);
+    return check_writable(last, name);
+  }
+  if (serialized.val_type() != KernelTypes::TensorList) {
+    return Error::Ok;
+  }
+  const auto* returned = serialized.val_as_TensorList()->items();
+  const uint32_t num_outputs = size_of(returned);
+  // The outputs are one list, or the same number of tensors.
+  const auto* list =
+      count < 2 ? nullptr
+                : plan_->values()->Get(static_cast<uint32_t>(call.args()->Get(count - 2)))->val_as_TensorList();
+  const auto* outputs = list == nullptr ? nullptr : list->items();
+  ET_CHECK_PROGRAM(outputs != nullptr ? size_of(outputs) == num_outputs : num_outputs < count,
+                   "%s returns %" PRIu32 " tensors, more or less than its output arguments", name, num_outputs);
+  for (uint32_t i = 0; i < num_outputs; ++i) {
+    const int32_t output = outputs != nullptr ? outputs->Get(i) : call.args()->Get(count - 1 - num_outputs + i);
+    ET_CHECK_PROGRAM(output == returned->Get(i), "%s returns value %" PRId32 ", which is not its output argument", name,
+                     returned->Get(i));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_writable(output, name));
   }
   return Error::Ok;
 }
