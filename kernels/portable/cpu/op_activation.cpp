@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "kernels/portable/cpu/math/vector_activation.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
@@ -81,9 +81,18 @@ double gelu_tanh(double x) {
         ctx, #name ".out", in, Promotion::IntToFloat, name##_block, {}, [](double x) { return in_double; }, out); \
   }
 
-DEFINE_FUNCTION(exp, std::exp(x))
-DEFINE_FUNCTION(sigmoid, 1.0 / (1.0 + std::exp(-x)))
-DEFINE_FUNCTION(tanh, std::tanh(x))
+// Those that are defined for complex numbers too.
+#define DEFINE_ANALYTIC_FUNCTION(name, in_double)                                                              \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                               \
+    const auto function = [](auto x) { return in_double; };                                                    \
+    return has_complex({in})                                                                                   \
+               ? complex_unary(ctx, #name ".out", in, out, function)                                           \
+               : run(ctx, #name ".out", in, Promotion::IntToFloat, name##_block, Parameters(), function, out); \
+  }
+
+DEFINE_ANALYTIC_FUNCTION(exp, std::exp(x))
+DEFINE_ANALYTIC_FUNCTION(sigmoid, 1.0 / (1.0 + std::exp(-x)))
+DEFINE_ANALYTIC_FUNCTION(tanh, std::tanh(x))
 DEFINE_FUNCTION(erf, std::erf(x))
 
 Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& in, std::string_view approximate, Tensor& out) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // add.out, add.Scalar_out, sub.out, sub.Scalar_out, rsub.Scalar_out: a + alpha * b and a - alpha * b.
 #include "kernels/portable/cpu/pattern/arithmetic.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
@@ -15,6 +15,11 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const char* name, Operand a, Opera
                       InvalidArgument, out, "%s: alpha must be an integer because the inputs are integers", name);
   ET_KERNEL_CHECK_MSG(ctx, !is_sub || result_type({a, b}) != ScalarType::Bool, InvalidArgument, out,
                       "%s: subtraction of bool tensors is not defined; use bitwise_xor or logical_not", name);
+  if (has_complex({a, b})) {
+    const double scale = is_sub ? -scalar_to<double>(alpha) : scalar_to<double>(alpha);
+    return complex_elementwise(ctx, name, {a, b}, ComplexResult::Promoted, out,
+                               [scale](const Complex* x) { return x[0] + scale * x[1]; });
+  }
   ComputeType type;
   if (!plan_elementwise(ctx, name, {a, b}, Promotion::Same, out, &type)) {
     return out;

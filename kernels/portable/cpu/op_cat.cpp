@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Joining tensors (cat, stack) and taking them apart (split_copy, split_with_sizes_copy, unbind_copy).
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
@@ -10,12 +10,12 @@ namespace {
 using executorch::runtime::canCast;
 
 bool check_convertible(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const Tensor& out) {
-  ET_KERNEL_CHECK_MSG(ctx,
-                      in.scalar_type() == out.scalar_type() ||
-                          (is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type()) &&
-                           canCast(in.scalar_type(), out.scalar_type())),
-                      InvalidArgument, false, "%s: an input of dtype %s cannot be stored in an output of dtype %s",
-                      name, toString(in.scalar_type()), toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(
+      ctx,
+      in.scalar_type() == out.scalar_type() ||
+          (is_number(in.scalar_type()) && is_number(out.scalar_type()) && canCast(in.scalar_type(), out.scalar_type())),
+      InvalidArgument, false, "%s: an input of dtype %s cannot be stored in an output of dtype %s", name,
+      toString(in.scalar_type()), toString(out.scalar_type()));
   return true;
 }
 

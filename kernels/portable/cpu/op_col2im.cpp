@@ -3,6 +3,8 @@
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/pooling.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
+#include "kernels/portable/cpu/pattern/element_size.h"
 
 namespace torch::executor::native {
 namespace {
@@ -83,20 +85,19 @@ Tensor& im2col_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef kern
     return out;
   }
   const int64_t pixels = image[0] * image[1], column = patches.taps() * patches.positions();
-  const auto run = [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    for (int64_t channel = 0; channel < batch * channels; ++channel) {
-      const T* from = in.const_data_ptr<T>() + channel * pixels;
-      T* to = out.mutable_data_ptr<T>() + channel * column;
-      for_each_tap(patches,
-                   [&](int64_t element, int64_t pixel) { to[element] = pixel < 0 ? static_cast<T>(0) : from[pixel]; });
-    }
-  };
-  if (in.scalar_type() == ScalarType::Bool) {
-    run(DtypeTag<uint8_t>{});  // a stored bool may be any byte
-  } else {
-    visit_floating(ctx, op, in.scalar_type(), run);
+  const ScalarType dtype = in.scalar_type();
+  if (dtype != ScalarType::Bool && !executorch::runtime::isFloatingType(dtype) && !is_complex(dtype)) {
+    fail_dtype(ctx, op, dtype);
+    return out;
   }
+  with_element_size(static_cast<size_t>(in.element_size()), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t channel = 0; channel < batch * channels; ++channel) {
+      const T* from = static_cast<const T*>(in.const_data_ptr()) + channel * pixels;
+      T* to = static_cast<T*>(out.mutable_data_ptr()) + channel * column;
+      for_each_tap(patches, [&](int64_t element, int64_t pixel) { to[element] = pixel < 0 ? T{} : from[pixel]; });
+    }
+  });
   return out;
 }
 
@@ -141,6 +142,8 @@ Tensor& col2im_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef outp
         }
         if constexpr (std::is_same_v<T, uint8_t>) {
           to[pixel] = to[pixel] != 0 || from[element] != 0;
+        } else if constexpr (executorch::runtime::is_complex_type<T>::value) {
+          to[pixel] += from[element];
         } else {
           using Sum = AccumulateType<T>;
           to[pixel] = static_cast<T>(static_cast<Sum>(to[pixel]) + static_cast<Sum>(from[element]));
@@ -150,6 +153,12 @@ Tensor& col2im_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef outp
   };
   if (in.scalar_type() == ScalarType::Bool) {
     run(DtypeTag<uint8_t>{});  // a stored bool may be any byte
+  } else if (in.scalar_type() == ScalarType::ComplexFloat) {
+    visit_selected<executorch::aten::complex<float>, is_selected(ScalarType::ComplexFloat)>(ctx, op, in.scalar_type(),
+                                                                                            run);
+  } else if (in.scalar_type() == ScalarType::ComplexDouble) {
+    visit_selected<executorch::aten::complex<double>, is_selected(ScalarType::ComplexDouble)>(ctx, op, in.scalar_type(),
+                                                                                              run);
   } else {
     visit_floating(ctx, op, in.scalar_type(), run);
   }

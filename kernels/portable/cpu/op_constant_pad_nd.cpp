@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
@@ -136,7 +136,7 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& in, IntArra
                             Tensor& out) {
   constexpr const char* name = "constant_pad_nd.out";
   Padding padding;
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()), InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(in.scalar_type()));
   if (!parse_padding(ctx, name, in, pad, out, &padding)) {
     return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // convolution_backward.out
 #include <tuple>
+#include <type_traits>
 
 #include "kernels/portable/cpu/convolution/plan.h"
 #include "kernels/portable/cpu/math/accumulate_type.h"
@@ -12,6 +13,10 @@ namespace {
 
 using Outputs = std::tuple<Tensor&, Tensor&, Tensor&>;
 constexpr const char* kOp = "convolution_backward.out";
+
+// In which sums over a whole batch are formed; those of integers wrap around, as in PyTorch.
+template <typename T>
+using LongSum = std::conditional_t<std::is_integral<T>::value, uint64_t, double>;
 
 // The convolution whose input is the gradient of the output of `shape` and whose output is that of its input: the
 // transposed one, with the same weight.
@@ -31,7 +36,7 @@ Convolution adjoint(const Convolution& shape) {
 // sum of the products of the elements that it connects.
 template <typename T>
 void weight_gradient(const Convolution& shape, const T* in, const T* out, T* weight) {
-  using Sum = double;  // as long as the sums are
+  using Sum = LongSum<T>;
   const int64_t in_group = shape.in_group(), out_group = shape.out_group();
   for (int64_t oc = 0; oc < shape.out_channels; ++oc) {
     for (int64_t ic = 0; ic < in_group; ++ic) {
@@ -67,7 +72,7 @@ void weight_gradient(const Convolution& shape, const T* in, const T* out, T* wei
 
 template <typename T>
 void bias_gradient(const Convolution& shape, const T* out, T* bias) {
-  using Sum = double;  // as long as the sums are
+  using Sum = LongSum<T>;
   for (int64_t oc = 0; oc < shape.out_channels; ++oc) {
     Sum sum = 0;
     for (int64_t n = 0; n < shape.batch; ++n) {
@@ -127,7 +132,7 @@ Outputs convolution_backward_out(KernelRuntimeContext& ctx, const Tensor& grad_o
   copy_strides(input, &shape.in_batch_stride, &shape.in_channel_stride, shape.in_stride);
   copy_strides(grad_output, &back.in_batch_stride, &back.in_channel_stride, back.in_stride);
   copy_strides(weight, &back.weight_stride0, &back.weight_stride1, back.weight_stride);
-  visit_floating(ctx, kOp, input.scalar_type(), [&](auto tag) {
+  visit_real(ctx, kOp, input.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* gradient = grad_output.const_data_ptr<T>();
     if (output_mask[0] && grad_input.numel() > 0) {

@@ -2,18 +2,17 @@
 // Copies that may change the dtype or the order of the dimensions in memory: copy, copy_, clone, _to_copy and the
 // operators of dim_order_ops. The destination's dim order decides where elements go; the values do not depend on it.
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
 namespace {
 
 bool check_copyable(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const Tensor& out) {
-  ET_KERNEL_CHECK_MSG(ctx,
-                      in.scalar_type() == out.scalar_type() ||
-                          (is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type())),
-                      InvalidArgument, false, "%s: %s cannot be converted to %s", name, toString(in.scalar_type()),
-                      toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(
+      ctx, in.scalar_type() == out.scalar_type() || (is_number(in.scalar_type()) && is_number(out.scalar_type())),
+      InvalidArgument, false, "%s: %s cannot be converted to %s", name, toString(in.scalar_type()),
+      toString(out.scalar_type()));
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/block_reader.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/lines.h"
 
 namespace torch::executor::native {
@@ -17,13 +18,25 @@ template <typename Combine>
 Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in, int64_t dim,
                    const std::optional<ScalarType>& dtype, int64_t first, Tensor& out, const Combine& combine) {
   size_t d = 0;
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type()),
-                      InvalidArgument, out, "%s: %s to %s is not supported", name, toString(in.scalar_type()),
-                      toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()) && is_number(out.scalar_type()), InvalidArgument, out,
+                      "%s: %s to %s is not supported", name, toString(in.scalar_type()), toString(out.scalar_type()));
   ET_KERNEL_CHECK_MSG(ctx, !dtype.has_value() || *dtype == out.scalar_type(), InvalidArgument, out,
                       "%s: the output must be %s as asked for, found %s", name, toString(*dtype),
                       toString(out.scalar_type()));
   if (!check_dim(ctx, name, dim, in.dim(), &d) || !check_resize_like(ctx, name, out, in) || out.numel() == 0) {
+    return out;
+  }
+  if (is_complex(in.scalar_type()) || is_complex(out.scalar_type())) {
+    const StridedView views[] = {at_least_1d(in), at_least_1d(out)};
+    for_each_line(views, d, [&](const int64_t* offsets) {
+      Complex total = static_cast<double>(first);
+      for (int64_t i = 0; i < views[0].sizes[d]; ++i) {
+        const Complex value = read_complex(views[0].data, views[0].dtype, offsets[0] + i * views[0].strides[d]);
+        // It is converted to the dtype of the output first.
+        total = combine(total, is_complex(out.scalar_type()) ? value : Complex(value.real()));
+        write_complex(views[1].data, views[1].dtype, offsets[1] + i * views[1].strides[d], total);
+      }
+    });
     return out;
   }
   with_arithmetic_type(arithmetic_type(out.scalar_type()), [&](auto zero) {

@@ -3,12 +3,16 @@
 #include <string_view>
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
 
 Tensor& true_divide(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
+  if (has_complex({a, b})) {
+    return complex_elementwise(ctx, name, {a, b}, ComplexResult::Promoted, out,
+                               [](const Complex* x) { return divide(x[0], x[1]); });
+  }
   return floating_binary(ctx, name, a, b, out, [](auto x, auto y) { return x / y; });
 }
 

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
@@ -46,6 +47,29 @@ bool check_offsets(KernelRuntimeContext& ctx, const char* op, const Tensor& offs
     last = offset;
   }
   return true;
+}
+
+// A complex number of parts of type T.
+template <typename T>
+struct Pair {
+  T re, im;
+};
+
+template <typename T>
+Pair<T> add_share(Pair<T> sum, Pair<T> value, int64_t times) {
+  return {static_cast<T>(sum.re + value.re / static_cast<T>(times)),
+          static_cast<T>(sum.im + value.im / static_cast<T>(times))};
+}
+
+// sum + value / times. To integers the factor 1 / times is itself one: 0 for what is named more than once.
+template <typename T>
+T add_share(T sum, T value, int64_t times) {
+  using Sum = AccumulateType<T>;
+  if constexpr (std::is_integral<T>::value) {
+    return times == 1 ? static_cast<T>(static_cast<Sum>(sum) + static_cast<Sum>(value)) : sum;
+  } else {
+    return static_cast<T>(static_cast<Sum>(sum) + static_cast<Sum>(value) / static_cast<Sum>(times));
+  }
 }
 
 }  // namespace
@@ -165,9 +189,9 @@ Tensor& embedding_dense_backward_out(KernelRuntimeContext& ctx, const Tensor& gr
     ET_KERNEL_CHECK_MSG(ctx, row == padding_idx || (row >= 0 && row < num_weights), InvalidArgument, out,
                         "%s: index %" PRId64 " is outside the table of %" PRId64 " rows", op, row, num_weights);
   }
-  visit_floating(ctx, op, out.scalar_type(), [&](auto tag) {
+  const bool logical = out.scalar_type() == ScalarType::Bool;
+  const auto accumulate = [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    using Sum = AccumulateType<T>;
     fill(StridedView::of(out), Scalar(int64_t(0)));
     for (int64_t i = 0; i < indices.numel(); ++i) {
       const int64_t row = index_at(indices, i);
@@ -181,14 +205,28 @@ Tensor& embedding_dense_backward_out(KernelRuntimeContext& ctx, const Tensor& gr
           times += index_at(indices, j) == row ? 1 : 0;
         }
       }
-      const T* from = grad_output.const_data_ptr<T>() + i * width;
-      T* to = out.mutable_data_ptr<T>() + row * width;
+      const T* from = static_cast<const T*>(grad_output.const_data_ptr()) + i * width;
+      T* to = static_cast<T*>(out.mutable_data_ptr()) + row * width;
       for (int64_t column = 0; column < width; ++column) {
-        to[column] =
-            static_cast<T>(static_cast<Sum>(to[column]) + static_cast<Sum>(from[column]) / static_cast<Sum>(times));
+        if constexpr (std::is_same_v<T, uint8_t>) {
+          if (logical) {
+            to[column] = to[column] != 0 || from[column] != 0;
+            continue;
+          }
+        }
+        to[column] = add_share(to[column], from[column], times);
       }
     }
-  });
+  };
+  if (out.scalar_type() == ScalarType::ComplexFloat) {
+    visit_selected<Pair<float>, is_selected(ScalarType::ComplexFloat)>(ctx, op, out.scalar_type(), accumulate);
+  } else if (out.scalar_type() == ScalarType::ComplexDouble) {
+    visit_selected<Pair<double>, is_selected(ScalarType::ComplexDouble)>(ctx, op, out.scalar_type(), accumulate);
+  } else if (!logical) {
+    visit_real(ctx, op, out.scalar_type(), accumulate);
+  } else {
+    visit_selected<uint8_t, is_selected(ScalarType::Bool)>(ctx, op, out.scalar_type(), accumulate);
+  }
   return out;
 }
 

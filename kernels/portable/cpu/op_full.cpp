@@ -7,14 +7,14 @@
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
 namespace {
 
 bool check_fillable(KernelRuntimeContext& ctx, const char* name, const Tensor& out) {
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(out.scalar_type()), InvalidArgument, false,
+  ET_KERNEL_CHECK_MSG(ctx, is_number(out.scalar_type()), InvalidArgument, false,
                       "%s: outputs of dtype %s are not supported", name, toString(out.scalar_type()));
   return true;
 }
@@ -35,9 +35,8 @@ Tensor& fill_like(KernelRuntimeContext& ctx, const char* name, const Tensor& lik
 
 Tensor& arange(KernelRuntimeContext& ctx, const char* name, const Scalar& start, const Scalar& end, const Scalar& step,
                Tensor& out) {
-  if (!check_fillable(ctx, name, out)) {
-    return out;
-  }
+  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(out.scalar_type()), InvalidArgument, out,
+                      "%s: outputs of dtype %s are not supported", name, toString(out.scalar_type()));
   const bool is_integer = start.isIntegral(/*includeBool=*/true) && end.isIntegral(true) && step.isIntegral(true);
   const double first = scalar_to<double>(start);
   const double last = scalar_to<double>(end);

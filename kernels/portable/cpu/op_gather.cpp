@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/element_accumulate.h"
 #include "kernels/portable/cpu/pattern/element_size.h"
 #include "kernels/portable/cpu/pattern/lines.h"
@@ -104,19 +104,19 @@ Tensor& scatter_src_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t d
 Tensor& scatter_value_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Tensor& index,
                           const Scalar& value, Tensor& out) {
   constexpr const char* name = "scatter.value_out";
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(self.scalar_type()), InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx, is_number(self.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(self.scalar_type()));
-  uint64_t element = 0;
-  store_scalar_as(value, self.scalar_type(), &element);
+  alignas(16) uint64_t element[2] = {};
+  store_number(value, self.scalar_type(), element);
   const size_t size = static_cast<size_t>(self.element_size());
   return scatter(ctx, name, self, dim, index, nullptr, out,
-                 [&](void* to, const void*) { std::memcpy(to, &element, size); });
+                 [&](void* to, const void*) { std::memcpy(to, element, size); });
 }
 
 Tensor& scatter_add_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Tensor& index,
                         const Tensor& src, Tensor& out) {
   constexpr const char* name = "scatter_add.out";
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(self.scalar_type()), InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx, is_number(self.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(self.scalar_type()));
   return scatter(ctx, name, self, dim, index, &src, out, ElementAccumulate(self.scalar_type()));
 }

@@ -4,13 +4,14 @@
 
 #include "kernels/portable/cpu/pattern/advanced_index.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/element_accumulate.h"
 
 namespace torch::executor::native {
 namespace {
 
 bool check_accumulable(KernelRuntimeContext& ctx, const char* name, const Tensor& self) {
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(self.scalar_type()), InvalidArgument, false,
+  ET_KERNEL_CHECK_MSG(ctx, is_number(self.scalar_type()), InvalidArgument, false,
                       "%s: values of dtype %s cannot be accumulated", name, toString(self.scalar_type()));
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // logical_and, logical_or, logical_xor, logical_not: on the truth of values of any dtype.
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
@@ -8,6 +8,10 @@ namespace {
 template <typename Op>
 Tensor& logical(KernelRuntimeContext& ctx, const char* name, const Tensor& a, const Tensor& b, Tensor& out,
                 const Op& op) {
+  if (has_complex({a, b})) {
+    return complex_elementwise(ctx, name, {a, b}, ComplexResult::Bool, out,
+                               [&](const Complex* x) { return op(x[0] != 0.0, x[1] != 0.0) != 0 ? 1.0 : 0.0; });
+  }
   ComputeType type;
   if (plan_elementwise(ctx, name, {a, b}, Promotion::ToBool, out, &type)) {
     elementwise<uint8_t, uint8_t, uint8_t>(op, out, a, b);
@@ -30,6 +34,10 @@ Tensor& logical_xor_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor
 }
 
 Tensor& logical_not_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  if (has_complex({in})) {
+    return complex_elementwise(ctx, "logical_not.out", {in}, ComplexResult::Bool, out,
+                               [](const Complex* x) { return x[0] == 0.0 ? 1.0 : 0.0; });
+  }
   ComputeType type;
   if (plan_elementwise(ctx, "logical_not.out", {in}, Promotion::ToBool, out, &type)) {
     elementwise<uint8_t, uint8_t>([](uint8_t x) { return x ^ 1; }, out, in);

@@ -6,6 +6,7 @@
 #include "kernels/portable/cpu/math/matrix.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
@@ -43,7 +44,7 @@ bool check_inner(KernelRuntimeContext& ctx, const char* op, int64_t columns, int
 }
 
 bool check_arithmetic(KernelRuntimeContext& ctx, const char* op, const Tensor& tensor) {
-  const bool holds = is_supported_dtype(tensor.scalar_type()) && tensor.scalar_type() != ScalarType::Bool;
+  const bool holds = is_number(tensor.scalar_type()) && tensor.scalar_type() != ScalarType::Bool;
   if (!holds) {
     fail_dtype(ctx, op, tensor.scalar_type());
   }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mul.out, mul.Scalar_out
 #include "kernels/portable/cpu/pattern/arithmetic.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
 
 Tensor& mul(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
+  if (has_complex({a, b})) {
+    return complex_elementwise(ctx, name, {a, b}, ComplexResult::Promoted, out,
+                               [](const Complex* x) { return multiply(x[0], x[1]); });
+  }
   return promoted_binary(ctx, name, a, b, out, [](auto x, auto y) { return wrapping_mul(x, y); });
 }
 

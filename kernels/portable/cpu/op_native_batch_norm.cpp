@@ -45,10 +45,17 @@ void channel_moments(const NormLayout& layout, const T* in, Sum* mean, Sum* squa
   *squares = sum_of([&](Sum x) { return (x - *mean) * (x - *mean); });
 }
 
-// running_mean and running_var are nullptr for batch statistics that are not kept.
+// A running statistic moves towards that of the batch by the share `momentum`.
+template <typename T, typename Sum>
+void move_towards(T& running, Sum batch, double momentum) {
+  running = static_cast<T>(static_cast<Sum>((1.0 - momentum) * static_cast<double>(static_cast<Sum>(running)) +
+                                            momentum * static_cast<double>(batch)));
+}
+
+// running_mean and running_var are nullptr for batch statistics that are not kept; training changes them.
 Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,
                    const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
-                   bool training, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
+                   bool training, double momentum, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
   Outputs outputs(out, save_mean, save_invstd);
   NormLayout layout;
   if (!plan_batch_norm(ctx, op, in, weight, bias, running_mean, running_var, training, out, save_mean, save_invstd,
@@ -66,6 +73,10 @@ Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, 
         Sum squares;
         channel_moments(layout, x, &mean, &squares);
         variance = squares / count;
+        if (running_mean != nullptr) {
+          move_towards(running_mean->mutable_data_ptr<T>()[c], mean, momentum);
+          move_towards(running_var->mutable_data_ptr<T>()[c], squares / (count - 1), momentum);
+        }
       } else {
         mean = static_cast<Sum>(running_mean->const_data_ptr<T>()[c]);
         variance = static_cast<Sum>(running_var->const_data_ptr<T>()[c]);
@@ -88,39 +99,33 @@ Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, 
 /// Normalises by the running statistics; save_mean and save_invstd are empty.
 Outputs _native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, const Tensor& in,
                                                  const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                                                 const Tensor& running_mean, const Tensor& running_var,
-                                                 double /*momentum*/, double eps, Tensor& out, Tensor& save_mean,
-                                                 Tensor& save_invstd) {
+                                                 const Tensor& running_mean, const Tensor& running_var, double momentum,
+                                                 double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
   return batch_norm(ctx, "_native_batch_norm_legit_no_training.out", in, weight, bias, &running_mean, &running_var,
-                    /*training=*/false, eps, out, save_mean, save_invstd);
+                    /*training=*/false, momentum, eps, out, save_mean, save_invstd);
 }
 
-/// Normalises by the running statistics. Training would change them in place, although they are no outputs: they may be
-/// constants in read-only memory.
+/// Normalises by the running statistics; in training by those of the batch, which it saves, and moves the running
+/// statistics in place towards them. A program in which they are constants is refused when it is loaded.
 Outputs _native_batch_norm_legit_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
                                      const std::optional<Tensor>& bias, Tensor& running_mean, Tensor& running_var,
-                                     bool training, double /*momentum*/, double eps, Tensor& out, Tensor& save_mean,
+                                     bool training, double momentum, double eps, Tensor& out, Tensor& save_mean,
                                      Tensor& save_invstd) {
-  constexpr const char* op = "_native_batch_norm_legit.out";
-  Outputs outputs(out, save_mean, save_invstd);
-  ET_KERNEL_CHECK_MSG(ctx, !training, InvalidArgument, outputs,
-                      "%s: training is not supported, it would change the running statistics in place; export the "
-                      "model in eval mode",
-                      op);
-  return batch_norm(ctx, op, in, weight, bias, &running_mean, &running_var, training, eps, out, save_mean, save_invstd);
+  return batch_norm(ctx, "_native_batch_norm_legit.out", in, weight, bias, &running_mean, &running_var, training,
+                    momentum, eps, out, save_mean, save_invstd);
 }
 
 /// Normalises by the batch's statistics and saves them.
 Outputs _native_batch_norm_legit_no_stats_out(KernelRuntimeContext& ctx, const Tensor& in,
                                               const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                                              bool training, double /*momentum*/, double eps, Tensor& out,
+                                              bool training, double momentum, double eps, Tensor& out,
                                               Tensor& save_mean, Tensor& save_invstd) {
   Outputs outputs(out, save_mean, save_invstd);
   ET_KERNEL_CHECK_MSG(
       ctx, training, InvalidArgument, outputs,
       "_native_batch_norm_legit.no_stats_out: there are no running statistics, so training must be true");
-  return batch_norm(ctx, "_native_batch_norm_legit.no_stats_out", in, weight, bias, nullptr, nullptr, training, eps,
-                    out, save_mean, save_invstd);
+  return batch_norm(ctx, "_native_batch_norm_legit.no_stats_out", in, weight, bias, nullptr, nullptr, training,
+                    momentum, eps, out, save_mean, save_invstd);
 }
 
 }  // namespace torch::executor::native

@@ -6,6 +6,7 @@
 #include "kernels/portable/cpu/math/random.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
 /// With train, each element is zeroed with probability p and the others are divided by 1 - p; mask tells which were
@@ -31,13 +32,20 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
   for (int64_t i = 0; i < count; ++i) {
     kept[i] = !drops || random.uniform(static_cast<uint64_t>(i)) >= p;
   }
-  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+  if (!drops) {
+    copy(StridedView::of(out), StridedView::of(in));
+    return outputs;
+  }
+  // Of a complex number both parts are kept, or none.
+  const int64_t parts = executorch::runtime::isComplexType(in.scalar_type()) ? 2 : 1;
+  visit_floating(ctx, op, executorch::runtime::toRealValueType(in.scalar_type()), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Real = AccumulateType<T>;
-    const Real scale = drops && p < 1 ? static_cast<Real>(1 / (1 - p)) : Real(1);
-    for (int64_t i = 0; i < count; ++i) {
-      out.mutable_data_ptr<T>()[i] =
-          kept[i] ? static_cast<T>(static_cast<Real>(in.const_data_ptr<T>()[i]) * scale) : static_cast<T>(0);
+    const Real scale = p < 1 ? static_cast<Real>(1 / (1 - p)) : Real(1);
+    const T* from = static_cast<const T*>(in.const_data_ptr());
+    T* to = static_cast<T*>(out.mutable_data_ptr());
+    for (int64_t i = 0; i < count * parts; ++i) {
+      to[i] = kept[i / parts] ? static_cast<T>(static_cast<Real>(from[i]) * scale) : static_cast<T>(0);
     }
   });
   return outputs;

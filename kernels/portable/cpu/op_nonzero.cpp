@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
@@ -74,16 +74,20 @@ bool check_mask(KernelRuntimeContext& ctx, const char* name, const Tensor& mask)
 
 Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   constexpr const char* name = "nonzero.out";
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()) && out.scalar_type() == ScalarType::Long,
-                      InvalidArgument, out, "%s: expected an int64 output, found %s (from %s)", name,
-                      toString(out.scalar_type()), toString(in.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()) && out.scalar_type() == ScalarType::Long, InvalidArgument, out,
+                      "%s: expected an int64 output, found %s (from %s)", name, toString(out.scalar_type()),
+                      toString(in.scalar_type()));
   const StridedView view = StridedView::of(in);
   const ConvertFn load = load_fn(in.scalar_type(), ComputeType::Bool);
   const auto for_each_nonzero = [&](const auto& body) {
     int64_t linear = 0;
     for_each_pair(view, view, [&](const int64_t* offsets) {
       uint8_t value = 0;
-      load(&value, view.data + offsets[0] * static_cast<int64_t>(view.element_size), 1);
+      if (is_complex(view.dtype)) {
+        value = read_complex(view.data, view.dtype, offsets[0]) != 0.0 ? 1 : 0;
+      } else {
+        load(&value, view.data + offsets[0] * static_cast<int64_t>(view.element_size), 1);
+      }
       if (value != 0) {
         body(linear);
       }

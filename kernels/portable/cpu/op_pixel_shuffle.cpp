@@ -88,6 +88,9 @@ Tensor& move(KernelRuntimeContext& ctx, const Tensor& in, int64_t r, Tensor& out
     case 8:
       move_pixels<8>(source, destination, batch * channels, r, height, width, shuffle);
       break;
+    case 16:
+      move_pixels<16>(source, destination, batch * channels, r, height, width, shuffle);
+      break;
     default:
       ET_LOG(Error, "%s: elements of %zd bytes are not supported", name, (ssize_t)in.element_size());
       ctx.fail(Error::InvalidArgument);

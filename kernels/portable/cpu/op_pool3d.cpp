@@ -9,6 +9,7 @@
 #include "kernels/portable/cpu/math/pooling.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/arithmetic.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 
 namespace torch::executor::native {
 namespace {
@@ -120,9 +121,19 @@ Tensor& adaptive_average_pool(KernelRuntimeContext& ctx, const char* op, const T
     return out;
   }
   const Volumes from = Volumes::of(in, spatial), to = Volumes::of(out, spatial);
+  const auto span_of = [&](size_t axis, int64_t o) { return adaptive_span(from.size[axis], to.size[axis], o); };
+  if (is_complex(in.scalar_type())) {
+    for_each_window(from, to, span_of, [&](const Window& window) {
+      Complex sum = 0.0;
+      window.for_each([&](int64_t d, int64_t h, int64_t w) {
+        sum += read_complex(in.const_data_ptr(), in.scalar_type(), window.in + from.at(d, h, w));
+      });
+      write_complex(out.mutable_data_ptr(), out.scalar_type(), window.out, sum / static_cast<double>(window.count()));
+    });
+    return out;
+  }
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const auto span_of = [&](size_t axis, int64_t o) { return adaptive_span(from.size[axis], to.size[axis], o); };
     for_each_window(from, to, span_of, [&](const Window& window) {
       out.mutable_data_ptr<T>()[window.out] = average(in.const_data_ptr<T>() + window.in, from, window, window.count());
     });

@@ -2,6 +2,7 @@
 // The gradients of pooling: avg_pool2d_backward.grad_input, max_pool2d_with_indices_backward.grad_input,
 // _adaptive_avg_pool2d_backward.out.
 #include <optional>
+#include <type_traits>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/pooling.h"
@@ -58,12 +59,12 @@ void gather_windows(const Tensor& in, const Tensor& gradient, const SpanOf& span
   }
 }
 
-// Spreads each element of the gradient evenly over its window.
+// Spreads each element of the gradient evenly over its window; a share of an int64 is truncated, as in PyTorch.
 template <typename SpanOf, typename DivisorOf>
 void spread(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, Tensor& grad_input,
             const SpanOf& span_of, const DivisorOf& divisor_of) {
   const Volumes from = Volumes::of(gradient, 2);
-  visit_floating(ctx, op, gradient.scalar_type(), [&](auto tag) {
+  const auto spread_in = [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Sum = AccumulateType<T>;
     gather_windows(
@@ -78,12 +79,23 @@ void spread(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, T
               window.span[1] = span_of(1, h);
               window.span[2] = span_of(2, w);
               const T value = gradient.const_data_ptr<T>()[channel + from.at(0, h, w)];
-              sum += static_cast<Sum>(value) / static_cast<Sum>(divisor_of(window));
+              if constexpr (std::is_integral<T>::value) {
+                const T divisor = static_cast<T>(divisor_of(window));
+                // The one quotient that does not fit wraps around.
+                sum += divisor == -1 ? Sum(0) - static_cast<Sum>(value) : static_cast<Sum>(value / divisor);
+              } else {
+                sum += static_cast<Sum>(value) / static_cast<Sum>(divisor_of(window));
+              }
             }
           }
           grad_input.mutable_data_ptr<T>()[target] = static_cast<T>(sum);
         });
-  });
+  };
+  if (gradient.scalar_type() == ScalarType::Long) {
+    visit_selected<int64_t, is_selected(ScalarType::Long)>(ctx, op, ScalarType::Long, spread_in);
+  } else {
+    visit_floating(ctx, op, gradient.scalar_type(), spread_in);
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
@@ -26,6 +26,10 @@ C power(C base, C exponent) {
 }
 
 Tensor& pow(KernelRuntimeContext& ctx, const char* name, Operand base, Operand exponent, Tensor& out) {
+  if (has_complex({base, exponent})) {
+    return complex_elementwise(ctx, name, {base, exponent}, ComplexResult::Promoted, out,
+                               [](const Complex* x) { return std::pow(x[0], x[1]); });
+  }
   return promoted_binary(ctx, name, base, exponent, out, [](auto x, auto y) { return power(x, y); });
 }
 
@@ -41,6 +45,9 @@ Tensor& pow_Scalar_out(KernelRuntimeContext& ctx, const Scalar& base, const Tens
 
 Tensor& pow_Tensor_Scalar_out(KernelRuntimeContext& ctx, const Tensor& base, const Scalar& exponent, Tensor& out) {
   constexpr const char* name = "pow.Tensor_Scalar_out";
+  if (has_complex({base})) {
+    return pow(ctx, name, base, exponent, out);
+  }
   const ScalarType dtype = result_type({base, exponent});
   const double value = scalar_to<double>(exponent);
   ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::isFloatingType(dtype) || value >= 0, InvalidArgument, out,

@@ -11,43 +11,54 @@
 namespace torch::executor::native {
 namespace {
 
+using executorch::runtime::toRealValueType;
+
 // Binary digits of a number in [0, 1) that the dtype holds without rounding up to 1.
 template <typename T>
 constexpr int digits() {
   return std::is_same_v<T, Half> ? 11 : std::is_same_v<T, BFloat16> ? 8 : std::numeric_limits<T>::digits;
 }
 
+// How many real numbers `out` holds: of a complex number both parts.
+int64_t count_parts(const Tensor& out) {
+  return executorch::runtime::isComplexType(out.scalar_type()) ? 2 * static_cast<int64_t>(out.numel()) : out.numel();
+}
+
 }  // namespace
 
-/// Numbers evenly spread over [0, 1).
+/// Numbers evenly spread over [0, 1); of complex ones both parts.
 Tensor& rand_out(KernelRuntimeContext& ctx, IntArrayRef size, Tensor& out) {
   const char* op = "rand.out";
   if (check_resize(ctx, op, out, size.data(), size.size())) {
-    visit_floating(ctx, op, out.scalar_type(), [&](auto tag) {
+    visit_floating(ctx, op, toRealValueType(out.scalar_type()), [&](auto tag) {
       using T = typename decltype(tag)::Type;
       const RandomStream random;
-      for (int64_t i = 0; i < out.numel(); ++i) {
-        out.mutable_data_ptr<T>()[i] = static_cast<T>(random.uniform(static_cast<uint64_t>(i), digits<T>()));
+      T* numbers = static_cast<T*>(out.mutable_data_ptr());
+      for (int64_t i = 0; i < count_parts(out); ++i) {
+        numbers[i] = static_cast<T>(random.uniform(static_cast<uint64_t>(i), digits<T>()));
       }
     });
   }
   return out;
 }
 
-/// Normally distributed numbers of mean 0 and variance 1 (Box and Muller 1958).
+/// Normally distributed numbers of mean 0 and variance 1 (Box and Muller 1958); the parts of complex ones have half of
+/// it.
 Tensor& randn_out(KernelRuntimeContext& ctx, IntArrayRef size, Tensor& out) {
   const char* op = "randn.out";
   if (check_resize(ctx, op, out, size.data(), size.size())) {
-    visit_floating(ctx, op, out.scalar_type(), [&](auto tag) {
+    const int64_t count = count_parts(out);
+    const double scale = count == out.numel() ? -2.0 : -1.0;
+    visit_floating(ctx, op, toRealValueType(out.scalar_type()), [&](auto tag) {
       using T = typename decltype(tag)::Type;
       const RandomStream random;
       constexpr double two_pi = 6.283185307179586;
-      for (int64_t i = 0; i < out.numel(); ++i) {
+      T* numbers = static_cast<T*>(out.mutable_data_ptr());
+      for (int64_t i = 0; i < count; ++i) {
         const uint64_t pair = static_cast<uint64_t>(i) & ~uint64_t(1);
-        const double radius = std::sqrt(-2 * std::log(1 - random.uniform(pair)));
+        const double radius = std::sqrt(scale * std::log(1 - random.uniform(pair)));
         const double angle = two_pi * random.uniform(pair + 1);
-        out.mutable_data_ptr<T>()[i] = static_cast<T>(static_cast<float>(radius * (i % 2 == 0 ? std::cos(angle)  //
-                                                                                              : std::sin(angle))));
+        numbers[i] = static_cast<T>(static_cast<float>(radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle))));
       }
     });
   }

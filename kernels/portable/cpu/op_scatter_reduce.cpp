@@ -2,10 +2,11 @@
 // scatter_reduce.two_out
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/lines.h"
 
 namespace torch::executor::native {
@@ -32,7 +33,9 @@ C identity(Reduction reduction, ScalarType dtype) {
     return 0;
   }
   const bool is_smallest = reduction == Reduction::Smallest;
-  if constexpr (is_integer<C>) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    return 0;  // it has no order
+  } else if constexpr (is_integer<C>) {
     if (dtype == ScalarType::Bool) {
       return is_smallest ? 1 : 0;
     }
@@ -46,7 +49,7 @@ C identity(Reduction reduction, ScalarType dtype) {
 }
 
 template <typename C>
-C combine(Reduction reduction, C a, C b) {
+C combine_real(Reduction reduction, C a, C b) {
   switch (reduction) {
     case Reduction::Product:
       return wrapping_mul(a, b);
@@ -58,6 +61,40 @@ C combine(Reduction reduction, C a, C b) {
       return wrapping_add(a, b);
   }
 }
+
+template <typename C>
+C combine(Reduction reduction, C a, C b) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    return reduction == Reduction::Product ? multiply(a, b) : a + b;
+  } else {
+    return combine_real(reduction, a, b);
+  }
+}
+
+// Single elements of a dtype, in the type that is computed in.
+template <typename C>
+struct Access {
+  ConvertFn load, store;
+
+  explicit Access(ScalarType dtype)
+      : load(load_fn(dtype, compute_type_of<C>())), store(store_fn(compute_type_of<C>(), dtype)) {}
+
+  C read(const char* at) const {
+    C value;
+    load(&value, at, 1);
+    return value;
+  }
+  void write(char* at, C value) const { store(at, &value, 1); }
+};
+
+template <>
+struct Access<Complex> {
+  ScalarType dtype;
+
+  explicit Access(ScalarType type) : dtype(type) {}
+  Complex read(const char* at) const { return read_complex(at, dtype, 0); }
+  void write(char* at, Complex value) const { write_complex(at, dtype, 0, value); }
+};
 
 // One line of the index along the dimension, with the lines of the source and the output that belong to it.
 template <typename C>
@@ -71,8 +108,7 @@ class Line {
         count_(count),
         out_(out),
         out_step_(out_stride * static_cast<int64_t>(executorch::runtime::elementSize(dtype))),
-        load_(load_fn(dtype, compute_type_of<C>())),
-        store_(store_fn(compute_type_of<C>(), dtype)) {}
+        access_(dtype) {}
 
   // The elements that are reduced into start from `value`.
   void reset(C value) {
@@ -83,9 +119,7 @@ class Line {
 
   void reduce(Reduction reduction, const char* source, int64_t source_step) {
     for (int64_t i = 0; i < count_; ++i) {
-      C value;
-      load_(&value, source + i * source_step, 1);
-      put(place(i), combine(reduction, get(place(i)), value));
+      put(place(i), combine(reduction, get(place(i)), access_.read(source + i * source_step)));
     }
   }
 
@@ -100,34 +134,31 @@ class Line {
         values += place(j) == place(i) ? 1 : 0;
       }
       if (is_first) {
-        put(place(i), floor_quotient(get(place(i)), static_cast<C>(values)));
+        put(place(i), floor_quotient(get(place(i)), values));
       }
     }
   }
 
  private:
-  static C floor_quotient(C sum, C count) {
+  static C floor_quotient(C sum, int64_t count) {
     if constexpr (is_integer<C>) {
       return floor_divide(sum, count);
+    } else if constexpr (std::is_same_v<C, Complex>) {
+      return sum / static_cast<double>(count);
     } else {
-      return sum / count;
+      return sum / static_cast<C>(count);
     }
   }
 
   int64_t place(int64_t i) const { return index_at(index_, first_ + i * index_stride_); }
-  C get(int64_t place) const {
-    C value;
-    load_(&value, out_ + place * out_step_, 1);
-    return value;
-  }
-  void put(int64_t place, C value) { store_(out_ + place * out_step_, &value, 1); }
+  C get(int64_t place) const { return access_.read(out_ + place * out_step_); }
+  void put(int64_t place, C value) { access_.write(out_ + place * out_step_, value); }
 
   const Tensor& index_;
   int64_t first_, index_stride_, count_;
   char* out_;
   int64_t out_step_;
-  ConvertFn load_;
-  ConvertFn store_;
+  Access<C> access_;
 };
 
 bool check_shapes(KernelRuntimeContext& ctx, const char* op, const StridedView& self, const StridedView& index,
@@ -164,8 +195,10 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
   ET_KERNEL_CHECK_MSG(ctx, reduction != Reduction::Unknown, InvalidArgument, out,
                       "%s: reduce is '%.*s'; expected 'sum', 'prod', 'mean', 'amax' or 'amin'", op,
                       static_cast<int>(reduce.size()), reduce.data());
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(self.scalar_type()), InvalidArgument, out,
-                      "%s: inputs of dtype %s are not supported", op, toString(self.scalar_type()));
+  const bool has_order = reduction == Reduction::Largest || reduction == Reduction::Smallest;
+  ET_KERNEL_CHECK_MSG(ctx, has_order ? is_supported_dtype(self.scalar_type()) : is_number(self.scalar_type()),
+                      InvalidArgument, out, "%s: %.*s is not defined for inputs of dtype %s", op,
+                      static_cast<int>(reduce.size()), reduce.data(), toString(self.scalar_type()));
   size_t d = 0;
   const bool is_empty = index.numel() == 0;
   if (!check_dim(ctx, op, dim, self.dim(), &d) || !check_same_dtype(ctx, op, self, src) ||
@@ -180,7 +213,7 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
   }
   const StridedView views[] = {at_least_1d(index), at_least_1d(src), target};
   const int64_t size = static_cast<int64_t>(target.element_size);
-  with_arithmetic_type(arithmetic_type(self.scalar_type()), [&](auto zero) {
+  const auto reduce_lines = [&](auto zero) {
     using C = decltype(zero);
     for_each_line(views, d, [&](const int64_t* offsets) {
       Line<C> line(index, offsets[0], views[0].strides[d], views[0].sizes[d], target.data + offsets[2] * size,
@@ -193,7 +226,14 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
         line.divide(include_self);
       }
     });
-  });
+  };
+  if (is_complex(self.scalar_type())) {
+    if constexpr (kSelectsComplex) {
+      reduce_lines(Complex());
+    }
+  } else {
+    with_arithmetic_type(arithmetic_type(self.scalar_type()), reduce_lines);
+  }
   return out;
 }
 

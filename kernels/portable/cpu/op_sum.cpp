@@ -4,6 +4,7 @@
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/reduction.h"
 
 namespace torch::executor::native {
@@ -72,9 +73,8 @@ struct Logic {
 };
 
 bool check_dtypes(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const Tensor& out) {
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()) && is_supported_dtype(out.scalar_type()),
-                      InvalidArgument, false, "%s: %s to %s is not supported", name, toString(in.scalar_type()),
-                      toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()) && is_number(out.scalar_type()), InvalidArgument, false,
+                      "%s: %s to %s is not supported", name, toString(in.scalar_type()), toString(out.scalar_type()));
   return true;
 }
 
@@ -92,16 +92,54 @@ bool check_result(KernelRuntimeContext& ctx, const char* name, const std::option
   return true;
 }
 
+// out = finish(the elements of `in` along the reduced dimensions, folded one by one into `initial`). False if neither
+// is complex.
+template <typename Fold, typename Finish>
+bool reduce_complex(const Tensor& in, const ReducedDims& reduced, const Tensor& out, Complex initial, const Fold& fold,
+                    const Finish& finish) {
+  if (!is_complex(in.scalar_type()) && !is_complex(out.scalar_type())) {
+    return false;
+  }
+  if (out.numel() == 0) {
+    return true;
+  }
+  LoopNest<2> kept;
+  LoopNest<1> folded;
+  reduction_loops(in, reduced, out, &kept, &folded);
+  kept.for_each([&](const int64_t* offsets) {
+    Complex total = initial;
+    if (reduced.count > 0) {
+      folded.for_each([&](const int64_t* offset) {
+        total = fold(total, read_complex(in.const_data_ptr(), in.scalar_type(), offsets[0] + offset[0]));
+      });
+    }
+    write_complex(out.mutable_data_ptr(), out.scalar_type(), offsets[1], finish(total));
+  });
+  return true;
+}
+
+bool is_fractional(const Tensor& tensor) {
+  return isFloatingType(tensor.scalar_type()) || is_complex(tensor.scalar_type());
+}
+
 // Sums are computed in the type of the output; a bool output is true if the sum is not zero.
 Tensor& sum(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
             bool keepdim, const std::optional<ScalarType>& dtype, bool is_mean, Tensor& out) {
-  ET_KERNEL_CHECK_MSG(ctx, !isFloatingType(in.scalar_type()) || isFloatingType(out.scalar_type()), InvalidArgument, out,
-                      "%s: %s values cannot be stored in an output of dtype %s", name, toString(in.scalar_type()),
-                      toString(out.scalar_type()));
-  ET_KERNEL_CHECK_MSG(ctx, !is_mean || isFloatingType(out.scalar_type()), InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx,
+                      (!isFloatingType(in.scalar_type()) || is_fractional(out)) &&
+                          (!is_complex(in.scalar_type()) || is_complex(out.scalar_type())),
+                      InvalidArgument, out, "%s: %s values cannot be stored in an output of dtype %s", name,
+                      toString(in.scalar_type()), toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, !is_mean || is_fractional(out), InvalidArgument, out,
                       "%s: a mean needs a floating-point output, found %s", name, toString(out.scalar_type()));
   ReducedDims reduced;
   if (check_result(ctx, name, dtype, out) && prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
+    const double count = is_mean ? static_cast<double>(reduced.count) : 1.0;
+    if (reduce_complex(
+            in, reduced, out, 0.0, [](Complex a, Complex b) { return a + b; },
+            [count](Complex total) { return total / count; })) {
+      return out;
+    }
     with_arithmetic_type(arithmetic_type(out.scalar_type()), [&](auto zero) {
       Sum<decltype(zero)> op;
       op.divisor = is_mean ? static_cast<decltype(op.divisor)>(reduced.count) : 1;
@@ -115,6 +153,9 @@ Tensor& product(KernelRuntimeContext& ctx, const char* name, const Tensor& in, c
                 bool keepdim, const std::optional<ScalarType>& dtype, Tensor& out) {
   ReducedDims reduced;
   if (check_result(ctx, name, dtype, out) && prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
+    if (reduce_complex(in, reduced, out, 1.0, multiply, [](Complex total) { return total; })) {
+      return out;
+    }
     with_arithmetic_type(arithmetic_type(out.scalar_type()),
                          [&](auto zero) { reduce(Product<decltype(zero)>(), in, reduced, out); });
   }
@@ -128,6 +169,8 @@ Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, c
   if (!check_same_dtype(ctx, name, in, out) || !prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
     return out;
   }
+  ET_KERNEL_CHECK_MSG(ctx, !is_complex(in.scalar_type()), InvalidArgument, out, "%s: complex numbers have no order",
+                      name);
   ET_KERNEL_CHECK_MSG(ctx, reduced.count > 0 || out.numel() == 0, InvalidArgument, out,
                       "%s: nothing has no extreme value: the reduced dimensions are empty", name);
   with_arithmetic_type(arithmetic_type(in.scalar_type()),
@@ -141,7 +184,16 @@ Tensor& logic(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
   ReducedDims reduced = {{}, 1};
   if (is_elementwise ? check_dtypes(ctx, name, in, out) && resize_to_reduced(ctx, name, in, reduced, keepdim, out)
                      : prepare(ctx, name, in, dims, keepdim, out, &reduced)) {
-    reduce(Logic<is_any>(), in, reduced, out);
+    const bool is_done = reduce_complex(
+        in, reduced, out, is_any ? 0.0 : 1.0,
+        [](Complex a, Complex b) {
+          const bool first = a != 0.0, second = b != 0.0;
+          return Complex((is_any ? first || second : first && second) ? 1.0 : 0.0);
+        },
+        [](Complex total) { return total; });
+    if (!is_done) {
+      reduce(Logic<is_any>(), in, reduced, out);
+    }
   }
   return out;
 }

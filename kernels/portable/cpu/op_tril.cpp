@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/portable/cpu/pattern/checks.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
@@ -13,7 +13,7 @@ Tensor& triangle(KernelRuntimeContext& ctx, const char* name, const Tensor& in, 
                  Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, in.dim() >= 2, InvalidArgument, out, "%s: expected at least 2 dimensions, found %zd", name,
                       static_cast<ssize_t>(in.dim()));
-  ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(in.scalar_type()), InvalidArgument, out,
+  ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(in.scalar_type()));
   if (!copy_to_output(ctx, name, StridedView::of(in), out) || out.numel() == 0) {
     return out;

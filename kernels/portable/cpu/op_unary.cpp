@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 
@@ -24,7 +24,6 @@ namespace torch::executor::native {
     });                                                                          \
   }
 
-DEFINE_UNARY(abs, absolute(x))
 DEFINE_UNARY(relu, x < 0 ? decltype(x)(0) : x)
 DEFINE_UNARY(sign, static_cast<decltype(x)>((x > 0) - (x < 0)))
 DEFINE_ROUNDING(ceil, std::ceil)
@@ -36,13 +35,29 @@ Tensor& neg_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   constexpr const char* name = "neg.out";
   ET_KERNEL_CHECK_MSG(ctx, in.scalar_type() != ScalarType::Bool, InvalidArgument, out,
                       "%s: a bool has no negative; use logical_not to invert it", name);
+  if (has_complex({in})) {
+    return complex_unary(ctx, name, in, out, [](Complex x) { return -x; });
+  }
   return promoted_unary(ctx, name, in, out, [](auto x) { return negative(x); });
+}
+
+/// Of a complex number its distance from zero.
+Tensor& abs_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
+  if (has_complex({in})) {
+    return complex_elementwise(ctx, "abs.out", {in}, ComplexResult::Real, out,
+                               [](const Complex* x) { return std::abs(x[0]); });
+  }
+  return promoted_unary(ctx, "abs.out", in, out, [](auto x) { return absolute(x); });
 }
 
 namespace {
 
 template <typename Op>
 Tensor& classify(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Tensor& out, const Op& op) {
+  if (has_complex({in})) {
+    return complex_elementwise(ctx, name, {in}, ComplexResult::Bool, out,
+                               [&](const Complex* x) { return op(x->real()) || op(x->imag()) ? 1.0 : 0.0; });
+  }
   ComputeType type;
   if (plan_elementwise(ctx, name, {in}, Promotion::ToBool, out, &type)) {
     with_arithmetic_type(type, [&](auto zero) { elementwise<uint8_t, decltype(zero)>(op, out, in); });

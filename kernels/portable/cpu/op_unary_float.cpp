@@ -3,37 +3,98 @@
 // The ones that real models spend time in (exp, tanh, sigmoid, erf, gelu, ...) are vectorised, in op_exp.cpp and
 // others.
 #include <cmath>
+#include <type_traits>
 
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
+namespace {
+
+template <typename C>
+C inverse(C x) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    return divide(1.0, x);
+  } else {
+    return C(1) / x;
+  }
+}
+
+template <typename C>
+C power_of_two(C x) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    return std::exp(x * 0.69314718055994530942);
+  } else {
+    return std::exp2(x);
+  }
+}
+
+template <typename C>
+C logarithm_to_two(C x) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    return std::log(x) * 1.44269504088896340736;
+  } else {
+    return std::log2(x);
+  }
+}
+
+// e^z - 1 = e^x cos y - 1 + i e^x sin y, with e^x cos y - 1 = (e^x - 1) cos y - 2 sin^2(y / 2).
+template <typename C>
+C exponential_minus_one(C x) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    const double half = std::sin(0.5 * x.imag());
+    return {std::expm1(x.real()) * std::cos(x.imag()) - 2.0 * half * half, std::exp(x.real()) * std::sin(x.imag())};
+  } else {
+    return std::expm1(x);
+  }
+}
+
+// |1 + z|^2 = 1 + x (2 + x) + y^2
+template <typename C>
+C logarithm_of_one_more(C x) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    const double re = x.real(), im = x.imag();
+    return {0.5 * std::log1p(re * (2.0 + re) + im * im), std::atan2(im, 1.0 + re)};
+  } else {
+    return std::log1p(x);
+  }
+}
+
+}  // namespace
 
 #define DEFINE_UNARY_FLOAT(name, value)                                                \
   Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {       \
     return floating_unary(ctx, #name ".out", in, out, [](auto x) { return (value); }); \
   }
 
-DEFINE_UNARY_FLOAT(acos, std::acos(x))
-DEFINE_UNARY_FLOAT(acosh, std::acosh(x))
-DEFINE_UNARY_FLOAT(asin, std::asin(x))
-DEFINE_UNARY_FLOAT(asinh, std::asinh(x))
-DEFINE_UNARY_FLOAT(atan, std::atan(x))
-DEFINE_UNARY_FLOAT(atanh, std::atanh(x))
-DEFINE_UNARY_FLOAT(cos, std::cos(x))
-DEFINE_UNARY_FLOAT(cosh, std::cosh(x))
+// Those that are defined for complex numbers too.
+#define DEFINE_UNARY_ANALYTIC(name, value)                                           \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {     \
+    const auto function = [](auto x) { return (value); };                            \
+    return has_complex({in}) ? complex_unary(ctx, #name ".out", in, out, function)   \
+                             : floating_unary(ctx, #name ".out", in, out, function); \
+  }
+
+DEFINE_UNARY_ANALYTIC(acos, std::acos(x))
+DEFINE_UNARY_ANALYTIC(acosh, std::acosh(x))
+DEFINE_UNARY_ANALYTIC(asin, std::asin(x))
+DEFINE_UNARY_ANALYTIC(asinh, std::asinh(x))
+DEFINE_UNARY_ANALYTIC(atan, std::atan(x))
+DEFINE_UNARY_ANALYTIC(atanh, std::atanh(x))
+DEFINE_UNARY_ANALYTIC(cos, std::cos(x))
+DEFINE_UNARY_ANALYTIC(cosh, std::cosh(x))
 DEFINE_UNARY_FLOAT(erfc, std::erfc(x))
-DEFINE_UNARY_FLOAT(exp2, std::exp2(x))
-DEFINE_UNARY_FLOAT(expm1, std::expm1(x))
-DEFINE_UNARY_FLOAT(log, std::log(x))
-DEFINE_UNARY_FLOAT(log10, std::log10(x))
-DEFINE_UNARY_FLOAT(log1p, std::log1p(x))
-DEFINE_UNARY_FLOAT(log2, std::log2(x))
-DEFINE_UNARY_FLOAT(reciprocal, decltype(x)(1) / x)
-DEFINE_UNARY_FLOAT(rsqrt, decltype(x)(1) / std::sqrt(x))
-DEFINE_UNARY_FLOAT(sin, std::sin(x))
-DEFINE_UNARY_FLOAT(sinh, std::sinh(x))
-DEFINE_UNARY_FLOAT(sqrt, std::sqrt(x))
-DEFINE_UNARY_FLOAT(tan, std::tan(x))
+DEFINE_UNARY_ANALYTIC(exp2, power_of_two(x))
+DEFINE_UNARY_ANALYTIC(expm1, exponential_minus_one(x))
+DEFINE_UNARY_ANALYTIC(log, std::log(x))
+DEFINE_UNARY_ANALYTIC(log10, std::log10(x))
+DEFINE_UNARY_ANALYTIC(log1p, logarithm_of_one_more(x))
+DEFINE_UNARY_ANALYTIC(log2, logarithm_to_two(x))
+DEFINE_UNARY_ANALYTIC(reciprocal, inverse(x))
+DEFINE_UNARY_ANALYTIC(rsqrt, inverse(std::sqrt(x)))
+DEFINE_UNARY_ANALYTIC(sin, std::sin(x))
+DEFINE_UNARY_ANALYTIC(sinh, std::sinh(x))
+DEFINE_UNARY_ANALYTIC(sqrt, std::sqrt(x))
+DEFINE_UNARY_ANALYTIC(tan, std::tan(x))
 
 Tensor& logit_out(KernelRuntimeContext& ctx, const Tensor& in, std::optional<double> eps, Tensor& out) {
   return floating_unary(ctx, "logit.out", in, out, [eps](auto x) {

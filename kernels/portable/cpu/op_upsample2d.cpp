@@ -73,6 +73,64 @@ Blend<Real> blend_of(int64_t o, int64_t size, Real scale, bool align_corners) {
   return {first, first < size - 1 ? first + 1 : first, Real(1) - weight, weight};
 }
 
+// How eager interpolates bytes along one axis: the weights are numbers of 16 bits, scaled by the largest power of two
+// with which the heaviest of them still fits, and the sum is rounded to a byte before the other axis is looked at.
+struct ByteAxis {
+  int64_t in, out;
+  double scale;
+  bool align_corners;
+  int precision;
+
+  static ByteAxis of(int64_t in, int64_t out, const std::optional<ArrayRef<double>>& scale_factors, size_t i,
+                     bool align_corners) {
+    ByteAxis axis = {in, out, scale_of<double>(in, out, scale_factors, i, align_corners), align_corners, 0};
+    double heaviest = 0;
+    for (int64_t o = 0; o < out; ++o) {
+      const Blend<double> blend = axis.blend(o);
+      heaviest = std::fmax(heaviest, std::fmax(blend.first_weight, blend.second_weight));
+    }
+    while (axis.precision < 22 && std::ldexp(heaviest, axis.precision + 1) + 0.5 < 32768.0) {
+      ++axis.precision;
+    }
+    return axis;
+  }
+
+  // Without a neighbour there is one pixel of weight 1.
+  Blend<double> blend(int64_t o) const {
+    const Blend<double> result = blend_of(o, in, scale, align_corners);
+    return result.first < result.second ? result : Blend<double>{result.first, result.first, 1.0, 0.0};
+  }
+
+  uint8_t mix(const Blend<double>& blend, uint8_t first, uint8_t second) const {
+    const auto weight = [&](double w) { return static_cast<int32_t>(std::ldexp(w, precision) + 0.5); };
+    const int32_t sum = first * weight(blend.first_weight) + second * weight(blend.second_weight);
+    const int32_t rounded = (sum + (1 << precision >> 1)) >> precision;
+    return static_cast<uint8_t>(rounded < 255 ? rounded : 255);
+  }
+};
+
+void interpolate_bytes(const Tensor& in, const std::optional<ArrayRef<double>>& scale_factors, bool align_corners,
+                       Tensor& out) {
+  const Planes from = Planes::of(in), to = Planes::of(out);
+  const ByteAxis y_axis = ByteAxis::of(from.height, to.height, scale_factors, 0, align_corners);
+  const ByteAxis x_axis = ByteAxis::of(from.width, to.width, scale_factors, 1, align_corners);
+  for_each_plane(from, to, [&](int64_t in_plane, int64_t out_plane) {
+    const uint8_t* source = in.const_data_ptr<uint8_t>() + in_plane;
+    uint8_t* result = out.mutable_data_ptr<uint8_t>() + out_plane;
+    for (int64_t ow = 0; ow < to.width; ++ow) {
+      // An axis that keeps its size is copied, whatever its scale factor.
+      const Blend<double> x = from.width == to.width ? Blend<double>{ow, ow, 1.0, 0.0} : x_axis.blend(ow);
+      const auto at = [&](int64_t h) {
+        return x_axis.mix(x, source[from.pixel(h, x.first)], source[from.pixel(h, x.second)]);
+      };
+      for (int64_t oh = 0; oh < to.height; ++oh) {
+        const Blend<double> y = from.height == to.height ? Blend<double>{oh, oh, 1.0, 0.0} : y_axis.blend(oh);
+        result[to.pixel(oh, ow)] = y_axis.mix(y, at(y.first), at(y.second));
+      }
+    }
+  });
+}
+
 }  // namespace
 
 Tensor& upsample_bilinear2d_vec_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> output_size,
@@ -80,6 +138,12 @@ Tensor& upsample_bilinear2d_vec_out(KernelRuntimeContext& ctx, const Tensor& in,
   const char* op = "upsample_bilinear2d.vec_out";
   if (!check_and_resize(ctx, op, in, output_size, scale_factors, out)) {
     return out;
+  }
+  if (in.scalar_type() == ScalarType::Byte) {
+    if constexpr (is_selected(ScalarType::Byte)) {
+      interpolate_bytes(in, scale_factors, align_corners, out);
+      return out;
+    }
   }
   const Planes from = Planes::of(in), to = Planes::of(out);
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {

@@ -5,6 +5,7 @@
 
 #include "kernels/portable/cpu/pattern/block_reader.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/reduction.h"
 
 namespace torch::executor::native {
@@ -43,11 +44,15 @@ struct Moments {
 // `mean` may be null.
 bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
               double correction, bool keepdim, Tensor& out, Tensor* mean) {
-  ET_KERNEL_CHECK_MSG(ctx, isFloatingType(in.scalar_type()) && is_supported_dtype(in.scalar_type()), InvalidArgument,
-                      false, "%s: expected a floating-point input, found %s", name, toString(in.scalar_type()));
+  const bool in_complex = is_complex(in.scalar_type());
+  ET_KERNEL_CHECK_MSG(ctx, in_complex || (isFloatingType(in.scalar_type()) && is_supported_dtype(in.scalar_type())),
+                      InvalidArgument, false, "%s: expected a floating-point input, found %s", name,
+                      toString(in.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, out.scalar_type() == executorch::runtime::toRealValueType(in.scalar_type()), InvalidArgument,
+                      false, "%s: the variance of %s is a real number of that precision, the output is %s", name,
+                      toString(in.scalar_type()), toString(out.scalar_type()));
   ReducedDims reduced;
-  if (!check_same_dtype(ctx, name, in, out) || !parse_reduced_dims(ctx, name, in, dims, &reduced) ||
-      !resize_to_reduced(ctx, name, in, reduced, keepdim, out)) {
+  if (!parse_reduced_dims(ctx, name, in, dims, &reduced) || !resize_to_reduced(ctx, name, in, reduced, keepdim, out)) {
     return false;
   }
   if (mean != nullptr &&
@@ -62,6 +67,26 @@ bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
   LoopNest<2> kept;
   LoopNest<1> folded;
   reduction_loops(in, reduced, out, &kept, &folded);
+  if (in_complex) {
+    kept.for_each([&](const int64_t* offsets) {
+      double count = 0, squares = 0;
+      Complex center = 0.0;
+      if (reduced.count > 0) {
+        folded.for_each([&](const int64_t* row) {
+          const Complex x = read_complex(in.const_data_ptr(), in.scalar_type(), offsets[0] + row[0]);
+          const Complex deviation = x - center;
+          count += 1;
+          center += deviation / count;
+          squares += deviation.real() * (x - center).real() + deviation.imag() * (x - center).imag();
+        });
+      }
+      write_complex(out.mutable_data_ptr(), out.scalar_type(), offsets[1], squares / std::max(count - correction, 0.0));
+      if (mean != nullptr) {
+        write_complex(mean->mutable_data_ptr(), mean->scalar_type(), offsets[1], count > 0 ? center : 0.0 / count);
+      }
+    });
+    return true;
+  }
   int64_t stride[1] = {};
   const size_t run = reduced.count == 0 ? 0 : static_cast<size_t>(folded.pop(stride));
   with_floating_type(arithmetic_type(in.scalar_type()), [&](auto zero) {

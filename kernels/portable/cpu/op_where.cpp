@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // where.self_out, masked_fill.Scalar_out: choose by a bool (or uint8) tensor.
-#include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {
 namespace {
@@ -20,9 +20,20 @@ void choose(ScalarType dtype, const Tensor& mask, Operand a, Operand b, Tensor& 
   });
 }
 
+// The mask is the last operand to be converted: of all three only a and b decide on the dtype, which is complex.
+Tensor& choose_complex(KernelRuntimeContext& ctx, const char* name, const Tensor& mask, Operand a, Operand b,
+                       Tensor& out) {
+  return complex_elementwise(ctx, name, {a, b, mask}, ComplexResult::Promoted, out,
+                             [](const Complex* x) { return x[2] != 0.0 ? x[0] : x[1]; });
+}
+
 }  // namespace
 
 Tensor& where_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
+  if (has_complex({a, b})) {
+    return check_mask(ctx, "where.self_out", condition) ? choose_complex(ctx, "where.self_out", condition, a, b, out)
+                                                        : out;
+  }
   ComputeType type;
   if (check_mask(ctx, "where.self_out", condition) &&
       plan_dtype(ctx, "where.self_out", {a, b}, Promotion::Same, out, &type) &&
@@ -34,6 +45,11 @@ Tensor& where_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tens
 
 Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& mask, const Scalar& value,
                                Tensor& out) {
+  if (has_complex({in})) {
+    return check_mask(ctx, "masked_fill.Scalar_out", mask)
+               ? choose_complex(ctx, "masked_fill.Scalar_out", mask, value, in, out)
+               : out;
+  }
   ComputeType type;
   if (check_mask(ctx, "masked_fill.Scalar_out", mask) &&
       plan_dtype(ctx, "masked_fill.Scalar_out", {in}, Promotion::Same, out, &type) &&

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The expected numbers are sums of a few terms, by arithmetic. Programs have no complex tensors, so PyTorch's samples
-// do not reach these kernels.
+// The expected numbers are sums of a few terms, by arithmetic.
 #include <executorch/runtime/core/memory_allocator.h>
 
 #include <complex>

@@ -8,7 +8,7 @@ from itertools import islice
 
 import torch
 from recorder import Call, Recorder
-from single_operator import OutputSpec, run
+from single_operator import OutputSpec, run, written_in_place
 from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.opinfo.core import OpInfo
 from torch.utils import _pytree as pytree
@@ -26,13 +26,15 @@ DTYPES = (
     torch.int32,
     torch.int64,
     torch.bool,
+    torch.complex64,
+    torch.complex128,
 )
-"""The dtypes that OpInfo has samples of, but for complex ones."""
+"""The dtypes that OpInfo has samples of."""
 
 RARE_DTYPES = (torch.uint16, torch.uint32, torch.uint64)
 """Those that few operators of PyTorch have; the normal run knows them from probes only."""
 
-_SUMMED_IN_SOME_ORDER = (torch.float16, torch.bfloat16, torch.float32)
+_SUMMED_IN_SOME_ORDER = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
 
 UNDEFINED_VALUES = frozenset({"empty.out", "empty_strided.out", "rand.out", "randn.out", "randperm.out"})
 """Operators of whose results only dtype and shape are defined."""
@@ -130,21 +132,25 @@ def _in_double(call: Call) -> list[torch.Tensor] | None:
     """The results of eager from float64 copies of all floating-point arguments; None if it does not take them."""
 
     def widen(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.is_complex():
+            return tensor.to(torch.complex128)
         return tensor.double() if tensor.is_floating_point() else tensor
 
     arguments = {name: pytree.tree_map_only(torch.Tensor, widen, value) for name, value in call.arguments.items()}
     try:
-        return [leaf for leaf in pytree.tree_leaves(call.eager(**arguments)) if leaf is not None]
+        results = [leaf for leaf in pytree.tree_leaves(call.eager(**arguments)) if leaf is not None]
     except Exception:
         return None
+    in_place = [arguments[name] for name in written_in_place(call.operator)]
+    return in_place if call.operator is call.eager else results + in_place
 
 
 def _is_no_worse(result: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> bool:
     """Sums depend on the order and width of their partial sums. Ours may be anything that is not further from the truth
     than what eager makes of it: in half floats each element (or one unit in the last place), in float32 up to twice the
     largest distance of eager, as there both are of the same width."""
-    ours, theirs = (result.double() - exact).abs(), (eager.double() - exact).abs()
-    if result.dtype == torch.float32:
+    ours, theirs = (result.to(exact.dtype) - exact).abs(), (eager.to(exact.dtype) - exact).abs()
+    if result.dtype in (torch.float32, torch.complex64):
         return bool(ours.max() <= 2 * theirs.max())
     unit = torch.finfo(result.dtype).eps * exact.abs()
     return bool(((ours <= theirs) | (ours <= unit) | (result == eager) | (result.isnan() & eager.isnan())).all())

@@ -92,6 +92,26 @@ def _copy(dtype: torch.dtype) -> Calls:
     yield aten.copy.default, make((3, 4), dtype), make((4,), dtype)
 
 
+def _copy_in_place(dtype: torch.dtype) -> Calls:
+    for shape in SHAPES:
+        yield aten.copy_.default, make(shape, dtype), make(shape, torch.float32)
+    yield aten.copy_.default, make((3, 4), dtype), make((4,), dtype)
+
+
+def _index_put_in_place(dtype: torch.dtype) -> Calls:
+    rows, mask = torch.tensor([2, 0, 2]), torch.tensor([True, False, True, False])
+    for accumulate in (False, True):
+        yield aten.index_put_.default, make((4, 5), dtype), [rows[:2]], make((2, 5), dtype), accumulate
+        yield aten.index_put_.default, make((4, 5), dtype), [mask, torch.tensor(1)], make((2,), dtype), accumulate
+    yield aten.index_put_.default, make((4, 5), dtype), [None, rows], make((), dtype), True
+
+
+def _dropout(dtype: torch.dtype) -> Calls:
+    """Where nothing is left to chance."""
+    for probability, training in ((0.5, False), (0.0, True), (1.0, True)):
+        yield aten.native_dropout.default, make((3, 4), dtype), probability, training
+
+
 def _all_dims(dtype: torch.dtype) -> Calls:
     for dims in (None, [0], [0, 2], [-1]):
         yield aten.all.dims, make((2, 3, 2), dtype), dims, False
@@ -199,7 +219,7 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "adaptive_avg_pool1d.out": (_adaptive_avg_pool1d, FLOATING),
     "all.dims_out": (_all_dims, ALL),
     "avg_pool1d.out": (_avg_pool1d, FLOATING),
-    "avg_pool2d_backward.grad_input": (backward_calls.avg_pool2d_backward, FLOATING),
+    "avg_pool2d_backward.grad_input": (backward_calls.avg_pool2d_backward, (*FLOATING, torch.int64)),
     "bitwise_and.Scalar_out": (_of_every_shape(aten.bitwise_and.Scalar, 1), BITS),
     "bitwise_left_shift.Tensor_Scalar_out": (_of_every_shape(aten.bitwise_left_shift.Tensor_Scalar, 2), INTEGRAL),
     "bitwise_or.Scalar_out": (_of_every_shape(aten.bitwise_or.Scalar, 1), BITS),
@@ -210,15 +230,18 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "col2im.out": (_col2im, (*FLOATING, torch.bool)),
     "convolution_backward.out": (backward_calls.convolution_backward, FLOATING),
     "copy.out": (_copy, ALL),
+    "copy_": (_copy_in_place, ALL),
     "div.Scalar_mode_out": (_div_mode, REAL),
-    "embedding_dense_backward.out": (backward_calls.embedding_backward, FLOATING),
+    "embedding_dense_backward.out": (backward_calls.embedding_backward, ALL),
     "empty_strided.out": (_empty_strided, ALL),
     "fill.Tensor_out": (_fill, ALL),
     "fmod.Scalar_out": (_of_every_shape(aten.fmod.Scalar, 3), REAL),
     "im2col.out": (_im2col, (*FLOATING, torch.bool)),
+    "index_put_": (_index_put_in_place, ALL),
     "lift_fresh_copy.out": (_of_every_shape(aten.lift_fresh_copy.default), ALL),
     "linear.out": (_linear, FLOATING),
     "max_pool2d_with_indices_backward.grad_input": (backward_calls.max_pool2d_backward, FLOATING),
+    "native_dropout.out": (_dropout, FLOATING),
     "native_group_norm_backward.out": (backward_calls.group_norm_backward, FLOATING),
     "native_layer_norm_backward.out": (backward_calls.layer_norm_backward, FLOATING),
     "rand.out": (_random(aten.rand.default, [3, 4]), FLOATING),
@@ -231,7 +254,7 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "resize.out": (_resize, ALL),
     "scatter.value_out": (_scatter_value, ALL),
     "searchsorted.Scalar_out": (_bucketize_number, REAL),
-    "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), FLOATING),
+    "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), (*FLOATING, torch.uint8)),
     "upsample_nearest2d.vec_out": (_upsample(aten.upsample_nearest2d.vec), (*FLOATING, torch.uint8)),
     "var.out": (_var, FLOATING),
 }

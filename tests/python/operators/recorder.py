@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 import yaml
-from single_operator import OutputSpec, dense
+from single_operator import OutputSpec, dense, written_in_place
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -22,10 +22,9 @@ FUNCTIONS_YAML = Path(__file__).resolve().parents[3] / "kernels" / "portable" / 
 DIMENSION_LIMIT = 16
 """Dimensions a tensor can have in the runtime (kTensorDimensionLimit)."""
 
-_COMPLEX_RESULTS = (torch.ops.aten._fft_r2c.default,)
-
 _VIEW_COPIES = ("alias", "as_strided", "detach", "diagonal", "expand", "permute", "select", "slice", "split")
 _VIEW_COPIES += ("split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view")
+_VIEW_COPIES += ("view_as_complex", "view_as_real")
 
 
 @cache
@@ -48,14 +47,20 @@ def _out_variant(func: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
         out, _ = to_out_variant(func)
     except NoOutVariantError:
         return None
-    return out if out._schema.name.removeprefix("aten::") + "." + out._overloadname in library_operators() else None
+    return out if _name(out) in library_operators() else None
+
+
+def _name(operator: torch._ops.OpOverload) -> str:
+    """The name in functions.yaml."""
+    name = operator._schema.name.removeprefix("aten::")
+    return name if operator._schema.overload_name == "" else f"{name}.{operator._overloadname}"
 
 
 @dataclass(frozen=True)
 class Call:
     """A call of an out variant. `eager` is what was called in its place. `arguments` and `results` are copies; one of
-    `results` and `error` is set, and `returned` is what eager itself returned. A result is None where eager was asked
-    not to compute it."""
+    `results` and `error` is set, and `returned` is what eager itself returned. After the results come the arguments
+    that are written in place. A result is None where eager was asked not to compute it."""
 
     operator: torch._ops.OpOverload
     eager: torch._ops.OpOverload
@@ -67,7 +72,7 @@ class Call:
     @property
     def name(self) -> str:
         """The name in functions.yaml."""
-        return f"{self.operator._schema.name.removeprefix('aten::')}.{self.operator._overloadname}"
+        return _name(self.operator)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -86,7 +91,8 @@ class Call:
 
     def output_specs(self) -> list[OutputSpec]:
         missing = OutputSpec(self.dtype, (0,), (0,))
-        return [missing if result is None else OutputSpec.like(result) for result in self.results or ()]
+        results = (self.results or ())[: len(self.results or ()) - len(written_in_place(self.operator))]
+        return [missing if result is None else OutputSpec.like(result) for result in results]
 
 
 def _describe(value: Any) -> str:
@@ -130,7 +136,7 @@ class Recorder(TorchDispatchMode):
 def record_call(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call | None:
     """Makes a call and describes it as one of the library's operators; None, without a call, if it has none or the
     arguments have no form in a program."""
-    out = _out_variant(func)
+    out = func if _name(func) in library_operators() else _out_variant(func)
     if out is None or not _has_a_form_in_programs(func, args, kwargs):
         return None
     arguments = pytree.tree_map_only(torch.Tensor, dense, _by_name(func, args, kwargs))
@@ -138,7 +144,10 @@ def record_call(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mappin
         returned = func(*args, **kwargs)
     except Exception as error:
         return Call(out, func, arguments, None, error, None)
-    leaves = pytree.tree_leaves(returned, is_leaf=lambda leaf: leaf is None)
+    leaves = [] if out is func else pytree.tree_leaves(returned, is_leaf=lambda leaf: leaf is None)
+    # Eager has changed them where they are, and `arguments` are copies of what they were.
+    named = _by_name(func, args, kwargs)
+    leaves += [named[name] for name in written_in_place(out)]
     results = [dense(leaf) if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
     return Call(out, func, arguments, results, None, returned)
 
@@ -149,18 +158,16 @@ def _decompositions() -> Mapping[Any, Any]:
 
 
 def _has_a_form_in_programs(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """A program has neither complex tensors, nor memory formats (but dim orders), nor more
+    """A program has neither complex numbers (but tensors of them), nor memory formats (but dim orders), nor more
     dimensions than the runtime's limit, nor the storage behind a view. A call with an out argument is made by PyTorch's
     tests of out arguments, which are about aliases."""
     leaves = pytree.tree_leaves((args, kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    if any(isinstance(leaf, complex) or (isinstance(leaf, torch.dtype) and leaf.is_complex) for leaf in leaves):
-        return False
-    if func in _COMPLEX_RESULTS:
+    if any(isinstance(leaf, complex) for leaf in leaves):
         return False
     if any(leaf in (torch.channels_last, torch.channels_last_3d) for leaf in leaves if _is_memory_format(leaf)):
         return False
-    if any(tensor.is_complex() or tensor.dim() > DIMENSION_LIMIT for tensor in tensors):
+    if any(tensor.dim() > DIMENSION_LIMIT for tensor in tensors):
         return False
     if any(argument.is_out for argument in func._schema.arguments):
         return False

@@ -60,6 +60,7 @@ def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     """A copy in a layout that a program's input can have: row-major, or channels last if it is that."""
+    tensor = tensor.resolve_conj().resolve_neg()
     if dim_order_of(tensor) != tuple(range(tensor.dim())):
         return tensor.detach().clone(memory_format=torch.preserve_format)
     return tensor.detach().clone(memory_format=torch.contiguous_format)
@@ -112,19 +113,31 @@ def _tensor_value(
     )
 
 
+def written_in_place(operator: torch._ops.OpOverload) -> list[str]:
+    """The arguments that an operator writes to although they are inputs."""
+    return [
+        argument.name
+        for argument in operator._schema.arguments
+        if not argument.is_out and argument.alias_info is not None and argument.alias_info.is_write
+    ]
+
+
 def run(
     operator: torch._ops.OpOverload, arguments: Mapping[str, Any], outputs: Sequence[OutputSpec]
 ) -> list[torch.Tensor]:
-    """Calls an out variant in the runtime and returns what it wrote. An out argument that is a list takes all
-    `outputs`, others one each. Raises ExecuTorchError if the runtime or the kernel refuses."""
+    """Calls an out variant, or an operator that works in place, in the runtime and returns what it wrote: its outputs,
+    and then the arguments that it writes in place. An out argument that is a list takes all `outputs`, others one each.
+    Raises ExecuTorchError if the runtime or the kernel refuses."""
     builder = _Builder()
     schema = operator._schema
     remaining = [builder.output(spec) for spec in outputs]
     output_refs = list(remaining)
     args: list[Ref] = []
     outs: list[Ref] = []
+    places: dict[str, int] = {}
     for argument in schema.arguments:
         if not argument.is_out:
+            places[argument.name] = len(builder.inputs)
             value = arguments.get(argument.name, argument.default_value if argument.has_default_value() else None)
             args.append(builder.argument(value, argument.type))
         elif isinstance(argument.type, torch._C.ListType):
@@ -133,7 +146,10 @@ def run(
         else:
             outs.append(remaining.pop(0))
             args.append(outs[-1])
-    args.append(outs[0] if len(outs) == 1 else builder.values.share(TensorList([int(ref) for ref in outs])))
+    if not outs:
+        args.append(args[0])  # what works in place returns its first argument
+    else:
+        args.append(outs[0] if len(outs) == 1 else builder.values.share(TensorList([int(ref) for ref in outs])))
     plan = ExecutionPlan(
         name="forward",
         container_meta_type=ContainerMetadata("", ""),
@@ -154,4 +170,5 @@ def run(
         constant_segment=SubsegmentOffsets(segment_index=0, offsets=[]),
     )
     data = bytes(_serialize_pte_binary(_PTEFile(program)))
-    return list(Runtime.get().load_program(data).load_method("forward").execute(builder.inputs))
+    results = list(Runtime.get().load_program(data).load_method("forward").execute(builder.inputs))
+    return results + [builder.inputs[places[name]] for name in written_in_place(operator)]

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/portable/cpu/math/gemm.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 
 namespace torch::executor::native {
 namespace {
@@ -74,6 +75,24 @@ void multiply_converted(ScalarType dtype, const Matrix& a, const Matrix& b, cons
   }
 }
 
+void multiply_complex(ScalarType dtype, const Matrix& a, const Matrix& b, const Matrix& c, bool accumulate,
+                      const Factors& factors) {
+  const auto read = [dtype](const Matrix& m, int64_t row, int64_t col) {
+    return read_complex(m.data, dtype, row * m.row_stride + col * m.col_stride);
+  };
+  const double alpha = scalar_to<double>(factors.alpha), beta = scalar_to<double>(factors.beta);
+  for (int64_t i = 0; i < c.rows; ++i) {
+    for (int64_t j = 0; j < c.cols; ++j) {
+      Complex sum = 0.0;
+      for (int64_t k = 0; k < a.cols; ++k) {
+        sum += multiply(read(a, i, k), read(b, k, j));
+      }
+      const Complex start = accumulate ? beta * read(c, i, j) : 0.0;
+      write_complex(c.data, dtype, i * c.row_stride + j * c.col_stride, start + alpha * sum);
+    }
+  }
+}
+
 void scale(const Matrix& c, float factor) {
   for (int64_t i = 0; factor != 1 && i < c.rows; ++i) {
     float* row = static_cast<float*>(c.data) + i * c.row_stride;
@@ -122,6 +141,9 @@ void multiply(ScalarType dtype, const Matrix& a, const Matrix& b, const Matrix& 
   if (dtype == ScalarType::Float) {
     multiply_float(a, b, c, accumulate, factors);
     return;
+  }
+  if (is_complex(dtype)) {
+    return multiply_complex(dtype, a, b, c, accumulate, factors);
   }
   switch (arithmetic_type(dtype)) {
     case ComputeType::Float:

@@ -65,13 +65,17 @@ void convert_to_logic(void* dst, const void* src, size_t count) {
   convert_block<BoolByte, From>(dst, src, count);
 }
 
+// Complex numbers are computed in double.
+constexpr bool kLoadsDouble = is_selected(ScalarType::Double) || is_selected(ScalarType::ComplexHalf) ||
+                              is_selected(ScalarType::ComplexFloat) || is_selected(ScalarType::ComplexDouble);
+
 // One for each compute type; none for those that nothing is computed in.
 template <typename T, bool selected>
 ConvertFn load_from(ComputeType to) {
   if constexpr (selected) {
     static constexpr ConvertFn fns[] = {
         convert_block<float, T>,
-        is_selected(ScalarType::Double) ? convert_block<double, T> : nullptr,
+        kLoadsDouble ? convert_block<double, T> : nullptr,
         kSelectsIntegers ? convert_block<int64_t, T> : nullptr,
         convert_to_logic<T>,
     };

@@ -3,17 +3,20 @@
 #pragma once
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
-#include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 
 namespace torch::executor::native {
 
-/// Adds the element at `from` to the one at `to`, both of the dtype given, which must be supported.
+/// Adds the element at `from` to the one at `to`, both of the dtype given, which must be a number.
 class ElementAccumulate {
  public:
   explicit ElementAccumulate(ScalarType dtype)
-      : type_(arithmetic_type(dtype)), load_(load_fn(dtype, type_)), store_(store_fn(type_, dtype)) {}
+      : dtype_(dtype), type_(arithmetic_type(dtype)), load_(load_fn(dtype, type_)), store_(store_fn(type_, dtype)) {}
 
   void operator()(void* to, const void* from) const {
+    if (is_complex(dtype_)) {
+      return write_complex(to, dtype_, 0, read_complex(to, dtype_, 0) + read_complex(from, dtype_, 0));
+    }
     with_arithmetic_type(type_, [&](auto zero) {
       decltype(zero) sum;
       decltype(zero) addend;
@@ -25,6 +28,7 @@ class ElementAccumulate {
   }
 
  private:
+  ScalarType dtype_;
   ComputeType type_;
   ConvertFn load_;
   ConvertFn store_;

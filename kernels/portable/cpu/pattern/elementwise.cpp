@@ -17,9 +17,13 @@ using executorch::runtime::promoteTypes;
 using internal::kMaxOperands;
 using internal::TypedOperand;
 
-// bool < integer < floating point
+// bool < integer < floating point < complex
 int category(ScalarType dtype) {
-  return dtype == ScalarType::Undefined ? -1 : isFloatingType(dtype) ? 2 : dtype == ScalarType::Bool ? 0 : 1;
+  return dtype == ScalarType::Undefined              ? -1
+         : executorch::runtime::isComplexType(dtype) ? 3
+         : isFloatingType(dtype)                     ? 2
+         : dtype == ScalarType::Bool                 ? 0
+                                                     : 1;
 }
 
 ScalarType scalar_dtype(const Scalar& scalar) {

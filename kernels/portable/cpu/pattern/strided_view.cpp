@@ -8,6 +8,7 @@
 
 #include "kernels/portable/cpu/pattern/block_reader.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/element_size.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
 
@@ -70,7 +71,16 @@ LoopNest<2> nest_of(const StridedView& dst, const StridedView& src) {
   return nest;
 }
 
+void convert_complex(const StridedView& dst, const StridedView& src) {
+  nest_of(dst, src).for_each([&](const int64_t* offsets) {
+    write_complex(dst.data, dst.dtype, offsets[0], read_complex(src.data, src.dtype, offsets[1]));
+  });
+}
+
 void convert_copy(const StridedView& dst, const StridedView& src) {
+  if (is_complex(dst.dtype) || is_complex(src.dtype)) {
+    return convert_complex(dst, src);
+  }
   const ComputeType type = dst.dtype == ScalarType::Bool ? ComputeType::Bool : arithmetic_type(src.dtype);
   LoopNest<2> nest = nest_of(dst, src);
   int64_t strides[2];
@@ -240,10 +250,10 @@ void fill(const StridedView& dst, const Scalar& value) {
   if (dst.numel() == 0) {
     return;
   }
-  uint64_t element = 0;
-  store_scalar_as(value, dst.dtype, &element);
+  alignas(16) uint64_t element[2] = {};
+  store_number(value, dst.dtype, element);
   StridedView source = dst;
-  source.data = reinterpret_cast<char*>(&element);
+  source.data = reinterpret_cast<char*>(element);
   std::fill(source.strides, source.strides + source.dims, 0);
   with_element_size(dst.element_size, [&](auto tag) { copy_elements<decltype(tag)>(dst, source); });
 }

@@ -53,8 +53,8 @@ struct StridedView {
   }
 };
 
-/// Copies `src` to `dst`, both of the same sizes, converting the dtype if it differs (the dtypes must be supported, see
-/// is_supported_dtype). Memory that does not need to move is not touched: copying a view to itself does nothing.
+/// Copies `src` to `dst`, both of the same sizes, converting the dtype if it differs (both must be numbers, see
+/// complex_number.h). Memory that does not need to move is not touched: copying a view to itself does nothing.
 void copy(const StridedView& dst, const StridedView& src);
 
 /// Resizes `out` to the sizes of `src` and copies it there. Fails with InvalidArgument if the dtypes differ or `out`
@@ -64,7 +64,7 @@ bool copy_to_output(KernelRuntimeContext& ctx, const char* op, const StridedView
 /// Copies all elements in logical (row-major) order between tensors of equal numel and dtype, whatever their shapes.
 void copy_in_order(const Tensor& dst, const Tensor& src);
 
-/// Sets every element of `dst`, of a supported dtype, to `value` converted to that dtype.
+/// Sets every element of `dst`, whose dtype is a number, to `value` converted to that dtype.
 void fill(const StridedView& dst, const Scalar& value);
 
 }  // namespace torch::executor::native

@@ -36,6 +36,7 @@ constexpr TypeNames kTypes[] = {
     {ScalarType::Double, "float64", 'f', 8},
     {ScalarType::Bool, "bool", 'b', 1},
     {ScalarType::BFloat16, "bfloat16", 0, 0},
+    {ScalarType::ComplexHalf, "complex32", 0, 0},
     {ScalarType::ComplexFloat, "complex64", 'c', 8},
     {ScalarType::ComplexDouble, "complex128", 'c', 16},
 };

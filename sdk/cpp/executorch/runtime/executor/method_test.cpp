@@ -161,6 +161,18 @@ TEST_F(MethodTest, KernelsMayNotWriteToConstants) {
   const int32_t out = hidden.tensor(at(0));
   hidden.call(hidden.op("test::add", "out"), {k, k, k, out});
   EXPECT_EQ(load(hidden).error(), Error::InvalidProgram) << "the output argument is not what is returned";
+
+  ProgramBuilder training;
+  training.constants = {std::vector<uint8_t>(8)};
+  const int32_t statistic = training.tensor(constant);
+  const int32_t results[] = {training.tensor(at(0)), training.tensor(at(8)), training.tensor(at(16))};
+  const int32_t none = training.null();
+  const int32_t list = training.tensor_list({results[0], results[1], results[2]});
+  training.call(
+      training.op("aten::_native_batch_norm_legit", "out"),
+      {results[0], none, none, statistic, statistic, none, none, none, results[0], results[1], results[2], list});
+  EXPECT_EQ(load(training).error(), Error::InvalidProgram) << "running statistics, which are not returned";
+  EXPECT_THAT(log(), HasSubstr("writes to value"));
 }
 
 TEST_F(MethodTest, ATensorWithoutMemoryIsNoArgument) {

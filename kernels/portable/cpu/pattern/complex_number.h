@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Complex numbers: whatever the dtype of their parts, they are computed with in double.
+#pragma once
+
+#include <complex>
+
+#include "kernels/portable/cpu/pattern/compute_type.h"
+
+namespace torch::executor::native {
+
+using Complex = std::complex<double>;
+
+/// Whether the source file is compiled for complex numbers.
+static constexpr bool kSelectsComplex = is_selected(ScalarType::ComplexHalf) || is_selected(ScalarType::ComplexFloat) ||
+                                        is_selected(ScalarType::ComplexDouble);
+
+/// False, at compile time, where the source file is not compiled for complex numbers.
+static constexpr bool is_complex(ScalarType dtype) {
+  return kSelectsComplex && executorch::runtime::isComplexType(dtype);
+}
+
+/// Whether elements of `dtype` can be read and written as complex numbers.
+bool is_number(ScalarType dtype);
+
+/// Element `index` of `data`, of a dtype that is a number.
+Complex read_complex(const void* data, ScalarType dtype, int64_t index);
+
+/// Of a dtype that is not complex the real part is written; of Bool, whether the number is not zero.
+void write_complex(void* data, ScalarType dtype, int64_t index, Complex value);
+
+/// Writes the value of `scalar` as one element of `dtype`, which must be a number, at `dst` (at least 16 bytes).
+void store_number(const Scalar& scalar, ScalarType dtype, void* dst);
+
+/// Product and quotient as PyTorch has them: without C's special cases for infinities.
+Complex multiply(Complex a, Complex b);
+Complex divide(Complex a, Complex b);
+
+}  // namespace torch::executor::native
