@@ -16,13 +16,14 @@ const char xnnpack_backend_key[] = "XnnpackBackend";
 /// backend, or of one load.
 const char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
 
-/// bool: whether delegates that have the same weights share their packed form.
+/// bool, true by default: whether delegates that have the same float32 weights share their packed form. Of the backend,
+/// or of one load.
 const char weight_cache_option_key[] = "weight_cache_enabled";
 
-/// Text: the file that holds packed weights between two starts.
+/// Text: the file that holds packed weights between two starts. Not supported: anything but "" is refused.
 const char packed_cache_path_option_key[] = "packed_cache_path";
 
-/// bool: whether packed weights are written to that file.
+/// bool: whether packed weights are written to that file. Not supported: true is refused.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
 /// Delegates with one workspace take turns; each workspace is as large as the largest of its delegates wants it.

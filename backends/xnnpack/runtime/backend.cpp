@@ -48,13 +48,20 @@ class XnnpackBackend final : public BackendInterface {
       return option.error();
     }
     ET_CHECK_OK_OR_RETURN_ERROR(check_mode(mode));
+    bool shares = shares_weights_.load();
+    const Result<bool> cache = context.get_runtime_spec<bool>(weight_cache_option_key);
+    if (cache.ok()) {
+      shares = cache.get();
+    } else if (cache.error() != Error::NotFound) {
+      return cache.error();
+    }
     auto* place = context.get_runtime_allocator()->allocateInstance<Delegate>();
     ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
     return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
       auto workspace = workspaces_.get(static_cast<WorkspaceSharingMode>(mode), context.get_runtime_allocator());
       ET_CHECK_OR_RETURN_ERROR(workspace != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
       auto* delegate = new (place) Delegate(std::move(workspace));
-      const Error error = load(*delegate, processed, context);
+      const Error error = load(*delegate, processed, context, shares ? &weights_ : nullptr);
       if (error != Error::Ok) {
         delegate->~Delegate();
         return error;
@@ -78,6 +85,13 @@ class XnnpackBackend final : public BackendInterface {
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
     for (const BackendOption& option : options) {
+      if (same_text(option.key, weight_cache_option_key)) {
+        const auto* shares = std::get_if<bool>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(shares != nullptr, InvalidArgument, "XNNPACK: the option %s is a bool", option.key);
+        shares_weights_ = *shares;
+        continue;
+      }
+      ET_CHECK_OK_OR_RETURN_ERROR(check_no_file(option));
       if (!same_text(option.key, workspace_sharing_mode_option_key)) {
         continue;
       }
@@ -93,6 +107,8 @@ class XnnpackBackend final : public BackendInterface {
     for (BackendOption& option : options) {
       if (same_text(option.key, workspace_sharing_mode_option_key)) {
         option.value = sharing_mode_.load();
+      } else if (same_text(option.key, weight_cache_option_key)) {
+        option.value = shares_weights_.load();
       }
     }
     return Error::Ok;
@@ -111,12 +127,27 @@ class XnnpackBackend final : public BackendInterface {
     return Error::Ok;
   }
 
-  static Error load(Delegate& delegate, FreeableBuffer* processed, BackendInitContext& context) {
+  /// Packed weights are not kept in files.
+  static Error check_no_file(const BackendOption& option) {
+    const auto* path = std::get_if<std::array<char, runtime::kMaxOptionValueLength>>(&option.value);
+    const auto* saves = std::get_if<bool>(&option.value);
+    const bool asks = (same_text(option.key, packed_cache_path_option_key) && path != nullptr && (*path)[0] != 0) ||
+                      (same_text(option.key, save_weight_cache_on_disk_option_key) && saves != nullptr && *saves);
+    ET_CHECK_OR_RETURN_ERROR(!asks, NotSupported,
+                             "XNNPACK: the option %s asks for packed weights in a file, which this version does not "
+                             "write; leave it empty or false",
+                             option.key);
+    return Error::Ok;
+  }
+
+  static Error load(Delegate& delegate, FreeableBuffer* processed, BackendInitContext& context, WeightsStore* shared) {
     return extension::internal::report_bad_alloc(
-        [&] { return delegate.load(processed->data(), processed->size(), context.get_named_data_map()); });
+        [&] { return delegate.load(processed->data(), processed->size(), context.get_named_data_map(), shared); });
   }
 
   mutable WorkspaceManager workspaces_;
+  mutable WeightsStore weights_;
+  std::atomic<bool> shares_weights_{true};
   std::atomic<int> sharing_mode_{static_cast<int>(WorkspaceSharingMode::Global)};
 };
 

@@ -59,7 +59,7 @@ Delegate::~Delegate() {
   }
 }
 
-Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap* named_data) {
+Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap* named_data, WeightsStore* shared) {
   payload_.emplace();
   ET_CHECK_OK_OR_RETURN_ERROR(payload_->open(data, size, named_data));
   GraphBuilder builder(*payload_);
@@ -69,15 +69,21 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
         {value->external_id, value->datatype, value->raw, value->index, value->dims.size(), value->is_input});
   }
   pointers_.resize(externals_.size());
+  if (shared != nullptr) {
+    builder.share_weights(weights_.emplace(*shared));
+  }
   {
     const std::lock_guard<std::mutex> lock(workspace_->mutex());
     // Its threads are those that there are when it runs.
-    const xnn_status status =
-        xnn_create_runtime_v4(builder.subgraph(), nullptr, workspace_->get(), nullptr, 0, &runtime_);
+    const xnn_status status = xnn_create_runtime_v4(builder.subgraph(), weights_ ? weights_->provider() : nullptr,
+                                                    workspace_->get(), nullptr, 0, &runtime_);
     if (status != xnn_status_success) {
       ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
       return status_error(status);
     }
+  }
+  if (weights_) {
+    weights_->finish();
   }
   rules_ = builder.take_rules();
   shapes_ = builder.take_shapes();
@@ -130,13 +136,14 @@ Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {
     ET_CHECK_OR_RETURN_ERROR(argument.isTensor(), InvalidArgument,
                              "XNNPACK: argument %" PRIu32 " of a delegate is no tensor", external.id);
     const Tensor& tensor = argument.toTensor();
-    ET_CHECK_OR_RETURN_ERROR(holds(external.datatype, external.raw, tensor.scalar_type()) && has_rank(tensor, external.rank),
-                             InvalidArgument,
-                             "XNNPACK: argument %" PRIu32
-                             " of a delegate has the dtype %d and %zd dimensions; the delegate was compiled for "
-                             "%zu dimensions and XNNPACK's datatype %d",
-                             external.id, static_cast<int>(tensor.scalar_type()), static_cast<ssize_t>(tensor.dim()),
-                             external.rank, static_cast<int>(external.datatype));
+    ET_CHECK_OR_RETURN_ERROR(
+        holds(external.datatype, external.raw, tensor.scalar_type()) && has_rank(tensor, external.rank),
+        InvalidArgument,
+        "XNNPACK: argument %" PRIu32
+        " of a delegate has the dtype %d and %zd dimensions; the delegate was compiled for "
+        "%zu dimensions and XNNPACK's datatype %d",
+        external.id, static_cast<int>(tensor.scalar_type()), static_cast<ssize_t>(tensor.dim()), external.rank,
+        static_cast<int>(external.datatype));
     pointers_[i] = {external.id, const_cast<void*>(tensor.const_data_ptr())};
     if (!external.is_input) {
       continue;

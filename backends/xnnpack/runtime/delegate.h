@@ -32,8 +32,9 @@ class Delegate final {
    * Builds the graph and packs the weights.
    *
    * @param data, size The payload. If needs_payload() afterwards, it must outlive the object.
+   * @param shared Where packed weights are that others may have too; must outlive the object. Null for its own only.
    */
-  runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data);
+  runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data, WeightsStore* shared);
 
   /// Whether the payload is still read when the delegate runs.
   bool needs_payload() const { return payload_.has_value(); }
@@ -73,6 +74,7 @@ class Delegate final {
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;
+  std::optional<DelegateWeights> weights_;
   std::optional<Payload> payload_;
 };
 

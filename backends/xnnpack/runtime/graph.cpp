@@ -183,30 +183,6 @@ std::vector<const Value*> GraphBuilder::externals() const {
   return found;
 }
 
-Error GraphBuilder::find_packed_constants() {
-  for (const auto* node : *payload_.graph().xnodes()) {
-    uint32_t filter = XNN_INVALID_VALUE_ID;
-    uint32_t bias = XNN_INVALID_VALUE_ID;
-    if (const auto* linear = node->xnode_union_as_XNNFullyConnected()) {
-      filter = linear->filter_id();
-      bias = linear->bias_id();
-    } else if (node->xnode_union_type() == fb_xnnpack::XNodeUnion::XNNConv2d ||
-               node->xnode_union_type() == fb_xnnpack::XNodeUnion::XNNDepthwiseConv2d ||
-               node->xnode_union_type() == fb_xnnpack::XNodeUnion::XNNConvTranspose2d) {
-      const auto* conv = static_cast<const fb_xnnpack::_XNNNodeConv*>(node->xnode_union());
-      ET_CHECK_OR_RETURN_ERROR(conv != nullptr, InvalidProgram, "XNNPACK payload: a node has a type and no content");
-      filter = conv->filter_id();
-      bias = conv->bias_id();
-    } else if (const auto* step = node->xnode_union_as_XNNStep()) {
-      const bool is_table = step->kind() == fb_xnnpack::StepKind::Embedding && step->input_ids() != nullptr;
-      filter = is_table && step->input_ids()->size() > 0 ? step->input_ids()->Get(0) : XNN_INVALID_VALUE_ID;
-    }
-    packed_.insert(filter);
-    packed_.insert(bias);
-  }
-  return Error::Ok;
-}
-
 Error GraphBuilder::define_value(const fb_xnnpack::XValue& entry, uint32_t index) {
   const auto* quantized = entry.xvalue_union_as_XNNQuantizedTensorValue();
   const auto* tensor = quantized != nullptr ? quantized->tensor_value() : entry.xvalue_union_as_XNNTensorValue();

@@ -20,6 +20,7 @@
 #include "payload.h"
 #include "shapes.h"
 #include "steps/step.h"
+#include "weights.h"
 
 namespace executorch {
 namespace backends {
@@ -82,6 +83,9 @@ class GraphBuilder final {
   /// The steps among the nodes, which must live as long as the runtime.
   std::vector<std::unique_ptr<Step>> take_steps() { return std::move(steps_); }
 
+  /// Tells the delegate's weights which of them others may have too.
+  void share_weights(DelegateWeights& weights) const;
+
   /// Whether the payload may have steps.
   bool has_steps() const { return payload_.has_steps(); }
 
@@ -93,6 +97,7 @@ class GraphBuilder final {
   };
 
   runtime::Error find_packed_constants();
+  void add_packed(uint32_t filter, uint32_t bias, const Shape& how);
   runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);
   runtime::Error find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& value);
   runtime::Error define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& quantized, uint32_t flags, Value& value);
@@ -105,6 +110,8 @@ class GraphBuilder final {
   std::unordered_map<uint32_t, Value> values_;
   /// Ids of filters and biases, which are packed when the runtime is made, and of tables, which are read in place.
   std::unordered_set<uint32_t> packed_;
+  /// How each filter and bias is packed; nothing where in several ways.
+  std::unordered_map<uint32_t, Shape> packing_;
   std::vector<bool> has_external_;
   std::vector<ShapeRule> rules_;
   std::vector<Shape> shapes_;

@@ -65,6 +65,11 @@ class PermuteConfig(XNNPartitionerConfig):
             order[first], order[second] = order[second], order[first]
         else:
             order = [dim % len(order) for dim in argument(node, 1)]
+        shape = node.meta["val"].shape
+        moved = [dim for dim, size in zip(order, shape, strict=True) if size != 1]
+        if is_static(shape) and moved == sorted(moved):  # the elements stay where they are
+            writer.add(XNNStaticReshape(len(shape), list(shape), writer.read(node.args[0]), writer.result(node)))
+            return
         writer.add(XNNStaticTranspose(len(order), order, writer.read(node.args[0]), writer.result(node)))
 
 

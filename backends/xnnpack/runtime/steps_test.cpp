@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps refuse shapes and numbers that would lead them out of their tensors, and packed weights are shared.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "steps/attention_step.h"
+#include "steps/row_steps.h"
+#include "weights.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+using Layout = AttentionStep::Layout;
+
+Layout joined_heads() {
+  // Rows of 2 heads of 4 numbers: q, k and v are parts of rows of 24.
+  Layout layout;
+  layout.sizes = {1, 2, 2, 3, 3, 4, 4};
+  layout.q = {0, 0, 4, 24};
+  layout.k = {8, 0, 4, 24};
+  layout.v = {16, 0, 4, 24};
+  layout.out = {0, 0, 4, 8};
+  layout.out_shape = {3, 8};
+  return layout;
+}
+
+OptionalShape shape_of(const Layout& layout, const std::vector<Shape>& in) {
+  return AttentionStep(1.0f, false, AttentionStep::Mask::None, std::make_unique<Layout>(layout)).shape(in);
+}
+
+TEST(AttentionStep, ReadsHeadsThatLieInsideOfRows) {
+  const std::vector<Shape> in(3, Shape{3, 24});
+  EXPECT_EQ(shape_of(joined_heads(), in), (Shape{3, 8}));
+}
+
+TEST(AttentionStep, RefusesLayoutsThatLeaveTheirTensors) {
+  const std::vector<Shape> in(3, Shape{3, 24});
+  const auto refuses = [&](auto change) {
+    Layout layout = joined_heads();
+    change(layout);
+    return !shape_of(layout, in).has_value();
+  };
+  EXPECT_TRUE(refuses([](Layout& l) { l.v.offset = 17; }));
+  EXPECT_TRUE(refuses([](Layout& l) { l.q.row = 25 + 24; }));
+  EXPECT_TRUE(refuses([](Layout& l) { l.k.head = SIZE_MAX; }));
+  EXPECT_TRUE(refuses([](Layout& l) { l.sizes.keys = size_t{1} << 32; }));
+  EXPECT_TRUE(refuses([](Layout& l) { l.sizes.heads = 0; }));
+  EXPECT_TRUE(refuses([](Layout& l) { l.sizes.key_heads = 3; }));
+  EXPECT_TRUE(refuses([](Layout& l) { l.out_shape = {2, 8}; }));
+  // Rows that overlap would let few elements stand for very many keys.
+  EXPECT_TRUE(refuses([](Layout& l) {
+    l.sizes.keys = 1000;
+    l.k.row = l.v.row = 0;
+  }));
+  EXPECT_TRUE(!shape_of(joined_heads(), {{3, 24}, {3, 21}, {3, 24}}).has_value());
+  EXPECT_TRUE(!shape_of(joined_heads(), {{3, 24}, {3, 24}}).has_value());
+}
+
+TEST(AttentionStep, ChecksDenseTensorsAndMasks) {
+  const AttentionStep step(1.0f, false, AttentionStep::Mask::Added, nullptr);
+  const Shape q = {2, 4, 5, 8};
+  const Shape k = {2, 2, 7, 8};
+  EXPECT_EQ(step.shape({q, k, {2, 2, 7, 3}, {5, 7}}), (Shape{2, 4, 5, 3}));
+  EXPECT_EQ(step.shape({q, k, {2, 2, 7, 3}, {2, 1, 1, 7}}), (Shape{2, 4, 5, 3}));
+  EXPECT_FALSE(step.shape({q, k, {2, 2, 7, 3}, {5, 6}}).has_value());
+  EXPECT_FALSE(step.shape({q, k, {2, 2, 6, 3}, {5, 7}}).has_value());
+  EXPECT_FALSE(step.shape({q, {2, 3, 7, 8}, {2, 3, 7, 8}, {5, 7}}).has_value());
+  EXPECT_FALSE(step.shape({{8}, {8}, {8}, {8}}).has_value());
+  EXPECT_FALSE(step.shape({q, k, {2, 2, 7, 3}}).has_value());
+}
+
+TEST(NormStep, RefusesWeightsOfAnotherSize) {
+  const NormStep step(true, 1, 1e-5f, true, true);
+  EXPECT_EQ(step.shape({{3, 8}, {8}, {8}}), (Shape{3, 8}));
+  EXPECT_FALSE(step.shape({{3, 8}, {7}, {8}}).has_value());
+  EXPECT_FALSE(step.shape({{3, 8}, {8}}).has_value());
+  EXPECT_FALSE(NormStep(true, 3, 1e-5f, false, false).shape({{3, 8}}).has_value());
+  EXPECT_FALSE(NormStep(true, 0, 1e-5f, false, false).shape({{3, 8}}).has_value());
+}
+
+TEST(EmbeddingStep, SaysWhenAnIndexIsOutside) {
+  EmbeddingStep step(/*wraps=*/false);
+  const std::vector<Shape> in = {{3, 2}, {4}};
+  ASSERT_EQ(step.shape(in), (Shape{4, 2}));
+  ASSERT_EQ(step.plan(in, 1).units, 1u);
+  const float table[] = {1, 2, 3, 4, 5, 6};
+  const int64_t good[] = {2, 0, 1, 2};
+  float out[8] = {};
+  StepData data;
+  data.in[0] = table;
+  data.in[1] = good;
+  data.out = out;
+  step.run(data, 0, nullptr);
+  EXPECT_EQ(step.take_failure(), nullptr);
+  EXPECT_EQ(std::vector<float>(out, out + 8), (std::vector<float>{5, 6, 1, 2, 3, 4, 5, 6}));
+  const int64_t bad[] = {0, 3, -1, INT64_MIN};
+  data.in[1] = bad;
+  step.run(data, 0, nullptr);
+  EXPECT_NE(step.take_failure(), nullptr);
+  EXPECT_EQ(step.take_failure(), nullptr);
+  EXPECT_EQ(std::vector<float>(out, out + 8), (std::vector<float>{1, 2, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(IndexPutStep, RefusesOtherNumbersOfSlices) {
+  const IndexPutStep step(1);
+  EXPECT_EQ(step.shape({{2, 6, 4}, {3}, {2, 3, 4}}), (Shape{2, 6, 4}));
+  EXPECT_FALSE(step.shape({{2, 6, 4}, {3}, {2, 2, 4}}).has_value());
+  EXPECT_FALSE(IndexPutStep(3).shape({{2, 6, 4}, {3}, {2, 3, 4}}).has_value());
+}
+
+/// Packs as XNNPACK does: asks, and writes where nobody has it.
+void* pack(DelegateWeights& weights, uint32_t seed, const void* filter, int value) {
+  xnn_weights_cache_t cache = weights.provider();
+  const xnn_weights_cache_look_up_key key{seed, filter, nullptr};
+  size_t offset = cache->look_up(cache->context, &key);
+  if (offset == SIZE_MAX) {
+    void* space = cache->reserve_space(cache->context, 64);
+    std::memset(space, value, 64);
+    offset = cache->look_up_or_insert(cache->context, &key, space, 64);
+  }
+  return cache->offset_to_addr(cache->context, offset);
+}
+
+TEST(WeightsStore, DelegatesWithTheSameWeightsShareThem) {
+  WeightsStore store;
+  const float first[] = {1, 2, 3, 4};
+  const float same[] = {1, 2, 3, 4};
+  const float other[] = {1, 2, 3, 5};
+  DelegateWeights a(store);
+  DelegateWeights b(store);
+  a.share(first, sizeof(first), {2, 2});
+  b.share(same, sizeof(same), {2, 2});
+  b.share(other, sizeof(other), {2, 2});
+  void* packed = pack(a, 7, first, 1);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(packed) % 128, 0u);
+  EXPECT_EQ(pack(b, 7, same, 2), packed);
+  EXPECT_EQ(*static_cast<uint8_t*>(packed), 1);
+  const xnn_weights_cache_look_up_key key{7, same, nullptr};
+  xnn_weights_cache_t cache = b.provider();
+  const size_t again = cache->look_up_or_insert(cache->context, &key, nullptr, 64);
+  EXPECT_EQ(cache->offset_to_addr(cache->context, again), packed) << "as convolutions ask";
+  EXPECT_NE(pack(b, 8, same, 3), packed) << "packed in another way";
+  EXPECT_NE(pack(b, 7, other, 4), packed);
+}
+
+TEST(WeightsStore, WhatIsNamedTwiceOrNotAtAllIsNotShared) {
+  WeightsStore store;
+  const float data[] = {1, 2, 3, 4};
+  DelegateWeights a(store);
+  DelegateWeights b(store);
+  a.share(data, sizeof(data), {2, 2});
+  b.share(data, sizeof(data), {2, 2});
+  b.share(data, sizeof(data), {4, 1});
+  EXPECT_NE(pack(a, 7, data, 1), pack(b, 7, data, 2));
+  DelegateWeights c(store);
+  EXPECT_NE(pack(a, 7, data, 1), pack(c, 7, data, 2));
+}
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packed weights that delegates share, and payloads that were damaged (XNN-09)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.exir import to_edge_transform_and_lower
+from sdk.runtime import Runtime
+from zoo.language import Encoder
+
+IMAGE = (torch.linspace(-3, 3, 4 * 8 * 8).reshape(1, 4, 8, 8).sin(),)
+
+
+def lower(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bytes:
+    program = export(model.eval(), inputs)
+    return bytes(to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer)
+
+
+class Head(nn.Module):
+    """A head of its own on a net that others have too."""
+
+    def __init__(self, body: nn.Module, outputs: int) -> None:
+        super().__init__()
+        self.body, self.head = body, nn.Linear(6, outputs)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.body(x).mean((2, 3)))
+
+
+def test_programs_with_the_same_weights_compute_the_same() -> None:
+    """Twice the same program, another one with some of its weights, and one with the same numbers packed otherwise."""
+    torch.manual_seed(0)
+    body = nn.Sequential(nn.Conv2d(4, 4, 3, groups=4), nn.Conv2d(4, 6, 3, padding=1), nn.ReLU())
+    grouped, whole = nn.Conv2d(4, 4, 3, groups=4, bias=False), nn.Conv2d(1, 4, 3, bias=False)
+    whole.weight = grouped.weight
+    models = [Head(body, 3), Head(body, 5), nn.Sequential(nn.Conv2d(4, 1, 1), whole), nn.Sequential(grouped)]
+    models.insert(1, models[0])
+    methods = [Runtime.get().load_program(lower(m, IMAGE)).load_method("forward") for m in models]
+    for _ in range(2):
+        for model, method in zip(models, methods, strict=True):
+            torch.testing.assert_close(torch.as_tensor(method.execute(IMAGE)[0]), model(*IMAGE), rtol=1e-5, atol=1e-5)
+        del methods[0], models[0]  # others keep what they use
+
+
+def test_damaged_payloads_are_refused_or_run() -> None:
+    """XNN-10: no byte of a payload leads the runtime out of its memory."""
+    torch.manual_seed(0)
+    mask = torch.ones(2, 10, dtype=torch.long)
+    inputs = (torch.randint(0, 64, (2, 10)), mask)
+    program = lower(Encoder(depth=1), inputs)
+    start = program.index(b"XH00") - 4
+    size = int.from_bytes(program[start + 14 : start + 18], "little") + 32
+    numbers = random.Random(1)
+    refused = 0
+    for _ in range(80):
+        damaged = bytearray(program)
+        for _ in range(numbers.randint(1, 4)):
+            damaged[start + numbers.randrange(size)] = numbers.choice([0, 1, 2, 4, 8, 0x7F, 0x80, 0xFF])
+        try:
+            Runtime.get().load_program(bytes(damaged)).load_method("forward").execute(inputs)
+        except RuntimeError:
+            refused += 1
+    assert refused > 0
+    with pytest.raises(RuntimeError, match="XNS1"):
+        other = program[: start + 36] + b"XNS9" + program[start + 40 :]
+        Runtime.get().load_program(other).load_method("forward")
