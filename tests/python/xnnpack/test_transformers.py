@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What transformers are made of, lowered to XNNPACK: norms, attention, embeddings, caches, and whole models in one
-delegate (XNN-05)."""
+delegate."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ PATTERNS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_each_pattern_is_delegated_and_right(name: str) -> None:
-    """XNN-05."""
+    """XNN-04."""
     torch.manual_seed(0)
     model, inputs = PATTERNS[name]
     for parameter in model.parameters():
@@ -166,7 +166,7 @@ def models() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
 
 @pytest.mark.parametrize("name", models())
 def test_transformers_are_one_delegate(name: str) -> None:
-    """XNN-05: with nothing outside."""
+    """With nothing outside."""
     model, inputs = models()[name]
     lowered = lower(model, inputs)
     left = [node.target.__name__ for node in get_non_lowered_nodes(lowered.exported_program().graph)]

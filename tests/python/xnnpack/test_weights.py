@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packed weights that delegates share, and payloads that were damaged (XNN-09)."""
+"""Packed weights that delegates share, and payloads that were damaged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_programs_with_the_same_weights_compute_the_same() -> None:
 
 
 def test_damaged_payloads_are_refused_or_run() -> None:
-    """XNN-10: no byte of a payload leads the runtime out of its memory."""
+    """No byte of a payload leads the runtime out of its memory."""
     torch.manual_seed(0)
     mask = torch.ones(2, 10, dtype=torch.long)
     inputs = (torch.randint(0, 64, (2, 10)), mask)
