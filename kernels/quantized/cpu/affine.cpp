@@ -4,7 +4,6 @@
 #include <cinttypes>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "kernels/portable/cpu/pattern/compute_type.h"
 
@@ -13,10 +12,25 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-template <typename Q>
-bool fits(QuantRange range) {
-  return range.min <= range.max && range.min >= static_cast<int64_t>(std::numeric_limits<Q>::min()) &&
-         range.max <= static_cast<int64_t>(std::numeric_limits<Q>::max());
+// Calls visitor(a zero of the C++ type of `dtype`) if that holds quantized values and the build has code for it.
+template <typename Visitor>
+bool visit_quantized(ScalarType dtype, const Visitor& visitor) {
+#define CASE(ctype, name)                          \
+  case ScalarType::name:                           \
+    if constexpr (is_selected(ScalarType::name)) { \
+      visitor(ctype{});                            \
+    }                                              \
+    return is_selected(ScalarType::name);
+  switch (dtype) {
+    CASE(uint8_t, Byte)
+    CASE(int8_t, Char)
+    CASE(int16_t, Short)
+    CASE(uint16_t, UInt16)
+    CASE(int32_t, Int)
+    default:
+      return false;
+  }
+#undef CASE
 }
 
 // Rounds to the nearest even integer: at 1.5 * 2^23 (2^52) neighbouring numbers are one apart. |x| must be below 2^22
@@ -55,46 +69,59 @@ void quantize_block(const Real* x, Q* q, size_t count, AffineParams params, Quan
 template <typename Real>
 void quantize_block(const Real* x, const Tensor& out, int64_t start, size_t count, AffineParams params,
                     QuantRange range, bool round_last) {
-  switch (out.scalar_type()) {
-    case ScalarType::Byte:
-      return quantize_block(x, out.mutable_data_ptr<uint8_t>() + start, count, params, range, round_last);
-    case ScalarType::Char:
-      return quantize_block(x, out.mutable_data_ptr<int8_t>() + start, count, params, range, round_last);
-    case ScalarType::Short:
-      return quantize_block(x, out.mutable_data_ptr<int16_t>() + start, count, params, range, round_last);
-    case ScalarType::UInt16:
-      return quantize_block(x, static_cast<uint16_t*>(out.mutable_data_ptr()) + start, count, params, range,
-                            round_last);
-    default:
-      return quantize_block(x, out.mutable_data_ptr<int32_t>() + start, count, params, range, round_last);
-  }
+  visit_quantized(out.scalar_type(), [&](auto zero) {
+    auto* q = static_cast<decltype(zero)*>(out.mutable_data_ptr()) + start;
+    quantize_block(x, q, count, params, range, round_last);
+  });
 }
 
 const void* element(const Tensor& tensor, int64_t i) {
   return static_cast<const char*>(tensor.const_data_ptr()) + i * tensor.element_size();
 }
 
+size_t block_size(int64_t done, int64_t count) {
+  return count - done < static_cast<int64_t>(kBlock) ? static_cast<size_t>(count - done) : kBlock;
+}
+
+// Elements of `tensor` as `Real`, by way of a type that every build which has the dtype converts it to.
+template <typename Real>
+void load_reals(const Tensor& tensor, int64_t start, Real* x, size_t count) {
+  const ScalarType dtype = tensor.scalar_type();
+  const auto widen = [&](auto zero) {
+    decltype(zero) narrow[kBlock];
+    load_fn(dtype, compute_type_of<decltype(zero)>())(narrow, element(tensor, start), count);
+    for (size_t i = 0; i < count; ++i) {
+      x[i] = static_cast<Real>(narrow[i]);
+    }
+  };
+  if (compute_type_of<Real>() == ComputeType::Float || dtype == ScalarType::Double) {
+    load_fn(dtype, compute_type_of<Real>())(x, element(tensor, start), count);
+  } else if (arithmetic_type(dtype) == ComputeType::Int) {
+    widen(int64_t{});
+  } else {
+    widen(float{});
+  }
+}
+
 template <typename Real>
 void quantize_all(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range,
                   bool round_last) {
-  const ConvertFn load = load_fn(in.scalar_type(), compute_type_of<Real>());
   for (int64_t done = 0; done < count; done += kBlock) {
-    const size_t size = count - done < static_cast<int64_t>(kBlock) ? static_cast<size_t>(count - done) : kBlock;
+    const size_t size = block_size(done, count);
     Real x[kBlock];
-    load(x, element(in, start + done), size);
+    load_reals(in, start + done, x, size);
     quantize_block(x, out, start + done, size, params, range, round_last);
   }
 }
 
 template <typename Real>
 void dequantize_all(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params) {
-  const ConvertFn load = load_fn(in.scalar_type(), compute_type_of<Real>());
   const ConvertFn store = store_fn(compute_type_of<Real>(), out.scalar_type());
   const Real scale = static_cast<Real>(params.scale), zero_point = static_cast<Real>(params.zero_point);
   for (int64_t done = 0; done < count; done += kBlock) {
-    const size_t size = count - done < static_cast<int64_t>(kBlock) ? static_cast<size_t>(count - done) : kBlock;
+    const size_t size = block_size(done, count);
     Real x[kBlock];
-    load(x, element(in, start + done), size);
+    load_reals(in, start + done, x, size);
     for (size_t i = 0; i < size; ++i) {
       x[i] = (x[i] - zero_point) * scale;
     }
@@ -107,29 +134,18 @@ bool needs_double(ScalarType dtype) {
   return dtype == ScalarType::Int;
 }
 
+// In a build for other dtypes nothing asks for double.
+constexpr bool kComputesInDouble = is_selected(ScalarType::Double) || is_selected(ScalarType::Int);
+
 }  // namespace
 
 bool check_quantized_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, QuantRange range) {
   bool holds = false;
-  switch (dtype) {
-    case ScalarType::Byte:
-      holds = fits<uint8_t>(range);
-      break;
-    case ScalarType::Char:
-      holds = fits<int8_t>(range);
-      break;
-    case ScalarType::Short:
-      holds = fits<int16_t>(range);
-      break;
-    case ScalarType::UInt16:
-      holds = fits<uint16_t>(range);
-      break;
-    case ScalarType::Int:
-      holds = fits<int32_t>(range);
-      break;
-    default:
-      break;
-  }
+  visit_quantized(dtype, [&](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    holds = range.min <= range.max && range.min >= static_cast<int64_t>(Limits::min()) &&
+            range.max <= static_cast<int64_t>(Limits::max());
+  });
   if (!holds) {
     ET_LOG(Error,
            "%s: dtype %s with quant_min %" PRId64 " and quant_max %" PRId64
@@ -163,7 +179,9 @@ bool check_dtype_argument(KernelRuntimeContext& ctx, const char* op, ScalarType 
 void quantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range,
                   QuantizeMode mode) {
   if (mode.wide || needs_double(out.scalar_type()) || in.scalar_type() == ScalarType::Double) {
-    quantize_all<double>(in, out, start, count, params, range, mode.round_last);
+    if constexpr (kComputesInDouble) {
+      quantize_all<double>(in, out, start, count, params, range, mode.round_last);
+    }
   } else {
     quantize_all<float>(in, out, start, count, params, range, mode.round_last);
   }
@@ -174,15 +192,19 @@ void quantize_floats(const float* x, Tensor& out, int64_t start, int64_t count, 
     quantize_block(x, out, start, static_cast<size_t>(count), params, range, /*round_last=*/false);
     return;
   }
-  for (int64_t i = 0; i < count; ++i) {
-    const double wide = static_cast<double>(x[i]);
-    quantize_block(&wide, out, start + i, 1, params, range, /*round_last=*/false);
+  if constexpr (kComputesInDouble) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double wide = static_cast<double>(x[i]);
+      quantize_block(&wide, out, start + i, 1, params, range, /*round_last=*/false);
+    }
   }
 }
 
 void dequantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, bool wide) {
   if (wide || needs_double(in.scalar_type()) || out.scalar_type() == ScalarType::Double) {
-    dequantize_all<double>(in, out, start, count, params);
+    if constexpr (kComputesInDouble) {
+      dequantize_all<double>(in, out, start, count, params);
+    }
   } else {
     dequantize_all<float>(in, out, start, count, params);
   }
@@ -195,7 +217,7 @@ bool ParamTable::read(KernelRuntimeContext& ctx, const char* op, const Tensor& s
   if (zero_points) {
     zero_point_type_ = zero_points->scalar_type();
     holds = holds && zero_points->numel() == count && zero_point_type_ != ScalarType::Bool &&
-            load_fn(zero_point_type_, ComputeType::Double) != nullptr;
+            is_supported_dtype(zero_point_type_);
     zero_points_ = zero_points->const_data_ptr();
   }
   scales_ = scales.const_data_ptr();
@@ -211,14 +233,28 @@ bool ParamTable::read(KernelRuntimeContext& ctx, const char* op, const Tensor& s
   return holds;
 }
 
+double ParamTable::zero_point_at(int64_t i) const {
+  const void* at = static_cast<const char*>(zero_points_) +
+                   static_cast<size_t>(i) * executorch::runtime::elementSize(zero_point_type_);
+  if (zero_point_type_ == ScalarType::Double) {
+    return *static_cast<const double*>(at);
+  }
+  if (arithmetic_type(zero_point_type_) == ComputeType::Int) {
+    int64_t value = 0;
+    load_fn(zero_point_type_, ComputeType::Int)(&value, at, 1);
+    return static_cast<double>(value);
+  }
+  float value = 0;
+  load_fn(zero_point_type_, ComputeType::Float)(&value, at, 1);
+  return static_cast<double>(value);
+}
+
 AffineParams ParamTable::at(int64_t i) const {
   AffineParams params{0.0, 0.0};
   params.scale = scale_type_ == ScalarType::Double ? static_cast<const double*>(scales_)[i]
                                                    : static_cast<double>(static_cast<const float*>(scales_)[i]);
   if (zero_points_ != nullptr) {
-    const size_t size = executorch::runtime::elementSize(zero_point_type_);
-    load_fn(zero_point_type_, ComputeType::Double)(
-        &params.zero_point, static_cast<const char*>(zero_points_) + static_cast<size_t>(i) * size, 1);
+    params.zero_point = zero_point_at(i);
   }
   return params;
 }

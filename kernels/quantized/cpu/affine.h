@@ -52,6 +52,8 @@ class ParamTable {
   bool wide() const { return scale_type_ == ScalarType::Double; }
 
  private:
+  double zero_point_at(int64_t i) const;
+
   const void* scales_ = nullptr;
   const void* zero_points_ = nullptr;
   ScalarType scale_type_ = ScalarType::Float;

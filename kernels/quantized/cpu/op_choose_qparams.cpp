@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// quantized_decomposed::choose_qparams.Tensor_out, choose_qparams_per_token_asymmetric.out
+// quantized_decomposed::choose_qparams.Tensor_out, choose_qparams_symmetric.Tensor_out, choose_qparams_per_token.out,
+// choose_qparams_per_token_asymmetric.out
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -43,32 +44,81 @@ Extent extent_of(const Tensor& in, int64_t start, int64_t count) {
 
 bool check_outputs(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& scale,
                    const Tensor& zero_point) {
-  const bool holds = (scale.scalar_type() == ScalarType::Float || scale.scalar_type() == ScalarType::Double) &&
-                     (zero_point.scalar_type() == ScalarType::Long || zero_point.scalar_type() == ScalarType::Int);
+  const auto is_real = [](ScalarType dtype) { return dtype == ScalarType::Float || dtype == ScalarType::Double; };
+  const ScalarType zero_type = zero_point.scalar_type();
+  const bool holds = is_real(scale.scalar_type()) &&
+                     (zero_type == ScalarType::Long || zero_type == ScalarType::Int || is_real(zero_type));
   if (!holds) {
-    ET_LOG(Error, "%s: scales must be Float or Double and zero points Long or Int, they are %s and %s", op,
-           toString(scale.scalar_type()), toString(zero_point.scalar_type()));
+    ET_LOG(Error, "%s: scales must be Float or Double and zero points Long, Int, Float or Double, they are %s and %s",
+           op, toString(scale.scalar_type()), toString(zero_point.scalar_type()));
     ctx.fail(Error::InvalidArgument);
   }
   return holds && check_real_dtype(ctx, op, in.scalar_type());
 }
 
+template <typename T>
+void store_as(Tensor& tensor, int64_t i, float value) {
+  tensor.mutable_data_ptr<T>()[i] = static_cast<T>(value);
+}
+
+void store(Tensor& tensor, int64_t i, float value) {
+  switch (tensor.scalar_type()) {
+    case ScalarType::Double:
+      return store_as<double>(tensor, i, value);
+    case ScalarType::Float:
+      return store_as<float>(tensor, i, value);
+    case ScalarType::Int:
+      return store_as<int32_t>(tensor, i, value);
+    default:
+      return store_as<int64_t>(tensor, i, value);
+  }
+}
+
 void store_params(Tensor& scales, Tensor& zero_points, int64_t i, float scale, float zero_point) {
-  if (scales.scalar_type() == ScalarType::Double) {
-    scales.mutable_data_ptr<double>()[i] = static_cast<double>(scale);
-  } else {
-    scales.mutable_data_ptr<float>()[i] = scale;
-  }
-  const int64_t value = zero_point == zero_point ? static_cast<int64_t>(zero_point) : 0;
-  if (zero_points.scalar_type() == ScalarType::Long) {
-    zero_points.mutable_data_ptr<int64_t>()[i] = value;
-  } else {
-    zero_points.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(value);
-  }
+  store(scales, i, scale);
+  store(zero_points, i, zero_point == zero_point ? zero_point : 0.0f);
 }
 
 float clamp(float x, float low, float high) {
   return x < low ? low : x > high ? high : x;
+}
+
+// One scale and one zero point for all of the input.
+bool prepare_for_tensor(KernelRuntimeContext& ctx, const char* op, const Tensor& in, QuantRange range, ScalarType dtype,
+                        Tensor& scale, Tensor& zero_point) {
+  const int64_t one = 1;
+  if (!check_outputs(ctx, op, in, scale, zero_point) || !check_quantized_dtype(ctx, op, dtype, range)) {
+    return false;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, in.numel() > 0 && range.min < range.max, InvalidArgument, false,
+                      "%s: the input must not be empty and quant_min must be less than quant_max", op);
+  return check_resize(ctx, op, scale, &one, static_cast<size_t>(scale.dim() == 0 ? 0 : 1)) &&
+         check_resize(ctx, op, zero_point, &one, static_cast<size_t>(zero_point.dim() == 0 ? 0 : 1));
+}
+
+// One of each for every row: outputs of sizes (..., 1).
+bool prepare_for_rows(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Tensor& scale, Tensor& zero_point,
+                      int64_t* rows) {
+  if (!check_outputs(ctx, op, in, scale, zero_point)) {
+    return false;
+  }
+  ET_KERNEL_CHECK_MSG(
+      ctx, in.dim() > 0 && in.size(in.dim() - 1) > 0 && executorch::runtime::tensor_is_default_dim_order(in),
+      InvalidArgument, false, "%s: the input must have rows that are not empty, in the default dim order", op);
+  int64_t sizes[kTensorDimensionLimit];
+  *rows = 1;
+  for (ssize_t d = 0; d < in.dim() - 1; ++d) {
+    sizes[d] = in.size(d);
+    *rows *= sizes[d];
+  }
+  sizes[in.dim() - 1] = 1;
+  return check_resize(ctx, op, scale, sizes, static_cast<size_t>(in.dim())) &&
+         check_resize(ctx, op, zero_point, sizes, static_cast<size_t>(in.dim()));
+}
+
+// The largest absolute value; NaN when there is one.
+float reach_of(const Extent& extent) {
+  return -extent.low > extent.high ? -extent.low : extent.high;
 }
 
 }  // namespace
@@ -77,17 +127,9 @@ float clamp(float x, float low, float high) {
 /// [quant_min, quant_max]: zero_point = quant_min - round(min / scale).
 Outputs choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t quant_min, int64_t quant_max,
                                   double eps, ScalarType dtype, Tensor& scale_out, Tensor& zero_point_out) {
-  const char* op = "choose_qparams.Tensor_out";
   Outputs outputs(scale_out, zero_point_out);
-  const int64_t one = 1;
-  if (!check_outputs(ctx, op, in, scale_out, zero_point_out) ||
-      !check_quantized_dtype(ctx, op, dtype, {quant_min, quant_max})) {
-    return outputs;
-  }
-  ET_KERNEL_CHECK_MSG(ctx, in.numel() > 0 && quant_min < quant_max, InvalidArgument, outputs,
-                      "%s: the input must not be empty and quant_min must be less than quant_max", op);
-  if (!check_resize(ctx, op, scale_out, &one, static_cast<size_t>(scale_out.dim() == 0 ? 0 : 1)) ||
-      !check_resize(ctx, op, zero_point_out, &one, static_cast<size_t>(zero_point_out.dim() == 0 ? 0 : 1))) {
+  if (!prepare_for_tensor(ctx, "choose_qparams.Tensor_out", in, {quant_min, quant_max}, dtype, scale_out,
+                          zero_point_out)) {
     return outputs;
   }
   const Extent extent = extent_of(in, 0, in.numel());
@@ -98,27 +140,49 @@ Outputs choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, i
   return outputs;
 }
 
+/// The same with the zero point in the middle: 0, or 128 for uint8. The range must include 0.
+Outputs choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t quant_min,
+                                            int64_t quant_max, double eps, ScalarType dtype, Tensor& scale_out,
+                                            Tensor& zero_point_out) {
+  const char* op = "choose_qparams_symmetric.Tensor_out";
+  Outputs outputs(scale_out, zero_point_out);
+  if (!prepare_for_tensor(ctx, op, in, {quant_min, quant_max}, dtype, scale_out, zero_point_out)) {
+    return outputs;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, quant_min <= 0 && quant_max >= 0, InvalidArgument, outputs,
+                      "%s: the range from quant_min to quant_max must include 0", op);
+  const float half = static_cast<float>(quant_max - quant_min) / 2.0f;
+  float scale = reach_of(extent_of(in, 0, in.numel())) / half;
+  scale = scale < static_cast<float>(eps) ? static_cast<float>(eps) : scale;
+  store_params(scale_out, zero_point_out, 0, scale, dtype == ScalarType::Byte ? 128.0f : 0.0f);
+  return outputs;
+}
+
+/// One scale a row, of sizes (..., 1), that maps its largest absolute value (at least 1e-5) to 127; zero points 0.
+Outputs choose_qparams_per_token_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarType dtype, Tensor& scale_out,
+                                     Tensor& zero_point_out) {
+  const char* op = "choose_qparams_per_token.out";
+  Outputs outputs(scale_out, zero_point_out);
+  int64_t rows = 0;
+  ET_KERNEL_CHECK_MSG(ctx, dtype == ScalarType::Char, InvalidArgument, outputs,
+                      "%s: the quantized type must be Char, it is %s", op, toString(dtype));
+  if (prepare_for_rows(ctx, op, in, scale_out, zero_point_out, &rows)) {
+    const int64_t width = in.size(in.dim() - 1);
+    for (int64_t row = 0; row < rows; ++row) {
+      const float reach = reach_of(extent_of(in, row * width, width));
+      store_params(scale_out, zero_point_out, row, (reach < 1e-5f ? 1e-5f : reach) / 127.0f, 0.0f);
+    }
+  }
+  return outputs;
+}
+
 /// One scale and zero point a row, of sizes (..., 1), for int8: of the two roundings of the zero point, that which
 /// leaves the smaller error at its end of the range.
 Outputs choose_qparams_per_token_asymmetric_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarType,
                                                 Tensor& scale_out, Tensor& zero_point_out) {
-  const char* op = "choose_qparams_per_token_asymmetric.out";
   Outputs outputs(scale_out, zero_point_out);
-  if (!check_outputs(ctx, op, in, scale_out, zero_point_out)) {
-    return outputs;
-  }
-  ET_KERNEL_CHECK_MSG(
-      ctx, in.dim() > 0 && in.size(in.dim() - 1) > 0 && executorch::runtime::tensor_is_default_dim_order(in),
-      InvalidArgument, outputs, "%s: the input must have rows that are not empty, in the default dim order", op);
-  int64_t sizes[kTensorDimensionLimit];
-  int64_t rows = 1;
-  for (ssize_t d = 0; d < in.dim() - 1; ++d) {
-    sizes[d] = in.size(d);
-    rows *= sizes[d];
-  }
-  sizes[in.dim() - 1] = 1;
-  if (!check_resize(ctx, op, scale_out, sizes, static_cast<size_t>(in.dim())) ||
-      !check_resize(ctx, op, zero_point_out, sizes, static_cast<size_t>(in.dim()))) {
+  int64_t rows = 0;
+  if (!prepare_for_rows(ctx, "choose_qparams_per_token_asymmetric.out", in, scale_out, zero_point_out, &rows)) {
     return outputs;
   }
   constexpr float kLow = -128.0f, kHigh = 127.0f;

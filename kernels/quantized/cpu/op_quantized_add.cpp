@@ -24,19 +24,21 @@ Tensor& quantized_add_out(KernelRuntimeContext& ctx, const Tensor& a, double a_s
       executorch::runtime::tensors_have_same_shape(a, b) && executorch::runtime::tensors_have_same_dim_order(a, b, out),
       InvalidArgument, out, "%s: the tensors must have the same sizes and dim order", op);
   constexpr int64_t kBlock = 64;
-  const ConvertFn load = load_fn(a.scalar_type(), ComputeType::Double);
+  const ConvertFn load = load_fn(a.scalar_type(), ComputeType::Int);
   const size_t size = a.element_size();
   for (int64_t start = 0; start < a.numel(); start += kBlock) {
     const int64_t count = a.numel() - start < kBlock ? a.numel() - start : kBlock;
-    double x[kBlock], y[kBlock];
+    int64_t x[kBlock], y[kBlock];
     load(x, static_cast<const char*>(a.const_data_ptr()) + static_cast<size_t>(start) * size,
          static_cast<size_t>(count));
     load(y, static_cast<const char*>(b.const_data_ptr()) + static_cast<size_t>(start) * size,
          static_cast<size_t>(count));
     float sums[kBlock];
     for (int64_t i = 0; i < count; ++i) {
-      const float left = static_cast<float>(x[i] - static_cast<double>(a_zero_point)) * static_cast<float>(a_scale);
-      const float right = static_cast<float>(y[i] - static_cast<double>(b_zero_point)) * static_cast<float>(b_scale);
+      const float left = static_cast<float>(static_cast<double>(x[i]) - static_cast<double>(a_zero_point)) *
+                         static_cast<float>(a_scale);
+      const float right = static_cast<float>(static_cast<double>(y[i]) - static_cast<double>(b_zero_point)) *
+                          static_cast<float>(b_scale);
       sums[i] = left + right;
     }
     quantize_floats(sums, out, start, count, {out_scale, static_cast<double>(out_zero_point)}, range);

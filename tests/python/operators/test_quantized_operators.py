@@ -72,7 +72,10 @@ def _cases() -> list[tuple[Any, ...]]:
                 torch.float32,
             ),
             (ops.choose_qparams.tensor, _x(3, 8), quantized[0], quantized[1], 1e-6, dtype),
+            (ops.choose_qparams_symmetric.tensor, _x(3, 8), quantized[0], quantized[1], 1e-6, dtype),
         ]
+    for x in (_x(3, 8), _x(2, 3, 5).half(), torch.zeros(2, 3)):
+        cases.append((ops.choose_qparams_per_token.default, x, torch.int8))
     cases.append((ops.choose_qparams_per_token_asymmetric.default, _x(3, 8), torch.int8))
     for name, dtype in (
         ("embedding_byte", torch.int8),

@@ -92,18 +92,11 @@ def _register() -> None:
     )
     _define_out("quantize_per_token.out", token, out, _ops.quantize_per_token.default)
     _define_out("dequantize_per_token.out", token + ", ScalarType output_dtype", out, _ops.dequantize_per_token.default)
-    _define_out(
-        "choose_qparams.Tensor_out",
-        "Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype",
-        qparams,
-        _ops.choose_qparams.tensor,
-    )
-    _define_out(
-        "choose_qparams_per_token_asymmetric.out",
-        "Tensor input, ScalarType dtype",
-        qparams,
-        _ops.choose_qparams_per_token_asymmetric.default,
-    )
+    ranged = "Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype"
+    _define_out("choose_qparams.Tensor_out", ranged, qparams, _ops.choose_qparams.tensor)
+    _define_out("choose_qparams_symmetric.Tensor_out", ranged, qparams, _ops.choose_qparams_symmetric.tensor)
+    for name in ("choose_qparams_per_token", "choose_qparams_per_token_asymmetric"):
+        _define_out(f"{name}.out", "Tensor input, ScalarType dtype", qparams, getattr(_ops, name).default)
     _define_out(
         "quantize_per_channel_group.out",
         token + ", int group_size",
@@ -124,6 +117,8 @@ def _register() -> None:
         "quantize_per_token",
         "dequantize_per_token",
         "choose_qparams",
+        "choose_qparams_symmetric",
+        "choose_qparams_per_token",
         "choose_qparams_per_token_asymmetric",
         "quantize_per_channel_group",
         "dequantize_per_channel_group",
