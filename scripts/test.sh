@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
 gate=(lint cpp consume python documents interop baremetal aarch64 asan fuzz wheel)
-all=(debug tsan aarch64-all fuzz-long slow)
+all=(debug tsan aarch64-all fuzz-long slow operators-asan)
 network=(interop wheel)
 
 main() {
@@ -82,6 +82,24 @@ step_tsan() {
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_SANITIZE=address,undefined
+}
+
+# All of PyTorch's samples of every operator, through the kernels that Python links by default, under both sanitizers. A
+# crash fails its test only, and leaves a report. Python gives memory back when it likes: leaks are looked for in asan.
+step_operators-asan() {
+  local folder="${root}/build/operators-asan"
+  # As the step asan compiles, whose object files ccache has.
+  cmake -S . -B "${folder}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined \
+    -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
+    -Dpybind11_DIR="$("${python}" -m pybind11 --cmakedir)" &&
+    cmake --build "${folder}" --parallel "${jobs}" --target _portable_lib || return
+  local cc="${CC:-cc}"
+  rm -f "${folder}"/report.*
+  # The sanitizer's own library first, then the one whose exceptions it watches.
+  SDK_PORTABLE_LIB="$(find "${folder}" -name '_portable_lib*.so' -print -quit)" PYTHONMALLOC=malloc \
+    LD_PRELOAD="$("${cc}" -print-file-name=libasan.so) $("${cc}" -print-file-name=libstdc++.so.6)" \
+    ASAN_OPTIONS="detect_leaks=0:log_path=${folder}/report" UBSAN_OPTIONS="print_stacktrace=1:log_path=${folder}/report" \
+    "${python}" -m pytest -q -m "slow or not slow" -n "${jobs}" --max-worker-restart=1000 tests/python/operators
 }
 
 step_python() {
