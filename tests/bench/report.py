@@ -29,14 +29,15 @@ def cell(figure: str, series: Series | None) -> str:
 
 def markdown(results: Results, engines: list[str]) -> str:
     """A row a model and figure; the last columns are this SDK's median over each other engine's (below 1 is better)."""
-    others = [e for e in engines if e != REFERENCE]
-    head = ["model", "figure", *engines, *(f"{REFERENCE} / {o}" for o in others)]
+    reference = next((e for e in engines if e.startswith(REFERENCE)), REFERENCE)
+    others = [e for e in engines if e != reference]
+    head = ["model", "figure", *engines, *(f"{reference} / {o}" for o in others)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for model, figures in results.items():
         for figure, by_engine in figures.items():
             ratios = []
             for other in others:
-                ours, theirs = by_engine.get(REFERENCE), by_engine.get(other)
+                ours, theirs = by_engine.get(reference), by_engine.get(other)
                 comparable = ours is not None and theirs is not None and theirs.median
                 ratios.append(f"**{ours.median / theirs.median:.3f}**" if comparable else "–")
             row = [model, figure, *(cell(figure, by_engine.get(e)) for e in engines), *ratios]
