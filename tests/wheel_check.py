@@ -45,7 +45,19 @@ def main(installed: Path) -> None:
         [sys.executable, "-S", "-m", "sdk", "export", "--help"], capture_output=True, text=True, check=True
     )
     assert "--dynamic NAME.DIM=MIN..MAX" in help_text.stdout
-    from sdk.exir import to_edge_transform_and_lower  # noqa: F401
+    # EXP2-17, RTP-07: XNNPACK comes with the package.
+    import torch
+    from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from sdk.exir import to_edge_transform_and_lower
+
+    assert "XnnpackBackend" in Runtime.get().backend_registry.registered_backend_names
+    x = torch.tensor([[1.0, -2.0]])
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(torch.nn.ReLU().eval(), (x,)), partitioner=[XnnpackPartitioner()]
+    ).to_executorch()
+    assert b"XnnpackBackend" in lowered.buffer
+    (y,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
+    assert y.tolist() == [[1.0, 0.0]]
 
     print("1 passed in 0.0s")
 
