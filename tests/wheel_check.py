@@ -47,6 +47,7 @@ def main(installed: Path) -> None:
     assert "--dynamic NAME.DIM=MIN..MAX" in help_text.stdout
     # EXP2-17, RTP-07: XNNPACK comes with the package.
     import torch
+
     from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from sdk.exir import to_edge_transform_and_lower
 
