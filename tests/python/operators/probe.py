@@ -56,6 +56,10 @@ def accepted(templates: Sequence[Call], dtype: torch.dtype) -> list[Call]:
 
 
 def promotes(call: Call, dtype: torch.dtype) -> bool:
-    """Whether a floating-point number among the arguments makes eager compute in another dtype than an integer one."""
+    """Whether other arguments make eager compute in another dtype than `dtype`: a floating-point number an integer one,
+    or a tensor of a wider dtype, which the result then has."""
     numbers = pytree.tree_leaves(list(call.arguments.values()))
-    return not dtype.is_floating_point and any(type(number) is float for number in numbers)
+    if not dtype.is_floating_point and any(type(number) is float for number in numbers):
+        return True
+    wider = {t.dtype for t in call.tensors() if torch.promote_types(t.dtype, dtype) != dtype}
+    return any(result is not None and result.dtype in wider for result in call.results or ())
