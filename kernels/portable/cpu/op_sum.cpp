@@ -122,12 +122,13 @@ bool is_fractional(const Tensor& tensor) {
   return isFloatingType(tensor.scalar_type()) || is_complex(tensor.scalar_type());
 }
 
-// Sums are computed in the type of the output; a bool output is true if the sum is not zero.
+// Sums are computed in the type of the output, to which elements are converted one by one; without a dtype that asks
+// for it, none loses its fraction. A bool output is true if the sum is not zero.
 Tensor& sum(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
             bool keepdim, const std::optional<ScalarType>& dtype, bool is_mean, Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx,
-                      (!isFloatingType(in.scalar_type()) || is_fractional(out)) &&
-                          (!is_complex(in.scalar_type()) || is_complex(out.scalar_type())),
+                      dtype.has_value() || ((!isFloatingType(in.scalar_type()) || is_fractional(out)) &&
+                                            (!is_complex(in.scalar_type()) || is_complex(out.scalar_type()))),
                       InvalidArgument, out, "%s: %s values cannot be stored in an output of dtype %s", name,
                       toString(in.scalar_type()), toString(out.scalar_type()));
   ET_KERNEL_CHECK_MSG(ctx, !is_mean || is_fractional(out), InvalidArgument, out,
