@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -41,10 +42,23 @@ std::vector<uint8_t> make_content() {
   return content;
 }
 
+// Removes the files of this process when it ends.
+struct Files {
+  ~Files() {
+    for (const std::string& path : paths) {
+      std::remove(path.c_str());
+    }
+  }
+  std::vector<std::string> paths;
+};
+
+// A file of this process: ctest runs other cases at the same time.
 std::string write_file(const std::vector<uint8_t>& content, const std::string& name = "content.bin") {
-  const std::string path = testing::TempDir() + name;
+  static Files files;
+  const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_" + name;
   std::ofstream(path, std::ios::binary | std::ios::trunc)
       .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  files.paths.push_back(path);
   return path;
 }
 
