@@ -67,8 +67,9 @@ void store(Tensor& tensor, int64_t i, float value) {
       return store_as<double>(tensor, i, value);
     case ScalarType::Float:
       return store_as<float>(tensor, i, value);
-    case ScalarType::Int:
-      return store_as<int32_t>(tensor, i, value);
+    case ScalarType::Int:  // by way of int64: the float next to the largest int32 is too large for one
+      tensor.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(value));
+      return;
     default:
       return store_as<int64_t>(tensor, i, value);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
-#include "kernels/portable/cpu/pattern/loop_nest.h"
+#include "kernels/portable/cpu/pattern/broadcast_loops.h"
 
 namespace torch::executor::native {
 namespace {
@@ -37,23 +37,12 @@ Tensor& internal::run_complex(KernelRuntimeContext& ctx, const char* name, std::
       out.numel() == 0) {
     return out;
   }
-  LoopNest<kMaxOperands + 1> nest;
-  const size_t dims = static_cast<size_t>(out.dim());
-  for (size_t i = 0; i < dims; ++i) {
-    const size_t d = out.dim_order()[i];
-    int64_t strides[kMaxOperands + 1] = {};
-    size_t n = 0;
-    for (const Operand& operand : operands) {
-      const Tensor* in = operand.tensor();
-      const size_t leading = in == nullptr ? dims : dims - static_cast<size_t>(in->dim());
-      if (d >= leading && in->sizes()[d - leading] != 1) {
-        strides[n] = in->strides()[d - leading];
-      }
-      ++n;
-    }
-    strides[kOut] = out.strides()[d];
-    nest.push(out.sizes()[d], strides);
+  const Tensor* tensors[kMaxOperands];
+  size_t count = 0;
+  for (const Operand& operand : operands) {
+    tensors[count++] = operand.tensor();
   }
+  const LoopNest<kMaxOperands + 1> nest = internal::broadcast_loops(out, tensors, count);
   nest.for_each([&](const int64_t* offsets) {
     Complex in[kMaxOperands];
     size_t n = 0;

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/portable/cpu/pattern/block_reader.h"
-#include "kernels/portable/cpu/pattern/loop_nest.h"
+#include "kernels/portable/cpu/pattern/broadcast_loops.h"
 
 namespace torch::executor::native {
 namespace {
@@ -227,21 +227,11 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tenso
     flat.run(op, loop, 0, static_cast<size_t>(out.numel()));
     return;
   }
-  LoopNest<kMaxOperands + 1> nest;
-  const size_t dims = static_cast<size_t>(out.dim());
-  for (size_t i = 0; i < dims; ++i) {
-    const size_t d = out.dim_order()[i];
-    int64_t strides[kMaxOperands + 1] = {};
-    for (size_t n = 0; n < operand_count; ++n) {
-      const Tensor* in = operands[n].operand.tensor();
-      const size_t leading = in == nullptr ? dims : dims - static_cast<size_t>(in->dim());
-      if (d >= leading && in->sizes()[d - leading] != 1) {
-        strides[n] = in->strides()[d - leading];
-      }
-    }
-    strides[kOut] = out.strides()[d];
-    nest.push(out.sizes()[d], strides);
+  const Tensor* tensors[kMaxOperands];
+  for (size_t n = 0; n < operand_count; ++n) {
+    tensors[n] = operands[n].operand.tensor();
   }
+  LoopNest<kMaxOperands + 1> nest = broadcast_loops(out, tensors, operand_count);
   int64_t inner_strides[kMaxOperands + 1];
   const size_t inner = static_cast<size_t>(nest.pop(inner_strides));
   if (inner == 1) {
