@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of a captured graph that become one quantised operator, and the annotations that say so to torchao's PT2E.
+
+An annotation gives each input of a part, and its result, the numbers it is quantised to. What lies between two such
+parts needs none: it reads and yields quantised numbers anyway, with a scale of its own. Operators that only move or
+select elements (`SHARING`) are told to keep the scale they read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantizer import (
+    QuantizationAnnotation,
+    QuantizationConfig,
+    SharedQuantizationSpec,
+    get_bias_qspec,
+    get_input_act_qspec,
+    get_output_act_qspec,
+    get_weight_qspec,
+)
+
+_aten = torch.ops.aten
+
+ANNOTATION = "quantization_annotation"  # the key in Node.meta
+
+CONVOLUTIONS = (_aten.conv1d.default, _aten.conv2d.default, _aten.convolution.default)
+TRANSPOSED = (_aten.conv_transpose1d.default, _aten.conv_transpose2d.input)
+LINEAR = (_aten.linear.default,)
+ADDITIONS = (_aten.add.Tensor, _aten.add_.Tensor)
+PRODUCTS = (_aten.mul.Tensor, _aten.mul_.Tensor)
+POOLS = (_aten.adaptive_avg_pool2d.default,)
+JOINTS = (_aten.cat.default,)
+NORMS = (_aten.batch_norm.default, _aten._native_batch_norm_legit.default)
+ACTIVATIONS = (
+    _aten.relu.default,
+    _aten.relu_.default,
+    _aten.relu6.default,
+    _aten.relu6_.default,
+    _aten.hardtanh.default,
+    _aten.hardtanh_.default,
+)
+"""Become the limits of the operator before them."""
+
+SHARING = frozenset(
+    (
+        _aten.adaptive_avg_pool2d.default,
+        _aten.avg_pool2d.default,
+        _aten.flatten.using_ints,
+        _aten.hardtanh.default,
+        _aten.hardtanh_.default,
+        _aten.max_pool2d.default,
+        _aten.mean.default,
+        _aten.mean.dim,
+        _aten.permute.default,
+        _aten.reshape.default,
+        _aten.select.int,
+        _aten.slice.Tensor,
+        _aten.squeeze.dim,
+        _aten.squeeze.dims,
+        _aten.transpose.int,
+        _aten.unsqueeze.default,
+        _aten.upsample_bilinear2d.vec,
+        _aten.view.default,
+    )
+)
+
+Filter = Callable[[Node], bool]
+
+
+def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
+    """Annotates the part that begins with `node`, if there is one that `accepts` takes. False where there is none, or
+    some of it is annotated already."""
+    if node.target in (*CONVOLUTIONS, *TRANSPOSED, *LINEAR):
+        return _annotate_weighted(node, config, accepts)
+    if config.input_activation is None or config.input_activation.is_dynamic:
+        return False
+    if node.target in (*ADDITIONS, *PRODUCTS):
+        return _annotate_binary(node, config, accepts)
+    if node.target in POOLS:
+        source = node.args[0]
+        return _annotate([node], {source: get_input_act_qspec(config)}, _shared(source, node), accepts)
+    return node.target in JOINTS and _annotate_joint(node, config, accepts)
+
+
+def propagate(model: GraphModule) -> None:
+    """Lets what only moves elements keep the scale of what it reads."""
+    for node in model.graph.nodes:
+        if node.target not in SHARING or is_annotated(node) or not isinstance(node.args[0], Node):
+            continue
+        source = node.args[0]
+        before = source.meta.get(ANNOTATION)
+        if before is None or before.output_qspec is None:
+            continue
+        node.meta[ANNOTATION] = QuantizationAnnotation(
+            input_qspec_map={source: SharedQuantizationSpec(source)},
+            output_qspec=SharedQuantizationSpec((source, node)),
+            _annotated=True,
+        )
+
+
+def is_annotated(node: Node) -> bool:
+    annotation = node.meta.get(ANNOTATION)
+    return annotation is not None and annotation._annotated
+
+
+def turn_numbers_into_tensors(model: GraphModule) -> None:
+    """Gives sums and products with a number a tensor of it, which an observer can look at."""
+    for node in list(model.graph.nodes):
+        if node.target not in (*ADDITIONS, *PRODUCTS, _aten.sub.Tensor):
+            continue
+        for position, number in enumerate(node.args[:2]):
+            if isinstance(number, bool) or not isinstance(number, (int, float)):
+                continue
+            name = _free_name(model)
+            value = node.meta["val"]
+            tensor = torch.tensor(float(number), dtype=value.dtype, device=value.device)
+            model.register_buffer(name, tensor)
+            with model.graph.inserting_before(node):
+                constant = model.graph.get_attr(name)
+            constant.meta["val"] = value.fake_mode.from_tensor(tensor) if hasattr(value, "fake_mode") else tensor
+            node.update_arg(position, constant)
+    model.recompile()
+
+
+def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
+    source, weight, bias = (*node.args, None, None)[:3]
+    if not isinstance(source, Node) or not isinstance(weight, Node) or not _is_float(source):
+        return False
+    specs: dict[Any, Any] = {source: get_input_act_qspec(config), weight: _weight_spec(node, config)}
+    if isinstance(bias, Node):
+        specs[bias] = get_bias_qspec(config)
+    part = [node]
+    if config.is_qat and node.target not in LINEAR:
+        part += _only_reader(part[-1], NORMS)
+    static = config.input_activation is not None and not config.input_activation.is_dynamic
+    if not static and node.target not in LINEAR and _groups(node) != 1:
+        return False  # XNNPACK has no kernel
+    if static:
+        part += _only_reader(part[-1], ACTIVATIONS)
+    return _annotate(part, specs, get_output_act_qspec(config), accepts)
+
+
+def _groups(node: Node) -> Any:
+    arguments = node.target._schema.arguments
+    position = next(i for i, argument in enumerate(arguments) if argument.name == "groups")
+    return node.args[position] if position < len(node.args) else node.kwargs.get("groups", 1)
+
+
+def _weight_spec(node: Node, config: QuantizationConfig) -> Any:
+    spec = get_weight_qspec(config)
+    if spec is None or spec.qscheme != torch.per_channel_symmetric or node.target not in TRANSPOSED:
+        return spec
+    return dataclasses.replace(spec, ch_axis=1)  # [inputs, outputs of a group, height, width]
+
+
+def _annotate_binary(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
+    operands = node.args[:2]
+    if not all(isinstance(operand, Node) and _is_float(operand) for operand in operands):
+        return False
+    spec = get_input_act_qspec(config)
+    part = [node, *_only_reader(node, ACTIVATIONS)]
+    return _annotate(part, dict.fromkeys(operands, spec), get_output_act_qspec(config), accepts)
+
+
+def _annotate_joint(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
+    operands = list(node.args[0]) if isinstance(node.args[0], (list, tuple)) else []
+    if not operands or not all(isinstance(operand, Node) and _is_float(operand) for operand in operands):
+        return False
+    first = operands[0]
+    specs: dict[Any, Any] = {operand: _shared(first, node) for operand in operands}
+    specs[first] = get_input_act_qspec(config)
+    return _annotate([node], specs, _shared(first, node), accepts)
+
+
+def _annotate(part: list[Node], specs: dict[Any, Any], output: Any, accepts: Filter) -> bool:
+    """`specs` are of the inputs of the part's first node, `output` is of the result of its last one."""
+    # An activation goes with what it limits, whatever module it is of.
+    if not accepts(part[0]) or any(map(is_annotated, part)):
+        return False
+    for node in part:
+        node.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
+    part[0].meta[ANNOTATION].input_qspec_map = specs
+    part[-1].meta[ANNOTATION].output_qspec = output
+    return True
+
+
+def _shared(source: Any, node: Node) -> SharedQuantizationSpec:
+    return SharedQuantizationSpec((source, node))
+
+
+def _only_reader(node: Node, targets: Iterable[Any]) -> list[Node]:
+    """The one node that reads `node`, if it is of `targets`. Batch norms in training mode yield more than one result;
+    only the first is looked at."""
+    readers = list(node.users)
+    return readers if len(readers) == 1 and readers[0].target in tuple(targets) else []
+
+
+def _is_float(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
+def _free_name(model: GraphModule) -> str:
+    number = 0
+    while hasattr(model, f"_number_{number}"):
+        number += 1
+    return f"_number_{number}"

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`XNNPACKQuantizer`: quantises models for XNNPACK by torchao's PT2E.
+
+quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+prepared = prepare_pt2e(torch.export.export(model, inputs).module(), quantizer)
+prepared(*inputs)  # with inputs that are like those of the application
+quantized = convert_pt2e(prepared)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import (
+    FakeQuantize,
+    FusedMovingAvgObsFakeQuantize,
+    HistogramObserver,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    PerChannelMinMaxObserver,
+    PlaceholderObserver,
+)
+from torchao.quantization.pt2e.quantizer import QuantizationSpec, Quantizer
+from torchao.quantization.pt2e.quantizer.utils import (
+    OperatorConfig,
+    OperatorPatternType,
+    QuantizationConfig,
+    get_module_name_filter,
+)
+
+from sdk.backends.xnnpack.quantizer.patterns import (
+    ADDITIONS,
+    CONVOLUTIONS,
+    JOINTS,
+    LINEAR,
+    POOLS,
+    PRODUCTS,
+    TRANSPOSED,
+    annotate_part,
+    propagate,
+    turn_numbers_into_tensors,
+)
+
+__all__ = ["QuantizationConfig", "XNNPACKQuantizer", "get_symmetric_quantization_config"]
+
+_SMALLEST_SCALE = 2**-12
+
+Filter = Callable[[Node], bool]
+
+
+def get_symmetric_quantization_config(
+    is_per_channel: bool = False,
+    is_qat: bool = False,
+    is_dynamic: bool = False,
+    act_qmin: int = -128,
+    act_qmax: int = 127,
+    weight_qmin: int = -127,
+    weight_qmax: int = 127,
+) -> QuantizationConfig:
+    """Weights of 8 bits around zero, activations of 8 bits with a zero point.
+
+    Args:
+        is_per_channel: A scale for each output channel of the weights instead of one.
+        is_qat: For training with `prepare_qat_pt2e`.
+        is_dynamic: Activations get their scale when the model runs, and results are floats. Needs no calibration.
+        act_qmin, act_qmax: The range of the activations' integers.
+        weight_qmin, weight_qmax: That of the weights'. From -127 on, zero is in its middle; blocks of four bits are
+            a matter of `torchao.quantization.quantize_`.
+    """
+    return _config(is_per_channel, is_qat, is_dynamic, act_qmin, act_qmax, weight_qmin, weight_qmax)
+
+
+@functools.cache  # torchao compares configurations by the identity of their observers
+def _config(
+    is_per_channel: bool,
+    is_qat: bool,
+    is_dynamic: bool,
+    act_qmin: int,
+    act_qmax: int,
+    weight_qmin: int,
+    weight_qmax: int,
+) -> QuantizationConfig:
+    eps = {"eps": _SMALLEST_SCALE}
+    activation_observer: Any
+    if is_dynamic and is_qat:
+        moving = MovingAverageMinMaxObserver.with_args(averaging_constant=1)
+        activation_observer = FakeQuantize.with_args(observer=moving, **eps)
+    elif is_dynamic:
+        activation_observer = PlaceholderObserver.with_args(**eps)
+    elif is_qat:
+        activation_observer = FusedMovingAvgObsFakeQuantize.with_args(**eps)
+    else:
+        activation_observer = HistogramObserver.with_args(**eps)
+    activation = QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=act_qmin,
+        quant_max=act_qmax,
+        qscheme=torch.per_tensor_affine,
+        is_dynamic=is_dynamic,
+        observer_or_fake_quant_ctr=activation_observer,
+    )
+    weight_observer = (PerChannelMinMaxObserver if is_per_channel else MinMaxObserver).with_args(**eps)
+    if is_qat:
+        moving = MovingAveragePerChannelMinMaxObserver if is_per_channel else MovingAverageMinMaxObserver
+        weight_observer = FusedMovingAvgObsFakeQuantize.with_args(observer=moving, **eps)
+    weight = QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=weight_qmin,
+        quant_max=weight_qmax,
+        qscheme=torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric,
+        ch_axis=0,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=weight_observer,
+    )
+    return QuantizationConfig(activation, None if is_dynamic else activation, weight, None, is_qat)
+
+
+_STATIC: tuple[OperatorPatternType, ...] = (
+    [torch.nn.Conv2d, torch.nn.ReLU],
+    [torch.nn.functional.conv2d, torch.nn.functional.relu],
+    [torch.nn.ConvTranspose2d, torch.nn.ReLU],
+    [torch.nn.Linear],
+    [torch.nn.functional.linear],
+    [torch.add],
+    [torch.mul],
+    [torch.cat],
+    [torch.nn.AdaptiveAvgPool2d],
+    [torch.nn.functional.adaptive_avg_pool2d],
+)
+_DYNAMIC: tuple[OperatorPatternType, ...] = (
+    [torch.nn.Linear],
+    [torch.nn.functional.linear],
+    [torch.nn.Conv2d],
+    [torch.nn.functional.conv2d],
+)
+
+
+def _supported() -> list[OperatorConfig]:
+    flags = [
+        (per_channel, qat, dynamic)
+        for qat in (False, True)
+        for per_channel in (False, True)
+        for dynamic in (False, True)
+    ]
+    return [
+        OperatorConfig(get_symmetric_quantization_config(*flag), list(_DYNAMIC if flag[2] else _STATIC))
+        for flag in flags
+    ]
+
+
+class XNNPACKQuantizer(Quantizer):
+    """Annotates what XNNPACK computes in integers: convolutions and transposed ones, linear layers, sums, products,
+    concatenations and average pools, with the ReLUs behind them. Of dynamic configurations: linear layers, and
+    convolutions of one group.
+
+    What a setting names more narrowly wins: a module's name over its type, that over an operator, that over all. A
+    module whose name is set to None stays in floats. Every setter returns the quantizer.
+    """
+
+    supported_config_and_operators: ClassVar[list[OperatorConfig]] = _supported()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.global_config: QuantizationConfig | None = None
+        self.operator_type_config: dict[Any, QuantizationConfig | None] = {}
+        self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
+        self.module_name_config: dict[str, QuantizationConfig | None] = {}
+        self.filter_fn: Filter | None = None
+
+    @classmethod
+    def get_supported_quantization_configs(cls) -> list[QuantizationConfig]:
+        """All configurations of `get_symmetric_quantization_config` with the default ranges."""
+        return [supported.config for supported in cls.get_supported_operators()]
+
+    @classmethod
+    def get_supported_operator_for_quantization_config(
+        cls, quantization_config: QuantizationConfig | None
+    ) -> list[OperatorPatternType]:
+        """What a configuration quantises: modules and functions, in the order in which they are called; None for what
+        any does."""
+        return [
+            operators
+            for supported in cls.get_supported_operators()
+            if quantization_config is None or supported.config == quantization_config
+            for operators in supported.operators
+        ]
+
+    @classmethod
+    def get_supported_operators(cls) -> list[OperatorConfig]:
+        """Each configuration with what it quantises."""
+        return list(cls.supported_config_and_operators)
+
+    def set_global(self, quantization_config: QuantizationConfig) -> XNNPACKQuantizer:
+        """For everything that no other setting is about."""
+        self.global_config = _checked(quantization_config)
+        return self
+
+    def set_operator_type(
+        self, operator_type: torch._ops.OpOverloadPacket, quantization_config: QuantizationConfig
+    ) -> XNNPACKQuantizer:
+        """For an operator of the captured graph: `torch.ops.aten.linear` or one overload of it."""
+        self.operator_type_config[operator_type] = _checked(quantization_config)
+        return self
+
+    def set_module_type(
+        self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None
+    ) -> XNNPACKQuantizer:
+        """For all that modules of a class compute, those inside of them included."""
+        self.module_type_config[module_type] = _checked(quantization_config)
+        return self
+
+    def set_object_type(
+        self, object_type: Callable[..., Any], quantization_config: QuantizationConfig | None
+    ) -> XNNPACKQuantizer:
+        """For modules of a class, or for a function such as `torch.nn.functional.linear`.
+
+        Raises:
+            ValueError: the function has no quantised form.
+        """
+        if isinstance(object_type, type):
+            return self.set_module_type(object_type, quantization_config)
+        if object_type not in _FUNCTIONS:
+            known = ", ".join(sorted(function.__name__ for function in _FUNCTIONS))
+            raise ValueError(f"{object_type!r} is neither a class of modules nor one of the functions {known}")
+        for operator in _FUNCTIONS[object_type]:
+            self.operator_type_config[operator] = _checked(quantization_config)
+        return self
+
+    def set_module_name(self, module_name: str, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
+        """For what is computed under the module of a name, `blocks.0.linear`; None leaves it in floats."""
+        self.module_name_config[module_name] = _checked(quantization_config)
+        return self
+
+    def set_filter_function(self, filter_fn: Filter) -> XNNPACKQuantizer:
+        """Only nodes of the graph for which `filter_fn` is true are quantised."""
+        self.filter_fn = filter_fn
+        return self
+
+    def transform_for_annotation(self, model: GraphModule) -> GraphModule:
+        """Turns numbers among the operands into tensors. Changes and returns `model`."""
+        if self._has_static():
+            turn_numbers_into_tensors(model)
+        return model
+
+    def annotate(self, model: GraphModule) -> GraphModule:
+        """Annotates and returns `model`."""
+        # A name that lies inside of another one is narrower.
+        names = sorted(self.module_name_config.items(), key=lambda item: -item[0].count("."))
+        modules = [(get_module_name_filter(name), config) for name, config in names]
+        modules += [(_type_filter(kind), config) for kind, config in self.module_type_config.items()]
+        rest: Filter = lambda node: True  # noqa: E731
+        for accepts, config in modules:
+            self._annotate(model, config, _both(accepts, rest))
+            rest = _both(rest, _not(accepts))
+        for operator, config in self.operator_type_config.items():
+            self._annotate(model, config, rest, operator)
+        operators = tuple(self.operator_type_config)
+        self._annotate(
+            model, self.global_config, lambda node: rest(node) and not any(_is_of(node, one) for one in operators)
+        )
+        if self._has_static():
+            propagate(model)
+        return model
+
+    def validate(self, model: GraphModule) -> None:
+        """Everything that `annotate` writes is valid."""
+
+    def _annotate(
+        self, model: GraphModule, config: QuantizationConfig | None, accepts: Filter, operator: Any = None
+    ) -> None:
+        if config is None:
+            return
+        if self.filter_fn is not None:
+            accepts = _both(accepts, self.filter_fn)
+        for node in model.graph.nodes:
+            if node.op == "call_function" and (operator is None or _is_of(node, operator)):
+                annotate_part(node, config, accepts)
+
+    def _has_static(self) -> bool:
+        configs = (
+            self.global_config,
+            *self.operator_type_config.values(),
+            *self.module_type_config.values(),
+            *self.module_name_config.values(),
+        )
+        activations = [config.input_activation for config in configs if config is not None]
+        return any(activation is not None and not activation.is_dynamic for activation in activations)
+
+
+_FUNCTIONS: dict[Any, tuple[Any, ...]] = {
+    torch.nn.functional.linear: LINEAR,
+    torch.nn.functional.conv1d: CONVOLUTIONS[:1],
+    torch.nn.functional.conv2d: CONVOLUTIONS[1:2],
+    torch.nn.functional.conv_transpose2d: TRANSPOSED[1:],
+    torch.nn.functional.adaptive_avg_pool2d: POOLS,
+    torch.add: ADDITIONS,
+    torch.mul: PRODUCTS,
+    torch.cat: JOINTS,
+}
+
+
+def _checked(config: Any) -> Any:
+    if config is not None and not isinstance(config, QuantizationConfig):
+        raise TypeError(
+            f"expected a QuantizationConfig, as get_symmetric_quantization_config() makes it; found "
+            f"{type(config).__name__}"
+        )
+    return config
+
+
+def _type_filter(kind: Callable[..., Any]) -> Filter:
+    """Whether a node was computed in a module of a class."""
+
+    def accepts(node: Node) -> bool:
+        for _, found in (node.meta.get("nn_module_stack") or {}).values():
+            # An export that was saved has names where others have classes.
+            if found is kind or found == f"{kind.__module__}.{kind.__qualname__}":
+                return True
+        return False
+
+    return accepts
+
+
+def _is_of(node: Node, operator: Any) -> bool:
+    return node.target == operator or getattr(node.target, "overloadpacket", None) == operator
+
+
+def _both(first: Filter, second: Filter) -> Filter:
+    return lambda node: first(node) and second(node)
+
+
+def _not(accepts: Filter) -> Filter:
+    return lambda node: not accepts(node)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""XNNPACKQuantizer: what it quantises, and to which numbers (QNT-01, QNT-02, QNT-15, XNN-08)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import move_exported_model_to_eval
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+from torchao.quantization.utils import compute_error
+
+from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    QuantizationConfig,
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
+
+IMAGE = torch.linspace(-3, 3, 3 * 8 * 8).sin().reshape(1, 3, 8, 8)
+STATIC = get_symmetric_quantization_config(is_per_channel=True)
+DYNAMIC = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True)
+
+
+class Network(nn.Module):
+    """A convolution with its norm, a residual, a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm, self.act = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU()
+        self.depthwise = nn.Conv2d(4, 4, 3, padding=1, groups=4)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.head = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.act(self.norm(self.conv(x)))
+        x = (self.depthwise(x) + x) * 2.0
+        return self.head(self.pool(x).flatten(1))
+
+
+def quantized(
+    quantizer: XNNPACKQuantizer, model: nn.Module | None = None, inputs: torch.Tensor = IMAGE
+) -> tuple[nn.Module, GraphModule]:
+    torch.manual_seed(0)
+    model = (Network() if model is None else model).eval()
+    prepared = prepare_pt2e(export(model, (inputs,)).module(), quantizer)
+    prepared(inputs)
+    return model, convert_pt2e(prepared)
+
+
+def name(node: Any) -> str:
+    return str(node.target) if isinstance(node, Node) else ""
+
+
+def in_integers(module: GraphModule) -> list[str]:
+    """Operators all of whose operands were quantised, but for biases."""
+    found = []
+    for node in module.graph.nodes:
+        if node.op == "call_function" and name(node).startswith("aten"):
+            operands = node.all_input_nodes[:2]
+            if all(name(operand).startswith("quantized_decomposed.dequantize") for operand in operands):
+                found.append(name(node).split(".")[1])
+    return found
+
+
+def test_everything_that_the_documents_name_is_quantised() -> None:
+    """QNT-01, QNT-06, XNN-09, XNN-10: and what is computed stays close."""
+    model, module = quantized(XNNPACKQuantizer().set_global(STATIC))
+    assert in_integers(module) == ["conv2d", "conv2d", "add", "mul", "adaptive_avg_pool2d", "flatten", *["linear"] * 2]
+    assert compute_error(model(IMAGE), module(IMAGE)) > 30  # dB; 8 bits have about 48
+
+
+def test_weights_are_symmetric_and_norms_are_folded() -> None:
+    """QNT-11, QNT-12: -127 to 127 around zero."""
+    _, module = quantized(XNNPACKQuantizer().set_global(STATIC))
+    weights = [n for n in module.graph.nodes if "dequantize_per_channel" in name(n)]
+    assert len(weights) == 4
+    for node in weights:
+        assert node.args[4:6] == (-127, 127) and not getattr(module, node.args[2].target).any()
+    assert not any("batch_norm" in name(node) for node in module.graph.nodes)
+
+
+def test_without_calibration_torchao_warns() -> None:
+    """QNT-03, QNT-05."""
+    prepared = prepare_pt2e(
+        export(nn.Conv2d(1, 1, 1), (torch.ones(1, 1, 1, 1),)).module(), XNNPACKQuantizer().set_global(STATIC)
+    )
+    with pytest.warns(UserWarning, match="must run observer before"):
+        convert_pt2e(prepared)
+
+
+def test_dynamic_quantises_the_weighted_layers_when_they_run() -> None:
+    """XNN-09, LC-08: and needs no calibration."""
+    _, module = quantized(XNNPACKQuantizer().set_global(DYNAMIC))
+    assert in_integers(module) == ["conv2d", "linear", "linear"]  # XNNPACK has no depthwise kernel for it
+    assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3
+
+
+NARROWED: dict[str, tuple[Callable[[XNNPACKQuantizer], XNNPACKQuantizer], list[str]]] = {
+    "a name": (lambda q: q.set_module_name("head.0", STATIC), ["linear"]),
+    "a name inside of a name": (
+        lambda q: q.set_module_name("head", STATIC).set_module_name("head.0", None),
+        ["linear"],
+    ),
+    "all but a name": (
+        lambda q: q.set_global(STATIC).set_module_name("conv", None).set_module_name("depthwise", None),
+        ["add", "mul", "adaptive_avg_pool2d", "flatten", "linear", "linear"],
+    ),
+    "a type": (lambda q: q.set_module_type(nn.Conv2d, STATIC), ["conv2d", "conv2d"]),
+    "an object": (lambda q: q.set_object_type(nn.functional.linear, STATIC), ["linear", "linear"]),
+    "an object that is a class": (lambda q: q.set_object_type(nn.Linear, STATIC), ["linear", "linear"]),
+    "an operator": (lambda q: q.set_operator_type(torch.ops.aten.add, STATIC), ["add"]),
+    "a filter": (
+        lambda q: q.set_global(STATIC).set_filter_function(lambda n: "linear" in n.name),
+        ["linear", "linear"],
+    ),
+    "a type within all": (
+        lambda q: q.set_global(DYNAMIC).set_module_type(nn.Conv2d, STATIC),
+        ["conv2d", "conv2d", "linear", "linear"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NARROWED)
+def test_settings_narrow(case: str) -> None:
+    """XNN-08, QNT-08, QNT-15."""
+    narrow, expected = NARROWED[case]
+    _, module = quantized(narrow(XNNPACKQuantizer()))
+    assert in_integers(module) == expected
+
+
+def test_a_transposed_convolution_has_its_channels_second() -> None:
+    _, module = quantized(XNNPACKQuantizer().set_global(STATIC), nn.ConvTranspose2d(3, 5, 2))
+    (weight,) = [node for node in module.graph.nodes if "dequantize_per_channel" in name(node)]
+    assert weight.args[3] == 1 and getattr(module, weight.args[1].target).shape == (5,)
+
+
+def test_training_with_quantised_numbers() -> None:
+    """QNT-04: the norm is trained, too, and folded in the end."""
+    torch.manual_seed(0)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_qat=True))
+    model = prepare_qat_pt2e(export(Network().train(), (IMAGE.expand(2, -1, -1, -1),)).module(), quantizer)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    losses = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        loss = (model(IMAGE.expand(2, -1, -1, -1)) - 1).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.8 * losses[0]
+    module = convert_pt2e(move_exported_model_to_eval(model))
+    assert in_integers(module)[:3] == ["conv2d", "conv2d", "add"]
+    assert not any("batch_norm" in name(node) for node in module.graph.nodes)
+
+
+def test_what_is_supported_is_listed() -> None:
+    operators = XNNPACKQuantizer.get_supported_operators()
+    configs = XNNPACKQuantizer.get_supported_quantization_configs()
+    assert len(configs) == len(operators) == 8 and STATIC in configs and DYNAMIC in configs
+    assert [nn.Linear] in XNNPACKQuantizer.get_supported_operator_for_quantization_config(DYNAMIC)
+    assert [torch.cat] not in XNNPACKQuantizer.get_supported_operator_for_quantization_config(DYNAMIC)
+    assert [torch.cat] in XNNPACKQuantizer.get_supported_operator_for_quantization_config(None)
+
+
+def test_wrong_settings_say_what_is_wrong() -> None:
+    assert isinstance(STATIC, QuantizationConfig)
+    with pytest.raises(TypeError, match=r"get_symmetric_quantization_config\(\) makes it; found str"):
+        XNNPACKQuantizer().set_global("int8")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"neither a class of modules nor one of the functions .*linear"):
+        XNNPACKQuantizer().set_object_type(torch.sin, STATIC)
