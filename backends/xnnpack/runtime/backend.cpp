@@ -11,6 +11,7 @@
 
 #include "XNNPACKBackend.h"
 #include "delegate.h"
+#include "products.h"
 
 namespace executorch {
 namespace backends {
@@ -116,7 +117,13 @@ class XnnpackBackend final : public BackendInterface {
 
  private:
   static bool is_initialized() {
-    static const bool initialized = xnn_initialize(nullptr) == xnn_status_success;
+    static const bool initialized = [] {
+      const bool succeeded = xnn_initialize(nullptr) == xnn_status_success;
+      if (succeeded) {
+        use_tall_products();
+      }
+      return succeeded;
+    }();
     return initialized;
   }
 

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "products.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "xnnpack/config.h"
+#include "xnnpack/gemm.h"
+
+#define EXECUTORCH_AVX2 __attribute__((target("avx2,fma")))
+#define EXECUTORCH_AVX2_INLINE EXECUTORCH_AVX2 __attribute__((always_inline)) inline
+/// The arrays of a tile are registers only when each loop over them is written out.
+#define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+/// Columns of a panel of packed weights: 16 biases, then 16 weights for each step of the depth.
+constexpr size_t kColumns = 16;
+/// Rows whose sums fit into registers: 12 of 16 hold sums, two a row of the panel and one an element of A.
+constexpr size_t kTileRows = 6;
+/// Rows that pass by a panel of weights while that is in the cache.
+constexpr size_t kRows = 2 * kTileRows;
+/// Floats between what is read of a panel and what is fetched meanwhile.
+constexpr size_t kAhead = 16 * kColumns;
+
+template <typename T>
+T* plus_bytes(T* pointer, size_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(pointer) + bytes);
+}
+
+/// Rows of A that lie behind one another, as gemm kernels get them.
+struct StridedRows {
+  const float* a;
+  size_t stride;  // bytes
+  size_t tap_count() const { return 1; }
+  const float* at(size_t /*tap*/, size_t row) const { return plus_bytes(a, row * stride); }
+};
+
+/// Rows of A by a table of pointers, as igemm kernels get them: one for each position of the kernel's window and row.
+struct IndirectRows {
+  const float** table;
+  size_t rows;  // in the table, of a position
+  size_t taps;
+  size_t offset;      // bytes, of the image of the batch
+  const float* zero;  // stands for padding; it has no offset
+  size_t tap_count() const { return taps; }
+  const float* at(size_t tap, size_t row) const {
+    const float* found = table[tap * rows + row];
+    return found == zero ? found : plus_bytes(found, offset);
+  }
+};
+
+struct Product {
+  size_t depth;  // of each position of the window
+  const float* weights;
+  float* c;
+  size_t row_stride, panel_stride;  // bytes
+  float least, most;
+};
+
+EXECUTORCH_AVX2_INLINE void store(float* to, __m256 low, __m256 high, size_t columns) {
+  if (columns >= kColumns) {
+    _mm256_storeu_ps(to, low);
+    _mm256_storeu_ps(to + 8, high);
+    return;
+  }
+  alignas(32) float sums[kColumns];
+  _mm256_store_ps(sums, low);
+  _mm256_store_ps(sums + 8, high);
+  for (size_t i = 0; i < columns; ++i) {
+    to[i] = sums[i];
+  }
+}
+
+/// Sums of `Rows` rows from `first_row` on with one panel.
+template <size_t Rows, typename Source>
+EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source, size_t first_row, const float* panel,
+                                   float* c, size_t columns) {
+  __m256 low[Rows], high[Rows];
+  EXECUTORCH_UNROLL
+  for (size_t i = 0; i < Rows; ++i) {
+    low[i] = _mm256_load_ps(panel);
+    high[i] = _mm256_load_ps(panel + 8);
+  }
+  panel += kColumns;
+  for (size_t tap = 0; tap < source.tap_count(); ++tap) {
+    const float* a[Rows];
+    EXECUTORCH_UNROLL
+    for (size_t i = 0; i < Rows; ++i) {
+      a[i] = source.at(tap, first_row + i);
+    }
+    for (size_t k = 0; k < product.depth; ++k, panel += kColumns) {
+      const __m256 left = _mm256_load_ps(panel), right = _mm256_load_ps(panel + 8);
+      _mm_prefetch(reinterpret_cast<const char*>(panel + kAhead), _MM_HINT_T0);
+      EXECUTORCH_UNROLL
+      for (size_t i = 0; i < Rows; ++i) {
+        const __m256 element = _mm256_broadcast_ss(a[i] + k);
+        low[i] = _mm256_fmadd_ps(element, left, low[i]);
+        high[i] = _mm256_fmadd_ps(element, right, high[i]);
+      }
+    }
+  }
+  const __m256 least = _mm256_set1_ps(product.least), most = _mm256_set1_ps(product.most);
+  c = plus_bytes(c, first_row * product.row_stride);
+  EXECUTORCH_UNROLL
+  for (size_t i = 0; i < Rows; ++i) {
+    store(c, _mm256_min_ps(most, _mm256_max_ps(least, low[i])), _mm256_min_ps(most, _mm256_max_ps(least, high[i])),
+          columns);
+    c = plus_bytes(c, product.row_stride);
+  }
+}
+
+template <typename Source>
+void multiply_rows(size_t count, const Product& product, const Source& source, size_t first_row, const float* panel,
+                   float* c, size_t columns) {
+  switch (count) {
+    case 1:
+      return multiply_tile<1>(product, source, first_row, panel, c, columns);
+    case 2:
+      return multiply_tile<2>(product, source, first_row, panel, c, columns);
+    case 3:
+      return multiply_tile<3>(product, source, first_row, panel, c, columns);
+    case 4:
+      return multiply_tile<4>(product, source, first_row, panel, c, columns);
+    case 5:
+      return multiply_tile<5>(product, source, first_row, panel, c, columns);
+    default:
+      return multiply_tile<kTileRows>(product, source, first_row, panel, c, columns);
+  }
+}
+
+template <typename Source>
+void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
+  const size_t tiles = (rows + kTileRows - 1) / kTileRows;
+  const float* panel = product.weights;
+  float* c = product.c;
+  while (true) {
+    // Tiles of about the same height: seven rows are four and three.
+    for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
+      const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
+      multiply_rows(count, product, source, row, panel, c, columns);
+      row += count;
+    }
+    if (columns <= kColumns) {
+      return;
+    }
+    columns -= kColumns;
+    panel += kColumns * (1 + source.tap_count() * product.depth);
+    c = plus_bytes(c, product.panel_stride);
+  }
+}
+
+Product make_product(size_t depth_bytes, const void* w, void* c, size_t row_stride, size_t panel_stride,
+                     const void* params) {
+  const auto& limits = static_cast<const xnn_f32_minmax_params*>(params)->scalar;
+  return {depth_bytes / sizeof(float),
+          static_cast<const float*>(w),
+          static_cast<float*>(c),
+          row_stride,
+          panel_stride,
+          limits.min,
+          limits.max};
+}
+
+void tall_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
+               size_t cm_stride, size_t cn_stride, const void* params) {
+  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+           StridedRows{static_cast<const float*>(a), a_stride});
+}
+
+/// For tables with pointers to `TableRows` rows.
+template <size_t TableRows>
+void tall_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c, size_t cm_stride,
+                size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
+  const IndirectRows rows{reinterpret_cast<const float**>(a), TableRows, ks / (TableRows * sizeof(void*)), a_offset,
+                          static_cast<const float*>(zero)};
+  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params), rows);
+}
+
+template <size_t... Rows>
+void set_kernels(xnn_gemm_config& config, std::index_sequence<Rows...>) {
+  // A single row is XNNPACK's own.
+  ((config.minmax.gemm[Rows + 1].function[XNN_UARCH_DEFAULT] = tall_gemm), ...);
+  ((config.minmax.igemm[Rows + 1].function[XNN_UARCH_DEFAULT] = tall_igemm<Rows + 2>), ...);
+}
+
+}  // namespace
+
+void use_tall_products() {
+  // The configuration is a variable of XNNPACK's, made by the first call, which its operators read when they are made.
+  auto* config = const_cast<xnn_gemm_config*>(xnn_init_f32_gemm_config());
+  const auto avx2 = reinterpret_cast<xnn_gemm_ukernel_fn>(xnn_f32_gemm_minmax_ukernel_5x16__fma3_broadcast);
+  if (config == nullptr || config->mr != 5 || config->minmax.gemm[4].function[XNN_UARCH_DEFAULT] != avx2 ||
+      !__builtin_cpu_supports("avx2")) {
+    return;
+  }
+  set_kernels(*config, std::make_index_sequence<kRows - 1>());
+  config->mr = kRows;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+#else
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+void use_tall_products() {}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+#endif

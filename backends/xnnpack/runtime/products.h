@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matrix products of floats for CPUs with AVX2 and no AVX-512.
+#pragma once
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// Gives XNNPACK's operators products whose tiles have twelve rows in place of five, on CPUs where it would take its
+/// AVX2 kernels; elsewhere nothing changes. The weights stay packed as they are, and the sums are the same bits.
+///
+/// XNNPACK runs through all the weights for each tile of rows. With twelve rows these are read less than half as often,
+/// and once for a batch of up to twelve, where five rows and five rows and one cost as much as fifteen.
+///
+/// To be called after xnn_initialize() and before the first operator is made, by one thread.
+void use_tall_products();
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
