@@ -180,6 +180,41 @@ TEST(CApiTest, SaysWhatMethodsTakeAndGive) {
   EXPECT_EQ(info.sizes, nullptr);
 }
 
+TEST(CApiTest, DescribesPlannedBuffersInstructionsAndAttributes) {
+  const Module module = load("counter");
+  const et_method_meta* const meta = et_module_method_at(module.get(), 0);
+  uint64_t planned = 0;
+  for (size_t i = 0; i < et_method_meta_planned_buffer_count(meta); ++i) {
+    planned += et_method_meta_planned_buffer_bytes(meta, i);
+  }
+  EXPECT_GT(planned, 0u);
+  EXPECT_EQ(planned, et_method_meta_planned_bytes(meta));
+  EXPECT_EQ(et_method_meta_planned_buffer_bytes(meta, 1000), 0u);
+  EXPECT_GT(et_method_meta_instruction_count(meta), 0u);
+  EXPECT_EQ(et_method_meta_instruction_count(nullptr), 0u);
+  const size_t attributes = et_method_meta_attribute_count(meta);
+  for (size_t i = 0; i < attributes; ++i) {
+    et_value_info info = {};
+    ASSERT_EQ(et_method_meta_attribute(meta, i, &info, nullptr), et_status{ET_STATUS_OK});
+    EXPECT_EQ(info.tag, ET_TAG_TENSOR);
+    EXPECT_STRNE(et_method_meta_attribute_name(meta, i), "");
+  }
+  EXPECT_EQ(et_method_meta_attribute_name(meta, attributes), nullptr);
+  et_value_info info = {};
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "", et_method_meta_attribute, meta, attributes, &info);
+}
+
+TEST(CApiTest, KnowsWhichMethodsAreLoaded) {
+  const Module module = load("multi_method");
+  EXPECT_FALSE(et_module_is_method_loaded(module.get(), "use_kv"));
+  ASSERT_EQ(et_module_load_method(module.get(), "use_kv", nullptr), et_status{ET_STATUS_OK});
+  EXPECT_TRUE(et_module_is_method_loaded(module.get(), "use_kv"));
+  ASSERT_EQ(et_module_unload_method(module.get(), "use_kv", nullptr), et_status{ET_STATUS_OK});
+  EXPECT_FALSE(et_module_is_method_loaded(module.get(), "use_kv"));
+  EXPECT_FALSE(et_module_is_method_loaded(module.get(), "no such method"));
+  EXPECT_FALSE(et_module_is_method_loaded(nullptr, "use_kv"));
+}
+
 TEST(CApiTest, GivesNumbersBoolsAndStrings) {
   const Module module = load("multi_method");
   EXPECT_EQ(value_at(execute(module, "get_max_seq_len", {}), 0).payload.as_int, 128);

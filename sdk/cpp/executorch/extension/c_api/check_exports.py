@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails unless a shared library exports exactly the functions that executorch.h declares."""
+"""Fails unless a shared library exports exactly the functions that the headers of the C interface declare."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 
 
-def declared(header: Path) -> set[str]:
+def declared(headers: list[Path]) -> set[str]:
     """Names after ET_API, wherever the declaration's line ends."""
-    return set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", header.read_text(encoding="utf-8"), re.MULTILINE))
+    text = "\n".join(header.read_text(encoding="utf-8") for header in headers)
+    return set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", text, re.MULTILINE))
 
 
 def exported(nm: str, library: Path, apple: bool) -> set[str]:
@@ -31,15 +32,15 @@ def exported(nm: str, library: Path, apple: bool) -> set[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nm", default="nm", help="the nm of the toolchain")
-    parser.add_argument("header", type=Path)
+    parser.add_argument("headers", type=Path, nargs="+")
     parser.add_argument("library", type=Path)
     args = parser.parse_args()
-    wanted = declared(args.header)
+    wanted = declared(args.headers)
     found = exported(args.nm, args.library, args.library.suffix == ".dylib")
     for name in sorted(wanted - found):
-        print(f"{args.header.name} declares {name}, which {args.library.name} does not export")
+        print(f"the headers declare {name}, which {args.library.name} does not export")
     for name in sorted(found - wanted):
-        print(f"{args.library.name} exports {name}, which {args.header.name} does not declare")
+        print(f"{args.library.name} exports {name}, which the headers do not declare")
     print(f"{len(wanted)} functions are declared, {len(found)} symbols are exported")
     return 1 if wanted != found or not wanted else 0
 

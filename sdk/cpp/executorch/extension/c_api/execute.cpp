@@ -3,6 +3,7 @@
 #include <executorch/extension/c_api/call.h>
 #include <executorch/extension/c_api/module_state.h>
 #include <executorch/extension/c_api/result.h>
+#include <executorch/extension/c_api/threads.h>
 
 using executorch::aten::ArrayRef;
 using executorch::runtime::Error;
@@ -94,6 +95,7 @@ Error execute(et_module& module, const char* method, const et_value* values, siz
   ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
   Inputs inputs;
   ET_CHECK_OK_OR_RETURN_ERROR(inputs.set(values, count));
+  const ThreadsInUse threads;
   const auto outputs = state.module->execute(method, inputs.evalues());
   if (!outputs.ok()) {
     return outputs.error();
@@ -157,8 +159,22 @@ et_status et_module_load_method(et_module* module, const char* method, et_error*
     }
     const Claim claim(*module->state);
     ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+    const ThreadsInUse threads;
     return module->state->module->load_method(method);
   });
+}
+
+bool et_module_is_method_loaded(const et_module* module, const char* method) {
+  if (module == nullptr || method == nullptr) {
+    return false;
+  }
+  bool loaded = false;
+  (void)call(nullptr, [&] {
+    const Claim claim(*module->state);
+    loaded = claim.taken() && module->state->module->is_method_loaded(method);
+    return Error::Ok;
+  });
+  return loaded;
 }
 
 et_status et_module_unload_method(et_module* module, const char* method, et_error** error) {

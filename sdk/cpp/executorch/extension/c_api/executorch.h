@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The C interface: load a program, ask what it takes, run it. C99 and C++; nothing else is included. What a binding for
- * Swift, Kotlin (JNI), Rust, Dart or C# stands on.
+ * The C interface: load a program, ask what it takes (metadata.h, which this includes), run it. C99 and C++; nothing
+ * else of ours is included. What a binding for Swift, Kotlin (JNI), Rust, Dart or C# stands on.
  *
  * Errors. Whatever can fail returns an et_status and takes `et_error** error` as its last parameter. When that is not
  * null it receives NULL on success, and an object with the text on failure, which the caller frees. Not a "last error"
@@ -52,7 +52,7 @@ extern "C" {
 /* ---- Version --------------------------------------------------------------------------------------------------- */
 
 #define ET_C_API_VERSION_MAJOR 1
-#define ET_C_API_VERSION_MINOR 0
+#define ET_C_API_VERSION_MINOR 1
 #define ET_C_API_VERSION ((uint32_t)ET_C_API_VERSION_MAJOR << 16 | ET_C_API_VERSION_MINOR)
 
 /** ET_C_API_VERSION of the library. It works for this header when the major numbers are equal and the library's minor
@@ -101,6 +101,15 @@ ET_API size_t et_operator_count(void);
 ET_API const char* et_operator_name(size_t index); /**< for example "aten::add.out" */
 ET_API size_t et_backend_count(void);
 ET_API const char* et_backend_name(size_t index); /**< for example "XnnpackBackend" */
+
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
+
+/** How many threads the kernels and backends of all modules use together, the caller's included; 1.1. At first one for
+ * each fast core. */
+ET_API size_t et_thread_count(void);
+/** Waits until no module runs, then changes that number; 0: one for each fast core; at most 1024; 1.1. Fails within a
+ * callback of a run. ET_STATUS_NOT_SUPPORTED for more than 1 in a library without threads. */
+ET_API et_status et_set_thread_count(size_t count, et_error** error);
 
 /* ---- Tensors --------------------------------------------------------------------------------------------------- */
 
@@ -243,6 +252,8 @@ ET_API void et_module_free(et_module* module);
 
 /** Makes a method ready, which its first run does otherwise. */
 ET_API et_status et_module_load_method(et_module* module, const char* method, et_error** error);
+/** Whether a method is ready; false for one that the program does not have, and while another call runs. (1.1) */
+ET_API bool et_module_is_method_loaded(const et_module* module, const char* method);
 /** Frees the memory of a method. ET_STATUS_INVALID_STATE while a result of it is not freed. */
 ET_API et_status et_module_unload_method(et_module* module, const char* method, et_error** error);
 /** Makes a method write an output into `tensor`, of the output's dtype and sizes, until it is unloaded. Only for
@@ -259,40 +270,11 @@ ET_API size_t et_result_size(const et_result* result);
 ET_API const et_value* et_result_values(const et_result* result);
 ET_API void et_result_free(et_result* result);
 
-/* ---- What a method takes and gives ----------------------------------------------------------------------------- */
-
-/** What is known of an input or output before it exists. All but `tag` is 0 unless that is ET_TAG_TENSOR. */
-typedef struct et_value_info {
-  et_tag tag; /**< of an input, ET_TAG_NONE: a number whose value is open, or an argument that was None at export */
-  et_dtype dtype;
-  size_t rank;
-  const int32_t* sizes; /**< the largest ones where a shape is dynamic */
-  const uint8_t* dim_order;
-  size_t nbytes;              /**< for `sizes` */
-  uint32_t is_memory_planned; /**< 0: an output's memory may be set, an input is used in place */
-  uint32_t reserved;
-} et_value_info;
-
-typedef struct et_method_meta et_method_meta;
-ET_API size_t et_module_method_count(const et_module* module);
-/** By number, in the order of the file; nothing is loaded for it. */
-ET_API const et_method_meta* et_module_method_at(const et_module* module, size_t index);
-/** By name; ET_STATUS_INVALID_ARGUMENT, naming those there are. */
-ET_API et_status et_module_method(const et_module* module, const char* method, const et_method_meta** out,
-                                  et_error** error);
-/** The bytes that the program has, as a rule UTF-8. */
-ET_API const char* et_method_meta_name(const et_method_meta* meta);
-ET_API size_t et_method_meta_input_count(const et_method_meta* meta);
-ET_API size_t et_method_meta_output_count(const et_method_meta* meta);
-ET_API et_status et_method_meta_input(const et_method_meta* meta, size_t index, et_value_info* out, et_error** error);
-ET_API et_status et_method_meta_output(const et_method_meta* meta, size_t index, et_value_info* out, et_error** error);
-ET_API size_t et_method_meta_backend_count(const et_method_meta* meta);
-ET_API const char* et_method_meta_backend(const et_method_meta* meta, size_t index);
-/** Bytes of planned memory that the method takes when it is loaded. */
-ET_API uint64_t et_method_meta_planned_bytes(const et_method_meta* meta);
-
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+
+/* What a method takes and gives: et_method_meta. */
+#include "metadata.h"
 
 #endif /* EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H_ */

@@ -135,9 +135,46 @@ const char* et_method_meta_backend(const et_method_meta* meta, size_t index) {
 
 uint64_t et_method_meta_planned_bytes(const et_method_meta* meta) {
   uint64_t bytes = 0;
-  for (size_t i = 0; meta != nullptr && i < meta->meta.num_memory_planned_buffers(); ++i) {
-    const auto size = meta->meta.memory_planned_buffer_size(i);
-    bytes += size.ok() ? static_cast<uint64_t>(size.get()) : 0;
+  for (size_t i = 0; i < et_method_meta_planned_buffer_count(meta); ++i) {
+    bytes += et_method_meta_planned_buffer_bytes(meta, i);
   }
   return bytes;
+}
+
+size_t et_method_meta_planned_buffer_count(const et_method_meta* meta) {
+  return meta != nullptr ? meta->meta.num_memory_planned_buffers() : 0;
+}
+
+uint64_t et_method_meta_planned_buffer_bytes(const et_method_meta* meta, size_t index) {
+  if (index >= et_method_meta_planned_buffer_count(meta)) {
+    return 0;
+  }
+  const auto size = meta->meta.memory_planned_buffer_size(index);
+  return size.ok() ? static_cast<uint64_t>(size.get()) : 0;
+}
+
+size_t et_method_meta_instruction_count(const et_method_meta* meta) {
+  return meta != nullptr ? meta->meta.num_instructions() : 0;
+}
+
+size_t et_method_meta_attribute_count(const et_method_meta* meta) {
+  return meta != nullptr ? meta->meta.num_attributes() : 0;
+}
+
+et_status et_method_meta_attribute(const et_method_meta* meta, size_t index, et_value_info* out, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_CHECK_NOT_NULL(out);
+    *out = et_value_info{};
+    ET_CHECK_NOT_NULL(meta);
+    return describe(Tag::Tensor, meta->meta.attribute_tensor_meta(index), out);
+  });
+}
+
+const char* et_method_meta_attribute_name(const et_method_meta* meta, size_t index) {
+  if (index >= et_method_meta_attribute_count(meta)) {
+    return nullptr;
+  }
+  const auto info = meta->meta.attribute_tensor_meta(index);
+  // The file keeps a zero after each of its strings.
+  return info.ok() ? info->name().data() : nullptr;
 }

@@ -57,6 +57,8 @@ class Claim final {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
+  bool taken() const { return taken_; }
+
   runtime::Error check() const {
     ET_CHECK_OR_RETURN_ERROR(taken_, InvalidState,
                              "the module is running another call: one at a time, or a module for each thread from "

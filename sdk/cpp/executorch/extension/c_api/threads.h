@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace executorch {
+namespace extension {
+namespace c_api {
+
+/// While it lives, the threads of the pool are not replaced. What may run kernels or backends holds one.
+class ThreadsInUse final {
+ public:
+  ThreadsInUse();
+  ~ThreadsInUse();
+  ThreadsInUse(const ThreadsInUse&) = delete;
+  ThreadsInUse& operator=(const ThreadsInUse&) = delete;
+};
+
+}  // namespace c_api
+}  // namespace extension
+}  // namespace executorch
