@@ -108,8 +108,8 @@ if(EXECUTORCH_BUILD_EXTENSION_MODULE)
 endif()
 executorch_option(EXECUTORCH_BUILD_DEVTOOLS OFF "bundled_program, etdump, and bundled_module where there is Module"
   GROUP extensions TARGETS ${executorch_devtools} IN sdk/cpp/executorch/devtools)
-executorch_option(ET_BUNDLE_IO OFF "Runners take bundled programs" IN examples/devtools NEEDS EXECUTORCH_BUILD_DEVTOOLS)
-executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "ETDump in firmware" IN examples/devtools
+executorch_option(ET_BUNDLE_IO OFF "The Arm runner takes bundled programs" IN examples/arm NEEDS EXECUTORCH_BUILD_DEVTOOLS)
+executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "ETDump in the Arm runner" IN examples/arm
   NEEDS EXECUTORCH_BUILD_DEVTOOLS EXECUTORCH_ENABLE_EVENT_TRACER)
 executorch_option(EXECUTORCH_BUILD_ANDROID_JNI OFF "Java and Kotlin bindings" IN sdk/android/jni)
 executorch_option(EXECUTORCH_BUILD_LLAMA_JNI OFF "Java and Kotlin bindings for language models" IN sdk/android/jni

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include <executorch/devtools/etdump/etdump_writer.h>
+#include <executorch/devtools/etdump/emitter.h>
+#include <executorch/devtools/etdump/utils.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
@@ -346,9 +347,9 @@ ETDumpResult ETDumpGen::get_etdump_data() {
   done_ = true;
   if (!log_.is_on_heap()) {
     Span<uint8_t> free_memory = log_.free_memory();
-    const size_t skipped = static_cast<size_t>(-reinterpret_cast<uintptr_t>(free_memory.data()) & 15);
-    const Span<uint8_t> dump =
-        internal::write_etdump(log_, {free_memory.data() + skipped, free_memory.size() - skipped});
+    uint8_t* const begin = internal::align_pointer(free_memory.data(), internal::kEtdumpAlignment);
+    const auto skipped = static_cast<size_t>(begin - free_memory.data());
+    const Span<uint8_t> dump = internal::write_etdump(log_, {begin, free_memory.size() - skipped});
     return {dump.size() == 0 ? nullptr : dump.data(), dump.size()};
   }
   const size_t bytes = log_.written_bound();

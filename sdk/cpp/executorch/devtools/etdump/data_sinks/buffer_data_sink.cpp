@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include <executorch/devtools/etdump/utils.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -23,8 +24,8 @@ Result<BufferDataSink> BufferDataSink::create(void* ptr, size_t size, size_t ali
 }
 
 Result<size_t> BufferDataSink::write(const void* ptr, size_t size) {
-  const auto next = reinterpret_cast<uintptr_t>(buffer_.data()) + used_;
-  const size_t padding = static_cast<size_t>(-next & (alignment_ - 1));
+  uint8_t* const next = buffer_.data() + used_;
+  const auto padding = static_cast<size_t>(internal::align_pointer(next, alignment_) - next);
   const size_t room = buffer_.size() - used_;
   ET_CHECK_OR_RETURN_ERROR(padding <= room && size <= room - padding, OutOfResources,
                            "%zu bytes do not fit the debug buffer: %zu of its %zu bytes are used", size, used_,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <executorch/devtools/etdump/etdump_writer.h>
+#include <executorch/devtools/etdump/emitter.h>
 
 #include <cstddef>
 #include <cstring>
@@ -12,15 +12,10 @@ namespace executorch {
 namespace etdump {
 namespace internal {
 
-namespace format = ::etdump;
-
 using ::executorch::runtime::Span;
-using flatbuffers::Offset;
-
-namespace {
 
 /// Gives a builder one piece of memory, once. There is always enough: see EventLog::written_bound().
-class OnePiece final : public flatbuffers::Allocator {
+class OnePiece : public flatbuffers::Allocator {
  public:
   explicit OnePiece(Span<uint8_t> memory) : memory_(memory) {}
   uint8_t* allocate(size_t size) override { return size <= memory_.size() ? memory_.data() : nullptr; }
@@ -30,10 +25,30 @@ class OnePiece final : public flatbuffers::Allocator {
   Span<uint8_t> memory_;
 };
 
+}  // namespace internal
+}  // namespace etdump
+}  // namespace executorch
+
+struct flatcc_builder final : private executorch::etdump::internal::OnePiece, public flatbuffers::FlatBufferBuilder {
+  using Builder = flatbuffers::FlatBufferBuilder;
+
+  explicit flatcc_builder(executorch::runtime::Span<uint8_t> memory)
+      : OnePiece(memory), Builder(memory.size(), static_cast<OnePiece*>(this)) {}
+};
+
+namespace executorch {
+namespace etdump {
+namespace internal {
+
+namespace format = ::etdump;
+
+using flatbuffers::Offset;
+
+namespace {
+
 class Writer {
  public:
-  Writer(EventLog& log, Span<uint8_t> memory)
-      : log_(log), memory_(memory), piece_(memory), builder_(memory.size(), &piece_) {}
+  Writer(EventLog& log, Span<uint8_t> memory) : log_(log), memory_(memory), builder_(memory) {}
 
   Span<uint8_t> write() {
     uint32_t block = kNone;
@@ -212,15 +227,14 @@ class Writer {
 
   EventLog& log_;
   Span<uint8_t> memory_;
-  OnePiece piece_;
-  flatbuffers::FlatBufferBuilder builder_;
+  flatcc_builder_t builder_;
 };
 
 }  // namespace
 
 Span<uint8_t> write_etdump(EventLog& log, Span<uint8_t> memory) {
   // The builder asks for a multiple of its alignment.
-  Writer writer(log, {memory.data(), memory.size() / 16 * 16});
+  Writer writer(log, {memory.data(), memory.size() / kEtdumpAlignment * kEtdumpAlignment});
   return writer.write();
 }
 

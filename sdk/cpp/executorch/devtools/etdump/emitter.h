@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * How an ETDump comes to be: ETDumpGen records what happens, which is quick, and emits the flatbuffer in one go when it
+ * is asked for. Applications need ETDumpGen alone.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/devtools/etdump/event_log.h>
+#include <executorch/runtime/core/span.h>
+
+/// What builds the flatbuffer of an ETDump, in memory that it is given. Opaque; its name is what code knows that was
+/// written for the builder of flatcc.
+typedef struct flatcc_builder flatcc_builder_t;
+
+namespace executorch {
+namespace etdump {
+namespace internal {
+
+/// Where ETDumps start in memory: at a multiple of this.
+constexpr size_t kEtdumpAlignment = 16;
+
+/// Writes the size-prefixed ETDump of a log that starts with a Block to the end of `memory`, which is aligned to
+/// kEtdumpAlignment and has written_bound() bytes. The part of it that the dump takes; empty when it does not fit after
+/// all.
+::executorch::runtime::Span<uint8_t> write_etdump(EventLog& log, ::executorch::runtime::Span<uint8_t> memory);
+
+}  // namespace internal
+}  // namespace etdump
+}  // namespace executorch

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C++ program example_runner, which runs bundled programs. Runs where SDK_EXAMPLE_RUNNER names it or a build folder
+of the clone has it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "tests" / "data" / "corpus" / "bundled"
+
+
+def find_runner() -> Path | None:
+    if named := os.environ.get("SDK_EXAMPLE_RUNNER"):
+        return Path(named)
+    return next(ROOT.glob("*/examples/devtools/example_runner"), None)
+
+
+RUNNER = find_runner()
+pytestmark = pytest.mark.skipif(RUNNER is None, reason="example_runner is not built (set SDK_EXAMPLE_RUNNER)")
+
+
+def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(RUNNER), *map(str, arguments)], capture_output=True, text=True, check=False, cwd=folder)
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_bio04_is_silent_when_the_outputs_are_right(tmp_path: Path, case: int) -> None:
+    """BIO-04: the documented command; a build with event tracing leaves the ETDump that it is asked for by default."""
+    done = run(
+        tmp_path, "--bundled_program_path", FOLDER / "model.bpte", "--output_verification", f"--testset_idx={case}"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert {path.name for path in tmp_path.iterdir()} <= {"etdump.etdp"}
+
+
+def test_bio04_says_which_output_differs(tmp_path: Path) -> None:
+    content = bytearray((FOLDER / "model.bpte").read_bytes())
+    expected = (FOLDER / "call0_out0.bin").read_bytes()
+    place = content.find(expected)
+    content[place + 3] ^= 0x80  # the sign of the first expected element
+    changed = tmp_path / "changed.bpte"
+    changed.write_bytes(content)
+    done = run(tmp_path, "--bundled_program_path", changed, "--output_verification")
+    assert done.returncode == 1
+    assert "forward" in done.stderr
+    assert run(tmp_path, "--bundled_program_path", changed).returncode == 0, "only checked when asked"
+
+
+def test_bio04_prints_outputs(tmp_path: Path) -> None:
+    done = run(tmp_path, "--bundled_program_path", FOLDER / "model.bpte", "--print_output")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Output 0: tensor(sizes=[1, 2]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("--bundled_program_path", "absent.bpte"), 1),
+        (("--bundled_program_path", FOLDER / "model.pte"), 1),
+        (("--bundled_program_path", FOLDER / "model.bpte", "--testset_idx", 3), 1),
+        (("--bundled_program_path", FOLDER / "model.bpte", "--method_name", "backward"), 1),
+        (("--unknown",), 2),
+    ],
+)
+def test_bio04_mistakes(tmp_path: Path, arguments: tuple[object, ...], status: int) -> None:
+    done = run(tmp_path, *arguments)
+    assert done.returncode == status
+    assert done.stderr
