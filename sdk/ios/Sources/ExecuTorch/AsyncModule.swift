@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import Foundation
+
+/// A module for asynchronous code, and for many threads: calls do not block, and run one after another on a queue of the
+/// module. Outputs have memory of their own.
+///
+/// Every call throws `CancellationError` when its task is cancelled before its turn comes; what has begun ends.
+public final class AsyncModule: Sendable {
+  private let queue = DispatchQueue(label: "org.pytorch.executorch.module", qos: .userInitiated)
+  private let module: Transfer<Module>  // used on the queue
+
+  /// Takes over a module, for example one with backend options or inputs that are set.
+  public init(_ module: sending Module) {
+    self.module = Transfer(module)
+  }
+
+  public convenience init(filePath: String, dataFilePaths: [String] = [], loadMode: ModuleLoadMode = .file) {
+    self.init(Module(filePath: filePath, dataFilePaths: dataFilePaths, loadMode: loadMode))
+  }
+
+  /// Loads the program, and a method where one is given.
+  public func load(_ method: String? = nil) async throws {
+    try await onQueue { module in
+      if let method { try module.load(method) } else { try module.load() }
+    }
+  }
+
+  public func methodNames() async throws -> Set<String> {
+    try await onQueue { try $0.methodNames() }
+  }
+
+  public func methodMetadata(_ name: String) async throws -> MethodMetadata {
+    try await onQueue { try $0.methodMetadata(name) }
+  }
+
+  /// Another module of the same program, for calls at the same time: weights are shared, methods and their state are not.
+  public func share() async throws -> AsyncModule {
+    try await onQueue { AsyncModule(try $0.share()) }
+  }
+
+  /// Runs a method.
+  public func execute(_ method: String, _ inputs: sending [ValueConvertible]) async throws -> sending [Value] {
+    let given = Transfer(inputs)
+    return try await onQueue { module in
+      let outputs = try module.execute(method, given.value)
+      for output in outputs { output.allTensors.forEach { $0.storage.detach() } }
+      return Transfer(outputs)
+    }.value
+  }
+
+  /// Runs a method, and makes what is wanted of its outputs.
+  /// - Throws: also `invalidType` where they are something else.
+  public func execute<Output: ValueSequenceConstructible>(
+    _ method: String, _ inputs: sending [ValueConvertible]
+  ) async throws -> sending Output {
+    try Output.from(await execute(method, inputs))
+  }
+
+  /// The method `forward`, which most programs have.
+  public func forward(_ inputs: sending [ValueConvertible]) async throws -> sending [Value] {
+    try await execute("forward", inputs)
+  }
+
+  public func forward<Output: ValueSequenceConstructible>(
+    _ inputs: sending [ValueConvertible]
+  ) async throws -> sending Output {
+    try await execute("forward", inputs)
+  }
+
+  /// The same with one input.
+  public func forward(_ input: sending ValueConvertible) async throws -> sending [Value] {
+    try await execute("forward", [input])
+  }
+
+  public func forward<Output: ValueSequenceConstructible>(
+    _ input: sending ValueConvertible
+  ) async throws -> sending Output {
+    try await execute("forward", [input])
+  }
+
+  private func onQueue<Result: Sendable>(
+    _ body: @escaping @Sendable (Module) throws -> Result
+  ) async throws -> Result {
+    let cancellation = Cancellation()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        queue.async { [module] in
+          continuation.resume(
+            with: Swift.Result {
+              if cancellation.isCancelled { throw CancellationError() }
+              return try body(module.value)
+            })
+        }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+}
+
+/// Takes a value to another thread that uses it alone: `sending` promises so at both ends, or a queue.
+struct Transfer<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+/// Whether a task was cancelled before its call began.
+private final class Cancellation: @unchecked Sendable {
+  private let lock = NSLock()
+  private var cancelled = false
+
+  var isCancelled: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return cancelled
+  }
+
+  func cancel() {
+    lock.lock()
+    cancelled = true
+    lock.unlock()
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import CExecuTorch
+import Foundation
+
+/// Where a program comes from and how it is loaded. Nothing changes its bytes.
+struct ModuleSource: @unchecked Sendable {
+  enum Program {
+    case file(String)
+    case bytes(NSData)
+  }
+
+  let program: Program
+  let dataFilePaths: [String]
+  let loadMode: ModuleLoadMode
+
+  /// Loads the program.
+  /// - Returns: an `et_module`, the caller's.
+  func load(options backendOptions: BackendOptionsMap?, verification: ModuleVerification) throws -> OpaquePointer {
+    var made: OpaquePointer?
+    switch program {
+    case .file(let path):
+      let options = try options(backendOptions, verification)
+      defer { et_options_free(options) }
+      try check { et_module_load_file(path, options, &made, $0) }
+    case .bytes(let data):
+      let options = try options(backendOptions, verification)
+      defer { et_options_free(options) }
+      let owner = Unmanaged.passRetained(data)  // given back by the release function, also on failure
+      try check {
+        et_module_load_buffer(
+          data.bytes, data.length, { _, context in Unmanaged<NSData>.fromOpaque(context!).release() },
+          owner.toOpaque(), options, &made, $0)
+      }
+    }
+    return made!
+  }
+
+  private func options(
+    _ backendOptions: BackendOptionsMap?, _ verification: ModuleVerification
+  ) throws -> OpaquePointer {
+    var made: OpaquePointer?
+    try check { et_options_create(&made, $0) }
+    let options = made!
+    do {
+      try check { et_options_set_load_mode(options, et_load_mode(loadMode.rawValue), $0) }
+      try check { et_options_set_verify(options, verification == .internalConsistency, $0) }
+      for path in dataFilePaths {
+        try check { et_options_add_data_file(options, path, $0) }
+      }
+      for (backend, list) in backendOptions?.options ?? [:] {
+        for option in list {
+          try check {
+            switch option.payload {
+            case .boolean(let value): return et_options_set_backend_bool(options, backend, option.key, value, $0)
+            case .integer(let value): return et_options_set_backend_int(options, backend, option.key, Int32(value), $0)
+            case .string(let value): return et_options_set_backend_string(options, backend, option.key, value, $0)
+            }
+          }
+        }
+      }
+    } catch {
+      et_options_free(options)
+      throw error
+    }
+    return options
+  }
+}

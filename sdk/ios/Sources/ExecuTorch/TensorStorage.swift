@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import CExecuTorch
+import Foundation
+
+/// The memory of one or several tensors.
+final class TensorStorage {
+  private enum Owner {
+    /// Memory that this storage frees.
+    case own(UnsafeMutableRawPointer)
+    /// The caller's, who keeps it.
+    case borrowed
+    /// Bytes of a value that others may have too: they are copied before the first change.
+    case shared(NSData)
+    /// A module's, until its method runs again.
+    case output(ExecutionResult)
+  }
+
+  private(set) var base: UnsafeMutableRawPointer
+  let byteCount: Int
+  private var owner: Owner
+
+  /// A new address has another number.
+  private(set) var generation = 0
+
+  private init(base: UnsafeMutableRawPointer, byteCount: Int, owner: Owner) {
+    self.base = base
+    self.byteCount = byteCount
+    self.owner = owner
+  }
+
+  deinit {
+    if case .own(let memory) = owner { memory.deallocate() }
+  }
+
+  /// What the runtime's own tensors have: whole cache lines and vector registers.
+  private static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+    .allocate(byteCount: max(byteCount, 1), alignment: 64)
+  }
+
+  /// Memory of undefined content.
+  static func uninitialized(byteCount: Int) -> TensorStorage {
+    let memory = allocate(byteCount)
+    return TensorStorage(base: memory, byteCount: byteCount, owner: .own(memory))
+  }
+
+  static func zeroed(byteCount: Int) -> TensorStorage {
+    let storage = uninitialized(byteCount: byteCount)
+    memset(storage.base, 0, byteCount)
+    return storage
+  }
+
+  static func copy(of bytes: UnsafeRawPointer, byteCount: Int) -> TensorStorage {
+    let storage = uninitialized(byteCount: byteCount)
+    storage.base.copyMemory(from: bytes, byteCount: byteCount)
+    return storage
+  }
+
+  static func borrowing(_ bytes: UnsafeMutableRawPointer, byteCount: Int) -> TensorStorage {
+    TensorStorage(base: bytes, byteCount: byteCount, owner: .borrowed)
+  }
+
+  /// The bytes of `data` in place; copied where they are not at a multiple of `alignment`.
+  static func sharing(_ data: Data, byteCount: Int, alignment: Int) -> TensorStorage {
+    let bytes = data as NSData
+    guard Int(bitPattern: bytes.bytes) % alignment == 0 else {
+      return copy(of: bytes.bytes, byteCount: byteCount)
+    }
+    return TensorStorage(
+      base: UnsafeMutableRawPointer(mutating: bytes.bytes), byteCount: byteCount, owner: .shared(bytes))
+  }
+
+  /// The memory of an output, which `result` holds.
+  static func output(
+    at base: UnsafeMutableRawPointer?, byteCount: Int, of result: ExecutionResult
+  ) -> TensorStorage {
+    // An output without elements may have no address.
+    guard let base else { return uninitialized(byteCount: byteCount) }
+    let storage = TensorStorage(base: base, byteCount: byteCount, owner: .output(result))
+    result.add(storage)
+    return storage
+  }
+
+  /// Copies an output out of its module's memory.
+  func detach() {
+    if case .output = owner { moveToOwnMemory() }
+  }
+
+  /// Before the memory is changed: nobody else may see it.
+  func prepareForMutation() {
+    if case .shared = owner { moveToOwnMemory() }
+  }
+
+  private func moveToOwnMemory() {
+    let memory = TensorStorage.allocate(byteCount)
+    memory.copyMemory(from: base, byteCount: byteCount)
+    base = memory
+    owner = .own(memory)
+    generation += 1
+  }
+}
+
+/// The outputs of a run, in the module's memory. The tensors made of it keep it alive; none of them is left: it goes.
+final class ExecutionResult {
+  let handle: OpaquePointer
+  private struct WeakStorage { weak var storage: TensorStorage? }
+  private var storages: [WeakStorage] = []
+
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+  }
+
+  deinit {
+    et_result_free(handle)
+  }
+
+  func add(_ storage: TensorStorage) {
+    storages.append(WeakStorage(storage: storage))
+  }
+
+  /// Copies what is still used, because the memory is about to be written again.
+  func detachTensors() {
+    for weak in storages { weak.storage?.detach() }
+    storages = []
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import ExecuTorch
+import XCTest
+
+final class CorpusTests: XCTestCase {
+  /// Every program gives what PyTorch eager gave.
+  func testEveryProgramGivesWhatEagerGave() throws {
+    let programs = try Corpus.programs()
+    XCTAssertGreaterThan(programs.count, 50)
+    var ran = 0
+    for program in programs {
+      let manifest = try Corpus.manifest(program)
+      let module = Module(
+        filePath: Corpus.path(program, manifest.pte), dataFilePaths: (manifest.ptd ?? []).map { Corpus.path(program, $0) },
+        loadMode: ran % 2 == 0 ? .file : .mmap)
+      for call in manifest.calls {
+        let missing = Set(try module.methodMetadata(call.method).backendNames).subtracting(Runtime.backendNames)
+        if let backend = missing.first {
+          XCTAssertThrowsError(try module.load(call.method)) { error in
+            XCTAssertEqual((error as? ExecuTorchError)?.code, .notFound)
+            XCTAssertTrue("\(error)".contains(backend), "\(error)")
+          }
+          continue
+        }
+        let inputs = try call.inputs.map { try $0.value(of: program) }
+        let outputs = try module.execute(call.method, inputs)
+        XCTAssertEqual(outputs.count, call.outputs.count, program)
+        for (found, expected) in zip(outputs, call.outputs) {
+          compare(found, try expected.value(of: program), program)
+        }
+        ran += 1
+      }
+    }
+    XCTAssertGreaterThan(ran, 50)
+  }
+
+  /// What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1.
+  private func tolerance(_ dataType: DataType, _ program: String) -> Double {
+    // Eager quantises the activations of this program all together, XNNPACK each row by itself.
+    if program == "q8_dynamic_linear_xnn" { return 1e-2 }
+    switch dataType {
+    case .half: return 2e-3
+    case .float: return 1e-5
+    case .double: return 1e-12
+    default: return 0
+    }
+  }
+
+  private func compare(_ found: Value, _ expected: Value, _ program: String) {
+    XCTAssertEqual(found.tag, expected.tag, program)
+    guard let tensor = found.anyTensor, let wanted = expected.anyTensor else {
+      XCTAssertEqual(found, expected, program)
+      return
+    }
+    XCTAssertEqual(tensor.dataType, wanted.dataType, program)
+    XCTAssertEqual(tensor.shape, wanted.shape, program)
+    XCTAssertEqual(tensor.dimensionOrder, wanted.dimensionOrder, program)
+    let relative = tolerance(tensor.dataType, program)
+    guard relative > 0 else {
+      XCTAssertEqual(tensor, wanted, program)
+      return
+    }
+    let values: [Double] = tensor.copy(to: .double).asTensor()!.scalars()
+    let truth: [Double] = wanted.copy(to: .double).asTensor()!.scalars()
+    let largest = min(truth.filter(\.isFinite).map(abs).max() ?? 0, 1)
+    for (value, wanted) in zip(values, truth) {
+      if wanted.isFinite {
+        XCTAssertEqual(value, wanted, accuracy: relative * (abs(wanted) + largest) + .leastNormalMagnitude, program)
+      } else {
+        XCTAssertTrue(wanted.isNaN ? value.isNaN : value == wanted, program)
+      }
+    }
+  }
+}
