@@ -110,7 +110,7 @@ NARROWED: dict[str, tuple[Callable[[XNNPACKQuantizer], XNNPACKQuantizer], list[s
         lambda q: q.set_global(STATIC).set_module_name("conv", None).set_module_name("depthwise", None),
         ["add", "mul", "adaptive_avg_pool2d", "flatten", "linear", "linear"],
     ),
-    "a type": (lambda q: q.set_module_type(nn.Conv2d, STATIC), ["conv2d", "conv2d"]),
+    "a type": (lambda q: q.set_module_type(nn.Conv2d, STATIC), ["conv2d", "conv2d", "add"]),
     "an object": (lambda q: q.set_object_type(nn.functional.linear, STATIC), ["linear", "linear"]),
     "an object that is a class": (lambda q: q.set_object_type(nn.Linear, STATIC), ["linear", "linear"]),
     "an operator": (lambda q: q.set_operator_type(torch.ops.aten.add, STATIC), ["add"]),
@@ -120,7 +120,7 @@ NARROWED: dict[str, tuple[Callable[[XNNPACKQuantizer], XNNPACKQuantizer], list[s
     ),
     "a type within all": (
         lambda q: q.set_global(DYNAMIC).set_module_type(nn.Conv2d, STATIC),
-        ["conv2d", "conv2d", "linear", "linear"],
+        ["conv2d", "conv2d", "add", "linear", "linear"],
     ),
 }
 

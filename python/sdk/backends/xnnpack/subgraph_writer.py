@@ -9,7 +9,9 @@ stay NHWC from one convolution to the next.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
@@ -17,6 +19,14 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant, is_constant
+from sdk.backends.xnnpack.quantization import (
+    IntegerCall,
+    Scale,
+    dynamic_source,
+    is_dequantize,
+    is_quantize,
+    scale_of,
+)
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     NO_VALUE,
     NODES,
@@ -31,6 +41,15 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     XNode,
     XValue,
 )
+from sdk.backends.xnnpack.serialization.xnnpack_values import (
+    PerChannelGroupQuant,
+    PerChannelQuant,
+    PerTensorQuant,
+    PerTokenDynamicQuant,
+    Quantization,
+    XNNQuantizedTensorValue,
+)
+from sdk.backends.xnnpack.weights import QuantizedWeight
 from sdk.exir._serialize._named_data_store import NamedDataStore, tensor_bytes
 from sdk.exir.sym_util import eval_upper_bound
 from sdk.exir.tensor import TensorSpec
@@ -43,6 +62,14 @@ _DATATYPES = {
     torch.float32: XNNDatatype.xnn_datatype_fp32,
     torch.bool: XNNDatatype.xnn_datatype_bool,
     torch.int64: XNNDatatype.xnn_datatype_int64,
+    torch.int8: XNNDatatype.xnn_datatype_qint8,
+}
+
+# By bits, and whether rows are in groups.
+_WEIGHTS = {
+    (8, False): XNNDatatype.xnn_datatype_qcint8,
+    (4, False): XNNDatatype.xnn_datatype_qcint4,
+    (4, True): XNNDatatype.xnn_datatype_qbint4,
 }
 
 # How a step converts.
@@ -76,7 +103,12 @@ _INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in r
 
 class SubgraphWriter:
     """Ids are indices into `values`. Truth values are 0 and 1 among floats inside of a delegate; integers are there as
-    arguments only."""
+    arguments only.
+
+    Numbers of 8 bits: while an `IntegerCall` is written (`integers_for`), the `dequantize_per_tensor` among its
+    operands are read as the integers that they read, and its result is that of the `quantize_per_tensor` behind it.
+    Elsewhere these two are conversions, added when somebody reads the floats.
+    """
 
     def __init__(self, program: ExportedProgram) -> None:
         self.program = program
@@ -84,10 +116,15 @@ class SubgraphWriter:
         self.nodes: list[XNode] = []
         self.store = NamedDataStore()
         self._constants = [ConstantDataOffset()]  # 0 means none
-        self._of_constants: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._stored: dict[str, int] = {}  # key -> index
+        self._of_constants: dict[tuple[int, tuple[int, ...]], int] = {}
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id
         # Arguments that hold integers, and views of them, by their values.
         self.integers: dict[Node, int] = {}
+        self._quantization: dict[int, Quantization] = {}  # by id
+        self._dynamic: dict[int, int] = {}  # floats -> the same, quantised by row
+        self._call: IntegerCall | None = None
+        self._covered: set[Node] = set()
         self._externals = 0
         self._inputs: list[int] = []
         self._outputs: list[int] = []
@@ -103,6 +140,8 @@ class SubgraphWriter:
         nhwc, dtype = bool(is_channels_last(node)), node.meta["val"].dtype
         shape = self._ordered(shape_of(node), nhwc)
         index = self._value(shape, dtype)
+        if dtype == torch.int8:
+            self._set_scale(index, scale_of(next(filter(is_dequantize, node.users))))
         self._make_external(index, ValueFlag.EXTERNAL_INPUT)
         self._inputs.append(index)
         if dtype == torch.int64:
@@ -122,34 +161,104 @@ class SubgraphWriter:
             source, index = index, self._value(list(value.dims), torch.bool)
             self.add_step(StepKind.CONVERT, [source], index, [FLOAT_TO_BOOL])
         elif value.flags or value.constant_buffer_idx:
-            index = self._value(list(value.dims))
+            index = self._like(index, list(value.dims))
             self.add(NODES["Copy"](self.read(node, nhwc), index))
         self._make_external(index, ValueFlag.EXTERNAL_OUTPUT)
         self._outputs.append(index)
 
     def has(self, node: Any, nhwc: bool) -> bool:
         """Whether a result exists in a layout, or costs nothing to have in it."""
-        return nhwc in self._forms.get(node, ()) or is_constant(self.program, node)
+        if is_constant(self.program, node) or nhwc in self._forms.get(node, ()):
+            return True
+        return node not in self._forms and is_dequantize(node) and self.has(node.args[0], nhwc)
 
     def is_written(self, node: Node) -> bool:
         """Whether a result exists already, because it is part of what another call became."""
-        return node in self._forms or node in self.integers
+        return node in self._forms or node in self.integers or node in self._covered
+
+    @contextmanager
+    def integers_for(self, call: IntegerCall) -> Iterator[None]:
+        """While a call is written that computes on integers."""
+        self._call = call
+        self._covered.update(call.covered)
+        yield
+        limits = self.take_limits()
+        if limits is not None:
+            (index,) = self._forms[call.result].values()
+            nhwc = True in self._forms[call.result]
+            clamped = self._like(index, list(self.values[index].dims))
+            self.add(NODES["Clamp"](index, clamped), limits)
+            self._forms[call.result] = {nhwc: clamped}
+        self._call = None
+
+    @property
+    def in_integers(self) -> bool:
+        """Whether the call that is written computes on integers."""
+        return self._call is not None
+
+    @property
+    def result_scale(self) -> Scale:
+        """Of the call on integers that is written."""
+        assert self._call is not None
+        return self._call.scale
+
+    def take_limits(self) -> tuple[float, float] | None:
+        """The limits of the call on integers that is written, for a node that has a place for them."""
+        if self._call is None or self._call.limits is None:
+            return None
+        limits, self._call = self._call.limits, replace(self._call, limits=None)
+        return limits
 
     def read(self, operand: Any, nhwc: bool = False) -> int:
         """The id of an operand in a layout: of a tensor or of a number."""
         if not isinstance(operand, Node):
             return self.constant(torch.tensor([float(operand)]))
+        if self._call is not None and is_dequantize(operand):
+            return self._read_quantized(operand, nhwc)
+        source = dynamic_source(operand)
+        if source is not None:
+            return self._read_dynamic(source, nhwc)
         forms = self._forms.setdefault(operand, {})
         if nhwc not in forms:
             tensor = get_constant(self.program, operand)
             if tensor is not None:
                 forms[nhwc] = self.constant(tensor.permute(TO_NHWC) if nhwc else tensor)
+            elif not forms and is_dequantize(operand):
+                integers = self.read(operand.args[0], nhwc)
+                forms[nhwc] = self._value(list(self.values[integers].dims))
+                self.add(NODES["Convert"](integers, forms[nhwc]))
             else:
-                source = forms[not nhwc]
+                source_id = forms[not nhwc]
                 permutation = TO_NHWC if nhwc else TO_NCHW
-                forms[nhwc] = self._value([self.values[source].dims[dim] for dim in permutation])
-                self.add(NODES["StaticTranspose"](4, list(permutation), source, forms[nhwc]))
+                forms[nhwc] = self._like(source_id, [self.values[source_id].dims[dim] for dim in permutation])
+                self.add(NODES["StaticTranspose"](4, list(permutation), source_id, forms[nhwc]))
         return forms[nhwc]
+
+    def _read_quantized(self, operand: Node, nhwc: bool) -> int:
+        """The integers that `operand` dequantises; for calls that keep their scale, converted to that."""
+        assert self._call is not None
+        scale, source = scale_of(operand), operand.args[0]
+        tensor = get_constant(self.program, source)
+        if tensor is not None:
+            index = self._add_constant(tensor.permute(TO_NHWC) if nhwc else tensor, XNNDatatype.xnn_datatype_qint8)
+            self._set_scale(index, scale)
+        else:
+            index = self.read(source, nhwc)
+        if self._call.keeps_scale and scale != self._call.scale:
+            integers, index = index, self._value(list(self.values[index].dims), torch.int8)
+            self._set_scale(index, self._call.scale)
+            self.add(NODES["Convert"](integers, index))
+        return index
+
+    def _read_dynamic(self, source: Node, nhwc: bool) -> int:
+        """`source` quantised with a scale for each row, or of an image for each."""
+        floats = self.read(source, nhwc)
+        if floats not in self._dynamic:
+            dims = list(self.values[floats].dims)
+            index = self._dynamic[floats] = self._value(dims, XNNDatatype.xnn_datatype_qdint8)
+            self._quantization[index] = PerTokenDynamicQuant(3 if nhwc else 1)
+            self.add(NODES["Convert"](floats, index))
+        return self._dynamic[floats]
 
     def read_integers(self, operand: Any) -> int:
         """The id of an argument that holds integers, of which `operand` may be a view."""
@@ -159,32 +268,84 @@ class SubgraphWriter:
 
     def result(self, node: Node, nhwc: bool = False) -> int:
         """A new value for what a node computes."""
-        index = self._value(self._ordered(shape_of(node), nhwc))
+        shape = self._ordered(shape_of(node), nhwc)
+        if self._call is not None:
+            node = self._call.result
+        elif not is_quantize(node):
+            index = self._value(shape)
+            self._forms.setdefault(node, {})[nhwc] = index
+            return index
+        index = self._value(shape, torch.int8)
+        self._set_scale(index, scale_of(node))
         self._forms.setdefault(node, {})[nhwc] = index
         return index
 
     def alias(self, node: Node, operand: Node) -> None:
         """`node` is the same as `operand`."""
+        if self._call is not None:
+            nhwc = not self.has(operand, False)
+            self._forms[self._call.result] = {nhwc: self.read(operand, nhwc)}
+            return
+        if operand not in self._forms:
+            self.read(operand, not self.has(operand, False))
         self._forms[node] = self._forms[operand]
 
     def temporary(self, shape: list[int]) -> int:
         """A value that stands for no node."""
-        return self._value(shape)
+        if self._call is None:
+            return self._value(shape)
+        index = self._value(shape, torch.int8)
+        self._set_scale(index, self._call.scale)
+        return index
 
     def constant(self, tensor: torch.Tensor) -> int:
-        """A constant, stored once under a hash of its bytes."""
-        tensor = tensor.detach().to(torch.float32).contiguous()
-        data = tensor_bytes(tensor)
-        key = hashlib.sha256(data).hexdigest()
-        known = self._of_constants.get((key, tuple(tensor.shape)))
+        """A constant of floats, stored once under a hash of its bytes."""
+        return self._add_constant(tensor.detach().to(torch.float32), XNNDatatype.xnn_datatype_fp32)
+
+    def weight(self, weight: QuantizedWeight) -> int:
+        """A filter of integers."""
+        kind = _WEIGHTS[weight.bits, weight.group is not None]
+        index = self._add_constant(weight.packed(), kind, list(weight.values.shape))
+        if weight.group is None:
+            scales = self._store(weight.scales)
+            self._quantization[index] = PerChannelQuant(weight.axis, scales, weight.scales.numel())
+        else:
+            scales = self._store(weight.scales.bfloat16())
+            count = weight.scales.numel()
+            self._quantization[index] = PerChannelGroupQuant(weight.axis, weight.group, scales, count)
+        return index
+
+    def integer_bias(self, bias: torch.Tensor, scales: torch.Tensor) -> int:
+        """The bias of a layer whose products have `scales`, one for each channel."""
+        limit = torch.iinfo(torch.int32).max
+        integers = (bias.double() / scales.double()).round().clamp(-limit, limit).to(torch.int32)
+        index = self._add_constant(integers, XNNDatatype.xnn_datatype_qcint32)
+        self._quantization[index] = PerChannelQuant(0, self._store(scales), scales.numel())
+        return index
+
+    def _add_constant(self, tensor: torch.Tensor, datatype: XNNDatatype, shape: list[int] | None = None) -> int:
+        shape = list(tensor.shape) if shape is None else shape
+        stored = self._store(tensor)
+        key = (stored, tuple(shape))
+        # Integers have scales of their own.
+        known = self._of_constants.get(key) if datatype == XNNDatatype.xnn_datatype_fp32 else None
         if known is not None:
             return known
-        self.store.add_named_data(key, data, alignment=16)
-        index = self._value(list(tensor.shape))
-        self.values[index].constant_buffer_idx = len(self._constants)
-        self._constants.append(ConstantDataOffset(NAMED, len(data), key))
-        self._of_constants[key, tuple(tensor.shape)] = index
+        index = self._value(shape, datatype)
+        if datatype == XNNDatatype.xnn_datatype_fp32:
+            self._of_constants[key] = index
+        self.values[index].constant_buffer_idx = stored
         return index
+
+    def _store(self, tensor: torch.Tensor) -> int:
+        """The number of a constant among those of the payload."""
+        data = tensor_bytes(tensor.detach().contiguous())
+        key = hashlib.sha256(data).hexdigest()
+        if key not in self._stored:
+            self.store.add_named_data(key, data, alignment=16)
+            self._stored[key] = len(self._constants)
+            self._constants.append(ConstantDataOffset(NAMED, len(data), key))
+        return self._stored[key]
 
     def add(self, node: Any, limits: tuple[float, float] | None = None) -> None:
         """Adds a node, which clamps its results to `limits`."""
@@ -207,7 +368,7 @@ class SubgraphWriter:
         return XNNGraph(
             "0",
             self.nodes,
-            [XValue(value) for value in self._kept_values],
+            [XValue(self._quantized(value)) for value in self._kept_values],
             self._externals,
             self._inputs,
             self._outputs,
@@ -226,11 +387,25 @@ class SubgraphWriter:
         used = read.union(self._inputs, (node.xnode_union.output_id for node in self.nodes))
         self._kept_values = [value for value in self.values if value.id_out in used]
 
-    def _value(self, shape: list[int], dtype: torch.dtype = torch.float32) -> int:
+    def _value(self, shape: list[int], dtype: torch.dtype | XNNDatatype = torch.float32) -> int:
         index = len(self.values)
-        datatype = _DATATYPES[dtype]
+        datatype = _DATATYPES[dtype] if isinstance(dtype, torch.dtype) else dtype
         self.values.append(XNNTensorValue(datatype, len(shape), shape, 0, NO_VALUE, ValueFlag.NONE, index))
         return index
+
+    def _like(self, index: int, shape: list[int]) -> int:
+        """A new value of the same numbers in another shape."""
+        new = self._value(shape, XNNDatatype(self.values[index].datatype))
+        if index in self._quantization:
+            self._quantization[new] = self._quantization[index]
+        return new
+
+    def _set_scale(self, index: int, scale: Scale) -> None:
+        self._quantization[index] = PerTensorQuant(scale.scale, scale.zero_point)
+
+    def _quantized(self, value: XNNTensorValue) -> XNNTensorValue | XNNQuantizedTensorValue:
+        quantization = self._quantization.get(value.id_out)
+        return value if quantization is None else XNNQuantizedTensorValue(value, quantization)
 
     def _make_external(self, index: int, flag: ValueFlag) -> None:
         self.values[index].external_id, self.values[index].flags = self._externals, flag

@@ -13,6 +13,7 @@ from sdk.backends.xnnpack.constants import is_foldable
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.steps import fused_rms_norm, write_norm
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
+from sdk.backends.xnnpack.quantization import integer_call
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import serialize_xnnpack_binary
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
@@ -52,6 +53,11 @@ class XnnpackBackend(BackendDetails):
             if node in fused or writer.is_written(node):
                 continue
             writer.enter(node)
+            call = integer_call(node, edge_program, operator)
+            if call is not None:
+                with writer.integers_for(call):
+                    operator.write(writer, node)
+                continue
             norm = None
             if compat is None and node.target.__name__ == "aten.mul.Tensor":
                 norm = fused_rms_norm(edge_program, node)

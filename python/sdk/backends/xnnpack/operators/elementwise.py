@@ -11,6 +11,7 @@ from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
+from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
@@ -43,6 +44,11 @@ class UnaryConfig(XNNPartitionerConfig):
     }
     target_names = tuple(NODES_OF)
 
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return None  # a table of all 256 results
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         operand = node.args[0]
         nhwc = wants_nhwc(writer, [operand])
@@ -57,6 +63,11 @@ class GeluConfig(UnaryConfig):
 
     def needs_step(self, node: Node) -> bool:
         return argument(node, 1) != "none"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return "its approximation is a step on floats" if self.needs_step(node) else None
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
         if argument(node, 1) == "none":
@@ -74,6 +85,11 @@ class PowerConfig(UnaryConfig):
         if exponent in self.POWERS or exponent == 3:
             return None
         return f"the exponent is {exponent}, and XNNPACK takes 2, 3, 0.5 and -0.5"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return "its square has no scale" if argument(node, 1) == 3 else None
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
         exponent = argument(node, 1)
@@ -111,6 +127,13 @@ class LeakyReluConfig(UnaryConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         slope = float(argument(node, 1))
         return None if math.isfinite(slope) else f"the slope is {slope}"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        ratio = operands[0].scale / result.scale
+        factors = (ratio, abs(ratio * float(argument(node, 1))))
+        return None if all(2**-8 <= factor <= 2**7 for factor in factors) else "its scales are too far apart"
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
         writer.add(NODES["LeakyReLU"](float(argument(node, 1)), source, result))
@@ -151,6 +174,20 @@ class BinaryConfig(XNNPartitionerConfig):
         if name.startswith(("aten.add", "aten.sub")) and argument(node, 2) != 1:
             return f"alpha is {argument(node, 2)}, and XNNPACK takes 1"
         return None
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        kind = self.NODES_OF[node.target.__name__]
+        if kind not in ("Add", "Subtract", "Multiply") or len(operands) != 2:
+            return "XNNPACK has no such operator for integers"
+        # The kernels multiply by integers of so many bits.
+        first, second = (operand.scale for operand in operands)
+        if kind == "Multiply":
+            fits = 2**-16 <= first * second / result.scale < 2**8
+        else:
+            fits = 2**-10 <= max(first, second) / result.scale < 2**8
+        return None if fits else "its scales are too far apart"
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         operands = list(node.args[:2])

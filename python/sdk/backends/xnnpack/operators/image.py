@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant
+from sdk.backends.xnnpack.operators.matrix import WeightedConfig, write_weights
 from sdk.backends.xnnpack.operators.operator import (
     XNNPartitionerConfig,
     argument,
@@ -19,7 +20,8 @@ from sdk.backends.xnnpack.operators.operator import (
     refusal_of_tensor,
 )
 from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
 # Flags of nodes.
@@ -38,9 +40,12 @@ def reads_more_than_first(node: Node) -> bool:
     return any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users)
 
 
-class ConvolutionConfig(XNNPartitionerConfig):
+class ConvolutionConfig(WeightedConfig):
     target_names = ("aten.convolution.default",)
     weights = (1, 2)
+
+    def channels_of(self, node: Node) -> int:
+        return 1 if argument(node, 6) else 0
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if rank_of(node) != 4:
@@ -55,30 +60,45 @@ class ConvolutionConfig(XNNPartitionerConfig):
             return f"output_padding {output_padding} is not below the stride {stride}"
         return None
 
+    def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
+        if argument(node, 8) != 1:
+            return "its input is quantised when the model runs, and it has groups"
+        return super().refusal_when_dynamic(node, program)
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        reason = self.refusal_of_call(node, program)
+        return super().refusal_in_integers(node, program, operands, result) if reason is None else reason
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        weight = get_constant(writer.program, node.args[1])
-        assert weight is not None  # refusal() has seen to it
-        write_convolution(writer, node, node, weight, get_constant(writer.program, argument(node, 2)))
+        transposed, permutation = argument(node, 6), _permutation(node)
+        bias = get_constant(writer.program, argument(node, 2))
+        filters, biases = write_weights(writer, node.args[0], node.args[1], 1 if transposed else 0, permutation, bias)
+        write_convolution(writer, node, node, filters, biases)
 
 
-def write_convolution(
-    writer: SubgraphWriter, node: Node, result: Node, weight: torch.Tensor, bias: torch.Tensor | None
-) -> None:
+def _is_depthwise(node: Node) -> bool:
+    groups = argument(node, 8)
+    return not argument(node, 6) and groups > 1 and node.args[0].meta["val"].shape[1] == groups
+
+
+def _permutation(node: Node) -> tuple[int, ...]:
+    """What brings the weights of a convolution into the order of the payload."""
+    return (1, 2, 3, 0) if argument(node, 6) or _is_depthwise(node) else (0, 2, 3, 1)
+
+
+def write_convolution(writer: SubgraphWriter, node: Node, result: Node, filters: int, bias: int) -> None:
     """Adds the convolution of `node` with other weights, whose result is that of `result`."""
     image = node.args[0]
     strides, paddings, dilations = (pair(argument(node, i)) for i in (3, 4, 5))
     transposed, groups = argument(node, 6), argument(node, 8)
     adjustments = pair(argument(node, 7)) if transposed else (0, 0)
     inputs = image.meta["val"].shape[1]
-    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    depthwise = not transposed and groups > 1 and inputs == groups
-    if transposed:
-        kind, filters = "ConvTranspose2d", weight.permute(1, 2, 3, 0)
-    elif depthwise:
-        kind, filters = "DepthwiseConv2d", weight.permute(1, 2, 3, 0)
-    else:
-        kind, filters = "Conv2d", weight.permute(0, 2, 3, 1)
-    (top, left), (height, width) = paddings, weight.shape[2:]
+    outputs, height, width = (node.args[1].meta["val"].shape[i] for i in (1 if transposed else 0, 2, 3))
+    outputs = outputs * groups if transposed else outputs
+    kind = "ConvTranspose2d" if transposed else "DepthwiseConv2d" if _is_depthwise(node) else "Conv2d"
+    top, left = paddings
     writer.add(
         NODES[kind](
             *(top, left, top, left),
@@ -88,10 +108,11 @@ def write_convolution(
             *(inputs // groups, outputs // groups, groups),
             *adjustments,
             writer.read(image, True),
-            writer.constant(filters),
-            NO_VALUE if bias is None else writer.constant(bias),
+            filters,
+            bias,
             writer.result(result, True),
-        )
+        ),
+        writer.take_limits(),
     )
 
 
@@ -116,7 +137,8 @@ class BatchNormConfig(XNNPartitionerConfig):
             if bias is not None:
                 shift = shift + bias.double() * scale
             shape = (1, -1, 1, 1) if argument(convolution, 6) else (-1, 1, 1, 1)
-            write_convolution(writer, convolution, node, weight.double() * scale.reshape(shape), shift)
+            filters = (weight.double() * scale.reshape(shape)).permute(_permutation(convolution))
+            write_convolution(writer, convolution, node, writer.constant(filters), writer.constant(shift))
             return
         channels = scale.numel()
         writer.add(
@@ -168,6 +190,8 @@ class GetItemConfig(XNNPartitionerConfig):
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         name = getattr(getattr(node.args[0], "target", None), "__name__", "")
+        if name in DYNAMIC_NAMES:
+            return None
         if name in SplitConfig.target_names:
             return refusal_of_tensor(node.meta["val"], node)
         if name not in self.FIRST_ONLY or node.args[1] != 0:
@@ -179,6 +203,8 @@ class GetItemConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source, part = node.args
+        if name_of(source) in DYNAMIC_NAMES:
+            return
         assert isinstance(source, Node) and isinstance(part, int)
         if source.target.__name__ in SplitConfig.target_names:
             write_part(writer, node, source, part)
@@ -203,6 +229,7 @@ class PoolConfig(XNNPartitionerConfig):
 
 
 class MaxPoolConfig(PoolConfig):
+    keeps_scale = True
     target_names = ("aten.max_pool2d_with_indices.default",)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
@@ -243,6 +270,11 @@ class MeanConfig(XNNPartitionerConfig):
             return f"dim is {arguments}, and XNNPACK takes height and width"
         return None
 
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return MeanConfig.refusal_of_call(self, node, program)
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source = writer.read(node.args[0], True)
         if rank_of(node) == 4:
@@ -256,6 +288,7 @@ class MeanConfig(XNNPartitionerConfig):
 
 
 class ResizeConfig(XNNPartitionerConfig):
+    keeps_scale = True
     target_names = ("aten.upsample_bilinear2d.vec",)
     keep_whole = True
 

@@ -4,33 +4,98 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import get_constant
+from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
+from sdk.backends.xnnpack.quantization import Scale, dynamic_source, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.weights import find_weight, is_quantized
+
+
+def write_weights(
+    writer: SubgraphWriter,
+    source: Node,
+    weight: Node,
+    channels: int,
+    permutation: tuple[int, ...],
+    bias: torch.Tensor | None,
+) -> tuple[int, int]:
+    """Adds the filter and the bias of a layer; returns their ids.
+
+    Args:
+        source: What the layer reads.
+        weight: Holds its weights, with the output channels in dimension `channels`.
+        permutation: Brings the dimensions into the order of the payload.
+    """
+    if not writer.in_integers and dynamic_source(source) is None:
+        values = get_constant(writer.program, weight)
+        assert values is not None  # refusal() has seen to it
+        filters = writer.constant(values.permute(permutation))
+        return filters, NO_VALUE if bias is None else writer.constant(bias)
+    quantized = find_weight(writer.program, weight, channels)
+    assert not isinstance(quantized, str)
+    if not writer.in_integers:
+        filters = writer.weight(quantized.permute(*permutation))
+        return filters, NO_VALUE if bias is None else writer.constant(bias)
+    filters = writer.weight(replace(quantized, bits=8).permute(*permutation))
+    if bias is None:
+        return filters, NO_VALUE
+    return filters, writer.integer_bias(bias, quantized.scales * scale_of(source).scale)
 
 
 def write_linear(
-    writer: SubgraphWriter, node: Node, source: Node, weight: torch.Tensor, bias: torch.Tensor | None
+    writer: SubgraphWriter, node: Node, source: Node, weight: Any, bias: torch.Tensor | None, transposes: bool
 ) -> None:
-    """`source` by the transpose of `weight` [outputs, inputs], plus `bias` [outputs]."""
+    """`source` by the transpose of `weight` [outputs, inputs], plus `bias` [outputs]. The node `weight` holds it so, or
+    its transpose where `transposes`."""
+    turn = (1, 0) if transposes else (0, 1)
     writer.add(
         XNNFullyConnected(
             writer.read(source),
-            writer.constant(weight),
-            NO_VALUE if bias is None else writer.constant(bias),
+            *write_weights(writer, source, weight, 1 if transposes else 0, turn, bias),
             writer.result(node),
         ),
-        (-math.inf, math.inf),
+        writer.take_limits() or (-math.inf, math.inf),
     )
 
 
-class LinearConfig(XNNPartitionerConfig):
+class WeightedConfig(XNNPartitionerConfig):
+    """Layers whose input is the argument `input_at`, whose weight is `weight_at`, with its output channels in dimension
+    `channels_of()`."""
+
+    input_at: ClassVar[int] = 0
+    weight_at: ClassVar[int] = 1
+
+    def channels_of(self, node: Node) -> int:
+        return 0
+
+    def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
+        if dynamic_source(node.args[self.input_at]) is None:
+            return "what is quantised when the model runs is not its input"
+        weight = find_weight(program, argument(node, self.weight_at), self.channels_of(node))
+        return weight if isinstance(weight, str) else None
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        weight = find_weight(program, argument(node, self.weight_at), self.channels_of(node))
+        if isinstance(weight, str):
+            return weight
+        if weight.group is not None:
+            return "its weights have scales for groups, and XNNPACK takes one for each channel"
+        ratios = weight.scales.double() * operands[0].scale / result.scale
+        fits = bool(((ratios >= 2**-32) & (ratios < 2**8)).all())
+        return None if fits else "its scales are too far apart"
+
+
+class LinearConfig(WeightedConfig):
     target_names = ("aten.linear.default",)
     keep_whole = True
     weights = (1, 2)
@@ -39,14 +104,18 @@ class LinearConfig(XNNPartitionerConfig):
         return None if rank_of(node.args[1]) == 2 else "its weight is no matrix"
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        weight = get_constant(writer.program, node.args[1])
-        assert isinstance(node.args[0], Node) and weight is not None  # refusal() has seen to it
-        write_linear(writer, node, node.args[0], weight, get_constant(writer.program, argument(node, 2)))
+        assert isinstance(node.args[0], Node)
+        bias = get_constant(writer.program, argument(node, 2))
+        write_linear(writer, node, node.args[0], node.args[1], bias, False)
 
 
-class AddmmConfig(XNNPartitionerConfig):
+class AddmmConfig(WeightedConfig):
     target_names = ("aten.addmm.default",)
     weights = (0, 2)
+    input_at, weight_at = 1, 2
+
+    def channels_of(self, node: Node) -> int:
+        return 1
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if rank_of(node.args[0]) != 1:
@@ -56,23 +125,32 @@ class AddmmConfig(XNNPartitionerConfig):
         return None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        weight = get_constant(writer.program, node.args[2])
         bias = get_constant(writer.program, node.args[0])
-        assert isinstance(node.args[1], Node) and weight is not None and bias is not None
-        write_linear(writer, node, node.args[1], weight.t(), bias.expand(weight.shape[1]))
+        assert isinstance(node.args[1], Node) and isinstance(node.args[2], Node) and bias is not None
+        channels = node.args[2].meta["val"].shape[1]
+        write_linear(writer, node, node.args[1], node.args[2], bias.expand(channels), True)
 
 
-class MatmulConfig(XNNPartitionerConfig):
+class MatmulConfig(WeightedConfig):
     """mm and bmm. By a constant, mm is a linear layer."""
 
     target_names = ("aten.mm.default", "aten.bmm.default")
 
+    def channels_of(self, node: Node) -> int:
+        return 1
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        if len(operands) != 1 and is_quantized(node.args[1]) and rank_of(node) == 2:
+            return super().refusal_in_integers(node, program, operands[:1], result)
+        return "XNNPACK has no such operator for integers"
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         first, second = node.args[:2]
-        weight = get_constant(writer.program, second)
-        if weight is not None and weight.dim() == 2:
+        if rank_of(second) == 2 and is_constant(writer.program, second):
             assert isinstance(first, Node)
-            write_linear(writer, node, first, weight.t(), None)
+            write_linear(writer, node, first, second, None, True)
             return
         a, b = writer.read(first), writer.read(second)
         writer.add(NODES["BatchMatrixMultiply"](a, b, writer.result(node)))

@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import is_constant
+from sdk.backends.xnnpack.quantization import Scale, dynamic_source
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_channels_last
 from sdk.exir.sym_util import upper_bound
 
@@ -35,6 +36,7 @@ class XNNPartitionerConfig:
         integers: Positions of arguments that are indices.
         takes_truth: Whether it also works on truth values, or yields them.
         takes_integers: Whether it also works on integers.
+        keeps_scale: Whether it works on quantised numbers as they are, because it only moves or selects them.
     """
 
     target_names: ClassVar[tuple[str, ...]] = ()
@@ -43,7 +45,8 @@ class XNNPartitionerConfig:
     integers: ClassVar[tuple[int, ...]] = ()
     takes_truth: ClassVar[bool] = False
     takes_integers: ClassVar[bool] = False
-    supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = (ConfigPrecisionType.FP32,)
+    keeps_scale: ClassVar[bool] = False
+    supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = tuple(ConfigPrecisionType)
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         """Why XNNPACK does not take a call, in words; None where it does."""
@@ -56,7 +59,22 @@ class XNNPartitionerConfig:
             weight = argument(node, position)
             if weight is not None and not is_constant(program, weight):
                 return f"{weight} has to be a constant"
+        if any(dynamic_source(operand) is not None for operand in node.all_input_nodes):
+            reason = self.refusal_when_dynamic(node, program)
+            if reason is not None:
+                return reason
         return self.refusal_of_call(node, program)
+
+    def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
+        """The same where its input is quantised when the model runs."""
+        return "XNNPACK has no such operator for numbers that are quantised when the model runs"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        """Why a call is computed on floats though it lies between dequantize and quantize. `operands` are the scales of
+        its operands but for the weights."""
+        return None if self.keeps_scale else "XNNPACK has no such operator for integers"
 
     def needs_step(self, node: Node) -> bool:
         """Whether the original's format has nothing for a call: it works on truth values or integers, or computes what

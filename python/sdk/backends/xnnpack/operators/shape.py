@@ -26,6 +26,7 @@ MOST_CONCATENATED = 5  # by one node
 
 
 class ReshapeConfig(XNNPartitionerConfig):
+    keeps_scale = True
     takes_truth = True
     takes_integers = True
     target_names = (
@@ -55,6 +56,7 @@ class ReshapeConfig(XNNPartitionerConfig):
 
 
 class PermuteConfig(XNNPartitionerConfig):
+    keeps_scale = True
     takes_truth = True
     target_names = ("aten.permute_copy.default", "aten.transpose_copy.int")
 
@@ -74,6 +76,7 @@ class PermuteConfig(XNNPartitionerConfig):
 
 
 class SliceConfig(XNNPartitionerConfig):
+    keeps_scale = True
     takes_truth = True
     target_names = ("aten.slice_copy.Tensor",)
 
@@ -105,6 +108,7 @@ def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, size
 class SelectConfig(XNNPartitionerConfig):
     """One index of a dimension, which then is gone."""
 
+    keeps_scale = True
     target_names = ("aten.select_copy.int",)
     takes_truth = True
 
@@ -181,6 +185,7 @@ class ExpandConfig(XNNPartitionerConfig):
 
 
 class CatConfig(XNNPartitionerConfig):
+    keeps_scale = True
     target_names = ("aten.cat.default",)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
@@ -205,6 +210,7 @@ class CatConfig(XNNPartitionerConfig):
 
 
 class PadConfig(XNNPartitionerConfig):
+    keeps_scale = True
     target_names = ("aten.constant_pad_nd.default",)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
@@ -231,6 +237,7 @@ class PadConfig(XNNPartitionerConfig):
 class CopyConfig(XNNPartitionerConfig):
     """Copies that change nothing."""
 
+    keeps_scale = True
     target_names = (
         "aten.clone.default",
         "aten.alias_copy.default",

@@ -12,6 +12,7 @@ from torch.fx import Node
 from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.image import MeanConfig, reads_more_than_first
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import FLOAT_TO_TRUTH, INT64_TO_FLOAT, INT64_TO_TRUTH, SubgraphWriter
 
@@ -69,6 +70,11 @@ class ReduceConfig(MeanConfig):
         if argument(node, 3) not in (None, torch.float32):
             return f"its dtype is {argument(node, 3)}"
         return "its result has no dimensions" if rank_of(node) == 0 else None
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return "XNNPACK has no such operator for integers" if self.needs_step(node) else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         if not self.needs_step(node):

@@ -17,6 +17,15 @@ from torch.fx.passes.operator_support import create_op_support
 from sdk.backends.xnnpack.constants import is_constant, is_foldable
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
+from sdk.backends.xnnpack.quantization import (
+    DYNAMIC_NAMES,
+    dynamic_source,
+    integer_call,
+    is_dequantize,
+    is_dynamic,
+    is_quantize,
+    name_of,
+)
 from sdk.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -32,12 +41,17 @@ logger = logging.getLogger("sdk.backends.xnnpack.partition")
 _MOVES = frozenset(name for cls in (ReshapeConfig, SplitConfig) for name in cls.target_names)
 
 
+_ALL_CONFIGS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.target_names}
+
+
 class XnnpackPartitioner(Partitioner):
     """Takes the largest parts that it can.
 
     Args:
         configs: The operators to take; all that XNNPACK has by default.
-        config_precisions: The precisions to take. So far that is FP32: parts that compute with quantised numbers stay.
+        config_precisions: The precisions to take, all by default: FP32 for what computes on floats, STATIC_QUANT for
+            what computes on integers of 8 bits between quantize and dequantize, DYNAMIC_QUANT for layers whose weights
+            are quantised and whose inputs are when the model runs.
         per_op_mode: Whether each operator becomes a delegate of its own.
         verbose: Whether the log says what is taken and why the rest is not.
         compat: "1.4" keeps to what the original of that version runs: norms, attention and what else XNNPACK has no
@@ -64,6 +78,7 @@ class XnnpackPartitioner(Partitioner):
         if isinstance(config_precisions, ConfigPrecisionType):
             config_precisions = [config_precisions]
         self._per_op_mode = per_op_mode
+        self._precisions = None if config_precisions is None else set(config_precisions)
         self._folds = configs is None
         self._configs: dict[str, XNNPartitionerConfig] = {}
         for cls in ALL_PARTITIONER_CONFIGS if configs is None else configs:
@@ -123,10 +138,12 @@ class XnnpackPartitioner(Partitioner):
         for name, config in self._configs.items():
             if config.keep_whole:
                 namespace, operator, overload = name.split(".")
-                whole.append(getattr(getattr(getattr(torch.ops, namespace), operator), overload))
+                packet = getattr(getattr(torch.ops, namespace), operator, None)
+                if packet is not None:  # those of torchao exist where it is imported
+                    whole.append(getattr(packet, overload))
 
         def is_taken(node: Node) -> bool:
-            config = self._configs.get(_name_of(node))
+            config = self._configs.get(name_of(node))
             # Which inputs are constants is not known yet in the same form: refusal() looks at it when it is.
             if config is None or (self._compat and config.needs_step(node)):
                 return False
@@ -136,9 +153,15 @@ class XnnpackPartitioner(Partitioner):
 
     def _taken(self, ep: ExportedProgram, why: WhyNoPartition) -> set[Node]:
         takes: set[Node] = set()
+        calls = {} if self._precisions is None else self._integer_calls(ep)
         for node in ep.graph.nodes:
             if node.op != "call_function":
                 continue
+            if self._precisions is not None and not self._reads_constants(node, ep):
+                precision = calls.get(node, ConfigPrecisionType.FP32)
+                if precision not in self._precisions:
+                    why(node, f"its precision is {precision.name}, which the partitioner was told to leave")
+                    continue
             if self._reads_constants(node, ep):
                 takes.add(node)
                 continue
@@ -154,12 +177,27 @@ class XnnpackPartitioner(Partitioner):
                 why(node, "what reads it stays outside")
         # One of several results is taken only together with the call.
         for node in list(takes):
-            if _name_of(node) == "getitem" and node.args[0] not in takes:
+            if name_of(node) == "getitem" and node.args[0] not in takes:
                 takes.discard(node)
         return takes
 
+    def _integer_calls(self, ep: ExportedProgram) -> dict[Node, ConfigPrecisionType]:
+        """The precision of what does not compute on floats."""
+        found = {}
+        for node in ep.graph.nodes:
+            if node.op != "call_function":
+                continue
+            config = _ALL_CONFIGS.get(name_of(node))
+            if is_dynamic(node):
+                found[node] = ConfigPrecisionType.DYNAMIC_QUANT
+            elif is_quantize(node) or is_dequantize(node):
+                found[node] = ConfigPrecisionType.STATIC_QUANT
+            elif config is not None and (call := integer_call(node, ep, config)) is not None:
+                found.update(dict.fromkeys(call.covered, ConfigPrecisionType.STATIC_QUANT))
+        return found
+
     def _refusal(self, node: Node, ep: ExportedProgram) -> str | None:
-        config = self._configs.get(_name_of(node))
+        config = self._configs.get(name_of(node))
         if config is None:
             return "XNNPACK has no such operator"
         reason = config.refusal(node, ep)
@@ -176,12 +214,16 @@ class XnnpackPartitioner(Partitioner):
         """Constants, integers, and what is taken apart where it is read."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
-            return _name_of(node) == "aten.split_with_sizes_copy.default"
+            return name_of(node) == "aten.split_with_sizes_copy.default" or is_dynamic(node)
+        if dynamic_source(node) is not None or _is_part_of_quantization(node):
+            return True
         return value.dtype == torch.int64 or self._reads_constants(node, ep)
 
     def _is_free(self, node: Node, ep: ExportedProgram) -> bool:
         """Whether a call is no reason for a delegate."""
-        return _name_of(node) == "getitem" or self._reads_constants(node, ep) or _name_of(node) in _MOVES
+        if is_quantize(node) or is_dequantize(node):
+            return True
+        return name_of(node) == "getitem" or self._reads_constants(node, ep) or name_of(node) in _MOVES
 
     def _without_own_weights(
         self, ep: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition
@@ -189,7 +231,10 @@ class XnnpackPartitioner(Partitioner):
         """Nodes whose weights another part uses too, so that the delegate cannot own them."""
         part_of = {node: partition.id for partition in partitions for node in partition.nodes}
         for node, part in part_of.items():
-            config = self._configs.get(_name_of(node))
+            if any(_is_part_of_quantization(o) and part_of.get(o) != part for o in node.all_input_nodes):
+                why(node, "its scale is found in another part")
+                yield node
+            config = self._configs.get(name_of(node))
             folds = self._reads_constants(node, ep)
             needs_own = folds or (config is not None and config.weights)
             for operand in node.all_input_nodes:
@@ -210,13 +255,13 @@ class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
 
 
 class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):
-    """Takes linear layers whose inputs are quantised when they are run; none so far, see `XnnpackPartitioner`."""
+    """Takes layers whose weights are quantised and whose inputs are when the model runs."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.DYNAMIC_QUANT)
 
 
-def _name_of(node: Node) -> str:
-    # Operators of PyTorch have names without the namespace, those of the edge dialect with it.
-    is_aten = isinstance(node.target, torch._ops.OpOverload)
-    return str(node.target) if is_aten else getattr(node.target, "__name__", "")
+def _is_part_of_quantization(node: Node) -> bool:
+    """Whether a node finds a scale or quantises with it."""
+    source = node.args[0] if name_of(node) == "getitem" else node
+    return name_of(source) in DYNAMIC_NAMES

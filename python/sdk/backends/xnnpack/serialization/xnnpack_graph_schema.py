@@ -8,22 +8,33 @@ from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Any
 
-from sdk.exir._serialize._flatbuffer import STRING, UINT, ULONG, Scalar, Table, Union, Vector
+from sdk.backends.xnnpack.serialization.xnnpack_values import (
+    CONSTANT,
+    FLOAT,
+    NO_VALUE,
+    VALUE,
+    ConstantDataOffset,
+    ValueFlag,
+    XNNDatatype,
+    XNNTensorValue,
+    XValue,
+)
+from sdk.exir._serialize._flatbuffer import STRING, UINT, Table, Union, Vector
 
-SHORT = Scalar("h", "int16")
-FLOAT = Scalar("f", "float32", 0.0)
-
-NO_VALUE = 0xFFFFFFFF
-
-
-class XNNDatatype(IntEnum):
-    """Types of elements, numbered as in the format."""
-
-    xnn_datatype_invalid = 0
-    xnn_datatype_fp32 = 1
-    xnn_datatype_fp16 = 2
-    xnn_datatype_bool = 64
-    xnn_datatype_int64 = 65
+__all__ = [
+    "GRAPH",
+    "NODES",
+    "NO_VALUE",
+    "ConstantDataOffset",
+    "OutputMinMax",
+    "StepKind",
+    "ValueFlag",
+    "XNNDatatype",
+    "XNNGraph",
+    "XNNTensorValue",
+    "XNode",
+    "XValue",
+]
 
 
 class StepKind(IntEnum):
@@ -38,41 +49,6 @@ class StepKind(IntEnum):
     CONVERT = 7
     REDUCE = 8
     INDEX_PUT = 9
-
-
-class ValueFlag(IntEnum):
-    """What a value is for the delegate."""
-
-    NONE = 0
-    EXTERNAL_INPUT = 1
-    EXTERNAL_OUTPUT = 2
-
-
-@dataclass
-class ConstantDataOffset:
-    """Where a constant is: in the named data of the program under `named_key`, otherwise in the payload."""
-
-    offset: int = 0
-    size: int = 0
-    named_key: str | None = None
-
-
-@dataclass
-class XNNTensorValue:
-    """A tensor. `constant_buffer_idx` counts entries of `XNNGraph.constant_data` from 1 on; 0 is no constant."""
-
-    datatype: int
-    num_dims: int
-    dims: list[int]
-    constant_buffer_idx: int = 0
-    external_id: int = NO_VALUE
-    flags: int = ValueFlag.NONE
-    id_out: int = 0
-
-
-@dataclass
-class XValue:
-    xvalue_union: XNNTensorValue
 
 
 @dataclass
@@ -336,17 +312,6 @@ for _form, _names in _FORMS.items():
 for _number, _cls in _OF_THEIR_OWN.items():
     _declare(_number, _cls.__name__.removeprefix("XNN"), _cls)
 
-_TENSOR = Table(
-    XNNTensorValue,
-    datatype=SHORT,
-    num_dims=UINT,
-    dims=Vector(UINT),
-    constant_buffer_idx=UINT,
-    external_id=UINT,
-    flags=UINT,
-    id_out=UINT,
-)
-_VALUE = Table(XValue, xvalue_union=Union({1: _TENSOR}))
 _NODE = Table(
     XNode,
     xnode_union=Union(_node_tables),
@@ -357,11 +322,11 @@ GRAPH = Table(
     XNNGraph,
     version=STRING,
     xnodes=Vector(_NODE),
-    xvalues=Vector(_VALUE),
+    xvalues=Vector(VALUE),
     num_externs=UINT,
     input_ids=Vector(UINT),
     output_ids=Vector(UINT),
     constant_buffer=Vector(UINT),
     mem_buffer_sizes=Vector(UINT),
-    constant_data=Vector(Table(ConstantDataOffset, offset=ULONG, size=ULONG, named_key=STRING)),
+    constant_data=Vector(CONSTANT),
 )

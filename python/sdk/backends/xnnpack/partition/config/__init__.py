@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sdk.backends.xnnpack.operators import attention, elementwise, image, matrix, shape, steps
+from sdk.backends.xnnpack.operators import attention, elementwise, image, matrix, quantize, shape, steps
 from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig
 
 ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
@@ -26,6 +26,9 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
     matrix.AddmmConfig,
     matrix.LinearConfig,
     matrix.MatmulConfig,
+    quantize.DequantizeConfig,
+    quantize.DynamicQuantConfig,
+    quantize.QuantizeConfig,
     shape.CatConfig,
     shape.CopyConfig,
     shape.ExpandConfig,

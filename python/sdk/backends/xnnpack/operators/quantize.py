@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What turns floats into integers and back. Between the two, an operator may take the integers instead
+(`sdk.backends.xnnpack.quantization`); then nothing is left of them."""
+
+from __future__ import annotations
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
+from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig, refusal_of_tensor
+from sdk.backends.xnnpack.quantization import (
+    DEQUANTIZE,
+    DEQUANTIZE_AFFINE,
+    DYNAMIC,
+    DYNAMIC_NAMES,
+    HIGHEST,
+    LOWEST,
+    QUANTIZE,
+    TORCHAO,
+    dynamic_source,
+    name_of,
+    refusal_of_scale,
+)
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+
+
+class _ConversionConfig(XNNPartitionerConfig):
+    def needs_step(self, node: Node) -> bool:
+        return False
+
+
+class QuantizeConfig(_ConversionConfig):
+    """Floats to integers with a scale that is known."""
+
+    target_names = (QUANTIZE,)
+    supported_precision_types = (ConfigPrecisionType.STATIC_QUANT,)
+
+    def refusal(self, node: Node, program: ExportedProgram) -> str | None:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        return refusal_of_tensor(source.meta.get("val"), source) or refusal_of_scale(node)
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        source = node.args[0]
+        nhwc = wants_nhwc(writer, [source])
+        writer.add(NODES["Convert"](writer.read(source, nhwc), writer.result(node, nhwc)))
+
+
+class DequantizeConfig(_ConversionConfig):
+    """Integers to floats: added where somebody reads them."""
+
+    target_names = (DEQUANTIZE,)
+    supported_precision_types = (ConfigPrecisionType.STATIC_QUANT,)
+
+    def refusal(self, node: Node, program: ExportedProgram) -> str | None:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        return refusal_of_scale(node) or refusal_of_tensor(source.meta.get("val"), source, (torch.int8,))
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        pass
+
+
+class DynamicQuantConfig(_ConversionConfig):
+    """Floats to integers whose scale is found when the model runs: part of the layer that reads them. Also the
+    dequantisation of weights."""
+
+    target_names = (*sorted(DYNAMIC_NAMES), DEQUANTIZE_AFFINE)
+    keep_whole = True
+    supported_precision_types = (ConfigPrecisionType.DYNAMIC_QUANT,)
+    _CHOOSE = tuple(names[0] for names in DYNAMIC)
+    _LAYERS = ("aten.linear.default",)
+
+    def refusal(self, node: Node, program: ExportedProgram) -> str | None:
+        name = name_of(node)
+        if name == DYNAMIC[0][0] and (tuple(node.args[1:3]) != (LOWEST, HIGHEST) or node.args[4] is not torch.int8):
+            low, high, _, dtype = node.args[1:5]
+            return f"its integers are {dtype} from {low} to {high}, and XNNPACK takes torch.int8 from -128 to 127"
+        if name in self._CHOOSE:
+            return refusal_of_tensor(node.args[0].meta.get("val"), node.args[0])
+        is_last = any(name == names[-1] for names in DYNAMIC)
+        if is_last and dynamic_source(node) is None:
+            return "its scale does not come from what it quantises, row by row"
+        return None
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        """Before the exporter takes operators apart: torchao's are of use only to layers."""
+        readers: list[Node] = [node]
+        while readers:
+            reader = readers.pop()
+            if name_of(reader) in self._LAYERS:
+                return None
+            if name_of(reader) in (*TORCHAO, DEQUANTIZE_AFFINE, "getitem"):
+                readers += reader.users
+        return "no layer reads it"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        pass

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised parts of a graph, as PT2E and torchao write them, and what XNNPACK makes of them.
+
+Static: an operator between `dequantize_per_tensor` and `quantize_per_tensor` works on int8 (`IntegerCall`); where it
+cannot, these two convert. Dynamic: `choose_qparams`, `quantize` and `dequantize` before a layer with quantised weights
+become one conversion that finds a scale for each row (`dynamic_source`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.constants import is_constant
+
+if TYPE_CHECKING:
+    from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig
+
+LOWEST, HIGHEST = -128, 127
+
+QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
+DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
+TORCHAO = ("torchao.choose_qparams_affine.default", "torchao.quantize_affine.default")
+DEQUANTIZE_AFFINE = "torchao.dequantize_affine.default"
+# What finds a scale, and what quantises and dequantises with it.
+_DYNAMIC = (
+    ("choose_qparams.tensor", "quantize_per_tensor.tensor", "dequantize_per_tensor.tensor"),
+    ("choose_qparams_per_token_asymmetric.default", "quantize_per_token.default", "dequantize_per_token.default"),
+)
+DYNAMIC = (
+    *(tuple(f"quantized_decomposed.{name}" for name in names) for names in _DYNAMIC),
+    (*TORCHAO, DEQUANTIZE_AFFINE),
+)
+DYNAMIC_NAMES = frozenset(name for names in DYNAMIC for name in names) - {DEQUANTIZE_AFFINE}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Integers of 8 bits that stand for `(integer - zero_point) * scale`."""
+
+    scale: float
+    zero_point: int
+
+    def integer(self, number: float) -> float:
+        """What stands for a number, before it is limited to 8 bits."""
+        return number if math.isinf(number) else round(number / self.scale) + self.zero_point
+
+
+@dataclass(frozen=True)
+class IntegerCall:
+    """An operator that reads int8 and yields int8.
+
+    Attributes:
+        covered: The nodes that it stands for, from the operator to the one before `result`.
+        result: The `quantize_per_tensor` behind it.
+        scale: Of the result.
+        keeps_scale: Whether its operands have the scale of the result.
+        limits: What the result is clamped to, in the numbers that integers stand for; None where 8 bits do that.
+    """
+
+    covered: tuple[Node, ...]
+    result: Node
+    scale: Scale
+    keeps_scale: bool
+    limits: tuple[float, float] | None
+
+
+def name_of(node: Any) -> str:
+    """`aten.add.Tensor`, for operators of PyTorch and of the edge dialect."""
+    target = getattr(node, "target", None)
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target)
+    return getattr(target, "__name__", "")
+
+
+def is_quantize(node: Any) -> bool:
+    return name_of(node) == QUANTIZE
+
+
+def is_dequantize(node: Any) -> bool:
+    return name_of(node) == DEQUANTIZE
+
+
+def scale_of(node: Node) -> Scale:
+    """Of `quantize_per_tensor` and `dequantize_per_tensor`."""
+    return Scale(float(node.args[1]), int(node.args[2]))
+
+
+def refusal_of_scale(node: Node) -> str | None:
+    """Why XNNPACK cannot quantise or dequantise with the numbers of a call."""
+    low, high, dtype = node.args[3:6]
+    if dtype is not torch.int8 or low != LOWEST or high != HIGHEST:
+        return f"its integers are {dtype} from {low} to {high}, and XNNPACK takes torch.int8 from -128 to 127"
+    scale = scale_of(node)
+    smallest, largest = torch.finfo(torch.float32).smallest_normal, torch.finfo(torch.float32).max
+    if not smallest <= scale.scale <= largest:
+        return f"its scale is {scale.scale}, and XNNPACK takes positive numbers that are not denormal"
+    if not LOWEST <= scale.zero_point <= HIGHEST:
+        return f"its zero point is {scale.zero_point}"
+    source = node.args[0]
+    assert isinstance(source, Node)
+    if is_dequantize(node):
+        writers = [source] if is_quantize(source) else []
+        for other in (*writers, *filter(is_dequantize, source.users)):
+            if scale_of(other) != scale:
+                return f"its scale is another one than that of {other}"
+    return None
+
+
+def integer_operands(node: Node, program: ExportedProgram, weights: tuple[int, ...]) -> list[Node] | None:
+    """The `dequantize_per_tensor` that a call reads, beside its weights; None where it reads anything else."""
+    found = []
+    for position, argument in enumerate(node.args):
+        if position in weights:
+            continue
+        for item in argument if isinstance(argument, (list, tuple)) else [argument]:
+            if isinstance(item, Node):
+                if not is_dequantize(item) or refusal_of_scale(item) is not None:
+                    return None
+                found.append(item)
+    return found or None
+
+
+def integer_call(node: Node, program: ExportedProgram, config: XNNPartitionerConfig) -> IntegerCall | None:
+    """How a call of an operator is computed on int8; None where it is on floats."""
+    operands = integer_operands(node, program, config.weights)
+    if operands is None or all(is_constant(program, operand) for operand in operands):
+        return None
+    covered, last, limits = [node], node, (-math.inf, math.inf)
+    while True:
+        readers = list(last.users)
+        if len(readers) != 1:
+            return None
+        reader = readers[0]
+        if reader.target is operator.getitem and reader.args[1] == 0 and last is node:
+            covered.append(reader)
+        elif is_quantize(reader):
+            break
+        elif math.isinf(limits[0]) and math.isinf(limits[1]) and (found := limits_of(reader)) is not None:
+            limits = found
+            covered.append(reader)
+        else:
+            return None
+        last = reader
+    if refusal_of_scale(reader) is not None:
+        return None
+    scale = scale_of(reader)
+    if config.refusal_in_integers(node, program, [scale_of(operand) for operand in operands], scale) is not None:
+        return None
+    low, high = (scale.integer(limit) for limit in limits)
+    is_limited = low > LOWEST or high < HIGHEST
+    return IntegerCall(tuple(covered), reader, scale, config.keeps_scale, limits if is_limited else None)
+
+
+def is_dynamic(node: Node) -> bool:
+    """Whether a node is part of what quantises when the model runs, or reads the result."""
+    chosen = node.args[0] if name_of(node) == "getitem" else node
+    if name_of(chosen) in DYNAMIC_NAMES or dynamic_source(node) is not None:
+        return True
+    return any(dynamic_source(operand) is not None for operand in node.all_input_nodes)
+
+
+def limits_of(node: Node) -> tuple[float, float] | None:
+    """Of relu, hardtanh and clamp."""
+    name = name_of(node)
+    if name == "aten.relu.default":
+        return 0.0, math.inf
+    if name not in ("aten.hardtanh.default", "aten.clamp.default"):
+        return None
+    defaults = (-1.0, 1.0) if name == "aten.hardtanh.default" else (None, None)
+    low, high = (*node.args[1:3], *defaults[len(node.args) - 1 :])[:2]
+    low, high = node.kwargs.get("min", low), node.kwargs.get("max", high)
+    bounds = (-math.inf if low is None else float(low), math.inf if high is None else float(high))
+    return bounds if bounds[0] < bounds[1] else None
+
+
+def dynamic_source(node: Any) -> Node | None:
+    """What is quantised when the model runs, where `node` is the dequantize of such a chain."""
+    for choose, quantize, dequantize in DYNAMIC:
+        if name_of(node) != dequantize:
+            continue
+        quantized = node.args[0]
+        if name_of(quantized) != quantize:
+            return None
+        source = quantized.args[0]
+        affine = dequantize == DEQUANTIZE_AFFINE
+        parameters = quantized.args[2:4] if affine else quantized.args[1:3]
+        for position, parameter in enumerate(parameters):
+            if getattr(parameter, "target", None) is not operator.getitem or parameter.args[1] != position:
+                return None
+            chosen = parameter.args[0]
+            if name_of(chosen) != choose or chosen.args[0] is not source:
+                return None
+        if tuple(node.args[2:4] if affine else node.args[1:3]) != tuple(parameters):
+            return None
+        if affine and not _is_by_row(node, quantized, chosen):
+            return None
+        return source
+    return None
+
+
+def _is_by_row(node: Node, quantized: Node, chosen: Node) -> bool:
+    """Whether the last dimension is quantised to all of int8 with a zero point."""
+    shape = node.meta["val"].shape
+    blocks = [call.args[position] for call, position in ((node, 1), (quantized, 1), (chosen, 2))]
+    if any(list(block) != [*[1] * (len(shape) - 1), shape[-1]] for block in blocks):
+        return False
+    return chosen.args[1] == "ASYMMETRIC" and chosen.args[3] is torch.int8
