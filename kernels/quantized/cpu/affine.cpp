@@ -45,7 +45,7 @@ inline double round_even(double x) {
 // low and high bound the quantized value; the order of clamping and of rounding to integers does not matter.
 template <typename Real, typename Q>
 void quantize_block(const Real* x, Q* q, size_t count, AffineParams params, QuantRange range, bool round_last) {
-  const Real inverse = Real(1) / static_cast<Real>(params.scale);
+  const Real inverse = static_cast<Real>(1.0 / params.scale);  // as PyTorch, where the scale is a number of Python
   const Real zero_point = static_cast<Real>(params.zero_point);
   const Real low = static_cast<Real>(range.min), high = static_cast<Real>(range.max);
   if (round_last) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// quantized_decomposed::{quantize,dequantize}_per_{tensor,channel,token}
+// quantized_decomposed::{quantize,dequantize}_per_{tensor,channel,token}, fake_quant_per_channel
 #include <cinttypes>
+#include <cmath>
 
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/compute_type.h"
 #include "kernels/quantized/cpu/affine.h"
 
 namespace torch::executor::native {
@@ -70,6 +72,17 @@ bool split_tokens(KernelRuntimeContext& ctx, const char* op, const Tensor& in, G
   return true;
 }
 
+// A bound of the quantized values that is a tensor: one integer.
+bool read_bound(KernelRuntimeContext& ctx, const char* op, const Tensor& bound, int64_t* value) {
+  const ScalarType dtype = bound.scalar_type();
+  ET_KERNEL_CHECK_MSG(
+      ctx, bound.numel() == 1 && dtype != ScalarType::Bool && executorch::runtime::isIntegralType(dtype, false),
+      InvalidArgument, false, "%s: quant_min and quant_max must be one integer each; found %zd elements of dtype %s",
+      op, static_cast<ssize_t>(bound.numel()), toString(dtype));
+  load_fn(dtype, ComputeType::Int)(value, bound.const_data_ptr(), 1);
+  return true;
+}
+
 // Calls fn(first element, number of elements, parameters) for each run of elements that share parameters.
 template <typename Function>
 void for_each_run(const Groups& groups, const ParamTable& table, const Function& fn) {
@@ -106,6 +119,19 @@ Tensor& quantize_per_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& 
   return out;
 }
 
+Tensor& quantize_per_tensor_tensor2_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
+                                        const Tensor& zero_point, const Tensor& quant_min, const Tensor& quant_max,
+                                        ScalarType dtype, Tensor& out) {
+  const char* op = "quantize_per_tensor.Tensor2_out";
+  QuantRange range{};
+  ParamTable table;
+  if (read_bound(ctx, op, quant_min, &range.min) && read_bound(ctx, op, quant_max, &range.max) &&
+      check_quantize(ctx, op, in, range, dtype, out) && table.read(ctx, op, scale, zero_point, 1)) {
+    quantize_run(in, out, 0, in.numel(), table.at(0), range, {});
+  }
+  return out;
+}
+
 Tensor& dequantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, double scale, int64_t zero_point,
                                   int64_t quant_min, int64_t quant_max, ScalarType dtype,
                                   std::optional<ScalarType> out_dtype, Tensor& out) {
@@ -123,6 +149,19 @@ Tensor& dequantize_per_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor
   const QuantRange range{quant_min, quant_max};
   ParamTable table;
   if (check_dequantize(ctx, op, in, range, dtype, out_dtype, out) && table.read(ctx, op, scale, zero_point, 1)) {
+    dequantize_run(in, out, 0, in.numel(), table.at(0), /*wide=*/false);
+  }
+  return out;
+}
+
+Tensor& dequantize_per_tensor_tensor2_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
+                                          const Tensor& zero_point, const Tensor& quant_min, const Tensor& quant_max,
+                                          ScalarType dtype, std::optional<ScalarType> out_dtype, Tensor& out) {
+  const char* op = "dequantize_per_tensor.Tensor2_out";
+  QuantRange range{};
+  ParamTable table;
+  if (read_bound(ctx, op, quant_min, &range.min) && read_bound(ctx, op, quant_max, &range.max) &&
+      check_dequantize(ctx, op, in, range, dtype, out_dtype, out) && table.read(ctx, op, scale, zero_point, 1)) {
     dequantize_run(in, out, 0, in.numel(), table.at(0), /*wide=*/false);
   }
   return out;
@@ -157,6 +196,36 @@ Tensor& dequantize_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, 
       dequantize_run(in, out, start, count, params, table.wide());
     });
   }
+  return out;
+}
+
+/// Quantizes and dequantizes at once, in float: (clamp(round(x / scale) + zero_point) - zero_point) * scale. NaN stays.
+Tensor& fake_quant_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
+                                   const Tensor& zero_points, int64_t axis, int64_t quant_min, int64_t quant_max,
+                                   Tensor& out) {
+  const char* op = "fake_quant_per_channel.out";
+  Groups groups;
+  ParamTable table;
+  ET_KERNEL_CHECK_MSG(ctx, in.scalar_type() == ScalarType::Float && out.scalar_type() == ScalarType::Float,
+                      InvalidArgument, out, "%s: the input and the output must be Float, they are %s and %s", op,
+                      toString(in.scalar_type()), toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, quant_min <= quant_max, InvalidArgument, out,
+                      "%s: quant_min %" PRId64 " is more than quant_max %" PRId64, op, quant_min, quant_max);
+  if (!check_resize_like(ctx, op, out, in) || !check_layout(ctx, op, in, out) ||
+      !split_at_axis(ctx, op, in, axis, &groups) || !table.read(ctx, op, scales, zero_points, groups.size)) {
+    return out;
+  }
+  const float low = static_cast<float>(quant_min), high = static_cast<float>(quant_max);
+  for_each_run(groups, table, [&](int64_t start, int64_t count, AffineParams params) {
+    const float* x = in.const_data_ptr<float>() + start;
+    float* y = out.mutable_data_ptr<float>() + start;
+    const float scale = static_cast<float>(params.scale), inverse = 1.0f / scale;
+    const float zero_point = static_cast<float>(std::trunc(params.zero_point));
+    for (int64_t i = 0; i < count; ++i) {
+      const float q = std::nearbyint(x[i] * inverse) + zero_point;
+      y[i] = ((q < low ? low : q > high ? high : q) - zero_point) * scale;
+    }
+  });
   return out;
 }
 

@@ -35,6 +35,11 @@ def _parameters(*shape: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.rand(shape) * 0.1 + 0.02, torch.randint(-5, 6, shape)
 
 
+def _bounds(quantized: tuple[int, int, torch.dtype]) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
+    """quant_min and quant_max as tensors, and the dtype."""
+    return torch.tensor(quantized[0]), torch.tensor([quantized[1]], dtype=torch.int32), quantized[2]
+
+
 def _cases() -> list[tuple[Any, ...]]:
     scale, zero = torch.tensor(0.07), torch.tensor(-3)
     by_row, by_column = _parameters(3), _parameters(8)
@@ -49,6 +54,10 @@ def _cases() -> list[tuple[Any, ...]]:
             (ops.quantize_per_tensor.tensor, _x(3, 8), scale, zero, *quantized),
             (ops.dequantize_per_tensor.default, _q(3, 8, dtype=dtype), 0.07, 3, *quantized),
             (ops.dequantize_per_tensor.tensor, _q(3, 8, dtype=dtype), scale, zero, *quantized),
+            (ops.quantize_per_tensor.tensor2, _x(3, 8), scale, zero, *_bounds(quantized)),
+            (ops.dequantize_per_tensor.tensor2, _q(3, 8, dtype=dtype), scale, zero, *_bounds(quantized)),
+            (ops.fake_quant_per_channel.default, _x(3, 8), *by_row, 0, *quantized[:2]),
+            (ops.fake_quant_per_channel.default, _x(2, 8, 3), *by_column, 1, *quantized[:2]),
             (ops.quantize_per_channel.default, _x(3, 8), *by_row, 0, *quantized),
             (ops.quantize_per_channel.default, _x(3, 8), *by_column, -1, *quantized),
             (ops.dequantize_per_channel.default, _q(3, 8, dtype=dtype), *by_row, 0, *quantized),
@@ -88,6 +97,27 @@ def _cases() -> list[tuple[Any, ...]]:
             zeros = zeros if zeros is None else zeros.float()
             cases.append((packet.default, table, scales, zeros, -128, 127, indices))
             cases.append((packet.dtype, table, scales, zeros, -128, 127, indices, {"dtype": torch.float16}))
+    special = torch.tensor([[float("nan"), float("inf"), -float("inf"), -0.0]])
+    cases.append((ops.fake_quant_per_channel.default, special, *_parameters(4), 1, -8, 7))
+    by_int32 = by_column[0].double(), by_column[1].int()
+    cases.append((ops.fake_quant_per_channel.default, _x(3, 8), *by_int32, 1, -128, 127))
+    images = _x(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    cases.append((ops.fake_quant_per_channel.default, images, *by_row, 1, -128, 127))
+    for source, target in (
+        (torch.float32, torch.bfloat16),
+        (torch.bfloat16, torch.float32),
+        (torch.float32, torch.int8),
+        (torch.uint8, torch.float16),
+        (torch.float32, torch.bool),
+        (torch.int64, torch.int64),
+    ):
+        cases.append((ops.convert_element_type.no_fuse, _x(3, 8).abs().to(source), target))
+    cases.append((ops.convert_element_type.no_fuse, images, torch.float64))
+    summands = (_q(3, 8), 0.05, 2, -128, 127, _q(3, 8).flip(0), 0.1, -7, -128, 127)
+    for parameters in ((0.2, 1, -128, 127), (0.05, -128, -128, 127), (0.02, 0, -8, 7)):
+        cases.append((ops.add_relu.default, *summands, *parameters))
+        cases.append((ops.add.scalar, _q(3, 8), 0.05, 2, -128, 127, torch.int8, 1.5, *parameters, torch.int8))
+    cases.append((ops.add.scalar, _q(3, 8), 0.05, 2, -128, 127, torch.int8, -3, 0.1, 128, *UINT8))
     cases += [
         (ops.mixed_mm.default, _x(4, 3), _q(3, 8), by_row[0], None),
         (ops.mixed_mm.default, _x(4, 3), _q(3, 8), by_group[0], None),
@@ -112,7 +142,7 @@ def test_kernels_give_what_the_registered_operators_give(case: int) -> None:
     arguments = dict(zip(names, args, strict=False)) | kwargs
     found = run(out, arguments, [OutputSpec.like(result) for result in expected])
     for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs, check_stride=False)
+        torch.testing.assert_close(ours, theirs, check_stride=False, equal_nan=True)
 
 
 def test_every_kernel_of_the_library_is_called() -> None:

@@ -38,7 +38,7 @@ _ops = getattr(torch.ops, _ROOM)
 
 
 def _quantize(x: Tensor, scale: float, zero_point: int, low: int, high: int, dtype: torch.dtype) -> Tensor:
-    return torch.clamp(torch.round(x / scale) + zero_point, low, high).to(dtype)
+    return torch.clamp(torch.round(x * (1.0 / scale)) + zero_point, low, high).to(dtype)
 
 
 def _dequantize(x: Tensor, scale: float, zero_point: int) -> Tensor:

@@ -90,6 +90,23 @@ def _register() -> None:
         out,
         _ops.dequantize_per_tensor.tensor,
     )
+    bounds = "Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype"
+    _define_out("quantize_per_tensor.Tensor2_out", bounds, out, _ops.quantize_per_tensor.tensor2)
+    _define_out(
+        "dequantize_per_tensor.Tensor2_out",
+        bounds + ", *, ScalarType? out_dtype=None",
+        out,
+        _ops.dequantize_per_tensor.tensor2,
+    )
+    _define_out(
+        "fake_quant_per_channel.out",
+        "Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max",
+        out,
+        _ops.fake_quant_per_channel.default,
+    )
+    _define_out(
+        "convert_element_type.no_fuse_out", "Tensor input, ScalarType dtype", out, _ops.convert_element_type.no_fuse
+    )
     _define_out("quantize_per_token.out", token, out, _ops.quantize_per_token.default)
     _define_out("dequantize_per_token.out", token + ", ScalarType output_dtype", out, _ops.dequantize_per_token.default)
     ranged = "Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype"
@@ -122,6 +139,8 @@ def _register() -> None:
         "choose_qparams_per_token_asymmetric",
         "quantize_per_channel_group",
         "dequantize_per_channel_group",
+        "fake_quant_per_channel",
+        "convert_element_type",
     ):
         # A packet lists the overloads that there were when it was first used.
         packet = getattr(_ops, name)
