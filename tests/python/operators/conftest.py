@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lets these tests run on another build of the runtime: SDK_PORTABLE_LIB names its extension module, for example one
-with sanitizers (`scripts/test.sh operators-asan`)."""
+with sanitizers (`scripts/test.sh operators-asan`). As that takes long, SDK_PASSED_TESTS may name a file: tests that
+pass are added to it, and those in it are not run again."""
 
 from __future__ import annotations
 
@@ -8,6 +9,9 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+from pathlib import Path
+
+import pytest
 
 _NAME = "sdk.extension.pybindings._portable_lib"
 
@@ -17,3 +21,24 @@ if path := os.environ.get("SDK_PORTABLE_LIB"):
     assert spec is not None
     sys.modules[_NAME] = importlib.util.module_from_spec(spec)
     loader.exec_module(sys.modules[_NAME])
+
+_passed = Path(os.environ["SDK_PASSED_TESTS"]) if "SDK_PASSED_TESTS" in os.environ else None
+if _passed is not None:
+    _passed.touch()
+    # A process that takes the place of one that crashed leaves out the same ones.
+    os.environ.setdefault("SDK_PASSED_BEFORE", str(len(_passed.read_text().splitlines())))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what passed before."""
+    if _passed is not None:
+        passed = set(_passed.read_text().splitlines()[: int(os.environ["SDK_PASSED_BEFORE"])])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Notes what passes, in the process that hears of all tests."""
+    if _passed is not None and "PYTEST_XDIST_WORKER" not in os.environ and report.when == "call" and report.passed:
+        with _passed.open("a") as file:
+            file.write(f"{report.nodeid}\n")
