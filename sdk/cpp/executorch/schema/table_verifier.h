@@ -37,8 +37,11 @@ struct TableSchema {
   const uint16_t* union_tables;
   const uint16_t* first_union_tables;
   uint16_t root;
-  uint16_t num_tables;
+  uint16_t num_tables;  ///< at most kMaxTables
 };
+
+/// For more, verify_tables() needs more memory, and says no.
+constexpr uint32_t kMaxTables = 40;
 
 /// A reference of four bytes to an instruction or a value leads to four tables at most; the rest is for methods that
 /// share their parts.
