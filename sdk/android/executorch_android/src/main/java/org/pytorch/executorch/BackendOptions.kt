@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+/** A setting of a backend; which keys there are, the backend's documentation says. */
+public class BackendOption(public val key: String, public val value: Int)
+
+/** Settings of backends, given to [Module.load]. */
+public class BackendOptionsMap {
+  private val options = LinkedHashMap<String, MutableList<BackendOption>>()
+
+  /** Sets one option and returns this map. The last value of a key counts. */
+  public fun setInt(backendName: String, key: String, value: Int): BackendOptionsMap {
+    options.getOrPut(backendName) { ArrayList() }.add(BackendOption(key, value))
+    return this
+  }
+
+  public fun isEmpty(): Boolean = options.isEmpty()
+
+  /** What the native library takes: the names of backends, the keys, and the values, one of each for every option. */
+  internal fun flatten(): Triple<Array<ByteArray>, Array<ByteArray>, IntArray> {
+    val all = options.flatMap { (backend, list) -> list.map { backend to it } }
+    return Triple(
+      Array(all.size) { all[it].first.toByteArray() },
+      Array(all.size) { all[it].second.key.toByteArray() },
+      IntArray(all.size) { all[it].second.value },
+    )
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+import java.nio.ByteBuffer
+
+/** An input or output of a method: a tensor, a number, a text or nothing. */
+public class EValue
+private constructor(
+  // Read and made by the native library. The number's bits are in `bits`.
+  @JvmField internal val tag: Int,
+  @JvmField internal val bits: Long,
+  @JvmField internal val content: Any?,
+) {
+  // Likewise: UTF-8.
+  internal constructor(text: ByteArray) : this(STRING, 0, String(text, Charsets.UTF_8))
+
+  public val isNone: Boolean
+    get() = tag == NONE
+
+  public val isTensor: Boolean
+    get() = tag == TENSOR
+
+  public val isBool: Boolean
+    get() = tag == BOOL
+
+  public val isInt: Boolean
+    get() = tag == INT
+
+  public val isDouble: Boolean
+    get() = tag == DOUBLE
+
+  public val isString: Boolean
+    get() = tag == STRING
+
+  /** The tensor; [IllegalStateException] if this is something else, as all functions of this kind. */
+  public fun toTensor(): Tensor {
+    expect(TENSOR)
+    return content as Tensor
+  }
+
+  public fun toBool(): Boolean {
+    expect(BOOL)
+    return bits != 0L
+  }
+
+  public fun toInt(): Long {
+    expect(INT)
+    return bits
+  }
+
+  public fun toDouble(): Double {
+    expect(DOUBLE)
+    return Double.fromBits(bits)
+  }
+
+  public fun toStr(): String {
+    expect(STRING)
+    return content as String
+  }
+
+  /** A copy whose tensor, if it is one, has memory of its own: see [Tensor.copy]. */
+  public fun copy(): EValue = if (isTensor) from(toTensor().copy()) else this
+
+  /** The kind of value, then the value: for tensors as [Tensor.toByteArray], texts in UTF-8, numbers big-endian. */
+  public fun toByteArray(): ByteArray {
+    val value =
+      when (tag) {
+        TENSOR -> toTensor().toByteArray()
+        STRING -> toStr().toByteArray()
+        BOOL -> byteArrayOf(bits.toByte())
+        NONE -> ByteArray(0)
+        else -> ByteBuffer.allocate(8).putLong(bits).array()
+      }
+    return byteArrayOf(tag.toByte()) + value
+  }
+
+  override fun toString(): String =
+    when (tag) {
+      TENSOR,
+      STRING -> content.toString()
+      DOUBLE -> toDouble().toString()
+      BOOL -> toBool().toString()
+      INT -> bits.toString()
+      else -> "None"
+    }
+
+  // For the native library: a text as it takes it.
+  @JvmName("utf8")
+  internal fun utf8(): ByteArray = toStr().toByteArray()
+
+  private fun expect(wanted: Int) {
+    check(tag == wanted) { "expected a value of type ${KINDS[wanted]}, found ${KINDS[tag]}" }
+  }
+
+  public companion object {
+    internal const val NONE = 0
+    internal const val TENSOR = 1
+    internal const val STRING = 2
+    internal const val DOUBLE = 3
+    internal const val INT = 4
+    internal const val BOOL = 5
+    internal val KINDS = arrayOf("None", "Tensor", "String", "Double", "Int", "Bool")
+    private val none = EValue(NONE, 0, null)
+
+    /** The absent value. */
+    @JvmStatic public fun optionalNone(): EValue = none
+
+    @JvmStatic public fun from(tensor: Tensor): EValue = EValue(TENSOR, 0, tensor)
+
+    @JvmStatic public fun from(value: Boolean): EValue = EValue(BOOL, if (value) 1 else 0, null)
+
+    @JvmStatic public fun from(value: Long): EValue = EValue(INT, value, null)
+
+    @JvmStatic public fun from(value: Double): EValue = EValue(DOUBLE, value.toRawBits(), null)
+
+    @JvmStatic public fun from(value: String): EValue = EValue(STRING, 0, value)
+
+    /** What [toByteArray] gave. [IllegalArgumentException] for anything else. */
+    @JvmStatic
+    public fun fromByteArray(bytes: ByteArray): EValue {
+      require(bytes.isNotEmpty()) { "a serialised value has 1 byte or more, found none" }
+      val value = bytes.copyOfRange(1, bytes.size)
+      fun sized(size: Int): ByteBuffer {
+        require(value.size == size) { "a serialised ${KINDS[bytes[0].toInt()]} has ${1 + size} bytes, found ${bytes.size}" }
+        return ByteBuffer.wrap(value)
+      }
+      return when (bytes[0].toInt()) {
+        NONE -> none.also { sized(0) }
+        TENSOR -> from(Tensor.fromByteArray(value))
+        STRING -> from(String(value, Charsets.UTF_8))
+        DOUBLE -> from(sized(8).getDouble())
+        INT -> from(sized(8).getLong())
+        BOOL -> from(sized(1).get().toInt() != 0)
+        else -> throw IllegalArgumentException("a serialised value starts with its kind, from 0 to 5; found ${bytes[0]}")
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+/**
+ * What is known of a method before it is loaded.
+ *
+ * @property name for example "forward".
+ * @property backends the backends that it delegates to, for example "XnnpackBackend".
+ * @property inputs what it takes, in order.
+ * @property outputs what it gives, in order.
+ */
+public class MethodMetadata
+internal constructor(
+  public val name: String,
+  public val backends: Array<String>,
+  public val inputs: List<ValueMetadata>,
+  public val outputs: List<ValueMetadata>,
+) {
+  override fun toString(): String = "$name(${inputs.joinToString()}) -> (${outputs.joinToString()})"
+}
+
+/**
+ * An input or output of a method.
+ *
+ * @property dtype null if it is not a tensor, like [shape].
+ * @property shape the largest one where the shape is dynamic. A copy.
+ */
+public class ValueMetadata internal constructor(private val tag: Int, public val dtype: DType?, shape: LongArray?) {
+  private val sizes = shape
+
+  public val shape: LongArray?
+    get() = sizes?.copyOf()
+
+  public val isTensor: Boolean
+    get() = tag == EValue.TENSOR
+
+  override fun toString(): String =
+    if (isTensor) "$dtype${sizes!!.contentToString()}" else EValue.KINDS.getOrElse(tag) { "List" }
+
+  internal companion object {
+    /** Reads [Native.methodValues]: for each value its tag, for a tensor then its dtype, its rank and its sizes. */
+    fun read(packed: LongArray): List<ValueMetadata> {
+      val values = ArrayList<ValueMetadata>()
+      var next = 0
+      while (next < packed.size) {
+        val tag = packed[next++].toInt()
+        if (tag != EValue.TENSOR) {
+          values += ValueMetadata(tag, null, null)
+          continue
+        }
+        val dtype = DType.fromJniCode(packed[next++].toInt())
+        val rank = packed[next++].toInt()
+        values += ValueMetadata(tag, dtype, packed.copyOfRange(next, next + rank))
+        next += rank
+      }
+      return values
+    }
+  }
+}

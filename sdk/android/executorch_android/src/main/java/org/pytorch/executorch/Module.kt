@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+import java.io.Closeable
+import java.nio.ByteBuffer
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.locks.ReentrantLock
+import kotlin.concurrent.withLock
+
+/**
+ * A program, loaded and verified, and the methods of it that are ready to run.
+ *
+ *     Module.load("model.pte").use { module ->
+ *       val scores = module.forward(EValue.from(image))[0].toTensor().dataAsFloatArray
+ *     }
+ *
+ * All functions may be called from any thread; runs of one module take turns. They take as long as the model does: on
+ * Android call them off the main thread, or use [executeAsync][org.pytorch.executorch.executeAsync] in a coroutine.
+ * Whatever the runtime refuses is an [ExecutorchRuntimeException]. After [close] every function but that one throws an
+ * [IllegalStateException]. A module that is forgotten is freed some time after it became unreachable.
+ */
+public class Module private constructor(private var handle: Long) : Closeable {
+  private val lock = ReentrantLock()
+  private val methods = ConcurrentHashMap<String, MethodState>()
+  private val reaper = handle.let { pointer -> Reaper.register(this) { Native.freeModule(pointer) } }
+
+  /**
+   * Runs the method "forward".
+   *
+   * @param inputs one for each input of the method, in order.
+   * @return its outputs. Their tensors show the module's memory until the method runs again: [Tensor.copy] keeps one.
+   */
+  public fun forward(vararg inputs: EValue): Array<EValue> = execute("forward", *inputs)
+
+  /** Runs a method, like [forward]. The first run of a method loads it. */
+  public fun execute(methodName: String, vararg inputs: EValue): Array<EValue> =
+    exclusively { module ->
+      val method = stateOf(methodName)
+      // The run may overwrite what it reads: an output that is fed back is copied.
+      val arguments = if (inputs.any(::isOutputOfThis)) Array(inputs.size) { own(inputs[it]) } else inputs
+      arguments.forEach { if (it.isTensor) it.toTensor().pin() }
+      method.runs++
+      method.memory.withLock {
+        method.last?.expire()
+        method.last = null
+        val run = Run(this, method)
+        try {
+          Native.execute(module, method.nameBytes, arguments, run)
+        } finally {
+          run.finish()
+        }
+      }
+    }
+
+  /** Makes a method ready, which its first run does otherwise. */
+  public fun loadMethod(methodName: String): Unit = exclusively { Native.loadMethod(it, methodName.toByteArray()) }
+
+  /** The names of the program's methods. */
+  public fun getMethods(): Array<String> = exclusively { Native.methods(it).decode() }
+
+  /** What a method takes and gives, which needs no loading. [IllegalArgumentException] for an unknown name. */
+  public fun getMethodMetadata(name: String): MethodMetadata =
+    exclusively { module ->
+      val names = Native.methods(module).decode()
+      require(name in names) { "there is no method '$name'; the program has: ${names.joinToString()}" }
+      val bytes = name.toByteArray()
+      MethodMetadata(
+        name,
+        Native.methodBackends(module, bytes).decode(),
+        ValueMetadata.read(Native.methodValues(module, bytes, false)),
+        ValueMetadata.read(Native.methodValues(module, bytes, true)),
+      )
+    }
+
+  /** The last lines of the runtime's log, the oldest first. It is one for all modules of the process. */
+  public fun readLogBuffer(): Array<String>? = readLogBufferStatic()
+
+  /**
+   * Writes an ETDump, the times that runs took, to [outputPath].
+   *
+   * @return false, and nothing is written: this library is built without event tracing.
+   */
+  public fun etdump(@Suppress("UNUSED_PARAMETER") outputPath: String): Boolean = exclusively { false }
+
+  /** The same, to `/data/local/tmp/result.etdump`. */
+  public fun etdump(): Boolean = etdump("/data/local/tmp/result.etdump")
+
+  /**
+   * Frees the module; again, nothing. Outputs that were returned stay valid.
+   *
+   * @throws IllegalStateException if the module is running in another thread.
+   */
+  public fun destroy() {
+    check(lock.tryLock()) { "the module is in use by another thread: close it when the last run has returned" }
+    try {
+      handle = 0
+      methods.clear()
+      reaper.run()
+    } finally {
+      lock.unlock()
+    }
+  }
+
+  /** [destroy]. */
+  override fun close(): Unit = destroy()
+
+  /** The outputs as copies, made before another run can begin; waiting for the turn can be interrupted. */
+  internal fun executeCopied(methodName: String, inputs: Array<out EValue>): Array<EValue> {
+    lock.lockInterruptibly()
+    try {
+      val outputs = execute(methodName, *inputs)
+      return Array(outputs.size) { outputs[it].copy() }
+    } finally {
+      lock.unlock()
+    }
+  }
+
+  private inline fun <T> exclusively(block: (Long) -> T): T =
+    lock.withLock {
+      check(handle != 0L) { "the module is closed" }
+      block(handle)
+    }
+
+  private fun stateOf(method: String): MethodState =
+    methods[method] ?: MethodState(method).also { methods[method] = it }
+
+  private fun isOutputOfThis(value: EValue) = value.isTensor && value.toTensor().run?.module === this
+
+  private fun own(value: EValue): EValue = if (isOutputOfThis(value)) value.copy() else value
+
+  public companion object {
+    /** The file is read into memory. */
+    public const val LOAD_MODE_FILE: Int = 0
+
+    /** The file is mapped: loading takes no time, and the system may drop weights from memory and read them again. */
+    public const val LOAD_MODE_MMAP: Int = 1
+
+    /** Mapped, and kept in memory. */
+    public const val LOAD_MODE_MMAP_USE_MLOCK: Int = 2
+
+    /** Mapped, and kept in memory if the system allows it. */
+    public const val LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS: Int = 3
+
+    /**
+     * Loads and verifies a program.
+     *
+     * @param modelPath of the `.pte` file.
+     * @param loadMode one of the constants above.
+     * @param numThreads how many threads all modules of the process use together; 0 leaves that as it is, which at
+     *   first is one for each fast core.
+     * @throws IllegalArgumentException if there is no such file or it cannot be read.
+     */
+    @JvmStatic
+    @JvmOverloads
+    public fun load(modelPath: String?, loadMode: Int = LOAD_MODE_FILE, numThreads: Int = 0): Module =
+      load(modelPath, BackendOptionsMap(), loadMode, numThreads)
+
+    /** The same, with settings for backends. */
+    @JvmStatic
+    @JvmOverloads
+    public fun load(
+      modelPath: String?,
+      options: BackendOptionsMap,
+      loadMode: Int = LOAD_MODE_FILE,
+      numThreads: Int = 0,
+    ): Module = load(modelPath, emptyList(), options, loadMode, numThreads)
+
+    /** The same, with weights in `.ptd` files. */
+    @JvmStatic
+    @JvmOverloads
+    public fun load(
+      modelPath: String?,
+      dataPaths: List<String>,
+      options: BackendOptionsMap = BackendOptionsMap(),
+      loadMode: Int = LOAD_MODE_FILE,
+      numThreads: Int = 0,
+    ): Module {
+      ExecuTorchRuntime.validateFilePath(modelPath, "model")
+      dataPaths.forEach { ExecuTorchRuntime.validateFilePath(it, "data file") }
+      return open(loadMode, numThreads, options) { Native.loadFile(modelPath!!.toByteArray(), encode(dataPaths), loadMode, it) }
+    }
+
+    /**
+     * Loads from `length` bytes at `offset` of an open file, which may be closed afterwards. They are mapped, not
+     * copied. An asset, which must be stored uncompressed (`androidResources { noCompress += "pte" }`):
+     *
+     *     assets.openFd("model.pte").use { Module.load(it.parcelFileDescriptor.fd, it.startOffset, it.length) }
+     *
+     * @param descriptor the file's number, such as `ParcelFileDescriptor.getFd()` gives.
+     * @param length 0: to the end of the file.
+     */
+    @JvmStatic
+    @JvmOverloads
+    public fun load(
+      descriptor: Int,
+      offset: Long,
+      length: Long,
+      loadMode: Int = LOAD_MODE_MMAP,
+      numThreads: Int = 0,
+      options: BackendOptionsMap = BackendOptionsMap(),
+    ): Module {
+      require(descriptor >= 0 && offset >= 0 && length >= 0) {
+        "expected a file descriptor, an offset and a length, none of them negative; found $descriptor, $offset and $length"
+      }
+      return open(loadMode, numThreads, options) { Native.loadDescriptor(descriptor, offset, length, emptyArray(), loadMode, it) }
+    }
+
+    /**
+     * Loads from the bytes between a direct buffer's position and limit: a mapped file, as a rule. They are used in
+     * place, so they must not change; the buffer is kept. (If they do not start at a multiple of 16 bytes, a copy is
+     * used.)
+     */
+    @JvmStatic
+    @JvmOverloads
+    public fun load(program: ByteBuffer, numThreads: Int = 0, options: BackendOptionsMap = BackendOptionsMap()): Module {
+      require(program.isDirect) { "expected a direct buffer, such as FileChannel.map() or ByteBuffer.allocateDirect() gives" }
+      return open(LOAD_MODE_FILE, numThreads, options) { Native.loadBuffer(program.slice(), emptyArray(), LOAD_MODE_FILE, it) }
+    }
+
+    /** The last lines of the runtime's log, the oldest first. */
+    @JvmStatic public fun readLogBufferStatic(): Array<String>? = ExecuTorchRuntime.readLog()
+
+    private inline fun open(
+      loadMode: Int,
+      numThreads: Int,
+      options: BackendOptionsMap,
+      load: (Array<Any>) -> Long,
+    ): Module {
+      require(loadMode in LOAD_MODE_FILE..LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS) {
+        "expected one of the constants Module.LOAD_MODE_*, from 0 to 3; found $loadMode"
+      }
+      require(numThreads >= 0) { "expected a number of threads, or 0 to leave it as it is; found $numThreads" }
+      if (numThreads > 0) Native.setThreadCount(numThreads)
+      val (backends, keys, values) = options.flatten()
+      return Module(load(arrayOf(backends, keys, values)))
+    }
+
+    private fun encode(texts: List<String>): Array<ByteArray> = Array(texts.size) { texts[it].toByteArray() }
+  }
+}

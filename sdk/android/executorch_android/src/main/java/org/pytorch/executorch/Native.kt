@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+import java.nio.ByteBuffer
+
+/**
+ * The functions of libexecutorch.so, registered when it is loaded: sdk/android/jni. Texts are UTF-8. Those that fail
+ * throw [ExecutorchRuntimeException].
+ */
+internal object Native {
+  @Volatile
+  var isLoaded = false
+    private set
+
+  init {
+    System.loadLibrary("executorch")
+    isLoaded = true
+  }
+
+  /** Loads the library, if nothing did. */
+  fun load() = Unit
+
+  @JvmStatic
+  external fun loadFile(path: ByteArray, dataPaths: Array<ByteArray>, loadMode: Int, options: Array<Any>): Long
+
+  /** @param bytes a direct buffer, from its start to its capacity; kept until the module goes. */
+  @JvmStatic
+  external fun loadBuffer(bytes: ByteBuffer, dataPaths: Array<ByteArray>, loadMode: Int, options: Array<Any>): Long
+
+  @JvmStatic
+  external fun loadDescriptor(
+    descriptor: Int,
+    offset: Long,
+    length: Long,
+    dataPaths: Array<ByteArray>,
+    loadMode: Int,
+    options: Array<Any>,
+  ): Long
+
+  @JvmStatic external fun freeModule(module: Long)
+
+  @JvmStatic external fun loadMethod(module: Long, method: ByteArray)
+
+  @JvmStatic external fun methods(module: Long): Array<ByteArray>
+
+  @JvmStatic external fun methodBackends(module: Long, method: ByteArray): Array<ByteArray>
+
+  /** See [ValueMetadata.read]. */
+  @JvmStatic external fun methodValues(module: Long, method: ByteArray, outputs: Boolean): LongArray
+
+  /** Outputs that are tensors show the module's memory, which [run] holds: its `result` is set. */
+  @JvmStatic external fun execute(module: Long, method: ByteArray, inputs: Array<out EValue>, run: Run): Array<EValue>
+
+  @JvmStatic external fun freeResult(result: Long)
+
+  /** @param count 0: one for each fast core. */
+  @JvmStatic external fun setThreadCount(count: Int)
+
+  @JvmStatic external fun threadCount(): Int
+
+  @JvmStatic external fun operators(): Array<ByteArray>
+
+  @JvmStatic external fun backends(): Array<ByteArray>
+
+  @JvmStatic external fun readLog(): Array<ByteArray>
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+import java.lang.ref.PhantomReference
+import java.lang.ref.ReferenceQueue
+import java.util.Collections
+import java.util.concurrent.ConcurrentHashMap
+
+/** Frees native objects whose owner was forgotten. java.lang.ref.Cleaner does the same, from Android 13 on. */
+internal object Reaper {
+  private val queue = ReferenceQueue<Any>()
+  private val pending: MutableSet<Task> = Collections.newSetFromMap(ConcurrentHashMap())
+
+  /** How many owners are alive, or not found to be gone yet. */
+  val waiting: Int
+    get() = pending.size
+
+  /** Runs once: when [run] is called, or when the owner is unreachable. */
+  class Task internal constructor(owner: Any, private val action: () -> Unit) : PhantomReference<Any>(owner, queue) {
+    fun run() {
+      if (pending.remove(this)) action()
+    }
+  }
+
+  init {
+    Thread(
+        {
+          while (true) {
+            (queue.remove() as Task).run()
+          }
+        },
+        "executorch-reaper",
+      )
+      .apply { isDaemon = true }
+      .start()
+  }
+
+  /** [action] must not refer to [owner]. */
+  fun register(owner: Any, action: () -> Unit): Task = Task(owner, action).also { pending += it }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.Closeable;
+import java.nio.ByteBuffer;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+import java.util.Arrays;
+import java.util.Collections;
+import org.junit.jupiter.api.Test;
+
+/** The documented Java names, as code that was written for the original uses them: GS-12, AND-10 and AND-11. */
+class JavaCallersTest {
+  private static String program(String name) {
+    return System.getProperty("executorch.corpus") + "/" + name + "/model.pte";
+  }
+
+  /** AND-10: the documents' sample, 1 + 20, with the shape that the corpus has. */
+  @Test
+  void theDocumentedSample() {
+    Module module = Module.load(program("add"));
+    float[] first = new float[6];
+    float[] second = new float[6];
+    Arrays.fill(first, 1.0f);
+    Arrays.fill(second, 20.0f);
+    Tensor tensor1 = Tensor.fromBlob(first, new long[] {2, 3});
+    Tensor tensor2 = Tensor.fromBlob(second, new long[] {2, 3});
+    EValue eValue1 = EValue.from(tensor1);
+    EValue eValue2 = EValue.from(tensor2);
+    float result = module.forward(eValue1, eValue2)[0].toTensor().getDataAsFloatArray()[0];
+    assertEquals(21.0f, result);
+    module.destroy();
+  }
+
+  @Test
+  void moduleHasItsNames() throws Exception {
+    assertEquals(0, Module.LOAD_MODE_FILE);
+    assertEquals(1, Module.LOAD_MODE_MMAP);
+    assertEquals(2, Module.LOAD_MODE_MMAP_USE_MLOCK);
+    assertEquals(3, Module.LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS);
+    Module.load(program("add"), Module.LOAD_MODE_MMAP).close();
+    Module.load(program("add"), Module.LOAD_MODE_MMAP, 2).close();
+    BackendOptionsMap options = new BackendOptionsMap();
+    assertTrue(options.isEmpty());
+    assertFalse(options.setInt("XnnpackBackend", "workspace_sharing_mode", 1).isEmpty());
+    Module.load(program("add"), new BackendOptionsMap()).close();
+    Module.load(program("add"), new BackendOptionsMap(), Module.LOAD_MODE_MMAP).close();
+    Module.load(program("add"), new BackendOptionsMap(), Module.LOAD_MODE_MMAP, 1).close();
+    Module.load(program("add"), Collections.<String>emptyList()).close();
+    try (Module module = Module.load(program("add"))) {
+      Closeable closeable = module;
+      assertNotNull(closeable);
+      module.loadMethod("forward");
+      assertArrayEquals(new String[] {"forward"}, module.getMethods());
+      MethodMetadata metadata = module.getMethodMetadata("forward");
+      assertEquals("forward", metadata.getName());
+      assertEquals(0, metadata.getBackends().length);
+      assertEquals(DType.FLOAT, metadata.getInputs().get(0).getDtype());
+      assertArrayEquals(new long[] {2, 3}, metadata.getOutputs().get(0).getShape());
+      assertTrue(metadata.getInputs().get(0).isTensor());
+      assertNotNull(module.readLogBuffer());
+      assertNotNull(Module.readLogBufferStatic());
+      boolean recorded = module.etdump();
+      boolean recordedElsewhere = module.etdump("/nowhere/result.etdump");
+      assertEquals(recorded, recordedElsewhere);
+    }
+  }
+
+  @Test
+  void runtimeHasItsNames() {
+    assertNotNull(ExecuTorchRuntime.getRuntime());
+    assertTrue(Arrays.asList(ExecuTorchRuntime.getRegisteredOps()).contains("aten::add.out"));
+    assertTrue(Arrays.asList(ExecuTorchRuntime.getRegisteredBackends()).contains("XnnpackBackend"));
+    ExecuTorchRuntime.validateFilePath(program("add"), "model");
+    BackendOption option = new BackendOption("key", 3);
+    assertEquals("key", option.getKey());
+    assertEquals(3, option.getValue());
+  }
+
+  @Test
+  void tensorHasItsNames() {
+    long[] shape = {2};
+    FloatBuffer floats = Tensor.allocateFloatBuffer(2);
+    IntBuffer ints = Tensor.allocateIntBuffer(2);
+    LongBuffer longs = Tensor.allocateLongBuffer(2);
+    DoubleBuffer doubles = Tensor.allocateDoubleBuffer(2);
+    ByteBuffer bytes = Tensor.allocateByteBuffer(2);
+    ShortBuffer halves = Tensor.allocateHalfBuffer(2);
+    assertEquals(DType.FLOAT, Tensor.fromBlob(floats, shape).dtype());
+    assertEquals(DType.INT32, Tensor.fromBlob(ints, shape).dtype());
+    assertEquals(DType.INT64, Tensor.fromBlob(longs, shape).dtype());
+    assertEquals(DType.DOUBLE, Tensor.fromBlob(doubles, shape).dtype());
+    assertEquals(DType.INT8, Tensor.fromBlob(bytes, shape).dtype());
+    assertEquals(DType.UINT8, Tensor.fromBlobUnsigned(bytes, shape).dtype());
+    assertEquals(DType.HALF, Tensor.fromBlob(halves, shape).dtype());
+    assertEquals(2L, Tensor.fromBlob(floats, shape).numel());
+    assertEquals(6L, Tensor.numel(new long[] {2, 3}));
+    assertArrayEquals(shape, Tensor.fromBlob(floats, shape).shape());
+    assertEquals(6, Tensor.fromBlob(floats, shape).dtypeJniCode());
+    assertArrayEquals(new float[] {1, 2}, Tensor.fromBlob(new float[] {1, 2}, shape).getDataAsFloatArray());
+    assertArrayEquals(new int[] {1, 2}, Tensor.fromBlob(new int[] {1, 2}, shape).getDataAsIntArray());
+    assertArrayEquals(new long[] {1, 2}, Tensor.fromBlob(new long[] {1, 2}, shape).getDataAsLongArray());
+    assertArrayEquals(new double[] {1, 2}, Tensor.fromBlob(new double[] {1, 2}, shape).getDataAsDoubleArray());
+    assertArrayEquals(new byte[] {1, -2}, Tensor.fromBlob(new byte[] {1, -2}, shape).getDataAsByteArray());
+    assertArrayEquals(new byte[] {1, -2}, Tensor.fromBlobUnsigned(new byte[] {1, -2}, shape).getDataAsUnsignedByteArray());
+    assertArrayEquals(new short[] {1, 2}, Tensor.fromBlob(new short[] {1, 2}, shape).getDataAsShortArray());
+    assertArrayEquals(new float[] {1, 1}, Tensor.ones(shape, DType.FLOAT).getDataAsFloatArray());
+    assertArrayEquals(new long[] {0, 0}, Tensor.zeros(shape, DType.INT64).getDataAsLongArray());
+    Tensor.ones(shape, DType.FLOAT).copyDataInto(floats);
+    Tensor.ones(shape, DType.INT32).copyDataInto(ints);
+    Tensor.ones(shape, DType.INT64).copyDataInto(longs);
+    Tensor.ones(shape, DType.DOUBLE).copyDataInto(doubles);
+    Tensor.ones(shape, DType.INT8).copyDataInto(bytes);
+    bytes.clear();
+    Tensor.ones(shape, DType.UINT8).copyDataIntoUnsigned(bytes);
+    Tensor.ones(shape, DType.HALF).copyDataInto(halves);
+    assertEquals(1f, floats.get(1));
+    assertEquals((byte) 1, bytes.get(1));
+    assertEquals((short) 0x3C00, halves.get(1));
+    assertTrue(Tensor.ones(shape, DType.FLOAT).getRawDataBuffer() instanceof FloatBuffer);
+    Tensor again = Tensor.fromByteArray(Tensor.fromBlob(new float[] {1, 2}, shape).toByteArray());
+    assertArrayEquals(new float[] {1, 2}, again.getDataAsFloatArray());
+    assertEquals(DType.BITS16, DType.fromJniCode(22));
+    assertEquals(15, DType.BFLOAT16.jniCode);
+  }
+
+  @Test
+  void evalueHasItsNames() {
+    EValue tensor = EValue.from(Tensor.ones(new long[] {1}, DType.FLOAT));
+    assertTrue(tensor.isTensor() && !tensor.isNone());
+    assertTrue(EValue.optionalNone().isNone());
+    assertTrue(EValue.from(true).isBool() && EValue.from(true).toBool());
+    assertTrue(EValue.from(3L).isInt());
+    assertEquals(3L, EValue.from(3L).toInt());
+    assertTrue(EValue.from(2.5).isDouble());
+    assertEquals(2.5, EValue.from(2.5).toDouble());
+    assertTrue(EValue.from("text").isString());
+    assertEquals("text", EValue.from("text").toStr());
+    assertEquals(1f, EValue.fromByteArray(tensor.toByteArray()).toTensor().getDataAsFloatArray()[0]);
+    assertThrows(IllegalStateException.class, tensor::toBool);
+    assertThrows(IllegalStateException.class, () -> EValue.from(1L).toDouble());
+  }
+
+  @Test
+  void exceptionsHaveTheirNames() {
+    ExecutorchRuntimeException e = new ExecutorchRuntimeException(ExecutorchRuntimeException.NOT_FOUND, "details");
+    assertEquals(0x20, e.getErrorCode());
+    assertTrue(e.getMessage().endsWith("NotFound (error 0x20): details"));
+    assertTrue(e.getDetailedError().contains("details"));
+    Throwable cause = new Error();
+    assertEquals(cause, new ExecutorchRuntimeException(1, null, cause).getCause());
+    RuntimeException made = ExecutorchRuntimeException.makeExecutorchException(ExecutorchRuntimeException.INVALID_ARGUMENT, "x");
+    assertTrue(made instanceof ExecutorchRuntimeException.ExecutorchInvalidArgumentException);
+    int[] codes = {
+      ExecutorchRuntimeException.OK, ExecutorchRuntimeException.INTERNAL, ExecutorchRuntimeException.INVALID_STATE,
+      ExecutorchRuntimeException.END_OF_METHOD, ExecutorchRuntimeException.ALREADY_LOADED,
+      ExecutorchRuntimeException.NOT_SUPPORTED, ExecutorchRuntimeException.NOT_IMPLEMENTED,
+      ExecutorchRuntimeException.INVALID_ARGUMENT, ExecutorchRuntimeException.INVALID_TYPE,
+      ExecutorchRuntimeException.OPERATOR_MISSING, ExecutorchRuntimeException.REGISTRATION_EXCEEDING_MAX_KERNELS,
+      ExecutorchRuntimeException.REGISTRATION_ALREADY_REGISTERED, ExecutorchRuntimeException.NOT_FOUND,
+      ExecutorchRuntimeException.MEMORY_ALLOCATION_FAILED, ExecutorchRuntimeException.ACCESS_FAILED,
+      ExecutorchRuntimeException.INVALID_PROGRAM, ExecutorchRuntimeException.INVALID_EXTERNAL_DATA,
+      ExecutorchRuntimeException.OUT_OF_RESOURCES, ExecutorchRuntimeException.DELEGATE_INVALID_COMPATIBILITY,
+      ExecutorchRuntimeException.DELEGATE_MEMORY_ALLOCATION_FAILED, ExecutorchRuntimeException.DELEGATE_INVALID_HANDLE
+    };
+    int[] expected = {0, 1, 2, 3, 4, 16, 17, 18, 19, 20, 21, 22, 32, 33, 34, 35, 36, 37, 48, 49, 50};
+    assertArrayEquals(expected, codes);
+  }
+}

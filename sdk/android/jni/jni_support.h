@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the native functions share: the Java names they use, texts and errors.
+#pragma once
+
+#include <jni.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/c_api/executorch.h>
+
+namespace executorch {
+namespace android {
+
+/// Classes, constructors and fields of org.pytorch.executorch, found once in JNI_OnLoad.
+struct JavaNames {
+  JavaVM* vm = nullptr;
+  jclass byte_array = nullptr;
+  jclass evalue = nullptr;
+  jmethodID evalue_init = nullptr;       // (tag, bits, content)
+  jmethodID evalue_init_text = nullptr;  // (UTF-8)
+  jmethodID evalue_utf8 = nullptr;
+  jfieldID evalue_tag = nullptr;
+  jfieldID evalue_bits = nullptr;
+  jfieldID evalue_content = nullptr;
+  jclass tensor = nullptr;
+  jmethodID tensor_of_run = nullptr;
+  jfieldID tensor_dtype = nullptr;
+  jfieldID tensor_shape = nullptr;
+  jfieldID tensor_order = nullptr;
+  jfieldID tensor_storage = nullptr;
+  jfieldID run_result = nullptr;
+  jclass exception = nullptr;
+  jmethodID exception_from_native = nullptr;
+};
+extern JavaNames java;
+
+/// Finds the names; false, with a Java exception pending, if one is missing: classes and library differ in version.
+bool find_java_names(JNIEnv* env);
+
+/// Throws ExecutorchRuntimeException with that code and text.
+void throw_error(JNIEnv* env, et_status status, const char* text);
+
+/// Throws what `error` says and frees it. Returns whether `status` is an error. By reference: it may be set by the call
+/// that gives `status`, in the same list of arguments.
+bool throw_if(JNIEnv* env, et_status status, et_error* const& error);
+
+/// The bytes of a Java array.
+std::string to_string(JNIEnv* env, jbyteArray bytes);
+std::vector<std::string> to_strings(JNIEnv* env, jobjectArray array);
+
+/// Null with an exception pending when Java has no memory.
+jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size);
+/// `count` texts, which `text(i)` gives as C strings.
+template <typename Text>
+jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
+  jobjectArray array = env->NewObjectArray(static_cast<jsize>(count), java.byte_array, nullptr);
+  for (size_t i = 0; array != nullptr && i < count; ++i) {
+    const char* const value = text(i);
+    const jbyteArray bytes = to_bytes(env, value, value != nullptr ? std::char_traits<char>::length(value) : 0);
+    if (bytes == nullptr) {
+      return nullptr;
+    }
+    env->SetObjectArrayElement(array, static_cast<jsize>(i), bytes);
+    env->DeleteLocalRef(bytes);
+  }
+  return array;
+}
+
+inline et_module* to_module(jlong handle) {
+  return reinterpret_cast<et_module*>(static_cast<intptr_t>(handle));
+}
+
+/// A Java object that native code holds: the address and context of an et_release.
+void* hold(JNIEnv* env, jobject object);
+void let_go(void* data, void* object);
+
+/// An entry of the tables below.
+#define ET_NATIVE(name, signature, function)                                                 \
+  JNINativeMethod {                                                                          \
+    const_cast<char*>(name), const_cast<char*>(signature), reinterpret_cast<void*>(function) \
+  }
+
+// The functions of the class Native, by file.
+extern const std::vector<JNINativeMethod> kModuleFunctions;
+extern const std::vector<JNINativeMethod> kExecuteFunctions;
+extern const std::vector<JNINativeMethod> kRuntimeFunctions;
+
+/// From then on the library keeps the last lines of its log.
+void start_log_buffer();
+
+}  // namespace android
+}  // namespace executorch

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced after scripts/environment.sh: what compiles and tests the Java side. Nothing of Android is needed for it.
+
+android="${root}/sdk/android"
+library_sources="${android}/executorch_android/src"
+kotlin_version=2.4.20
+kotlin="${root}/.cache/kotlin-${kotlin_version}/lib"
+junit=/usr/share/java/junit-platform-console-standalone.jar
+coroutines="${kotlin}/kotlinx-coroutines-core-jvm.jar"
+stdlib="${kotlin}/kotlin-stdlib.jar"
+
+# A JDK and the Kotlin compiler, whose package has kotlinx-coroutines and kotlin-test too.
+java_tools() {
+  system javac openjdk-17-jdk-headless "a JDK of version 17 or later"
+  [[ -d "${kotlin}" ]] || step "Kotlin ${kotlin_version}" fetch_kotlin || exit 1
+}
+
+fetch_kotlin() {
+  system npm npm "to fetch the Kotlin compiler"
+  local folder="${root}/.cache/kotlin-download"
+  rm -rf "${folder}" && mkdir -p "${folder}" &&
+    (cd "${folder}" && npm pack --silent "kotlin-compiler@${kotlin_version}" && tar xzf kotlin-compiler-*.tgz) &&
+    mv "${folder}/package" "${kotlin%/lib}" && rm -rf "${folder}"
+}
+
+kotlinc() {
+  java -Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+    -cp "${kotlin}/kotlin-compiler.jar:${stdlib}:${kotlin}/kotlin-script-runtime.jar:${kotlin}/kotlin-reflect.jar:${coroutines}:${kotlin}/annotations-13.0.jar" \
+    org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect "$@"
+}
+
+# compile_library FOLDER: the classes of the library. Against the API of Java 8, without lambdas made at run time: what
+# Android 5 (API 21) has.
+compile_library() {
+  local sources
+  mapfile -t sources < <(find "${library_sources}/main/java" -name '*.kt' | sort)
+  rm -rf "$1" && mkdir -p "$1" &&
+    kotlinc -module-name executorch_android -Xexplicit-api=strict -Werror -jvm-target 1.8 -Xjdk-release=8 \
+      -Xlambdas=class -Xsam-conversions=class -cp "${stdlib}:${coroutines}" -d "$1" "${sources[@]}" &&
+    check_android_api "$1"
+}
+
+# No class of Java that came to Android after API 21, or that Android does not have.
+check_android_api() {
+  local found
+  found="$(find "$1" -name '*.class' -exec javap -p -c {} + 2>/dev/null |
+    grep -oE 'java/(util/(function|stream|Optional)|time|nio/file|lang/invoke|lang/ref/Cleaner|lang/management)[/A-Za-z$]*|sun/[a-z/A-Z]+' | sort -u)" || true
+  [[ -z "${found}" ]] || {
+    printf 'the library uses what Android 5 does not have: %s\n' ${found}
+    return 1
+  }
+}
+
+# The public names of compiled classes, as Java sees them. What is internal in Kotlin is left out by class or name.
+public_names() {
+  (cd "$1" && find . -name '*.class' | sed 's|^\./||; s|\.class$||' | LC_ALL=C sort |
+    grep -vE '/(Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|executeAsync|executeOn|loadAsync|executeAndCopy)' |
+    xargs javap -public -cp . | grep -vE '^Compiled from|[$]executorch_android|DefaultConstructorMarker|static final .*Companion Companion|access[$]')
+}
