@@ -4,6 +4,7 @@
 arguments   what the user may type           model      MODEL -> a module and its surroundings
 inputs      --input and --inputs             dynamic    --dynamic
 pipeline    the stages, in order             lowering   the stages that compile
+quantize    --quantize and --calibrate
 verify      the written file beside eager    files      written whole or not at all
 facts       what the program contains        progress   a line a stage
 summary     what the terminal shows          report     --report, as JSON or as a page

@@ -14,6 +14,8 @@ from sdk.export.cli.backends import BACKENDS
 from sdk.export.cli.errors import closest
 from sdk.export.cli.specs import DynamicDim, InputSpec, dynamic_dim, input_spec
 
+WRAPPER_LANGUAGES = ("kotlin", "swift", "cpp")
+
 _DESCRIPTION = """\
 Turn a PyTorch model into a .pte program, run the program once, and compare it with PyTorch.
 """
@@ -62,6 +64,9 @@ examples
   Weights in a file of their own, and a page that shows where the memory goes:
     python -m sdk.export net.py:Net --input 1x8:float32 --external-weights --report report.html
 
+  With integers of 8 bits, their ranges from a function that gives inputs:
+    python -m sdk.export net.py:Net --input 1x8:float32 --quantize int8 --calibrate data.py:samples
+
   By a recipe of your own, failing where anything would be lost:
     python -m sdk.export net.py:Net --input 1x8:float32 --recipe recipes.py:int8 --strict
 
@@ -83,12 +88,15 @@ class Options:
     dynamic: tuple[DynamicDim, ...]
     backends: tuple[str, ...]
     recipe: str | None
+    quantize: str | None
+    calibrate: str | None
     output: Path | None
     external_weights: bool
     verify: bool
     tolerance: float | None
     strict: bool
     report: Path | None
+    wrappers: tuple[str, ...]
     verbose: bool
 
 
@@ -98,20 +106,29 @@ def parse(argv: Sequence[str], prog: str) -> Options:
     known = parser.parse_args(argv)
     if known.recipe is not None and known.backend:
         parser.error("--recipe says which backends to use; leave --backend out.")
+    if known.quantize and known.recipe is not None:
+        parser.error("--recipe says how to quantise; leave --quantize out.")
+    if known.quantize and known.backend and known.backend[0] != "xnnpack":
+        parser.error(f"--quantize is for XNNPACK; --backend {known.backend[0]} comes before it.")
+    if known.calibrate is not None and not known.quantize:
+        parser.error("--calibrate goes with --quantize int8.")
     return Options(
         model=known.model,
         methods=tuple(known.method),
         inputs=tuple(known.input),
         inputs_file=known.inputs,
         dynamic=tuple(known.dynamic),
-        backends=tuple(known.backend) or ("portable",),
+        backends=tuple(known.backend) or (("xnnpack",) if known.quantize else ("portable",)),
         recipe=known.recipe,
+        quantize=known.quantize,
+        calibrate=known.calibrate,
         output=known.output,
         external_weights=known.external_weights,
         verify=known.verify,
         tolerance=known.tolerance,
         strict=known.strict,
         report=known.report,
+        wrappers=tuple(known.wrapper),
         verbose=known.verbose,
     )
 
@@ -181,6 +198,18 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "package.module:name of an ExportRecipe or of a function that returns one",
     )
     lowering.add_argument(
+        "--quantize",
+        choices=("int8", "int8-dynamic", "int4"),
+        help="quantise for XNNPACK: weights and activations of 8 bits; weights of 8 bits and activations when the "
+        "program runs; linear weights of 4 bits in groups of 32",
+    )
+    lowering.add_argument(
+        "--calibrate",
+        metavar="FILE",
+        help="inputs like those of the application, which --quantize int8 finds its ranges with: a list that "
+        "torch.save() wrote, or file.py:name or package.module:name of a function that gives one",
+    )
+    lowering.add_argument(
         "--external-weights",
         action="store_true",
         help="write the weights to FILE.ptd beside FILE.pte, to share or replace them",
@@ -190,6 +219,13 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         action="store_true",
         help="fail where something would be lost: an operator that no backend takes (unless you also name --backend "
         "portable), one without a kernel, a dropped tag or initial value, a downcast, an unplanned tensor, or any note",
+    )
+    parser.add_argument(
+        "--wrapper",
+        type=_languages,
+        default=(),
+        metavar="LANGUAGES",
+        help="write a small class for this model beside the program, with named inputs and outputs: kotlin, swift, cpp",
     )
     checks = parser.add_argument_group("checks and reports")
     checks.add_argument(
@@ -221,6 +257,17 @@ def _backend(text: str) -> str:
             f"there is no backend `{text}`; the known ones are: {', '.join(BACKENDS)}.{closest(text, BACKENDS)}"
         )
     return text
+
+
+def _languages(text: str) -> tuple[str, ...]:
+    languages = tuple(dict.fromkeys(text.split(",")))
+    for language in languages:
+        if language not in WRAPPER_LANGUAGES:
+            raise argparse.ArgumentTypeError(
+                f"there are no wrappers in `{language}`; the languages are: {', '.join(WRAPPER_LANGUAGES)}."
+                f"{closest(language, WRAPPER_LANGUAGES)}"
+            )
+    return languages
 
 
 def _tolerance(text: str) -> float:

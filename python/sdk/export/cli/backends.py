@@ -21,7 +21,10 @@ class Backend(NamedTuple):
 
 BACKENDS: dict[str, Backend] = {
     "portable": Backend(),  # the portable kernels: no partitioner takes anything away from them
-    "xnnpack": Backend("sdk.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"),
+    "xnnpack": Backend(
+        "sdk.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner",
+        "sdk.backends.xnnpack.recipes:XNNPACKRecipeProvider",
+    ),
 }
 
 

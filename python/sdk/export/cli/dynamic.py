@@ -26,7 +26,8 @@ class DynamicShapes:
     def __init__(self, module: torch.nn.Module, inputs: ExampleInputs, dims: Sequence[DynamicDim]) -> None:
         """Raises CommandError where a name, a dimension or a range does not fit `inputs`."""
         self._module = module
-        self._names = _leaf_names(module, inputs)
+        self.names = _leaf_names(module, inputs)
+        """A name for each flattened input, such as `x` or `state.0`."""
         self.ranges: dict[tuple[int, int], DynamicDim] = {}
         leaves = inputs.leaves()
         for wanted in dims:
@@ -53,7 +54,7 @@ class DynamicShapes:
         """What torch.export.export() takes as `dynamic_shapes`, or None where every shape is fixed."""
         if not self.ranges:
             return None
-        index = iter(range(len(self._names)))
+        index = iter(range(len(self.names)))
 
         def of(_: Any) -> dict[int, Any] | None:
             here = next(index)
@@ -80,13 +81,13 @@ class DynamicShapes:
         return [("smallest sizes", smallest), ("largest sizes", largest)]
 
     def _index(self, wanted: DynamicDim) -> int:
-        if wanted.path not in self._names:
+        if wanted.path not in self.names:
             raise CommandError(
                 f"--dynamic {wanted}: the model has no input `{wanted.path}`; its inputs are "
-                f"{', '.join(self._names) or 'none'}."
-                f"{closest(wanted.path, self._names)}"
+                f"{', '.join(self.names) or 'none'}."
+                f"{closest(wanted.path, self.names)}"
             )
-        return self._names.index(wanted.path)
+        return self.names.index(wanted.path)
 
 
 def resized(inputs: ExampleInputs, sizes: Sizes) -> ExampleInputs:

@@ -47,7 +47,7 @@ def _given(model: Model, specs: Sequence[InputSpec], file: Path | None) -> tuple
             by_method.setdefault(method, []).append(make_input(spec, generator))
         return {method: tuple(values) for method, values in by_method.items()}, "--input"
     if file is not None:
-        return _by_method(_read(file), model, f"`{file}`"), f"`{file}`"
+        return _by_method(read_inputs(file), model, f"`{file}`"), f"`{file}`"
     if model.example_inputs is None:
         return {}, "forward()"
     try:
@@ -115,7 +115,8 @@ def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
         raise CommandError(f"The tensor of --input {spec.text} could not be made: {first_lines(error, 1)}") from error
 
 
-def _read(file: Path) -> Any:
+def read_inputs(file: Path) -> Any:
+    """What torch.save() wrote. Raises CommandError where it cannot be read."""
     if not file.is_file():
         raise CommandError(f"There is no file `{file}`.")
     try:

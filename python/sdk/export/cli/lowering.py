@@ -64,14 +64,21 @@ def eager(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
 
 
 def make_session(
-    model: Model, inputs: Mapping[str, ExampleInputs], dynamic: Mapping[str, DynamicShapes], recipe: ExportRecipe
+    model: Model,
+    inputs: Mapping[str, ExampleInputs],
+    dynamic: Mapping[str, DynamicShapes],
+    recipe: ExportRecipe,
+    calibration: Mapping[str, Sequence[ExampleInputs]] | None = None,
 ) -> ExportSession:
-    """The session that exports `model`. Raises CommandError where the recipe does not fit it."""
+    """The session that exports `model`; `calibration` are inputs beside the example, for observers.
+
+    Raises CommandError where the recipe does not fit it.
+    """
     shapes: dict[str, Any] = {}
     samples: dict[str, Sequence[Any]] = {}
     for method in model.methods:
         sample = resized(inputs[method], dynamic[method].capture_sizes(inputs[method])).copy()
-        samples[method] = [sample]
+        samples[method] = [sample, *(calibration or {}).get(method, ())]
         shapes[method] = dynamic[method].for_torch(sample)
     try:
         return ExportSession(

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,17 @@ from sdk.export.cli.inputs import example_inputs, method_of
 from sdk.export.cli.lowering import eager, make_session, run_session
 from sdk.export.cli.model import Model, load_model
 from sdk.export.cli.progress import Progress, Stage, counted, readable_bytes
+from sdk.export.cli.quantize import RECIPES, TOLERANCE, Accuracy, accuracy, calibration_inputs
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
 from sdk.export.cli.report import write_report
 from sdk.export.cli.summary import show_summary
 from sdk.export.cli.verify import Comparison, WrittenProgram, compare
+from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
+from sdk.export.export import ExportSession
 from sdk.export.recipe import ExportRecipe
+from sdk.export.types import StageType
 
 _LARGEST_INPUTS = 256_000_000  # bytes; inputs larger than this are not made only to verify the largest sizes
 
@@ -38,6 +42,7 @@ class Reference:
     label: str
     inputs: ExampleInputs
     answer: Any
+    unquantized: Any = None  # the answer before the model was quantised, where it was
 
 
 @dataclass
@@ -58,6 +63,7 @@ class Result:
     weights: Path | None = None
     weights_file_bytes: int = 0
     comparisons: list[Comparison] = field(default_factory=list)
+    accuracies: list[Accuracy] = field(default_factory=list)
 
 
 def run(options: Options) -> Result:
@@ -81,8 +87,10 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Res
         output = options.output or Path(f"{model.name}.pte")
         if output.suffix != ".pte":
             raise CommandError(f"--output {output}: the name of a program ends in .pte.")
-        check_writable([output] if options.report is None else [output, options.report])
-        recipe = recipe_of(options.recipe, options.backends, output.stem if options.external_weights else None)
+        check_writable([output, *wrapper_files(options, output), *([options.report] if options.report else [])])
+        calibration = calibration_inputs(options.calibrate, options.quantize, model) if options.quantize else None
+        name = RECIPES[options.quantize] if options.quantize else options.recipe
+        recipe = recipe_of(name, options.backends, output.stem if options.external_weights else None)
         stage.detail = f"{options.model} with {describe_inputs(inputs)}"
     references: list[Reference] = []
     if options.verify:
@@ -90,8 +98,12 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Res
             for method in model.methods:
                 references += _references(model, method, inputs[method], dynamic[method], notes)
             stage.detail = f"PyTorch's answer for {counted(len(references), 'set')} of inputs"
-    session = make_session(model, inputs, dynamic, recipe)
+    session = make_session(model, inputs, dynamic, recipe, calibration)
     run_session(session, progress)
+    if options.quantize:
+        references = _with_quantized(references, session)
+        if options.quantize == "int8" and options.calibrate is None:
+            notes.append("The ranges of int8 are those of the example inputs; --calibrate takes ones like your own.")
     manager = session.get_executorch_program_manager()
     result = Result(
         options=options,
@@ -150,12 +162,21 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
     if options.verify:
         with progress.stage("verify", "run the program") as stage:
             result.comparisons = [_verify(program, weights, reference, options) for reference in references]
+            result.accuracies = [
+                accuracy(options.quantize, reference.unquantized, _run(program, weights, reference))
+                for reference in references
+                if options.quantize and reference.label == "example"
+            ]
             stage.detail = f"the runtime agrees with PyTorch in {counted(len(references), 'run')}"
     _refuse_losses(result)
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
         write_report(result, report)
         publish(report, options.report)
+    for file, text in wrappers(result, manager.executorch_program, program, weights).items():
+        written = folder / file.name
+        written.write_text(text, encoding="utf-8")
+        publish(written, file)
     # The program last: where it stands, everything it needs stands.
     if weights is not None and result.weights is not None:
         publish(weights, result.weights)
@@ -190,12 +211,28 @@ def _references(
     return references
 
 
+def _with_quantized(references: list[Reference], session: ExportSession) -> list[Reference]:
+    """The same with the answers of the quantised model, which the program has to give."""
+    programs = session.get_stage_artifacts()[StageType.TORCH_EXPORT].data
+    return [
+        replace(
+            reference,
+            answer=eager(programs[reference.method].module(), reference.inputs),
+            unquantized=reference.answer,
+        )
+        for reference in references
+    ]
+
+
+def _run(program_file: Path, weights_file: Path | None, reference: Reference) -> Sequence[Any]:
+    return WrittenProgram(program_file, weights_file).run(reference.method, reference.inputs.copy())
+
+
 def _verify(program_file: Path, weights_file: Path | None, reference: Reference, options: Options) -> Comparison:
     # Loaded anew for each: a program with state starts from its initial values, as eager did.
     program = WrittenProgram(program_file, weights_file)
-    comparison = compare(
-        reference.label, reference.method, reference.inputs, reference.answer, program, options.tolerance
-    )
+    tolerance = TOLERANCE if options.quantize and options.tolerance is None else options.tolerance
+    comparison = compare(reference.label, reference.method, reference.inputs, reference.answer, program, tolerance)
     worst = comparison.worst
     if worst is not None and not worst.within:
         raise CommandError(

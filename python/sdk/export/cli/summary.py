@@ -50,6 +50,7 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
     if not result.options.verify:
         rows.append(("verified", "no, because of --no-verify"))
     rows += [("verified", verified(comparison)) for comparison in result.comparisons]
+    rows += [("accuracy", str(accuracy)) for accuracy in result.accuracies]
     if not result.receipt.loadable_by_executorch:
         rows.append(("original", original(result.receipt)))
     # Operators that a backend left are listed above, with its reasons.

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Configurations of the compiler that suit XNNPACK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sdk.exir import EdgeCompileConfig, ExecutorchBackendConfig
+
+
+def get_transform_passes(additional_passes: list[Any] | None = None) -> list[Any]:
+    """Passes to run on an edge program before it is partitioned: those given, as the partitioner needs none."""
+    return list(additional_passes or [])
+
+
+def get_xnnpack_edge_compile_config(skip_dim_order: bool = False) -> EdgeCompileConfig:
+    """For graphs that may hold operators of quantisation. `skip_dim_order` leaves `aten._to_copy` as it is."""
+    return EdgeCompileConfig(_check_ir_validity=False, _skip_dim_order=skip_dim_order)
+
+
+def get_xnnpack_executorch_backend_config(additional_passes: list[Any] | None = None) -> ExecutorchBackendConfig:
+    """With delegates in segments of their own."""
+    return ExecutorchBackendConfig(passes=list(additional_passes or []), extract_delegate_segments=True)

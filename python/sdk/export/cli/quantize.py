@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`--quantize` and `--calibrate`: the recipe, the inputs that it is calibrated with, and what quantising costs."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from sdk.export.cli.errors import CommandError, failed
+from sdk.export.cli.inputs import read_inputs
+from sdk.export.cli.model import Model
+from sdk.export.cli.places import called, described, find, surroundings_of
+from sdk.export.cli.verify import tensor_difference
+from sdk.export.example_inputs import ExampleInputs
+
+RECIPES = {
+    "int8": "xnnpack_pt2e_int8_static_per_channel",
+    "int8-dynamic": "xnnpack_pt2e_int8_dynamic_per_channel",
+    "int4": "xnnpack_torchao_int8da_int4w_per_tensor",
+}
+TOLERANCE = 0.05
+"""Of the program beside the quantised model in PyTorch: integers may be rounded the other way at each layer."""
+
+_MOST_CALIBRATIONS = 1024
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The program's outputs beside those of the model before it was quantised."""
+
+    kind: str
+    signal_to_noise: float  # decibels
+    largest: float  # difference, as a share of the output's largest value
+
+    def __str__(self) -> str:
+        noise = "no difference" if math.isinf(self.signal_to_noise) else f"{self.signal_to_noise:.1f} dB over the noise"
+        return (
+            f"{self.kind} against float32: {noise}, largest difference {self.largest:.2g} of the output's largest value"
+        )
+
+
+def calibration_inputs(text: str | None, kind: str, model: Model) -> dict[str, list[ExampleInputs]]:
+    """For each method the inputs that observers see beside the example.
+
+    Raises:
+        CommandError: there are none, they cannot be read, or the model does not take them.
+    """
+    if text is None:
+        return {method: [] for method in model.methods}
+    if kind != "int8":
+        raise CommandError(
+            f"--calibrate is for --quantize int8. With {kind} activations get their scales when the program runs."
+        )
+    if model.programs:
+        raise CommandError("A .pt2 file was captured already; --quantize takes the model that it was captured from.")
+    given = _given(text)
+    if not isinstance(given, Mapping) or not set(given) <= set(model.methods):
+        if len(model.methods) > 1:
+            raise CommandError(
+                f"--calibrate {text}: for the methods {', '.join(model.methods)}, expected a dict from their names to "
+                f"lists of inputs; found {described(given)}."
+            )
+        given = {model.methods[0]: given}
+    return {method: _calls(given.get(method, ()), model.modules[method], text) for method in model.methods}
+
+
+def _given(text: str) -> Any:
+    place, colon, name = text.rpartition(":")
+    if not colon or Path(text).is_file():
+        return read_inputs(Path(text))
+    found = find(surroundings_of(place), name, place, lambda value, _: inspect.isroutine(value))
+    return called(found, text) if callable(found) else found
+
+
+def _calls(given: Any, module: torch.nn.Module, text: str) -> list[ExampleInputs]:
+    if isinstance(given, torch.Tensor) or not hasattr(given, "__iter__"):
+        raise CommandError(
+            f"--calibrate {text}: expected a list of inputs, one entry for each call of the model; found "
+            f"{described(given)}."
+        )
+    calls = []
+    try:
+        for entry in islice(given, _MOST_CALIBRATIONS):
+            calls.append(ExampleInputs.of(entry))
+            inspect.signature(module.forward).bind(*calls[-1].args, **calls[-1].kwargs)
+    except TypeError as error:
+        raise CommandError(f"--calibrate {text}: entry {len(calls)} does not fit the model: {error}.") from error
+    except Exception as error:
+        raise failed(f"--calibrate {text}", error) from error
+    if not calls:
+        raise CommandError(f"--calibrate {text}: there is no entry; expected one for each call of the model.")
+    return calls
+
+
+def accuracy(kind: str, expected: Any, actual: Sequence[Any]) -> Accuracy:
+    """Of all outputs that are floats: `expected` as the model gave it, `actual` as the program did."""
+    signal = noise = largest = 0.0
+    for want, have in zip(pytree.tree_leaves(expected), actual, strict=True):
+        if isinstance(want, torch.Tensor) and want.is_floating_point():
+            signal += float(want.double().square().sum())
+            noise += float((want.double() - have.double()).square().sum())
+            largest = max(largest, tensor_difference(want, have)[1])
+    decibels = 10 * math.log10(signal / noise) if signal and noise else math.inf
+    return Accuracy(kind, decibels, largest)

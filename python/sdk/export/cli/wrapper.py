@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`--wrapper`: classes for the exported model, beside the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdk.exir import schema
+from sdk.export.cli.arguments import Options
+from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_name
+
+if TYPE_CHECKING:
+    from sdk.export.cli.pipeline import Result
+
+
+def wrapper_files(options: Options, output: Path) -> list[Path]:
+    """The files that will be written, in the order of the languages."""
+    return [output.with_name(wrapper_name(output.name) + LANGUAGES[language]) for language in options.wrappers]
+
+
+def wrappers(result: Result, program: schema.Program, file: Path, weights: Path | None) -> Mapping[Path, str]:
+    """The text of each; `file` and `weights` are what was written."""
+    files = wrapper_files(result.options, result.output)
+    if not files:
+        return {}
+    description = describe_program(
+        program,
+        file,
+        weights,
+        input_names={method: shapes.names for method, shapes in result.dynamic.items()},
+        ranges={
+            method: {place: (dim.low, dim.high) for place, dim in shapes.ranges.items()}
+            for method, shapes in result.dynamic.items()
+        },
+    )
+    return {path: render(description, language) for path, language in zip(files, result.options.wrappers, strict=True)}
