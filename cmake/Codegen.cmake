@@ -288,6 +288,29 @@ function(gen_custom_ops_aot_lib)
   target_link_libraries(${GEN_LIB_NAME} PRIVATE extension_aten_util ${GEN_DEPS})
 endfunction()
 
+# executorch_kernel_test(name CASES file ... LIBS library ...)
+# Makes a program, and a test that runs it, of the kernels that the libraries register: it makes the calls in files of cases,
+# which sdk.kernels.testing writes, and fails where the results are others. No test framework is needed.
+function(executorch_kernel_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 GEN "" "" "CASES;LIBS")
+  executorch_check_parsed(executorch_kernel_test "${GEN_UNPARSED_ARGUMENTS}")
+  if(NOT GEN_CASES OR NOT GEN_LIBS)
+    message(FATAL_ERROR "executorch_kernel_test() runs calls with the kernels of libraries: give files of cases (CASES), which "
+      "sdk.kernels.testing writes, and libraries that register kernels (LIBS).")
+  endif()
+  set(files "")
+  foreach(file IN LISTS GEN_CASES)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    list(APPEND files "${file}")
+  endforeach()
+  executorch_codegen_root(root)
+  add_executable(${name} "${root}/kernels/testing/run_kernel_cases.cpp")
+  target_compile_features(${name} PRIVATE cxx_std_17)
+  target_include_directories(${name} PRIVATE "${root}")
+  target_link_libraries(${name} PRIVATE ${GEN_LIBS} executorch)
+  add_test(NAME ${name} COMMAND ${name} ${files})
+endfunction()
+
 # --- Parts of the above ------------------------------------------------------------------------------------------------
 
 function(executorch_check_parsed function unparsed)

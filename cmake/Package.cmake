@@ -224,5 +224,5 @@ install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DI
 install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/tools" "${EXECUTORCH_SOURCE_ROOT}/codegen" DESTINATION "${root_folder}"
   COMPONENT executorch PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
 install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/kernels" DESTINATION "${root_folder}" COMPONENT executorch
-  FILES_MATCHING PATTERN "functions.yaml" REGEX "/(portable|quantized)/cpu/.*\\.(h|cpp)$" PATTERN "no_prim_ops.cpp"
+  FILES_MATCHING PATTERN "functions.yaml" REGEX "/((portable|quantized)/cpu|kernels/testing)/.*\\.(h|cpp)$" PATTERN "no_prim_ops.cpp"
   PATTERN "prim_ops.h" PATTERN "test" EXCLUDE)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of eager_cases.txt: calls of operators with the results that PyTorch eager gives (described at the top of
-eager_call.h), and what cases are made of."""
+"""Calls of ATen operators with the results that PyTorch eager gives, and what cases are made of."""
 
 from __future__ import annotations
 
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from sdk.kernels.testing import encode_argument, encode_case
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -61,44 +62,8 @@ def find_operators(name: str) -> tuple[Any, Any]:
     raise LookupError(f"{name} has no functional variant")
 
 
-def encode_number(value: Any, dtype: torch.dtype | None = None) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return repr(value) if isinstance(value, int) else f"{value:.9g}" if dtype != torch.float64 else repr(value)
-
-
-def encode(value: Any, kind: str) -> list[str]:
-    """The lines of one argument; ``kind`` is the type in the schema."""
-    if value is None:
-        return ["none"]
-    if isinstance(value, torch.Tensor):
-        sizes = ",".join(map(str, value.shape)) or "-"
-        order = ",".join(map(str, value.dim_order())) or "-"
-        numbers = " ".join(encode_number(v, value.dtype) for v in value.flatten().tolist())
-        return [f"tensor {str(value.dtype)[6:]} {sizes} {order} {numbers}".rstrip()]
-    if isinstance(value, (list, tuple)) and "Tensor" in kind:
-        lines = [line for item in value for line in encode(item, "Tensor")]
-        return [f"{'optional_' if 'Optional' in kind else ''}tensors {len(value)}", *lines]
-    if isinstance(value, (list, tuple)) and "float" in kind:
-        return ["floats " + " ".join(repr(float(item)) for item in value)]
-    if isinstance(value, (list, tuple)):
-        return ["ints " + " ".join(map(str, value))]
-    if isinstance(value, str):
-        return [f"str {value}"]
-    if isinstance(value, torch.dtype):
-        return [f"int {DTYPE_CODES[value]}"]
-    if isinstance(value, bool):
-        return [f"bool {int(value)}"]
-    return [f"int {value}"] if isinstance(value, int) and kind != "float" else [f"float {float(value)!r}"]
-
-
-DTYPE_CODES = {
-    dtype: code
-    for code, dtype in enumerate((torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16))
-} | {torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15}
-
-
-def encode_case(name: str, *given: Any) -> list[str]:
+def eager_case(name: str, *given: Any) -> list[str]:
+    """The lines of a case: an out variant, its arguments, and maybe Fails."""
     arguments = list(given)
     fails = arguments.pop() if isinstance(arguments[-1], Fails) else None
     named = dict(arguments.pop()) if arguments and isinstance(arguments[-1], dict) else {}
@@ -119,35 +84,26 @@ def encode_case(name: str, *given: Any) -> list[str]:
             values[argument.name] = None
     assert not arguments and not named, f"{name}: too many arguments {arguments} {named}"
     kinds = {a.name: str(a.type) for a in out._schema.arguments}
-    inputs = [line for key, value in values.items() for line in encode(value, kinds[key])]
+    inputs = [line for key, value in values.items() for line in encode_argument(value, kinds[key])]
 
-    in_place = name.partition(".")[0].endswith("_")
-    marks = (" fails" if fails else "") + (f" tolerance {tolerance}" if tolerance else "")
-    lines = [f"case aten::{name}{marks}", *inputs]
+    marker = "out"
+    if name.partition(".")[0].endswith("_"):
+        marker = "self"
+        values = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
     if fails:
         expected = list(fails.like)
     else:
-        called = {k: v.clone() if isinstance(v, torch.Tensor) and in_place else v for k, v in values.items()}
-        called |= {"dtype": out_dtype} if out_dtype is not None else {}
-        result = functional(**called)
-        expected = [] if in_place else list(result) if isinstance(result, (list, tuple)) else [result]
-        if in_place:
-            lines += ["self", *encode(result, "Tensor")]
-    returns_list = "Tensor[]" in str(out._schema.arguments[-1].type) or "List[Tensor]" in str(
-        out._schema.arguments[-1].type
-    )
-    if returns_list:
-        lines.append(f"out_list {len(expected)}")
-    elif expected:
-        lines.append("out")
-    lines += [line for item in expected for line in encode(item, "Tensor")]
-    return lines
+        result = functional(**(values | ({"dtype": out_dtype} if out_dtype is not None else {})))
+        expected = list(result) if isinstance(result, (list, tuple)) else [result]
+    if str(out._schema.arguments[-1].type) in ("Tensor[]", "List[Tensor]"):
+        marker = f"out_list {len(expected)}"
+    return encode_case(f"aten::{name}", inputs, expected, fails is not None, tolerance, marker)
 
 
 def write_cases(output: Path, generator: str, sections: Iterable[Callable[[], Iterator[tuple[Any, ...]]]]) -> None:
     """Writes the cases of the sections, sorted by operator."""
     torch.manual_seed(0)
-    cases = [encode_case(*case) for section in sections for case in section()]
+    cases = [eager_case(*case) for section in sections for case in section()]
     cases.sort(key=lambda lines: re.split(r"[ ]", lines[0])[1])
     header = f"# Generated by {generator} from PyTorch {torch.__version__.partition('+')[0]}; do not edit."
     output.write_text("\n".join([header, *(line for lines in cases for line in lines)]) + "\n", encoding="utf-8")

@@ -4,40 +4,25 @@
 #include <executorch/runtime/platform/runtime.h>
 #include <gtest/gtest.h>
 #include <kernels/portable/RegisterKernels.h>
+#include <kernels/testing/kernel_call.h>
 
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "eager_call.h"
-
 namespace {
 
-using eager_cases::Call;
-using eager_cases::Case;
 using executorch::runtime::Error;
 using executorch::runtime::Kernel;
+using kernel_testing::Call;
+using kernel_testing::Case;
 
 // The cases of each operator.
 const std::map<std::string, std::vector<Case>>& all_cases() {
   static const auto* cases = [] {
     auto* result = new std::map<std::string, std::vector<Case>>();
-    for (const char* file_name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
-      std::ifstream file(std::string(EAGER_CASES_FOLDER "/") + file_name);
-      Case* current = nullptr;
-      int number = 0;
-      for (std::string line; std::getline(file, line);) {
-        ++number;
-        if (line.compare(0, 5, "case ") == 0) {
-          const std::string name = line.substr(5, line.find(' ', 5) - 5);
-          current = &(*result)[name].emplace_back();
-          current->name = line.substr(5);
-          current->place = std::string(file_name) + ":" + std::to_string(number);
-        } else if (current != nullptr) {
-          current->lines.push_back(line);
-        }
-      }
+    for (const char* name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
+      EXPECT_TRUE(kernel_testing::read_cases(std::string(EAGER_CASES_FOLDER "/") + name, result));
     }
     return result;
   }();
@@ -65,15 +50,13 @@ TEST_P(EagerCases, Agree) {
   ASSERT_NE(kernel, nullptr) << "functions.yaml has no entry for " << GetParam();
   for (const Case& test_case : all_cases().at(GetParam())) {
     SCOPED_TRACE(test_case.place);
-    const bool fails = test_case.name.find(" fails") != std::string::npos;
     Call call(test_case);
-    const Error error = call.run(*kernel);
-    if (fails) {
+    const Error error = call.run(kernel->op_);
+    if (test_case.fails) {
       EXPECT_EQ(error, Error::InvalidArgument);
     } else {
       EXPECT_EQ(error, Error::Ok);
-      const size_t mark = test_case.name.find(" tolerance ");
-      call.expect_outputs(mark == std::string::npos ? 0 : std::strtod(test_case.name.c_str() + mark + 11, nullptr));
+      EXPECT_EQ(call.difference(test_case.tolerance), "");
     }
   }
 }

@@ -1,139 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call of the files that eager_cases_test.cpp runs, with its memory.
-//
-// The file holds one value a line. A case is
-//     case NAME [fails] [tolerance V]      the operator; "fails": the call must be refused
-//     arguments ...
-//     out                      followed by its expected tensors; out_list N if the last argument is a list of N
-//     outputs;
-//                              self if the first argument is written in place
-// and an argument one of
-//     tensor DTYPE SIZES DIM_ORDER VALUES...      values in row-major order; "-" for no dimensions
-//     tensors N | optional_tensors N              followed by N lines
-//     int V | float V | bool V | ints V... | floats V... | str TEXT | none
+// One call of a file of cases (case_file.h), with its memory.
 #pragma once
 
 #include <executorch/runtime/core/evalue.h>
-#include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 #include <executorch/runtime/kernel/operator_registry.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace eager_cases {
+#include "case_file.h"
+#include "owned_tensor.h"
 
-using executorch::aten::BFloat16;
-using executorch::aten::Half;
-using executorch::aten::ScalarType;
-using executorch::aten::Tensor;
-using executorch::aten::TensorImpl;
+namespace kernel_testing {
+
 using executorch::runtime::BoxedEvalueList;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
-using executorch::runtime::Kernel;
 using executorch::runtime::KernelRuntimeContext;
+using executorch::runtime::OpFunction;
 using executorch::runtime::Span;
-
-struct DtypeName {
-  const char* name;
-  ScalarType dtype;
-  double tolerance;  // relative
-};
-
-constexpr DtypeName kDtypes[] = {
-    {"float32", ScalarType::Float, 2e-6}, {"float64", ScalarType::Double, 1e-13},
-    {"float16", ScalarType::Half, 2e-3},  {"bfloat16", ScalarType::BFloat16, 1e-2},
-    {"uint8", ScalarType::Byte, 0},       {"int8", ScalarType::Char, 0},
-    {"int16", ScalarType::Short, 0},      {"int32", ScalarType::Int, 0},
-    {"int64", ScalarType::Long, 0},       {"bool", ScalarType::Bool, 0},
-};
-
-template <typename F>
-void with_type(ScalarType dtype, F&& f) {
-  switch (dtype) {
-    case ScalarType::Float:
-      return f(float{});
-    case ScalarType::Double:
-      return f(double{});
-    case ScalarType::Half:
-      return f(Half{});
-    case ScalarType::BFloat16:
-      return f(BFloat16{});
-    case ScalarType::Byte:
-      return f(uint8_t{});
-    case ScalarType::Char:
-      return f(int8_t{});
-    case ScalarType::Short:
-      return f(int16_t{});
-    case ScalarType::Int:
-      return f(int32_t{});
-    case ScalarType::Long:
-      return f(int64_t{});
-    default:
-      return f(bool{});
-  }
-}
-
-// A tensor that owns its memory. Its sizes are upper bounds, so operators may resize it.
-struct OwnedTensor {
-  std::vector<int32_t> sizes;
-  std::vector<uint8_t> dim_order;
-  std::vector<int32_t> strides;
-  std::vector<char> data;
-  std::unique_ptr<TensorImpl> impl;
-  double tolerance = 0;
-
-  Tensor tensor() const { return Tensor(impl.get()); }
-
-  // The place in memory, in elements, of the element that is number `linear` in row-major order.
-  size_t offset_of(size_t linear) const {
-    size_t offset = 0;
-    for (size_t d = sizes.size(); d-- > 0;) {
-      offset += linear % sizes[d] * strides[d];
-      linear /= sizes[d];
-    }
-    return offset;
-  }
-};
-
-template <typename T>
-std::vector<T> parse_list(const std::string& text) {
-  std::vector<T> values;
-  std::stringstream stream(text == "-" ? "" : text);
-  for (std::string item; std::getline(stream, item, ',');) {
-    values.push_back(static_cast<T>(std::stoi(item)));
-  }
-  return values;
-}
-
-template <typename T>
-T parse_value(const std::string& text) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(std::stoll(text));
-  } else if constexpr (std::is_same_v<T, double>) {
-    return std::strtod(text.c_str(), nullptr);
-  } else {
-    return static_cast<T>(std::strtof(text.c_str(), nullptr));
-  }
-}
-
-struct Case {
-  std::string name;
-  std::string place;  // file:line
-  std::vector<std::string> lines;
-};
+using executorch::runtime::TensorMeta;
 
 // The memory of one call and its arguments.
 class Call {
  public:
+  static constexpr size_t kMaxKeyTensors = 16;
+
   explicit Call(const Case& test_case) : lines_(test_case.lines) {
     while (next_ < lines_.size() && !is_marker(lines_[next_])) {
       stack_.push_back(parse());
@@ -171,45 +71,84 @@ class Call {
     }
   }
 
-  Error run(const Kernel& kernel) {
-    // As in a program, the outputs follow once more.
-    stack_.push_back(returned_);
+  /// The tensors that the registry chooses a kernel by: of a list the first one. Empty if they are too many for a key.
+  std::vector<TensorMeta> key() const {
+    std::vector<TensorMeta> metas;
+    for (const EValue* value : arguments()) {
+      std::optional<Tensor> tensor;
+      if (value->isTensor()) {
+        tensor = value->toTensor();
+      } else if (value->isTensorList() && !value->toTensorList().empty()) {
+        tensor = value->toTensorList()[0];
+      }
+      if (tensor) {
+        auto* const order = const_cast<executorch::aten::DimOrderType*>(tensor->dim_order().data());
+        metas.emplace_back(tensor->scalar_type(),
+                           Span<executorch::aten::DimOrderType>(order, tensor->dim_order().size()));
+      }
+    }
+    return metas.size() <= kMaxKeyTensors ? metas : std::vector<TensorMeta>();
+  }
+
+  Error run(OpFunction kernel) const {
+    std::vector<EValue*> stack = arguments();
     KernelRuntimeContext context;
-    kernel.op_(context, Span<EValue*>(stack_.data(), stack_.size()));
+    kernel(context, Span<EValue*>(stack.data(), stack.size()));
     return context.failure_state();
   }
 
-  // tolerance: relative; 0 means that of the dtype.
-  void expect_outputs(double tolerance) const {
-    for (const auto& [actual, expected] : outputs_) {
-      expect_equal(*actual, *expected, tolerance > 0 ? tolerance : actual->tolerance);
+  /// What is wrong with the outputs of run(); empty if nothing is. `tolerance`: relative; 0 is that of the dtype.
+  std::string difference(double tolerance) const {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const auto& [actual, expected] = outputs_[i];
+      const std::string text = difference(*actual, *expected, tolerance > 0 ? tolerance : actual->tolerance);
+      if (!text.empty()) {
+        return "output " + std::to_string(i) + ": " + text;
+      }
     }
+    return "";
   }
 
  private:
   static bool is_marker(const std::string& line) { return line.compare(0, 3, "out") == 0 || line == "self"; }
 
-  static void expect_equal(const OwnedTensor& actual, const OwnedTensor& expected, double tolerance) {
+  // As in a program, what is returned follows the arguments.
+  std::vector<EValue*> arguments() const {
+    std::vector<EValue*> all = stack_;
+    all.push_back(returned_);
+    return all;
+  }
+
+  static std::string difference(const OwnedTensor& actual, const OwnedTensor& expected, double tolerance) {
     const Tensor tensor = actual.tensor();
-    ASSERT_EQ(std::vector<int32_t>(tensor.sizes().begin(), tensor.sizes().end()), expected.sizes);
+    std::ostringstream text;
+    if (std::vector<int32_t>(tensor.sizes().begin(), tensor.sizes().end()) != expected.sizes) {
+      text << "its sizes are";
+      for (const int32_t size : tensor.sizes()) {
+        text << ' ' << size;
+      }
+      return text.str();
+    }
     with_type(tensor.scalar_type(), [&](auto tag) {
       using T = decltype(tag);
-      for (size_t i = 0; i < static_cast<size_t>(tensor.numel()); ++i) {
+      for (size_t i = 0; i < static_cast<size_t>(tensor.numel()) && text.tellp() == 0; ++i) {
         T got;
         T want;
         std::memcpy(&got, actual.data.data() + actual.offset_of(i) * sizeof(T), sizeof(T));
         std::memcpy(&want, expected.data.data() + expected.offset_of(i) * sizeof(T), sizeof(T));
-        if constexpr (std::is_integral_v<T>) {
-          ASSERT_EQ(got, want) << "at " << i;
-        } else {
-          const double x = static_cast<double>(got);
-          const double y = static_cast<double>(want);
-          const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-                            std::fabs(x - y) <= tolerance * std::fmax(std::fabs(y), 0.1);
-          ASSERT_TRUE(same) << "at " << i << ": " << x << " instead of " << y;
+        const double x = static_cast<double>(got);
+        const double y = static_cast<double>(want);
+        bool same = got == want;
+        if constexpr (!std::is_integral_v<T>) {
+          same =
+              same || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= tolerance * std::fmax(std::fabs(y), 0.1);
+        }
+        if (!same) {
+          text << "element " << i << " is " << x << " instead of " << y;
         }
       }
     });
+    return text.str();
   }
 
   EValue* value(EValue&& v) {
@@ -222,40 +161,19 @@ class Call {
     out.sizes = other.sizes;
     out.dim_order = other.dim_order;
     out.tolerance = other.tolerance;
-    finish(out, other.impl->scalar_type(), 0x55);
+    out.allocate(other.impl->scalar_type(), 0x55);
     return out;
-  }
-
-  static void finish(OwnedTensor& tensor, ScalarType dtype, char fill) {
-    const size_t rank = tensor.sizes.size();
-    tensor.strides.resize(rank);
-    size_t stride = 1;
-    for (size_t i = rank; i-- > 0;) {
-      tensor.strides[tensor.dim_order[i]] = static_cast<int32_t>(stride);
-      stride *= std::max(tensor.sizes[tensor.dim_order[i]], 1);
-    }
-    size_t numel = 1;
-    for (const int32_t size : tensor.sizes) {
-      numel *= static_cast<size_t>(size);
-    }
-    tensor.data.assign(numel * executorch::runtime::elementSize(dtype), fill);
-    tensor.impl =
-        std::make_unique<TensorImpl>(dtype, rank, tensor.sizes.data(), tensor.data.data(), tensor.dim_order.data(),
-                                     tensor.strides.data(), executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
   }
 
   OwnedTensor& parse_tensor(std::stringstream& stream) {
     std::string dtype_name, sizes, dim_order;
     stream >> dtype_name >> sizes >> dim_order;
-    const DtypeName* dtype = kDtypes;
-    while (dtype_name != dtype->name) {
-      ++dtype;
-    }
+    const DtypeName* dtype = find_dtype(dtype_name);
     OwnedTensor& tensor = tensors_.emplace_back();
     tensor.sizes = parse_list<int32_t>(sizes);
     tensor.dim_order = parse_list<uint8_t>(dim_order);
     tensor.tolerance = dtype->tolerance;
-    finish(tensor, dtype->dtype, 0);
+    tensor.allocate(dtype->dtype, 0);
     with_type(dtype->dtype, [&](auto tag) {
       using T = decltype(tag);
       std::string text;
@@ -350,4 +268,4 @@ class Call {
   std::vector<std::pair<OwnedTensor*, OwnedTensor*>> outputs_;  // actual, expected
 };
 
-}  // namespace eager_cases
+}  // namespace kernel_testing
