@@ -37,10 +37,13 @@ Tensor& arange(KernelRuntimeContext& ctx, const char* name, const Scalar& start,
                Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(out.scalar_type()), InvalidArgument, out,
                       "%s: outputs of dtype %s are not supported", name, toString(out.scalar_type()));
-  const bool is_integer = start.isIntegral(/*includeBool=*/true) && end.isIntegral(true) && step.isIntegral(true);
-  const double first = scalar_to<double>(start);
-  const double last = scalar_to<double>(end);
-  const double increment = scalar_to<double>(step);
+  // For int64 PyTorch cuts off start, end and step before it counts the values, for other integers when it makes them.
+  const bool is_integer = out.scalar_type() == ScalarType::Long ||
+                          (start.isIntegral(/*includeBool=*/true) && end.isIntegral(true) && step.isIntegral(true));
+  const int64_t from = scalar_to<int64_t>(start), to = scalar_to<int64_t>(end), by = scalar_to<int64_t>(step);
+  const double first = is_integer ? static_cast<double>(from) : scalar_to<double>(start);
+  const double last = is_integer ? static_cast<double>(to) : scalar_to<double>(end);
+  const double increment = is_integer ? static_cast<double>(by) : scalar_to<double>(step);
   const double span = (last - first) / increment;
   ET_KERNEL_CHECK_MSG(ctx, span >= 0 && span <= INT32_MAX, InvalidArgument, out,
                       "%s: from %g to %g in steps of %g there is no finite number of values", name, first, last,
@@ -48,19 +51,14 @@ Tensor& arange(KernelRuntimeContext& ctx, const char* name, const Scalar& start,
   int64_t count = static_cast<int64_t>(std::ceil(span));
   if (is_integer) {  // exact also where a double is not
     int64_t distance = 0;
-    ET_KERNEL_CHECK_MSG(ctx, !__builtin_sub_overflow(scalar_to<int64_t>(end), scalar_to<int64_t>(start), &distance),
-                        InvalidArgument, out, "%s: from %g to %g is further than an int64 can count", name, first,
-                        last);
-    const int64_t stride = scalar_to<int64_t>(step);
-    count = distance / stride + (distance % stride != 0 ? 1 : 0);
+    ET_KERNEL_CHECK_MSG(ctx, !__builtin_sub_overflow(to, from, &distance), InvalidArgument, out,
+                        "%s: from %g to %g is further than an int64 can count", name, first, last);
+    count = distance / by + (distance % by != 0 ? 1 : 0);
   }
   if (!check_resize(ctx, name, out, &count, 1)) {
     return out;
   }
-  // Among integers, start and step are cut off before they are used, as in PyTorch.
   const bool in_integers = is_integer || executorch::runtime::isIntegralType(out.scalar_type(), /*includeBool=*/true);
-  const int64_t from = scalar_to<int64_t>(start);
-  const int64_t by = scalar_to<int64_t>(step);
   const ComputeType type = in_integers ? ComputeType::Int : ComputeType::Double;
   const ConvertFn store = store_fn(type, out.scalar_type());
   char* data = static_cast<char*>(out.mutable_data_ptr());
