@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A small class for one model: its methods as functions with named inputs and outputs, in Kotlin, Swift or C++.
+
+description   what the class is made from, read from the program
+languages     what each language calls things; the texts are in the .jinja files beside it
+"""
+
+from __future__ import annotations
+
+from sdk.export.wrappers.description import Dim, MethodSpec, ProgramSpec, ValueSpec, describe_program
+from sdk.export.wrappers.languages import LANGUAGES, render, wrapper_name
+
+__all__ = [
+    "LANGUAGES",
+    "Dim",
+    "MethodSpec",
+    "ProgramSpec",
+    "ValueSpec",
+    "describe_program",
+    "render",
+    "wrapper_name",
+]
