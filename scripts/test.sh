@@ -13,9 +13,9 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp consume python documents interop baremetal aarch64 asan swift fuzz wheel)
-all=(debug tsan aarch64-all fuzz-long slow operators-asan swift-asan)
-network=(interop swift swift-asan wheel)
+gate=(lint cpp android consume python documents interop baremetal aarch64 asan swift fuzz wheel)
+all=(android-asan debug tsan aarch64-all fuzz-long slow operators-asan swift-asan)
+network=(android android-asan interop swift swift-asan wheel)
 
 main() {
   local wanted=() without_network='' long='' argument
@@ -114,6 +114,10 @@ step_python() {
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
 step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop; }
+
+# The Java and Kotlin library, on this machine's JVM. ccache has most of what it compiles from the step cpp.
+step_android() { sdk/android/test; }
+step_android-asan() { sdk/android/test --asan; }
 
 # Firmware for three boards, in an emulator.
 step_baremetal() {

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packs what is compiled into executorch.aar and a Maven repository. The same input gives the same bytes."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import html
+import re
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIBRARY = HERE / "executorch_android"
+GROUP, ARTIFACT = "org.pytorch", "executorch-android"
+
+STYLE = "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto}pre{white-space:pre-wrap}"
+# A comment, what is between, and the declaration after it.
+DECLARATION = re.compile(r"/\*\*(.*?)\*/\s*(?:@[^\n]*\n\s*)*(public[^{=\n]*(?:\([^)]*\)[^{=\n]*)?)", re.S)
+
+POM = """<?xml version="1.0" encoding="UTF-8"?>
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>{group}</groupId>
+  <artifactId>{artifact}</artifactId>
+  <version>{version}</version>
+  <packaging>aar</packaging>
+  <name>ExecuTorch for Android</name>
+  <description>Runs PyTorch models on Android.</description>
+  <licenses>
+    <license>
+      <name>BSD-3-Clause</name>
+    </license>
+  </licenses>
+  <dependencies>
+    <dependency>
+      <groupId>org.jetbrains.kotlin</groupId>
+      <artifactId>kotlin-stdlib</artifactId>
+      <version>{kotlin}</version>
+      <scope>compile</scope>
+    </dependency>
+    <!-- For the suspend functions and Flow: apps that use them have it. -->
+    <dependency>
+      <groupId>org.jetbrains.kotlinx</groupId>
+      <artifactId>kotlinx-coroutines-core-jvm</artifactId>
+      <version>1.8.0</version>
+      <optional>true</optional>
+    </dependency>
+  </dependencies>
+</project>
+"""
+AAR_METADATA = "aarFormatVersion=1.0\naarMetadataVersion=1.0\nminCompileSdk=21\n"
+
+
+def write_zip(path: Path, members: dict[str, bytes]) -> None:
+    """Sorted, without dates: the bytes depend on the content alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(members):
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, members[name], compresslevel=9)
+
+
+def jar(path: Path, members: dict[str, bytes]) -> bytes:
+    write_zip(path, {"META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\r\n\r\n", **members})
+    return path.read_bytes()
+
+
+def files_under(folder: Path, pattern: str) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob(pattern) if path.is_file()}
+
+
+def documentation(sources: dict[str, bytes]) -> dict[str, bytes]:
+    """A page for each file: the comments of the public declarations, as they are in the sources."""
+    pages, links = {}, []
+    for name, text in sorted(sources.items()):
+        body = []
+        found = DECLARATION.findall(text.decode())
+        for comment, declaration in found:
+            lines = [re.sub(r"^\s*\* ?", "", line) for line in comment.strip().splitlines()]
+            body.append(f"<pre><b>{html.escape(' '.join(declaration.split()))}</b></pre>")
+            body.append(f"<pre>{html.escape(chr(10).join(lines))}</pre>")
+        if body:
+            title = Path(name).stem
+            links.append(f'<li><a href="{title}.html">{title}</a></li>')
+            page = f"<title>{title}</title><style>{STYLE}</style><h1>{title}</h1>{''.join(body)}"
+            pages[f"{title}.html"] = page.encode()
+    pages["index.html"] = f"<title>{GROUP}.executorch</title><style>{STYLE}</style><ul>{''.join(links)}</ul>".encode()
+    return pages
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--classes", type=Path, required=True, help="the folder of the compiled classes")
+    parser.add_argument("--library", action="append", default=[], required=True, metavar="ABI=FILE")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--name", default="executorch.aar")
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--kotlin", required=True, help="the version of kotlin-stdlib")
+    args = parser.parse_args()
+
+    sources = files_under(LIBRARY / "src/main/java", "*.kt")
+    classes = files_under(args.classes, "*.class") | files_under(args.classes, "*.kotlin_module")
+    maven = args.out / "maven" / GROUP.replace(".", "/") / ARTIFACT / args.version
+    stem = f"{ARTIFACT}-{args.version}"
+    members = {
+        "AndroidManifest.xml": (LIBRARY / "src/main/AndroidManifest.xml").read_bytes(),
+        "META-INF/com/android/build/gradle/aar-metadata.properties": AAR_METADATA.encode(),
+        "R.txt": b"",
+        "classes.jar": jar(args.out / "classes.jar", classes),
+        "proguard.txt": (LIBRARY / "consumer-proguard-rules.pro").read_bytes(),
+    }
+    for library in args.library:
+        abi, _, path = library.partition("=")
+        members[f"jni/{abi}/libexecutorch.so"] = Path(path).read_bytes()
+    aar = args.out / args.name
+    write_zip(aar, members)
+    (maven / f"{stem}.aar").parent.mkdir(parents=True, exist_ok=True)
+    (maven / f"{stem}.aar").write_bytes(aar.read_bytes())
+    jar(maven / f"{stem}-sources.jar", sources)
+    jar(maven / f"{stem}-javadoc.jar", documentation(sources))
+    pom = POM.format(group=GROUP, artifact=ARTIFACT, version=args.version, kotlin=args.kotlin)
+    (maven / f"{stem}.pom").write_text(pom, encoding="utf-8")
+    for path in maven.glob(f"{stem}*"):
+        if not path.name.endswith(".sha256"):
+            path.with_name(path.name + ".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
+    (args.out / f"{args.name}.sha256sums").write_text(f"{hashlib.sha256(aar.read_bytes()).hexdigest()}  {args.name}\n")
+    (args.out / "classes.jar").unlink()
+    print(f"{aar}: {aar.stat().st_size:,} bytes")
+    for name, data in sorted(members.items()):
+        print(f"  {name}: {len(data):,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sdk/android/check_aar.py finds what is wrong with an AAR (AND-01); package_aar.py is reproducible."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ANDROID = Path(__file__).resolve().parents[3] / "sdk/android"
+GOOD_FLAGS = ["-Wl,-z,max-page-size=16384", f"-Wl,--version-script={ANDROID}/jni/exports.map"]
+CLASSES = ["Module", "Tensor", "EValue", "DType", "MethodMetadata", "ExecuTorchRuntime", "ExecutorchRuntimeException"]
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("cc") or not shutil.which("readelf"), reason="needs ELF tools"
+)
+
+
+def compile_library(folder: Path, flags: list[str], source: str = "int JNI_OnLoad(void) { return 0; }") -> Path:
+    (folder / "library.c").write_text(source)
+    library = folder / "libexecutorch.so"
+    subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", library, folder / "library.c"], check=True)
+    return library
+
+
+def pack(folder: Path, library: Path, abi: str = "x86_64") -> Path:
+    classes = folder / "classes/org/pytorch/executorch"
+    classes.mkdir(parents=True, exist_ok=True)
+    for name in CLASSES:
+        (classes / f"{name}.class").write_bytes(b"\xca\xfe\xba\xbe\0\0\0\x34")  # major version 52: Java 8
+    subprocess.run(
+        [
+            *(sys.executable, ANDROID / "package_aar.py", "--classes", folder / "classes", "--out", folder / "out"),
+            *("--library", f"{abi}={library}", "--version", "1.2.3", "--kotlin", "2.4.20"),
+        ],
+        check=True,
+    )
+    return folder / "out/executorch.aar"
+
+
+def check(aar: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, ANDROID / "check_aar.py", "--host", aar], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert (done.returncode == 0) == ("as it should be" in done.stdout)
+    return done.stdout
+
+
+def test_and01_a_good_one_passes_and_is_reproducible(tmp_path: Path) -> None:
+    aar = pack(tmp_path, compile_library(tmp_path, GOOD_FLAGS))
+    assert "as it should be" in check(aar)
+    first = aar.read_bytes()
+    assert pack(tmp_path, tmp_path / "libexecutorch.so").read_bytes() == first
+
+
+def test_and03_the_repository_is_complete(tmp_path: Path) -> None:
+    pack(tmp_path, compile_library(tmp_path, GOOD_FLAGS))
+    folder = tmp_path / "out/maven/org/pytorch/executorch-android/1.2.3"
+    names = {path.name.removeprefix("executorch-android-1.2.3") for path in folder.iterdir()}
+    parts = {".aar", ".pom", "-sources.jar", "-javadoc.jar"}
+    assert names == parts | {f"{name}.sha256" for name in parts}
+    with zipfile.ZipFile(folder / "executorch-android-1.2.3-javadoc.jar") as pages:  # AND-12
+        assert "forward" in pages.read("Module.html").decode()
+
+
+@pytest.mark.parametrize(
+    ("flags", "source", "said"),
+    [
+        ([*GOOD_FLAGS[1:], "-Wl,-z,max-page-size=4096"], "int JNI_OnLoad(void) { return 0; }", "pages of 16384"),
+        (GOOD_FLAGS[:1], "int JNI_OnLoad(void) { return 0; } int more;", "'more'"),
+        (GOOD_FLAGS, "int nothing;", "not JNI_OnLoad alone"),
+        ([*GOOD_FLAGS, "-Wl,--no-as-needed", "-lz"], "int JNI_OnLoad(void) { return 0; }", "libz"),
+    ],
+)
+def test_and01_a_bad_library_is_found(tmp_path: Path, flags: list[str], source: str, said: str) -> None:
+    try:
+        library = compile_library(tmp_path, flags, source)
+    except subprocess.CalledProcessError:
+        pytest.skip("this machine's linker has not got what the case needs")
+    assert said in check(pack(tmp_path, library))
+
+
+def test_and01_another_machine_or_part_is_found(tmp_path: Path) -> None:
+    library = compile_library(tmp_path, GOOD_FLAGS)
+    assert "is for machine" in check(pack(tmp_path, library, abi="armeabi-v7a"))
+    aar = pack(tmp_path, library)
+    for name in ("proguard.txt", "jni/x86_64/libexecutorch.so"):
+        with zipfile.ZipFile(aar) as archive, zipfile.ZipFile(tmp_path / "less.aar", "w") as less:
+            for member in archive.namelist():
+                if member != name:
+                    less.writestr(member, archive.read(member))
+        assert "missing" in check(tmp_path / "less.aar") or "no native library" in check(tmp_path / "less.aar")
+
+
+def test_and07_without_an_ndk_the_script_says_what_to_do() -> None:
+    script = ANDROID.parents[1] / "scripts/build_android_library.sh"
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp"}
+    done = subprocess.run(["bash", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert "set ANDROID_NDK" in done.stderr
+    assert "--host" in done.stderr
