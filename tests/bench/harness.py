@@ -105,7 +105,7 @@ class Harness:
             worker.close()
 
     def program(self, engine: str, model: str) -> Path:
-        suffix = "onnx" if engine == "onnxruntime" else "pte"
+        suffix = "onnx" if engine.startswith("onnxruntime") else "pte"
         return self.directory / f"{model.replace('/', '_').replace(':', '.')}.{engine}.{suffix}"
 
     def measure_import(self) -> None:
@@ -113,7 +113,7 @@ class Harness:
             self.progress(f"import, round {turn + 1} of {self.rounds}")
             for engine in self.engines:
                 answer = self.ask_fresh(engine, "import")
-                if answer and engine != "onnxruntime":
+                if answer and not engine.startswith("onnxruntime"):
                     self.add("import over torch", "CPU s", engine, answer["cpu"])
 
     def measure_export(self, rounds: int) -> None:
@@ -153,7 +153,7 @@ class Harness:
     def measure_lowering_memory(self, model: str, spec: str) -> None:
         self.progress(f"memory of {model}")
         for engine in self.engines:
-            if engine == "onnxruntime":
+            if engine.startswith("onnxruntime"):
                 continue
             answer = self.ask_fresh(engine, "memory", model=spec, output=str(self.program(engine, model)))
             if answer:

@@ -173,6 +173,23 @@ class XnnpackEngine(PteEngine):
         return manager
 
 
+class XnnpackIntegerEngine(XnnpackEngine):
+    """The same on integers of 8 bits: quantised statically, a scale for each channel of the weights, calibrated
+    with the example inputs."""
+
+    def lower(self, exported: Any, output: str) -> Any:
+        import torch
+        from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+        quantizer = importlib.import_module(f"{self.package}.backends.xnnpack.quantizer.xnnpack_quantizer")
+        config = quantizer.get_symmetric_quantization_config(is_per_channel=True)
+        args, kwargs = exported.example_inputs
+        prepared = prepare_pt2e(exported.module(), quantizer.XNNPACKQuantizer().set_global(config))
+        prepared(*args, **kwargs)
+        quantized = convert_pt2e(prepared)
+        return super().lower(torch.export.export(quantized, args, kwargs, strict=False), output)
+
+
 class OnnxEngine:
     """onnxruntime on the CPU with one thread, or as many as asked for."""
 
@@ -203,11 +220,46 @@ class OnnxEngine:
         return lambda: session.run(None, feed)
 
 
+class OnnxIntegerEngine(OnnxEngine):
+    """onnxruntime's own static quantisation to quantize and dequantize nodes, a scale for each channel."""
+
+    def export(self, spec: str, output: str) -> dict[str, Any]:
+        from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+        from onnxruntime.quantization.shape_inference import quant_pre_process
+
+        floats, ready = f"{output}.float.onnx", f"{output}.ready.onnx"
+        super().export(spec, floats)
+        quant_pre_process(floats, ready)
+        _, inputs = load_model(spec)
+
+        class Examples(CalibrationDataReader):
+            def __init__(self) -> None:
+                import onnx
+
+                names = [value.name for value in onnx.load(ready).graph.input]
+                self.left = [{n: t.numpy() for n, t in zip(names, inputs, strict=True)}]
+
+            def get_next(self) -> Any:
+                return self.left.pop() if self.left else None
+
+        quantize_static(
+            ready,
+            output,
+            Examples(),
+            quant_format=QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=QuantType.QInt8,
+            weight_type=QuantType.QInt8,
+        )
+        return {"file_bytes": Path(output).stat().st_size}
+
+
 def make_engine(name: str, threads: int) -> PteEngine | OnnxEngine:
-    if name == "onnxruntime":
-        return OnnxEngine(threads)
+    onnx = {"onnxruntime": OnnxEngine, "onnxruntime-int8": OnnxIntegerEngine}
+    if name in onnx:
+        return onnx[name](threads)
     package, _, backend = name.partition("-")
-    engine = {"": PteEngine, "xnnpack": XnnpackEngine}[backend]
+    engine = {"": PteEngine, "xnnpack": XnnpackEngine, "xnnpack-int8": XnnpackIntegerEngine}[backend]
     return engine({"sdk": "sdk", "original": "executorch"}[package], threads)
 
 

@@ -153,6 +153,9 @@ def integer_call(node: Node, program: ExportedProgram, config: XNNPartitionerCon
     scale = scale_of(reader)
     if config.refusal_in_integers(node, program, [scale_of(operand) for operand in operands], scale) is not None:
         return None
+    # Operands with another scale than the result are converted to it.
+    if config.keeps_scale and not all(2**-8 <= scale_of(o).scale / scale.scale <= 2**7 for o in operands):
+        return None
     low, high = (scale.integer(limit) for limit in limits)
     is_limited = low > LOWEST or high < HIGHEST
     return IntegerCall(tuple(covered), reader, scale, config.keeps_scale, limits if is_limited else None)

@@ -123,12 +123,29 @@ class XnnpackPartitioner(Partitioner):
         why = WhyNoPartition(logger)
         takes = self._taken(ep, why)
         partitions: list[Partition] = []
+        owned: set[Node] = set()
         for node in ep.graph.nodes:
-            if node in takes and not self._is_free(node, ep):
-                results = [user for user in node.users if self._is_free(user, ep) and user in takes]
-                partitions.append(Partition(len(partitions), [node, *results]))
+            if node in takes and node not in owned and not self._is_free(node, ep):
+                results = [user for user in node.users if self._is_free(user, ep) and not is_quantize(user)]
+                parts = dict.fromkeys((node, *results, *self._belonging(node, ep)))
+                nodes = [part for part in parts if part in takes and part not in owned]
+                owned.update(nodes)
+                partitions.append(Partition(len(partitions), nodes))
         left = set(self._without_own_weights(ep, partitions, why))
         return [partition for partition in partitions if not left & set(partition.nodes)]
+
+    def _belonging(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
+        """What makes constants of a call's weights, and what quantises its operands and its result."""
+        for operand in node.all_input_nodes:
+            is_dynamic_part = dynamic_source(operand) is not None or _is_part_of_quantization(operand)
+            if operand.op == "call_function" and (self._reads_constants(operand, ep) or is_dynamic_part):
+                yield operand
+                yield from self._belonging(operand, ep)
+        config = _ALL_CONFIGS.get(name_of(node))
+        call = None if config is None else integer_call(node, ep, config)
+        if call is not None:
+            yield from (operand for operand in node.all_input_nodes if is_dequantize(operand))
+            yield from (*call.covered, call.result)
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised models lowered to XNNPACK: what is delegated, and that it computes what the quantised graph computes in
+PyTorch eager (XNN-02, XNN-09, XNN-11, QNT-06, QNT-07, QNT-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export
+from torchao.quantization.granularity import PerAxis, PerGroup
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
+from torchao.quantization.utils import compute_error
+from torchao.utils import unwrap_tensor_subclass
+
+from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
+    XnnpackDynamicallyQuantizedPartitioner,
+    XnnpackPartitioner,
+)
+from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
+from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
+from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
+from sdk.exir._serialize._flatbuffer import read_root
+from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes
+from sdk.runtime import Runtime
+
+Inputs = tuple[torch.Tensor, ...]
+
+IMAGE = (torch.linspace(-3, 3, 4 * 8 * 8).mul(7).sin().reshape(1, 4, 8, 8),)
+ROWS = (torch.linspace(-4, 4, 6 * 64).mul(5).sin().reshape(6, 64),)
+
+
+class Residual(nn.Module):
+    """Of ResNet, with its norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(4, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.norm(self.second(torch.relu(self.first(x)))) + x)
+
+
+class Inverted(nn.Module):
+    """Of MobileNetV2, with its head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for conv in (nn.Conv2d(4, 12, 1), nn.Conv2d(12, 12, 3, padding=1, groups=12), nn.Conv2d(12, 4, 1)):
+            layers += [conv, nn.BatchNorm2d(conv.out_channels), nn.ReLU6()]
+        self.layers, self.pool, self.head = nn.Sequential(*layers[:-1]), nn.AdaptiveAvgPool2d(1), nn.Linear(4, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.pool(x + self.layers(x)).flatten(1))
+
+
+class Attention(nn.Module):
+    """One head, its products on floats."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projections, self.out = nn.ModuleList(nn.Linear(64, 64) for _ in range(3)), nn.Linear(64, 64)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        query, key, value = (project(x) for project in self.projections)
+        return self.out((query @ key.t() / 8).softmax(-1) @ value)
+
+
+class Joined(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.up = nn.Conv2d(4, 4, 1), nn.ConvTranspose2d(8, 4, 2, stride=2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.max_pool2d(torch.cat([self.conv(x), x * 0.5], 1), 2)
+        return self.up(nn.functional.hardtanh(x) * x.mean([2, 3], keepdim=True))
+
+
+class Functions(nn.Module):
+    """Functions between two layers become tables of 256 results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(6))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        functions: list[Callable[..., Any]] = [torch.sigmoid, torch.tanh, nn.functional.gelu, nn.functional.elu]
+        functions += [nn.functional.leaky_relu]
+        for function, layer in zip(functions, self.layers, strict=False):
+            x = function(layer(x) * 3)
+        return self.layers[-1](x)
+
+
+def quantize(model: nn.Module, inputs: Inputs, **how: bool) -> nn.Module:
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**how))  # type: ignore[arg-type]
+    prepared = prepare_pt2e(export(model.eval(), inputs).module(), quantizer)
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
+def lower(model: nn.Module, inputs: Inputs, partitioner: XnnpackPartitioner | None = None) -> EdgeProgramManager:
+    return to_edge_transform_and_lower(export(model, inputs), partitioner=[partitioner or XnnpackPartitioner()])
+
+
+def payloads(lowered: EdgeProgramManager) -> list[XNNGraph]:
+    found = []
+    for _, _, payload in get_delegated_payload(lowered.exported_program().graph_module).values():
+        start = XNNHeader.from_bytes(payload).flatbuffer_offset
+        found.append(read_root(GRAPH, payload[start:], b"XN01"))  # the original's format
+    return found
+
+
+def kinds(graph: XNNGraph) -> list[str]:
+    return [type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes]
+
+
+def run(lowered: EdgeProgramManager, inputs: Inputs) -> torch.Tensor:
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    return torch.as_tensor(method.execute(inputs)[0])
+
+
+def is_as_quantized(found: torch.Tensor, wanted: torch.Tensor, quanta: int = 2) -> bool:
+    """Whether results of a last quantize agree up to some steps of its scale."""
+    steps = wanted.unique()
+    step = float((steps[1:] - steps[:-1]).min())
+    return float((found - wanted).abs().max()) <= (quanta + 0.01) * step
+
+
+STATIC: dict[str, tuple[Callable[[], nn.Module], Inputs, list[str]]] = {
+    "residual": (Residual, IMAGE, ["Convert", "StaticTranspose", "Conv2d", "Conv2d", "Add", "Convert"]),
+    "inverted": (Inverted, IMAGE, ["Conv2d", "DepthwiseConv2d", "Conv2d", "Add", "GlobalAvgPooling2d"]),
+    "attention": (Attention, ROWS, ["FullyConnected", "BatchMatrixMultiply", "Softmax"]),
+    "mlp": (lambda: nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8)), ROWS, ["FullyConnected"]),
+    "joined": (Joined, IMAGE, ["Concatenate2", "MaxPooling2d", "Multiply", "ConvTranspose2d"]),
+    "functions": (Functions, ROWS, ["Sigmoid", "Tanh", "Gelu", "ELU", "LeakyReLU"]),
+}
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("name", STATIC)
+def test_static(name: str, per_channel: bool) -> None:
+    """One delegate, whose integers are those of the graph."""
+    torch.manual_seed(0)
+    make, inputs, expected = STATIC[name]
+    model = make().eval()
+    quantized = quantize(model, inputs, is_per_channel=per_channel)
+    lowered = lower(quantized, inputs)
+    (graph,) = payloads(lowered)
+    assert not get_non_lowered_nodes(lowered.exported_program().graph)
+    assert set(expected) <= set(kinds(graph))
+    found, wanted = run(lowered, inputs), quantized(*inputs)
+    assert is_as_quantized(found, wanted)
+    assert compute_error(model(*inputs), found) > 20
+
+
+def test_no_floats_are_left_between_layers() -> None:
+    """Every activation of the residual block is part of the layer before it, and only the ends convert."""
+    torch.manual_seed(0)
+    (graph,) = payloads(lower(quantize(Residual(), IMAGE, is_per_channel=True), IMAGE))
+    assert kinds(graph) == ["Convert", "StaticTranspose", "Conv2d", "Conv2d", "Add", "StaticTranspose", "Convert"]
+
+
+@pytest.mark.parametrize("name", ["attention", "mlp", "residual"])
+def test_dynamic(name: str) -> None:
+    """XNN-09: a scale for each row, so at least as close to the model as the graph with one for all."""
+    torch.manual_seed(0)
+    make, inputs, _ = STATIC[name]
+    model = make().eval()
+    quantized = quantize(model, inputs, is_per_channel=True, is_dynamic=True)
+    lowered = lower(quantized, inputs)
+    (graph,) = payloads(lowered)
+    assert "Convert" in kinds(graph) and not get_non_lowered_nodes(lowered.exported_program().graph)
+    wanted = model(*inputs)
+    assert compute_error(wanted, run(lowered, inputs)) > compute_error(wanted, quantized(*inputs)) - 1
+
+
+@pytest.mark.parametrize("granularity", [PerGroup(32), PerAxis(0)], ids=str)
+@pytest.mark.parametrize("bits", [torch.int4, torch.int8], ids=str)
+def test_linear_weights_of_torchao(granularity: Any, bits: torch.dtype) -> None:
+    """XNN-11, QNT-07: what the kernels lack (groups of 8 bits) stays outside, and is right."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32, bias=False)).eval()
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=granularity)
+    quantize_(model, config)
+    unwrap_tensor_subclass(model)
+    lowered = lower(model, ROWS)
+    found, wanted = run(lowered, ROWS), model(*ROWS)
+    assert compute_error(wanted, found) > 40  # scales of groups have 8 bits in the kernels
+    if bits == torch.int4 or isinstance(granularity, PerAxis):
+        (graph,) = payloads(lowered)
+        assert kinds(graph).count("FullyConnected") == 2 and not get_non_lowered_nodes(lowered.exported_program().graph)
+
+
+def test_precisions() -> None:
+    """XNN-02: what has another precision stays outside, and the whole computes the same."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8), nn.Softmax(-1))
+    quantized = quantize(model, ROWS, is_per_channel=True)
+    nodes = {}
+    for precision in ConfigPrecisionType:
+        lowered = lower(quantized, ROWS, XnnpackPartitioner(config_precisions=precision))
+        nodes[precision] = {kind for graph in payloads(lowered) for kind in kinds(graph)}
+        torch.testing.assert_close(run(lowered, ROWS), quantized(*ROWS), rtol=0, atol=0.02)
+    assert nodes[ConfigPrecisionType.STATIC_QUANT] >= {"FullyConnected", "Convert"}
+    assert "Softmax" not in nodes[ConfigPrecisionType.STATIC_QUANT]
+    assert nodes[ConfigPrecisionType.FP32] == {"Softmax"} and not nodes[ConfigPrecisionType.DYNAMIC_QUANT]
+    dynamic = quantize(model, ROWS, is_per_channel=True, is_dynamic=True)
+    (*parts,) = payloads(lower(dynamic, ROWS, XnnpackDynamicallyQuantizedPartitioner()))
+    assert {kind for graph in parts for kind in kinds(graph)} == {"FullyConnected", "Convert"}
+
+
+def test_an_operator_for_each_delegate() -> None:
+    """XNN-02, per_op_mode: the delegates hand each other floats or integers, and compute the same."""
+    torch.manual_seed(0)
+    quantized = quantize(Inverted(), IMAGE, is_per_channel=True)
+    lowered = lower(quantized, IMAGE, XnnpackPartitioner(per_op_mode=True))
+    assert len(payloads(lowered)) > 3
+    assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
