@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the original does, run by the Python of its own environment.
 
-Usage: ``python oracle.py run|export|describe DIRECTORY [NAME...]``
+Usage: ``python oracle.py run|export|delegate|describe DIRECTORY [NAME...]``
 
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
-``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``. ``describe`` reads ``NAME.pte`` with the
+``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``, ``delegate`` gives the program ``NAME.pt2`` to
+XNNPACK and writes it as ``NAME.pte``. ``describe`` reads ``NAME.pte`` with the
 original's deserializer and writes the delegates it finds as ``NAME.delegates.json``. What fails becomes the text
 ``NAME.error.txt``: the caller judges it.
 """
@@ -48,6 +49,16 @@ def export(directory: Path, name: str) -> None:
     (directory / f"{name}.pte").write_bytes(manager.buffer)
 
 
+def delegate(directory: Path, name: str) -> None:
+    import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401 (its operators)
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    program = torch.export.load(directory / f"{name}.pt2")
+    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    (directory / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
+
+
 def describe(directory: Path, name: str) -> None:
     from executorch.exir._serialize._program import deserialize_pte_binary
 
@@ -72,7 +83,7 @@ def describe(directory: Path, name: str) -> None:
 
 def main(command: str, folder: str, *names: str) -> None:
     directory = Path(folder)
-    action = {"run": run, "export": export, "describe": describe}[command]
+    action = {"run": run, "export": export, "delegate": delegate, "describe": describe}[command]
     for name in names or sorted(p.name.removesuffix(".calls.pt") for p in directory.glob("*.calls.pt")):
         try:
             with torch.no_grad():

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised programs for XNNPACK, ours on the original and the original's here: both give what the quantised graph
+gives in PyTorch eager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export, save
+from torchao.quantization.granularity import PerAxis, PerGroup
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
+from torchao.quantization.utils import compute_error
+from torchao.utils import unwrap_tensor_subclass
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from sdk.exir import to_edge_transform_and_lower
+from sdk.runtime import Runtime
+
+pytestmark = [pytest.mark.oracle, pytest.mark.network]
+
+INPUTS = (torch.linspace(-3, 3, 4 * 8 * 8).mul(7).sin().reshape(1, 4, 8, 8),)
+
+
+class Network(nn.Module):
+    """A residual over three kinds of convolution, pools, and a head of two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.depthwise = nn.Conv2d(4, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.up = nn.ConvTranspose2d(8, 8, 2, stride=2)
+        self.head = nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 6))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.relu6(self.conv(x))
+        x = torch.cat([self.depthwise(x) + x, x * x], 1)[:, 4:12]
+        x = nn.functional.max_pool2d(self.up(x), 2, 2)
+        return self.head(nn.functional.adaptive_avg_pool2d(x, (1, 8)).flatten(1)).softmax(-1)
+
+
+def pt2e(**how: bool) -> nn.Module:
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**how))  # type: ignore[arg-type]
+    prepared = prepare_pt2e(export(Network().eval(), INPUTS).module(), quantizer)
+    prepared(*INPUTS)
+    return convert_pt2e(prepared)
+
+
+def four_bits(granularity: PerAxis | PerGroup) -> nn.Module:
+    model = Network().eval()
+    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=granularity))
+    return unwrap_tensor_subclass(model)
+
+
+def test_both_ways(oracle, tmp_path: Path) -> None:
+    """XNN-09, XNN-11, XNN-12."""
+    torch.manual_seed(0)
+    models = {
+        "static": pt2e(is_per_channel=True),
+        "per tensor": pt2e(),
+        "dynamic": pt2e(is_per_channel=True, is_dynamic=True),
+        "groups": four_bits(PerGroup(32)),
+        "channels": four_bits(PerAxis(0)),
+    }
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name, model in models.items():
+        program = export(model, INPUTS)
+        save(program, theirs / f"{name}.pt2")
+        torch.save([], theirs / f"{name}.calls.pt")
+        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat="1.4")])
+        (tmp_path / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
+        torch.save([("forward", INPUTS)], tmp_path / f"{name}.calls.pt")
+    oracle("run", tmp_path, *models)
+    oracle("delegate", theirs, *models)
+    for name, model in models.items():
+        for folder in (tmp_path, theirs):
+            error = folder / f"{name}.error.txt"
+            assert not error.exists(), f"{name}: {error.read_text()}"
+        ((ours_there,),) = torch.load(tmp_path / f"{name}.outputs.pt")
+        program = Runtime.get().load_program((theirs / f"{name}.pte").read_bytes())
+        theirs_here = torch.as_tensor(program.load_method("forward").execute(INPUTS)[0])
+        wanted = model(*INPUTS)
+        for found in (ours_there, theirs_here):
+            assert compute_error(wanted, found) > 30, name
