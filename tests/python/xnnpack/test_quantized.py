@@ -17,6 +17,8 @@ from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
 from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
 
+from sdk.backends.transforms.duplicate_dynamic_quant_chain import DuplicateDynamicQuantChainPass
+from sdk.backends.xnnpack.operators.elementwise import BinaryConfig
 from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackDynamicallyQuantizedPartitioner,
@@ -224,3 +226,43 @@ def test_an_operator_for_each_delegate() -> None:
     lowered = lower(quantized, IMAGE, XnnpackPartitioner(per_op_mode=True))
     assert len(payloads(lowered)) > 3
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
+
+
+class FarApart(nn.Module):
+    """A sum whose scales are further apart than the kernels on integers can bring together."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ops = torch.ops.quantized_decomposed
+        fine = ops.quantize_per_tensor.default(x, 1e-4, 0, -128, 127, torch.int8)
+        fine = ops.dequantize_per_tensor.default(fine, 1e-4, 0, -128, 127, torch.int8)
+        coarse = ops.quantize_per_tensor.default(fine + fine, 1.0, 0, -128, 127, torch.int8)
+        return ops.dequantize_per_tensor.default(coarse, 1.0, 0, -128, 127, torch.int8)
+
+
+def test_scales_that_are_too_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler leaves the sum on floats, and the runtime refuses a payload that does not."""
+    lowered = lower(FarApart(), ROWS)
+    torch.testing.assert_close(run(lowered, ROWS), FarApart()(*ROWS))
+    monkeypatch.setattr(BinaryConfig, "refusal_in_integers", lambda *_: None)
+    program = lower(FarApart(), ROWS).to_executorch().buffer
+    with pytest.raises(RuntimeError):
+        Runtime.get().load_program(program).load_method("forward")
+
+
+def test_chains_are_shared_or_not() -> None:
+    """LC-08, LC-09: with weights that are still quantised in the graph (`fold_quantize=False`)."""
+    torch.manual_seed(0)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+    prepared = prepare_pt2e(export(Attention().eval(), ROWS).module(), quantizer)
+    prepared(*ROWS)
+    quantized = convert_pt2e(prepared, fold_quantize=False)
+    expected, chains = quantized(*ROWS), _chains(quantized)
+    DuplicateDynamicQuantChainPass()(quantized)
+    assert chains < _chains(quantized) == 4  # three projections of one input, and the one behind them
+    torch.testing.assert_close(quantized(*ROWS), expected)
+    (graph,) = payloads(lower(quantized, ROWS))
+    assert kinds(graph).count("Convert") == 2 and kinds(graph).count("FullyConnected") == 4
+
+
+def _chains(module: Any) -> int:
+    return sum("choose_qparams" in str(node.target) for node in module.graph.nodes)

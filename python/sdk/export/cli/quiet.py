@@ -13,7 +13,7 @@ from typing import Any
 from sdk.exir.receipt import MissingKernelWarning
 
 _PACKAGE = str(Path(__file__).parents[2])
-_LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx")
+_LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx", "torchao")
 
 
 @contextmanager

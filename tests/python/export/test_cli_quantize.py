@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--quantize and --calibrate (QNT-05, QNT-14), and the recipes for XNNPACK (EXP-16)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sdk.backends.xnnpack.recipes import XNNPackRecipeType
+from sdk.export import ExportRecipe
+from sdk.export import export as export_by_recipe
+from sdk.export.cli.quantize import accuracy
+from sdk.runtime import Runtime
+
+Export = Callable[..., Any]
+
+DATA = """
+import torch
+
+
+def samples():
+    return [(torch.linspace(-1, 1, 8).reshape(1, 8) * factor,) for factor in (1.0, 2.0, 4.0)]
+
+
+def wrong():
+    return [(torch.ones(1, 8), torch.ones(1, 8))]
+
+
+def none():
+    return []
+"""
+
+
+@pytest.fixture
+def data(models: Path) -> str:
+    """The name of a file of inputs beside that of models."""
+    file = models.with_name(f"data_{models.stem}.py")
+    file.write_text(DATA)
+    return file.name
+
+
+@pytest.mark.parametrize("calibrate", ["data.py:samples", "samples.pt"])
+def test_calibrated_int8(models: Path, data: str, export: Export, calibrate: str) -> None:
+    """The example input is small beside the calibration's, which the ranges come from."""
+    torch.save([(torch.linspace(-4, 4, 8).reshape(1, 8),)], "samples.pt")
+    model, calibrate = f"{models.name}:net", calibrate.replace("data.py", data)
+    done = export(model, "--input", "1x8:float32=-1..1", "--quantize", "int8", "--calibrate", calibrate)
+    assert done.status == 0, done.err
+    assert re.search(r"accuracy +int8 against float32: \d+\.\d dB over the noise, largest difference", done.out)
+    assert "everything: 1 call to XnnpackBackend" in done.out
+    found = Runtime.get().load_program("net.pte").load_method("forward").execute([torch.ones(1, 8)])
+    assert torch.as_tensor(found[0]).shape == (1, 4)
+
+
+REFUSED = {
+    "int4 needs no ranges": (
+        ["--quantize", "int4", "--calibrate", "data.py:samples"],
+        r"--calibrate is for --quantize int8\. With int4 activations get their scales when the program runs",
+    ),
+    "alone": (["--calibrate", "data.py:samples"], r"--calibrate goes with --quantize int8"),
+    "another backend": (["--quantize", "int8", "--backend", "portable"], r"--quantize is for XNNPACK"),
+    "a recipe": (["--quantize", "int8", "--recipe", "xnnpack_fp32"], r"--recipe says how to quantise"),
+    "no such kind": (["--quantize", "int3"], r"invalid choice: 'int3'"),
+    "no such file": (["--quantize", "int8", "--calibrate", "there.pt"], r"no file `there\.pt`"),
+    "two inputs for one": (
+        ["--quantize", "int8", "--calibrate", "data.py:wrong"],
+        r"data_\w+\.py:wrong: entry 1 does not fit the model: too many positional arguments",
+    ),
+    "nothing": (
+        ["--quantize", "int8", "--calibrate", "data.py:none"],
+        r"there is no entry; expected one for each call",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_said(models: Path, data: str, export: Export, case: str) -> None:
+    arguments, message = REFUSED[case]
+    words = [argument.replace("data.py", data) for argument in arguments]
+    done = export(f"{models.name}:net", "--input", "1x8:float32", *words)
+    assert done.status in (1, 2)
+    assert re.search(message, done.err), done.err
+    assert not Path("net.pte").exists()
+
+
+def test_accuracy_is_in_decibels() -> None:
+    """A tenth of the amplitude is 20 dB below."""
+    measured = accuracy("int8", torch.tensor([1.0, -1.0]), [torch.tensor([1.1, -1.1])])
+    assert measured.signal_to_noise == pytest.approx(20, abs=1e-4) and measured.largest == pytest.approx(0.1)
+    assert "no difference" in str(accuracy("int8", torch.ones(1), [torch.ones(1)]))
+
+
+@pytest.mark.parametrize("kind", XNNPackRecipeType, ids=lambda kind: kind.name)
+def test_recipes(kind: XNNPackRecipeType) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 4)).eval()
+    inputs = (torch.linspace(-2, 2, 64).reshape(1, 64),)
+    session = export_by_recipe(model, [inputs], ExportRecipe.get_recipe(kind))
+    found = Runtime.get().load_program(session.get_pte_buffer()).load_method("forward").execute(inputs)[0]
+    delegates = session.get_executorch_program().execution_plan[0].delegates
+    assert [delegate.id for delegate in delegates] == ["XnnpackBackend"]
+    wanted = model(*inputs).detach()
+    largest = float((torch.as_tensor(found) - wanted).abs().max() / wanted.abs().max())
+    assert largest < (1e-5 if kind is XNNPackRecipeType.FP32 else 0.2 if "INT4" in kind.name else 0.05)
+
+
+def test_options_of_recipes() -> None:
+    grouped = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
+    made = ExportRecipe.get_recipe(grouped, group_size=64).quantization_recipe
+    assert made is not None and made.ao_quantization_configs is not None
+    assert made.ao_quantization_configs[0].ao_base_config.weight_granularity.group_size == 64
+    with pytest.raises(ValueError, match="group_size is 20; expected a multiple of 32"):
+        ExportRecipe.get_recipe(grouped, group_size=20)
+    with pytest.raises(ValueError, match="xnnpack_fp32 has no option group_size; it has none"):
+        ExportRecipe.get_recipe(XNNPackRecipeType.FP32, group_size=32)
