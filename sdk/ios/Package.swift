@@ -29,10 +29,14 @@ if isApple {
   // A static library registers what it holds when something refers to it: the small target beside each one does. Linking
   // a product is enough.
   package.targets.append(.binaryTarget(name: "executorch_core", path: "Frameworks/executorch.xcframework"))
-  for name in ["kernels_optimized", "kernels_quantized", "backend_xnnpack"] {
+  // The quantized kernels use helpers of the others.
+  let needs: KeyValuePairs<String, [Target.Dependency]> = [
+    "kernels_optimized": [], "kernels_quantized": ["kernels_optimized"], "backend_xnnpack": [],
+  ]
+  for (name, others) in needs {
     package.targets += [
       .binaryTarget(name: "\(name)_library", path: "Frameworks/\(name).xcframework"),
-      .target(name: name, dependencies: ["ExecuTorch", .target(name: "\(name)_library")], path: "Sources/\(name)"),
+      .target(name: name, dependencies: ["ExecuTorch", .target(name: "\(name)_library")] + others),
     ]
     package.products.append(.library(name: name, targets: [name]))
   }

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "backend_xnnpack.h"
+
+/* Refers to the object file that registers the XNNPACK backend, so that the linker takes it out of its library. */
+__attribute__((used)) static bool (*const registers)(void) = executorch_xnnpack_backend_at_load;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import ExecuTorch
+import Foundation
+import XCTest
+
+/// What docs/ios.md shows.
+final class GuideTests: XCTestCase {
+  func classify(_ image: [Float], with model: URL) throws -> [Float] {
+    let module = Module(filePath: model.path, loadMode: .mmap)
+    let input = Tensor(image, shape: [1, 3, 6, 6])
+    let scores: Tensor<Float> = try module.forward(input)
+    return scores.scalars()
+  }
+
+  func testTheFirstLines() throws {
+    let model = URL(fileURLWithPath: Corpus.path("channels_last_in"))
+    XCTAssertEqual(try Module(filePath: model.path).methodMetadata("forward").inputTensorMetadata[0]?.shape, [1, 3, 6, 6])
+    // That model wants channels last; the text of the error says so.
+    expectError(.invalidArgument, "Input 0") { _ = try classify([Float](repeating: 1, count: 108), with: model) }
+    let other = URL(fileURLWithPath: Corpus.path("to_dim_order"))
+    let shape = try Module(filePath: other.path).methodMetadata("forward").inputTensorMetadata[0]!.shape
+    let scores: Tensor<Float> = try Module(filePath: other.path).forward(Tensor<Float>.ones(shape: shape))
+    XCTAssertGreaterThan(scores.count, 0)
+  }
+
+  func testMetadata() throws {
+    let module = Corpus.module("add")
+    let metadata = try module.methodMetadata("forward")
+    let inputs = metadata.inputTensorMetadata.sorted { $0.key < $1.key }.map {
+      AnyTensor.rand(shape: $0.value.shape, dataType: $0.value.dataType)
+    }
+    let outputs = try module.forward(inputs)  // [Value]
+    let first: Tensor<Float>? = outputs[0].tensor()
+    XCTAssertEqual(first?.count, 6)
+  }
+
+  func testAsynchronousCode() async throws {
+    let path = Corpus.path("add")
+    let (x, y) = (Tensor<Float>.ones(shape: [2, 3]), Tensor<Float>.ones(shape: [2, 3]))
+    let module = AsyncModule(filePath: path)
+    let output: Tensor<Float> = try await module.forward([x, y])
+    XCTAssertEqual(output.scalars(), [2, 2, 2, 2, 2, 2])
+  }
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts static libraries together to an xcframework, and checks one.
+
+    xcframework.py assemble OUTPUT.xcframework --headers FOLDER SLICE=LIBRARY.a ...
+    xcframework.py check OUTPUT.xcframework [--header HEADER ...] [--symbol NAME ...]
+
+A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` looks at the Info.plist, at every object file's
+processor and platform, and that what the headers declare with ET_API, and each --symbol, is defined once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import plistlib
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from macho import MachO, archive_members
+
+PLATFORMS = {
+    "ios-arm64": ("ios", None, 2),
+    "ios-arm64-simulator": ("ios", "simulator", 7),
+    "macos-arm64": ("macos", None, 1),
+}
+"""Slice -> SupportedPlatform, SupportedPlatformVariant, and the platform's number in object files."""
+
+
+def assemble(output: Path, headers: Path | None, libraries: dict[str, Path]) -> None:
+    """Writes `output`, replacing one that is there."""
+    shutil.rmtree(output, ignore_errors=True)
+    entries = []
+    for slice_, library in libraries.items():
+        platform, variant, _ = PLATFORMS[slice_]
+        folder = output / slice_
+        folder.mkdir(parents=True)
+        shutil.copyfile(library, folder / f"lib{output.stem}.a")
+        entry = {
+            "LibraryIdentifier": slice_,
+            "LibraryPath": f"lib{output.stem}.a",
+            "BinaryPath": f"lib{output.stem}.a",
+            "SupportedArchitectures": ["arm64"],
+            "SupportedPlatform": platform,
+        }
+        if variant is not None:
+            entry["SupportedPlatformVariant"] = variant
+        if headers is not None:
+            shutil.copytree(headers, folder / "Headers")
+            entry["HeadersPath"] = "Headers"
+        entries.append(entry)
+    plist = {"AvailableLibraries": entries, "CFBundlePackageType": "XFWK", "XCFrameworkFormatVersion": "1.0"}
+    (output / "Info.plist").write_bytes(plistlib.dumps(plist))
+
+
+def problems(framework: Path, headers: list[str], symbols: list[str]) -> Iterator[str]:
+    """What is wrong with an xcframework, a line for each thing."""
+    try:
+        plist = plistlib.loads((framework / "Info.plist").read_bytes())
+    except (OSError, plistlib.InvalidFileException, ValueError) as error:
+        yield f"Info.plist cannot be read: {error}"
+        return
+    if plist.get("CFBundlePackageType") != "XFWK" or plist.get("XCFrameworkFormatVersion") != "1.0":
+        yield "Info.plist is not that of an xcframework of format 1.0"
+    entries = plist.get("AvailableLibraries", [])
+    if not entries:
+        yield "Info.plist names no library"
+    folders = {path.name for path in framework.iterdir() if path.is_dir()}
+    if folders != {entry["LibraryIdentifier"] for entry in entries}:
+        yield f"the folders are {sorted(folders)}, Info.plist names others"
+    for entry in entries:
+        name = entry["LibraryIdentifier"]
+        for problem in _slice_problems(framework / name, entry, headers, symbols):
+            yield f"{name}: {problem}"
+
+
+def _slice_problems(folder: Path, entry: dict[str, object], headers: list[str], symbols: list[str]) -> Iterator[str]:
+    known = {(platform, variant): number for platform, variant, number in PLATFORMS.values()}
+    platform = known.get((entry["SupportedPlatform"], entry.get("SupportedPlatformVariant")))  # type: ignore[call-overload]
+    library = folder / str(entry["LibraryPath"])
+    if not library.is_file():
+        yield f"{library.name} is missing"
+        return
+    wanted = set(symbols)
+    for header in headers:
+        path = folder / str(entry.get("HeadersPath", "Headers")) / header
+        if not path.is_file():
+            yield f"the header {header} is missing"
+            continue
+        wanted |= set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE))
+    defined: dict[str, int] = {}
+    count = 0
+    for name, content in archive_members(library.read_bytes()):
+        count += 1
+        try:
+            object_ = MachO(content)
+        except ValueError as error:
+            yield f"{name}: {error}"
+            continue
+        if object_.architecture != "arm64":
+            yield f"{name} is for {object_.architecture}"
+        # An object without code may say nothing of its platform.
+        if object_.platform not in (platform, None):
+            yield f"{name} is for the platform {object_.platform}, not {platform}"
+        for symbol in object_.defined:
+            defined[symbol] = defined.get(symbol, 0) + 1
+    if count == 0:
+        yield f"{library.name} holds no object files"
+    for symbol in sorted(wanted):
+        if defined.get(f"_{symbol}", 0) != 1:
+            yield f"{symbol} is defined {defined.get(f'_{symbol}', 0)} times, expected once"
+
+
+def main() -> int:
+    """Runs one of the two commands; 1 where `check` finds something."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    assembling = commands.add_parser("assemble")
+    assembling.add_argument("output", type=Path)
+    assembling.add_argument("--headers", type=Path)
+    assembling.add_argument("libraries", nargs="+", metavar="SLICE=LIBRARY.a")
+    checking = commands.add_parser("check")
+    checking.add_argument("framework", type=Path)
+    checking.add_argument("--header", action="append", default=[])
+    checking.add_argument("--symbol", action="append", default=[])
+    args = parser.parse_args()
+    if args.command == "assemble":
+        libraries = dict(item.split("=", 1) for item in args.libraries)
+        unknown = libraries.keys() - PLATFORMS.keys()
+        if unknown:
+            parser.error(f"there is no slice {sorted(unknown)[0]}; the slices are {', '.join(PLATFORMS)}")
+        assemble(args.output, args.headers, {slice_: Path(path) for slice_, path in libraries.items()})
+        return 0
+    found = list(problems(args.framework, args.header, args.symbol))
+    for problem in found:
+        print(f"{args.framework.name}: {problem}")
+    if not found:
+        print(f"{args.framework.name}: good")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
