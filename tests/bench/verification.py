@@ -2,10 +2,10 @@
 """What full verification adds to loading a program and its method.
 
 Its cost is the difference between loading a program and its method, from a mapped file, with `InternalConsistency` and
-with `Minimal`, in turns: with the first the program is checked, and the method then relies on it where it would have to
-look itself. It is compared with loading without verification in two ways: from a file that is read, as the C++ Module
-does by default, and from one that is mapped, where nothing of the weights is touched before the method runs. CPU time
-of the calling thread, reading from the page cache included; medians.
+with `Minimal`, in turns: with the first the structure of the file is verified. What methods consist of is checked while
+they are loaded, with either. It is compared with loading without verification in two ways: from a file that is read, as
+the C++ Module does by default, and from one that is mapped, where nothing of the weights is touched before the method
+runs. CPU time of the calling thread, reading from the page cache included; medians.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def row(model: str, cost: Cost) -> str:
 
 
 def main(models: dict[str, str]) -> int:
-    """Prints a table; 1 when verification adds more than 5 % to loading a file that is read."""
+    """Prints a table; 1 when verification adds more than 5 % to either way of loading."""
     from bench.worker import PteEngine
 
     print("| model | verification µs | load, read µs | adds | load, mapped µs | adds |\n|---|---|---|---|---|---|")
@@ -76,5 +76,5 @@ def main(models: dict[str, str]) -> int:
             PteEngine("sdk").export(spec, str(path))
             cost = measure(path)
             print(row(label, cost), flush=True)
-            status |= cost.verification > LARGEST_SHARE * cost.read
+            status |= cost.verification > LARGEST_SHARE * min(cost.read, cost.mapped)
     return status

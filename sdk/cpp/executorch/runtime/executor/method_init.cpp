@@ -151,7 +151,7 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, uint32
     case KernelTypes::Tensor: {
       ET_ASSIGN_OR_RETURN(
           tensor, deserialization::parseTensor(program_, memory_manager_, serialized.val_as_Tensor(), named_data_map_,
-                                               Span<NamedData>(external_constants_, num_external_constants_), place));
+                                               Span<NamedData>(external_constants_, num_external_constants_)));
       new (value) EValue(tensor);
       return Error::Ok;
     }

@@ -12,7 +12,7 @@ namespace {
 
 using executorch_flatbuffer::KernelTypes;
 
-/// Checks one method. Every message starts with its name.
+/// Checks the values, operators and instructions of one method. Every message starts with its name.
 class PlanValidator final {
  public:
   PlanValidator(const executorch_flatbuffer::Program& program, const executorch_flatbuffer::ExecutionPlan& plan)
@@ -25,7 +25,6 @@ class PlanValidator final {
         num_delegates_(size_of(plan.delegates())) {}
 
   Error validate() {
-    ET_CHECK_OK_OR_RETURN_ERROR(validate_planned_buffers());
     seen_.clear();
     for (uint32_t i = 0; i < num_values_; ++i) {
       const auto* value = values_->Get(i);
@@ -38,7 +37,6 @@ class PlanValidator final {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.inputs(), "input"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.outputs(), "output"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_operators());
-    ET_CHECK_OK_OR_RETURN_ERROR(validate_delegates());
     const auto* chains = plan_.chains();
     ET_CHECK_PROGRAM(size_of(chains) > 0, "Method '%s' has no chain of instructions", name_);
     for (const auto* chain : *chains) {
@@ -48,29 +46,6 @@ class PlanValidator final {
   }
 
  private:
-  Error validate_planned_buffers() {
-    const auto* sizes = plan_.non_const_buffer_sizes();
-    ET_CHECK_PROGRAM(is_aligned(sizes), "Method '%s': the sizes of planned memory are not aligned to 8 bytes", name_);
-    CheckedSize total(0);
-    for (uint32_t i = 0; i < size_of(sizes); ++i) {
-      // A negative size is a huge unsigned one.
-      total = total + CheckedSize(static_cast<uint64_t>(sizes->Get(i)));
-      ET_CHECK_PROGRAM(total.good(), "Method '%s': planned buffer %" PRIu32 " has %" PRId64 " bytes", name_, i,
-                       sizes->Get(i));
-    }
-    const auto* devices = plan_.non_const_buffer_device();
-    for (uint32_t i = 0; i < size_of(devices); ++i) {
-      const auto* device = devices->Get(i);
-      ET_CHECK_PROGRAM(device->buffer_idx() >= 0 && static_cast<uint32_t>(device->buffer_idx()) < size_of(sizes),
-                       "Method '%s': a device is given for planned buffer %" PRId32 " of %" PRIu32, name_,
-                       device->buffer_idx(), size_of(sizes));
-      ET_CHECK_PROGRAM(is_known(device->device_type()),
-                       "Method '%s': planned buffer %" PRId32 " is on the unknown device %d", name_,
-                       device->buffer_idx(), static_cast<int>(device->device_type()));
-    }
-    return Error::Ok;
-  }
-
   static bool is_known(executorch_flatbuffer::DeviceType type) {
     return type >= executorch_flatbuffer::DeviceType::MIN && type <= executorch_flatbuffer::DeviceType::MAX;
   }
@@ -227,31 +202,6 @@ class PlanValidator final {
       ET_CHECK_PROGRAM(length + size_of(op->overload()) + 2 <= kMaxOperatorNameLength,
                        "Method '%s': the name of operator %" PRIu32 " has more than %zu characters", name_, i,
                        kMaxOperatorNameLength - 2);
-    }
-    return Error::Ok;
-  }
-
-  ET_NOINLINE Error validate_delegates() {
-    const auto* delegates = plan_.delegates();
-    for (uint32_t i = 0; i < num_delegates_; ++i) {
-      const auto* delegate = delegates->Get(i);
-      const auto* processed = delegate->processed();
-      ET_CHECK_PROGRAM(delegate->id() != nullptr && processed != nullptr,
-                       "Method '%s': delegate %" PRIu32 " names no backend or has no data", name_, i);
-      const auto location = processed->location();
-      const bool in_segment = location == executorch_flatbuffer::DataLocation::SEGMENT;
-      const uint32_t count = in_segment ? size_of(program_.segments()) : size_of(program_.backend_delegate_data());
-      ET_CHECK_PROGRAM(in_segment || location == executorch_flatbuffer::DataLocation::INLINE,
-                       "Method '%s': the data of delegate %" PRIu32 " is in the unknown place %d", name_, i,
-                       static_cast<int>(location));
-      ET_CHECK_PROGRAM(processed->index() < count,
-                       "Method '%s': the data of delegate %" PRIu32 " is in %s %" PRIu32 " of %" PRIu32, name_, i,
-                       in_segment ? "segment" : "inline data", processed->index(), count);
-      const auto* specs = delegate->compile_specs();
-      for (uint32_t j = 0; j < size_of(specs); ++j) {
-        ET_CHECK_PROGRAM(specs->Get(j)->key() != nullptr,
-                         "Method '%s': compile spec %" PRIu32 " of delegate %" PRIu32 " has no key", name_, j, i);
-      }
     }
     return Error::Ok;
   }

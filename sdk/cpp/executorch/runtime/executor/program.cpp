@@ -153,15 +153,14 @@ Program::HeaderStatus Program::check_header(const void* data, size_t size) {
 Program::Program(DataLoader* loader, FreeableBuffer&& program_data,
                  const executorch_flatbuffer::Program* internal_program, size_t segment_base_offset,
                  FreeableBuffer&& constant_segment_data, std::optional<internal::PteDataMap>&& pte_data_map,
-                 const ResourceLimits& limits, bool verified)
+                 const ResourceLimits& limits)
     : loader_(loader),
       program_data_(std::move(program_data)),
       internal_program_(internal_program),
       segment_base_offset_(segment_base_offset),
       constant_segment_data_(std::move(constant_segment_data)),
       pte_data_map_(std::move(pte_data_map)),
-      limits_(limits),
-      verified_(verified) {}
+      limits_(limits) {}
 
 Result<Program> Program::load(DataLoader* loader, Verification verification) {
   return load(loader, verification, ResourceLimits());
@@ -190,15 +189,12 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % kProgramAlignment == 0, InvalidArgument,
                            "The program is at address %p; the loader must put it at a multiple of %zu", data,
                            kProgramAlignment);
-  const bool verified = verification == Verification::InternalConsistency;
-  if (verified) {
+  if (verification == Verification::InternalConsistency) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data, layout.program_size, limits.table_depth));
   }
   const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data);
-  if (verified) {
-    ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_program(*program, layout.segment_bytes));
-  }
-
+  // What methods consist of is checked when they are loaded.
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_parts(*program, layout.segment_bytes));
   ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory(*program, limits));
 
   auto constants =
@@ -216,7 +212,7 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
     named_data.emplace(std::move(*map));
   }
   return Program(loader, std::move(*loaded), program, layout.segment_base_offset, std::move(*constants),
-                 std::move(named_data), limits, verified);
+                 std::move(named_data), limits);
 }
 
 Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
@@ -286,6 +282,7 @@ Result<Method> Program::load_method(const char* method_name, MemoryManager* memo
   internal::event_tracer_create_event_block(event_tracer, "Default");
   internal::EventTracerProfileMethodScope scope(event_tracer, "Program::load_method");
   ET_ASSIGN_OR_RETURN(plan, find_plan(method_name));
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_plan(*internal_program_, *plan));
   return Method::load(plan, this, memory_manager, event_tracer, named_data_map, backend_options, kernel_registry);
 }
 

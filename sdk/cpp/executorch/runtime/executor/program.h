@@ -32,13 +32,13 @@ namespace runtime {
 /// use one. The DataLoader must outlive the Program, and the Program every Method that it loaded.
 class Program final {
  public:
-  /// How much of a program load() checks.
+  /// How much of a program is checked. load() looks at segments, named data and what MethodMeta tells; load_method() at
+  /// the values and instructions of the method: every index, size, offset, operand type and jump target.
   enum class Verification : uint8_t {
-    /// The headers, the file identifier and the size of the file; nothing of the content. For files whose bytes are
-    /// known to be good, such as after checking a signature: a hostile file can then do harm.
+    /// All but the structure of the flatbuffer: its offsets are believed. For files whose bytes are known to be good,
+    /// such as after checking a signature: a hostile file can then do harm.
     Minimal,
-    /// The whole program: flatbuffer structure, every index, size, offset, operand type and jump target. The cost grows
-    /// with the number of values and instructions (about a microsecond for ten), not with the size of the weights.
+    /// That too: every offset, table, vector and string of the file, which adds a few percent to loading.
     InternalConsistency,
   };
 
@@ -106,9 +106,6 @@ class Program final {
   /// Errors: InvalidArgument when there is no such method, NotFound when it has no such text.
   ET_DEPRECATED Result<const char*> get_output_flattening_encoding(const char* method_name = "forward") const;
 
-  /// Whether load() verified all of it: loading a method need not look at its tensors again.
-  bool is_verified() const { return verified_; }
-
   /// What the first bytes of some data say about it.
   enum HeaderStatus {
     CompatibleVersion,    ///< A program that this runtime reads.
@@ -129,7 +126,7 @@ class Program final {
 
   Program(DataLoader* loader, FreeableBuffer&& program_data, const executorch_flatbuffer::Program* internal_program,
           size_t segment_base_offset, FreeableBuffer&& constant_segment_data,
-          std::optional<internal::PteDataMap>&& pte_data_map, const ResourceLimits& limits, bool verified);
+          std::optional<internal::PteDataMap>&& pte_data_map, const ResourceLimits& limits);
 
   Result<const executorch_flatbuffer::ExecutionPlan*> find_plan(const char* method_name) const;
 
@@ -155,7 +152,6 @@ class Program final {
   FreeableBuffer constant_segment_data_;
   std::optional<internal::PteDataMap> pte_data_map_;
   ResourceLimits limits_;
-  bool verified_;
 };
 
 }  // namespace runtime

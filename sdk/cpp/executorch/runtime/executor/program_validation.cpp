@@ -77,6 +77,61 @@ Error validate_method_names(const executorch_flatbuffer::Program& program) {
   return Error::Ok;
 }
 
+bool is_known(executorch_flatbuffer::DeviceType type) {
+  return type >= executorch_flatbuffer::DeviceType::MIN && type <= executorch_flatbuffer::DeviceType::MAX;
+}
+
+Error validate_planned_buffers(const executorch_flatbuffer::ExecutionPlan& plan) {
+  const char* name = plan.name()->c_str();
+  const auto* sizes = plan.non_const_buffer_sizes();
+  ET_CHECK_PROGRAM(is_aligned(sizes), "Method '%s': the sizes of planned memory are not aligned to 8 bytes", name);
+  CheckedSize total(0);
+  for (uint32_t i = 0; i < size_of(sizes); ++i) {
+    // A negative size is a huge unsigned one.
+    total = total + CheckedSize(static_cast<uint64_t>(sizes->Get(i)));
+    ET_CHECK_PROGRAM(total.good(), "Method '%s': planned buffer %" PRIu32 " has %" PRId64 " bytes", name, i,
+                     sizes->Get(i));
+  }
+  const auto* devices = plan.non_const_buffer_device();
+  for (uint32_t i = 0; i < size_of(devices); ++i) {
+    const auto* device = devices->Get(i);
+    ET_CHECK_PROGRAM(device->buffer_idx() >= 0 && static_cast<uint32_t>(device->buffer_idx()) < size_of(sizes),
+                     "Method '%s': a device is given for planned buffer %" PRId32 " of %" PRIu32, name,
+                     device->buffer_idx(), size_of(sizes));
+    ET_CHECK_PROGRAM(is_known(device->device_type()),
+                     "Method '%s': planned buffer %" PRId32 " is on the unknown device %d", name, device->buffer_idx(),
+                     static_cast<int>(device->device_type()));
+  }
+  return Error::Ok;
+}
+
+ET_NOINLINE Error validate_delegates(const executorch_flatbuffer::Program& program,
+                                     const executorch_flatbuffer::ExecutionPlan& plan) {
+  const char* name = plan.name()->c_str();
+  const auto* delegates = plan.delegates();
+  for (uint32_t i = 0; i < size_of(delegates); ++i) {
+    const auto* delegate = delegates->Get(i);
+    const auto* processed = delegate->processed();
+    ET_CHECK_PROGRAM(delegate->id() != nullptr && processed != nullptr,
+                     "Method '%s': delegate %" PRIu32 " names no backend or has no data", name, i);
+    const auto location = processed->location();
+    const bool in_segment = location == executorch_flatbuffer::DataLocation::SEGMENT;
+    const uint32_t count = in_segment ? size_of(program.segments()) : size_of(program.backend_delegate_data());
+    ET_CHECK_PROGRAM(in_segment || location == executorch_flatbuffer::DataLocation::INLINE,
+                     "Method '%s': the data of delegate %" PRIu32 " is in the unknown place %d", name, i,
+                     static_cast<int>(location));
+    ET_CHECK_PROGRAM(processed->index() < count,
+                     "Method '%s': the data of delegate %" PRIu32 " is in %s %" PRIu32 " of %" PRIu32, name, i,
+                     in_segment ? "segment" : "inline data", processed->index(), count);
+    const auto* specs = delegate->compile_specs();
+    for (uint32_t j = 0; j < size_of(specs); ++j) {
+      ET_CHECK_PROGRAM(specs->Get(j)->key() != nullptr,
+                       "Method '%s': compile spec %" PRIu32 " of delegate %" PRIu32 " has no key", name, j, i);
+    }
+  }
+  return Error::Ok;
+}
+
 }  // namespace
 
 Error validate_tensor(const executorch_flatbuffer::Tensor* tensor) {
@@ -87,12 +142,16 @@ Error validate_tensor(const executorch_flatbuffer::Tensor* tensor) {
 
 Error validate_program(const executorch_flatbuffer::Program* program) {
   ET_CHECK_PROGRAM(program != nullptr, "There is no program");
-  return internal::validate_program(*program, PTRDIFF_MAX);
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_parts(*program, PTRDIFF_MAX));
+  for (const auto* plan : *program->execution_plan()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_plan(*program, *plan));
+  }
+  return Error::Ok;
 }
 
 namespace internal {
 
-Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes) {
+Error validate_parts(const executorch_flatbuffer::Program& program, uint64_t segment_bytes) {
   ET_CHECK_OK_OR_RETURN_ERROR(validate_segments(program, segment_bytes));
   ET_CHECK_PROGRAM(size_of(program.constant_buffer()) == 0 || program.constant_segment() == nullptr ||
                        size_of(program.constant_segment()->offsets()) == 0,
@@ -105,7 +164,8 @@ Error validate_program(const executorch_flatbuffer::Program& program, uint64_t s
   ET_CHECK_OK_OR_RETURN_ERROR(validate_named_data(program));
   ET_CHECK_OK_OR_RETURN_ERROR(validate_method_names(program));
   for (const auto* plan : *program.execution_plan()) {
-    ET_CHECK_OK_OR_RETURN_ERROR(validate_plan(program, *plan));
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_planned_buffers(*plan));
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_delegates(program, *plan));
   }
   return Error::Ok;
 }

@@ -28,10 +28,12 @@ struct Place;
 ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place,
                                           size_t* nbytes);
 
-/// validate_program for a program whose segments occupy at most `segment_bytes` bytes from the segment base on.
-ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program& program, uint64_t segment_bytes);
+/// What validate_program checks when a program is loaded: segments, named data, and of each method its name, planned
+/// memory and delegates, which is what MethodMeta relies on. The segments occupy at most `segment_bytes` bytes from the
+/// segment base on.
+ET_NODISCARD Error validate_parts(const executorch_flatbuffer::Program& program, uint64_t segment_bytes);
 
-/// The part of validate_program that concerns one method. Everything outside the plans has been checked before.
+/// What it checks when a method is loaded: values, operators and instructions. validate_parts() has passed.
 ET_NODISCARD Error validate_plan(const executorch_flatbuffer::Program& program,
                                  const executorch_flatbuffer::ExecutionPlan& plan);
 

@@ -4,14 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/program_validation.h>
 #include <executorch/runtime/executor/test/program_builder.h>
 #include <executorch/runtime/platform/runtime.h>
 
 using executorch::extension::BufferDataLoader;
+using executorch::extension::MallocMemoryAllocator;
 using executorch::runtime::Error;
+using executorch::runtime::HierarchicalAllocator;
+using executorch::runtime::MemoryManager;
 using executorch::runtime::Program;
+using executorch::runtime::ResourceLimits;
+using executorch::runtime::Span;
 using executorch::runtime::testing::ProgramBuilder;
 using executorch::runtime::testing::ProgramBytes;
 using executorch::runtime::testing::TensorSpec;
@@ -23,13 +29,30 @@ class ProgramValidationTest : public ::testing::Test {
  protected:
   void SetUp() override { executorch::runtime::runtime_init(); }
 
-  /// The error of loading a program that `build` adds to.
+  /// The error of loading a program that `build` adds to, and its first method.
   Error load(const std::function<void(ProgramBuilder&)>& build) {
     ProgramBuilder builder;
     build(builder);
     const ProgramBytes bytes = builder.finish();
     BufferDataLoader loader(bytes.data(), bytes.size());
-    return Program::load(&loader).error();
+    const auto program = Program::load(&loader);
+    const Error error = program.ok() ? load_method(*program) : program.error();
+    // A program by itself is judged alike.
+    EXPECT_TRUE(!program.ok() || executorch::runtime::validate_program(fb::GetProgram(bytes.data())) == error);
+    return error;
+  }
+
+  /// What is checked does not depend on kernels and other files, which are not there.
+  static Error load_method(const Program& program) {
+    static uint8_t planned[256];
+    Span<uint8_t> buffers[] = {Span<uint8_t>(planned)};
+    HierarchicalAllocator planned_memory(Span<Span<uint8_t>>(buffers, 1));
+    MallocMemoryAllocator method_allocator;
+    MemoryManager memory(&method_allocator, &planned_memory);
+    const auto name = program.get_method_name(0);
+    EXPECT_TRUE(name.ok());
+    const Error error = program.load_method(*name, &memory).error();
+    return error == Error::OperatorMissing || error == Error::InvalidExternalData ? Error::Ok : error;
   }
 
   Error load_tensor(const TensorSpec& spec) {
@@ -242,11 +265,26 @@ TEST_F(ProgramValidationTest, FilesThatAreNoProgramsAreRefused) {
 // Verification by default, in every build type: this is what keeps it so.
 TEST_F(ProgramValidationTest, VerificationIsTheDefault) {
   ProgramBuilder builder;
+  const ProgramBytes bytes = builder.finish();
+  BufferDataLoader loader(bytes.data(), bytes.size());
+  ResourceLimits limits;
+  limits.table_depth = 1;  // only looked at with the structure
+  EXPECT_EQ(Program::load(&loader, Program::Verification::InternalConsistency, limits).error(), Error::InvalidProgram);
+  EXPECT_TRUE(Program::load(&loader, Program::Verification::Minimal, limits).ok());
+}
+
+// Whether or not the structure is verified, what a method refers to is.
+TEST_F(ProgramValidationTest, MethodsAreCheckedWhenTheyAreLoaded) {
+  ProgramBuilder builder;
   builder.outputs = {7};
   const ProgramBytes bytes = builder.finish();
   BufferDataLoader loader(bytes.data(), bytes.size());
-  EXPECT_EQ(Program::load(&loader).error(), Error::InvalidProgram);
-  EXPECT_TRUE(Program::load(&loader, Program::Verification::Minimal).ok());
+  for (const auto verification : {Program::Verification::Minimal, Program::Verification::InternalConsistency}) {
+    const auto program = Program::load(&loader, verification);
+    ASSERT_TRUE(program.ok());
+    EXPECT_EQ(load_method(*program), Error::InvalidProgram);
+    EXPECT_EQ(program->method_meta("forward")->output_tag(0).error(), Error::InvalidProgram);
+  }
 }
 
 }  // namespace

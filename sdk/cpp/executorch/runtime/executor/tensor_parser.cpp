@@ -181,12 +181,7 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
 
 Result<Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                            const executorch_flatbuffer::Tensor* s_tensor, const NamedDataMap* named_data_map,
-                           Span<NamedData> external_constants, const ::executorch::runtime::internal::Place& place) {
-  // What follows relies on the layout.
-  if (!program->is_verified()) {
-    size_t nbytes = 0;
-    ET_CHECK_OK_OR_RETURN_ERROR(::executorch::runtime::internal::validate_tensor_layout(*s_tensor, place, &nbytes));
-  }
+                           Span<NamedData> external_constants) {
   MemoryAllocator* allocator = memory_manager->method_allocator();
   ET_ASSIGN_OR_RETURN(shape, make_shape(*s_tensor, allocator));
   auto* memory = allocator->allocateInstance<TensorImpl>();

@@ -11,7 +11,6 @@
 #include <executorch/runtime/core/tensor_layout.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/program.h>
-#include <executorch/runtime/executor/program_check.h>
 #include <executorch/schema/program_generated.h>
 
 // From tables of a program to values of a method. All memory comes from the method allocator; the parts of the program
@@ -30,13 +29,12 @@ struct NamedData {
 /// The entry with that key, or null.
 NamedData* get_data_by_key(const char* key, Span<NamedData> entries);
 
-/// Makes a tensor; messages call it what `place` says. Its data pointer is null when neither the program nor the plan
-/// gives it data. Errors: MemoryAllocationFailed, InvalidProgram, InvalidExternalData, or those of the loader.
+/// Makes a tensor, for which validate_program() has passed. Its data pointer is null when neither the program nor the
+/// plan gives it data. Errors: MemoryAllocationFailed, InvalidProgram, InvalidExternalData, or those of the loader.
 ET_NODISCARD Result<executorch::aten::Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                                                           const executorch_flatbuffer::Tensor* s_tensor,
                                                           const NamedDataMap* named_data_map = nullptr,
-                                                          Span<NamedData> external_constants = {},
-                                                          const ::executorch::runtime::internal::Place& place = {});
+                                                          Span<NamedData> external_constants = {});
 
 /// Makes a list that refers to values by index. Errors: InvalidProgram, MemoryAllocationFailed.
 ET_NODISCARD Result<BoxedEvalueList<executorch::aten::Tensor>> parseTensorList(
