@@ -71,6 +71,13 @@ class Call {
     }
   }
 
+  /// As in a program, what is returned follows the arguments.
+  std::vector<EValue*> arguments() const {
+    std::vector<EValue*> all = stack_;
+    all.push_back(returned_);
+    return all;
+  }
+
   /// The tensors that the registry chooses a kernel by: of a list the first one. Empty if they are too many for a key.
   std::vector<TensorMeta> key() const {
     std::vector<TensorMeta> metas;
@@ -111,13 +118,6 @@ class Call {
 
  private:
   static bool is_marker(const std::string& line) { return line.compare(0, 3, "out") == 0 || line == "self"; }
-
-  // As in a program, what is returned follows the arguments.
-  std::vector<EValue*> arguments() const {
-    std::vector<EValue*> all = stack_;
-    all.push_back(returned_);
-    return all;
-  }
 
   static std::string difference(const OwnedTensor& actual, const OwnedTensor& expected, double tolerance) {
     const Tensor tensor = actual.tensor();

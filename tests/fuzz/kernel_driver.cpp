@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/platform.h>
+#include <kernels/testing/kernel_call.h>
 
 #include "kernel_arguments.h"
 
@@ -103,6 +107,14 @@ bool learn(const Kernel& kernel, Signature* signature) {
   return true;
 }
 
+// The runtime's own operators take any values: fuzz_built_program calls them.
+bool is_prim_operator(const char* name) {
+  return std::strncmp(name, "executorch_prim::", 17) == 0 || std::strncmp(name, "aten::sym_", 10) == 0 ||
+         std::strcmp(name, "aten::_local_scalar_dense") == 0;
+}
+
+std::vector<const char*> unreachable;
+
 const std::vector<Signature>& signatures() {
   static const auto* const kSignatures = [] {
     (void)runtime::register_pal(runtime::PalImpl::create(keep_message, __FILE__));
@@ -111,11 +123,61 @@ const std::vector<Signature>& signatures() {
       Signature signature;
       if (learn(kernel, &signature)) {
         result->push_back(std::move(signature));
+      } else if (!is_prim_operator(kernel.name_)) {
+        unreachable.push_back(kernel.name_);
       }
     }
     return result;
   }();
   return *kSignatures;
+}
+
+using Cases = std::map<std::string, std::vector<kernel_testing::Case>>;
+
+// Calls that succeed, of most operators of the portable library.
+const Cases& cases() {
+  static const auto* const kCases = [] {
+    auto* const result = new Cases;
+    for (const char* name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
+      if (!kernel_testing::read_cases(std::string(EAGER_CASES_FOLDER "/") + name, result)) {
+        std::fprintf(stderr, "%s: %s cannot be read\n", EAGER_CASES_FOLDER, name);
+        std::abort();
+      }
+    }
+    return result;
+  }();
+  return *kCases;
+}
+
+// Overwrites an element of a tensor with a number that is no index.
+void damage(const EValue& value, Choices& choices) {
+  if (!value.isTensor() || value.toTensor().nbytes() == 0) {
+    return;
+  }
+  const auto tensor = value.toTensor();
+  const uint8_t bytes[] = {0x00, 0x7f, 0x80, 0xff};
+  const size_t size = tensor.element_size();
+  uint8_t* const element =
+      static_cast<uint8_t*>(tensor.mutable_data_ptr()) + choices.below(static_cast<size_t>(tensor.numel())) * size;
+  std::memset(element, bytes[choices.below(4)], size);
+  element[size - 1] = bytes[choices.below(4)];
+}
+
+// A call that succeeds, with some arguments of another kind of number or tensor.
+std::vector<EValue*> changed_call(const Signature& signature, const kernel_testing::Call& call, Arguments& arguments,
+                                  Choices& choices) {
+  std::vector<EValue*> stack = call.arguments();
+  stack.resize(std::min(stack.size(), signature.arguments.size()));
+  const size_t often = 2 + choices.below(16);
+  for (size_t i = 0; i < stack.size(); ++i) {
+    const Argument& argument = signature.arguments[i];
+    if (choices.once_in(often)) {
+      stack[i] = arguments.make(argument.optional && choices.once_in(3) ? Tag::None : argument.tag);
+    } else if (choices.once_in(often)) {
+      damage(*stack[i], choices);
+    }
+  }
+  return stack;
 }
 
 bool names = false;
@@ -134,9 +196,16 @@ bool call_kernel(const uint8_t* data, size_t size) {
   }
   Arguments arguments(choices);
   std::vector<EValue*> stack;
-  for (const Argument& argument : signature.arguments) {
-    const bool is_missing = argument.optional && choices.once_in(2);
-    stack.push_back(arguments.make(is_missing ? Tag::None : argument.tag));
+  std::unique_ptr<kernel_testing::Call> call;
+  const auto known = cases().find(signature.kernel->name_);
+  if (known != cases().end() && choices.once_in(2)) {
+    call = std::make_unique<kernel_testing::Call>(known->second[choices.below(known->second.size())]);
+    stack = changed_call(signature, *call, arguments, choices);
+  } else {
+    for (const Argument& argument : signature.arguments) {
+      const bool is_missing = argument.optional && choices.once_in(2);
+      stack.push_back(arguments.make(is_missing ? Tag::None : argument.tag));
+    }
   }
   ExactBuffer temporary(1 << 14);
   runtime::MemoryAllocator allocator(static_cast<uint32_t>(temporary.bytes), temporary.data.get());
@@ -148,6 +217,15 @@ bool call_kernel(const uint8_t* data, size_t size) {
 
 size_t known_kernels() {
   return signatures().size();
+}
+
+const std::vector<const char*>& unreachable_kernels() {
+  (void)signatures();
+  return unreachable;
+}
+
+const char* kernel_name(size_t number) {
+  return signatures()[number].kernel->name_;
 }
 
 void name_kernels() {

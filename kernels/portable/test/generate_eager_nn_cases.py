@@ -210,6 +210,37 @@ def other_cases() -> Iterator[tuple[Any, ...]]:
     yield "native_dropout.out", tensor(3, 4), 1.5, True, Fails(tensor(3, 4), tensor(3, 4, dtype=torch.bool))
 
 
+def single_cases() -> Iterator[tuple[Any, ...]]:
+    """A call of each operator that other tests look at more closely; the fuzz target changes them."""
+    images, volume = tensor(1, 2, 5, 5), tensor(1, 2, 4, 4, 4)
+    yield "convolution.out", images, tensor(4, 1, 3, 3), tensor(4), [1, 1], [1, 1], [1, 1], False, [0, 0], 2
+    yield "convolution.out", images, tensor(2, 3, 2, 2), None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1
+    yield "linear.out", tensor(2, 3, 4), tensor(5, 4), tensor(5)
+    yield "mm.out", tensor(3, 4), tensor(4, 2)
+    yield "_adaptive_avg_pool3d.out", volume, [2, 2, 2]
+    yield "adaptive_max_pool3d.out", volume, [2, 3, 2]
+    yield "avg_pool3d.out", volume, [2, 2, 2], [2, 2, 2], [1, 1, 1], False, True, None
+    yield "max_pool3d_with_indices.out", volume, [2, 2, 2], [2, 2, 2], [0, 0, 0], [1, 1, 1], False
+    yield "avg_pool1d.out", tensor(2, 3, 7), [3], [2], [1], True, False
+    grad, square = tensor(1, 2, 2, 2), tensor(1, 2, 4, 4)
+    yield "avg_pool2d_backward.grad_input", grad, square, [2, 2], [2, 2], [0, 0], False, True, None
+    _, places = torch.ops.aten.max_pool2d_with_indices(square, [2, 2], [2, 2])
+    pooled = grad, square, [2, 2], [2, 2], [0, 0], [1, 1], False, places
+    yield "max_pool2d_with_indices_backward.grad_input", *pooled
+    yield "col2im.out", tensor(2, 12, 6), [3, 4], [2, 2], [1, 1], [0, 0], [1, 1]
+    yield "im2col.out", tensor(2, 3, 5, 6), [2, 3], [1, 2], [1, 0], [2, 1]
+    ordered = tensor(7).sort().values
+    yield "bucketize.Scalar_out", 2, ordered
+    yield "searchsorted.Scalar_out", ordered, 2
+    yield "cummax.out", tensor(3, 4), 1
+    yield "kthvalue.values", tensor(3, 5), 2, 1, True
+    yield "median.dim_values", tensor(3, 5), 1, False
+    yield "nanmedian.dim_values", tensor(3, 5), 0, False
+    indices, offsets = of(0, 3, 3, 1, 4, 0, dtype=torch.int64), of(0, 2, 2, 5, dtype=torch.int64)
+    yield "_embedding_bag.out", tensor(5, 3), indices, offsets, False, 0, False, None, False, -1
+    yield "embedding_dense_backward.out", tensor(2, 3, 4), indices.reshape(2, 3), 5, -1, False
+
+
 if __name__ == "__main__":
-    sections = (norm_cases, pool_cases, sampling_cases, distance_cases, other_cases)
+    sections = (norm_cases, pool_cases, sampling_cases, distance_cases, other_cases, single_cases)
     eager.write_cases(Path(__file__).with_name("eager_nn_cases.txt"), Path(__file__).name, sections)
