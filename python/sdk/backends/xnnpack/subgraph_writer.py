@@ -8,7 +8,6 @@ stay NHWC from one convolution to the next.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -19,6 +18,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant, is_constant
+from sdk.backends.xnnpack.payload_constants import PayloadConstants
 from sdk.backends.xnnpack.quantization import (
     IntegerCall,
     Scale,
@@ -30,7 +30,6 @@ from sdk.backends.xnnpack.quantization import (
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     NO_VALUE,
     NODES,
-    ConstantDataOffset,
     OutputMinMax,
     StepKind,
     ValueFlag,
@@ -50,13 +49,11 @@ from sdk.backends.xnnpack.serialization.xnnpack_values import (
     XNNQuantizedTensorValue,
 )
 from sdk.backends.xnnpack.weights import QuantizedWeight
-from sdk.exir._serialize._named_data_store import NamedDataStore, tensor_bytes
 from sdk.exir.sym_util import eval_upper_bound
 from sdk.exir.tensor import TensorSpec
 
 TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
-NAMED = 2**64 - 1  # the offset of constants that have a name
 
 _DATATYPES = {
     torch.float32: XNNDatatype.xnn_datatype_fp32,
@@ -114,9 +111,7 @@ class SubgraphWriter:
         self.program = program
         self.values: list[XNNTensorValue] = []
         self.nodes: list[XNode] = []
-        self.store = NamedDataStore()
-        self._constants = [ConstantDataOffset()]  # 0 means none
-        self._stored: dict[str, int] = {}  # key -> index
+        self.constants = PayloadConstants()
         self._of_constants: dict[tuple[int, tuple[int, ...]], int] = {}
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id
         # Arguments that hold integers, and views of them, by their values.
@@ -195,12 +190,6 @@ class SubgraphWriter:
     def in_integers(self) -> bool:
         """Whether the call that is written computes on integers."""
         return self._call is not None
-
-    @property
-    def result_scale(self) -> Scale:
-        """Of the call on integers that is written."""
-        assert self._call is not None
-        return self._call.scale
 
     def take_limits(self) -> tuple[float, float] | None:
         """The limits of the call on integers that is written, for a node that has a place for them."""
@@ -307,10 +296,10 @@ class SubgraphWriter:
         kind = _WEIGHTS[weight.bits, weight.group is not None]
         index = self._add_constant(weight.packed(), kind, list(weight.values.shape))
         if weight.group is None:
-            scales = self._store(weight.scales)
+            scales = self.constants.add(weight.scales)
             self._quantization[index] = PerChannelQuant(weight.axis, scales, weight.scales.numel())
         else:
-            scales = self._store(weight.scales.bfloat16())
+            scales = self.constants.add(weight.scales.bfloat16())
             count = weight.scales.numel()
             self._quantization[index] = PerChannelGroupQuant(weight.axis, weight.group, scales, count)
         return index
@@ -320,12 +309,12 @@ class SubgraphWriter:
         limit = torch.iinfo(torch.int32).max
         integers = (bias.double() / scales.double()).round().clamp(-limit, limit).to(torch.int32)
         index = self._add_constant(integers, XNNDatatype.xnn_datatype_qcint32)
-        self._quantization[index] = PerChannelQuant(0, self._store(scales), scales.numel())
+        self._quantization[index] = PerChannelQuant(0, self.constants.add(scales), scales.numel())
         return index
 
     def _add_constant(self, tensor: torch.Tensor, datatype: XNNDatatype, shape: list[int] | None = None) -> int:
         shape = list(tensor.shape) if shape is None else shape
-        stored = self._store(tensor)
+        stored = self.constants.add(tensor)
         key = (stored, tuple(shape))
         # Integers have scales of their own.
         known = self._of_constants.get(key) if datatype == XNNDatatype.xnn_datatype_fp32 else None
@@ -336,16 +325,6 @@ class SubgraphWriter:
             self._of_constants[key] = index
         self.values[index].constant_buffer_idx = stored
         return index
-
-    def _store(self, tensor: torch.Tensor) -> int:
-        """The number of a constant among those of the payload."""
-        data = tensor_bytes(tensor.detach().contiguous())
-        key = hashlib.sha256(data).hexdigest()
-        if key not in self._stored:
-            self.store.add_named_data(key, data, alignment=16)
-            self._stored[key] = len(self._constants)
-            self._constants.append(ConstantDataOffset(NAMED, len(data), key))
-        return self._stored[key]
 
     def add(self, node: Any, limits: tuple[float, float] | None = None) -> None:
         """Adds a node, which clamps its results to `limits`."""
@@ -372,7 +351,7 @@ class SubgraphWriter:
             self._externals,
             self._inputs,
             self._outputs,
-            self._constants,
+            self.constants.entries,
         )
 
     def _remove_unused(self) -> None:

@@ -74,5 +74,5 @@ class XnnpackBackend(BackendDetails):
         return PreprocessResult(
             serialize_xnnpack_binary(writer.graph(), bytearray()),
             debug_handle_map=handles,
-            data_store_output=writer.store.get_named_data_store_output(),
+            data_store_output=writer.constants.store.get_named_data_store_output(),
         )
