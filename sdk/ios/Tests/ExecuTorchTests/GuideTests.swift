@@ -17,7 +17,7 @@ final class GuideTests: XCTestCase {
     XCTAssertEqual(try Module(filePath: model.path).methodMetadata("forward").inputTensorMetadata[0]?.shape, [1, 3, 6, 6])
     // That model wants channels last; the text of the error says so.
     expectError(.invalidArgument, "Input 0") { _ = try classify([Float](repeating: 1, count: 108), with: model) }
-    let other = URL(fileURLWithPath: Corpus.path("to_dim_order"))
+    let other = URL(fileURLWithPath: Corpus.path("linear"))
     let shape = try Module(filePath: other.path).methodMetadata("forward").inputTensorMetadata[0]!.shape
     let scores: Tensor<Float> = try Module(filePath: other.path).forward(Tensor<Float>.ones(shape: shape))
     XCTAssertGreaterThan(scores.count, 0)
