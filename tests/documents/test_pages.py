@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -162,6 +164,29 @@ def test_the_guide_for_contributors():
     assert "python -m pytest tests/python" in text and "scripts/test.sh" in text
     assert "**A test at the right level.**" in text and "**Documents run.**" in text
     assert (ROOT / "scripts" / "test.sh").exists()
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_the_new_operator_of_the_guide(tmp_path: Path):
+    """The operator that the guide adds is not there yet; its kernel compiles, and its entry names that kernel."""
+    sys.path.insert(0, str(ROOT))
+    from codegen.functions_yaml import load_functions
+
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = {
+        language: textwrap.dedent(block)
+        for language, block in re.findall(r"^   ```(cpp|yaml)\n(.*?)^   ```$", text, re.DOTALL | re.MULTILINE)
+    }
+    (tmp_path / "functions.yaml").write_text(blocks["yaml"])
+    (entry,) = load_functions(tmp_path / "functions.yaml")
+    portable = load_functions(ROOT / "kernels" / "portable" / "functions.yaml")
+    assert entry.schema.qualified_name not in {known.schema.qualified_name for known in portable}
+    call = f"auto* const kernel = &{entry.function};\n"
+    (tmp_path / "op.cpp").write_text(blocks["cpp"] + call)
+    include = [ROOT, ROOT / "sdk/cpp", ROOT / "sdk/cpp/executorch/runtime/core/portable_type/c10"]
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti", "-fsyntax-only"]
+    flags += ["-DC10_USING_CUSTOM_GENERATED_MACROS", *(f"-I{folder}" for folder in include)]
+    subprocess.run(["c++", *flags, str(tmp_path / "op.cpp")], check=True)
 
 
 def test_python_markers():
