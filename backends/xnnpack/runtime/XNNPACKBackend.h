@@ -20,10 +20,13 @@ const char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
 /// or of one load.
 const char weight_cache_option_key[] = "weight_cache_enabled";
 
-/// Text: the file that holds packed weights between two starts. Not supported: anything but "" is refused.
+/// Text: the file that holds packed weights between two starts, which is mapped and takes the place of packing. "", the
+/// default, is none. Of the backend, or of one load. What cannot be used (damaged, another processor's, unreadable) is
+/// packed again and said in the log, never an error. Whoever may write the file can give models other weights: it
+/// belongs into a folder of the application.
 const char packed_cache_path_option_key[] = "packed_cache_path";
 
-/// bool: whether packed weights are written to that file. Not supported: true is refused.
+/// bool, false by default: whether that file is made when it is missing and weights that it does not have are added.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
 /// Delegates with one workspace take turns; each workspace is as large as the largest of its delegates wants it.

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <xnnpack.h>
 
-#include <atomic>
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <string>
+#include <utility>
 
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
@@ -34,6 +40,68 @@ using runtime::internal::same_text;
 
 namespace {
 
+/// What can be set for the backend or for one load.
+struct Options {
+  int sharing_mode = static_cast<int>(WorkspaceSharingMode::Global);
+  bool shares_weights = true;
+  /// "" for none.
+  std::string weights_path;
+  bool writes_weights = false;
+
+  /// Options of other names are not the backend's.
+  Error set(const BackendOption& option) {
+    if (same_text(option.key, workspace_sharing_mode_option_key)) {
+      return set_mode(option);
+    }
+    if (same_text(option.key, weight_cache_option_key)) {
+      return set_bool(option, &shares_weights);
+    }
+    if (same_text(option.key, save_weight_cache_on_disk_option_key)) {
+      return set_bool(option, &writes_weights);
+    }
+    if (same_text(option.key, packed_cache_path_option_key)) {
+      const auto* text = std::get_if<Text>(&option.value);
+      ET_CHECK_OR_RETURN_ERROR(text != nullptr, InvalidArgument, "XNNPACK: the option %s is a text", option.key);
+      weights_path.assign(text->data(), strnlen(text->data(), text->size()));
+    }
+    return Error::Ok;
+  }
+
+  void get(BackendOption& option) const {
+    if (same_text(option.key, workspace_sharing_mode_option_key)) {
+      option.value = sharing_mode;
+    } else if (same_text(option.key, weight_cache_option_key)) {
+      option.value = shares_weights;
+    } else if (same_text(option.key, save_weight_cache_on_disk_option_key)) {
+      option.value = writes_weights;
+    } else if (same_text(option.key, packed_cache_path_option_key)) {
+      Text text{};
+      weights_path.copy(text.data(), text.size() - 1);
+      option.value = text;
+    }
+  }
+
+ private:
+  using Text = std::array<char, runtime::kMaxOptionValueLength>;
+
+  Error set_mode(const BackendOption& option) {
+    const auto* mode = std::get_if<int>(&option.value);
+    ET_CHECK_OR_RETURN_ERROR(mode != nullptr, InvalidArgument, "XNNPACK: the option %s is an int", option.key);
+    ET_CHECK_OR_RETURN_ERROR(*mode >= 0 && *mode < static_cast<int>(WorkspaceSharingMode::Count), InvalidArgument,
+                             "XNNPACK: the option %s is %d; expected 0 (disabled), 1 (per model) or 2 (global)",
+                             option.key, *mode);
+    sharing_mode = *mode;
+    return Error::Ok;
+  }
+
+  static Error set_bool(const BackendOption& option, bool* to) {
+    const auto* value = std::get_if<bool>(&option.value);
+    ET_CHECK_OR_RETURN_ERROR(value != nullptr, InvalidArgument, "XNNPACK: the option %s is a bool", option.key);
+    *to = *value;
+    return Error::Ok;
+  }
+};
+
 class XnnpackBackend final : public BackendInterface {
  public:
   bool is_available() const override { return is_initialized(); }
@@ -41,28 +109,18 @@ class XnnpackBackend final : public BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec>) const override {
     ET_CHECK_OR_RETURN_ERROR(is_initialized(), NotSupported, "XNNPACK does not run on this processor");
-    int mode = sharing_mode_.load();
-    const Result<int> option = context.get_runtime_spec<int>(workspace_sharing_mode_option_key);
-    if (option.ok()) {
-      mode = option.get();
-    } else if (option.error() != Error::NotFound) {
-      return option.error();
-    }
-    ET_CHECK_OK_OR_RETURN_ERROR(check_mode(mode));
-    bool shares = shares_weights_.load();
-    const Result<bool> cache = context.get_runtime_spec<bool>(weight_cache_option_key);
-    if (cache.ok()) {
-      shares = cache.get();
-    } else if (cache.error() != Error::NotFound) {
-      return cache.error();
+    Options options = current_options();
+    for (const BackendOption& option : context.runtime_specs()) {
+      ET_CHECK_OK_OR_RETURN_ERROR(options.set(option));
     }
     auto* place = context.get_runtime_allocator()->allocateInstance<Delegate>();
     ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
     return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
-      auto workspace = workspaces_.get(static_cast<WorkspaceSharingMode>(mode), context.get_runtime_allocator());
+      auto workspace =
+          workspaces_.get(static_cast<WorkspaceSharingMode>(options.sharing_mode), context.get_runtime_allocator());
       ET_CHECK_OR_RETURN_ERROR(workspace != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
       auto* delegate = new (place) Delegate(std::move(workspace));
-      const Error error = load(*delegate, processed, context, shares ? &weights_ : nullptr);
+      const Error error = load(*delegate, processed, context, store_for(options));
       if (error != Error::Ok) {
         delegate->~Delegate();
         return error;
@@ -85,32 +143,19 @@ class XnnpackBackend final : public BackendInterface {
   }
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Options changed = options_;
     for (const BackendOption& option : options) {
-      if (same_text(option.key, weight_cache_option_key)) {
-        const auto* shares = std::get_if<bool>(&option.value);
-        ET_CHECK_OR_RETURN_ERROR(shares != nullptr, InvalidArgument, "XNNPACK: the option %s is a bool", option.key);
-        shares_weights_ = *shares;
-        continue;
-      }
-      ET_CHECK_OK_OR_RETURN_ERROR(check_no_file(option));
-      if (!same_text(option.key, workspace_sharing_mode_option_key)) {
-        continue;
-      }
-      const auto* mode = std::get_if<int>(&option.value);
-      ET_CHECK_OR_RETURN_ERROR(mode != nullptr, InvalidArgument, "XNNPACK: the option %s is an int", option.key);
-      ET_CHECK_OK_OR_RETURN_ERROR(check_mode(*mode));
-      sharing_mode_ = *mode;
+      ET_CHECK_OK_OR_RETURN_ERROR(changed.set(option));
     }
+    options_ = std::move(changed);
     return Error::Ok;
   }
 
   Error get_option(BackendOptionContext&, Span<BackendOption>& options) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     for (BackendOption& option : options) {
-      if (same_text(option.key, workspace_sharing_mode_option_key)) {
-        option.value = sharing_mode_.load();
-      } else if (same_text(option.key, weight_cache_option_key)) {
-        option.value = shares_weights_.load();
-      }
+      options_.get(option);
     }
     return Error::Ok;
   }
@@ -127,24 +172,27 @@ class XnnpackBackend final : public BackendInterface {
     return initialized;
   }
 
-  static Error check_mode(int mode) {
-    ET_CHECK_OR_RETURN_ERROR(mode >= 0 && mode < static_cast<int>(WorkspaceSharingMode::Count), InvalidArgument,
-                             "XNNPACK: the option %s is %d; expected 0 (disabled), 1 (per model) or 2 (global)",
-                             workspace_sharing_mode_option_key, mode);
-    return Error::Ok;
+  Options current_options() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return options_;
   }
 
-  /// Packed weights are not kept in files.
-  static Error check_no_file(const BackendOption& option) {
-    const auto* path = std::get_if<std::array<char, runtime::kMaxOptionValueLength>>(&option.value);
-    const auto* saves = std::get_if<bool>(&option.value);
-    const bool asks = (same_text(option.key, packed_cache_path_option_key) && path != nullptr && (*path)[0] != 0) ||
-                      (same_text(option.key, save_weight_cache_on_disk_option_key) && saves != nullptr && *saves);
-    ET_CHECK_OR_RETURN_ERROR(!asks, NotSupported,
-                             "XNNPACK: the option %s asks for packed weights in a file, which this version does not "
-                             "write; leave it empty or false",
-                             option.key);
-    return Error::Ok;
+  /// Null for none. Without a file that can be used it is the process's own.
+  WeightsStore* store_for(const Options& options) const {
+    if (!options.shares_weights) {
+      return nullptr;
+    }
+    if (options.weights_path.empty()) {
+      return &weights_;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& store = stores_[{options.weights_path, options.writes_weights}];
+    if (store == nullptr) {
+      if (auto file = WeightsFile::open(options.weights_path, options.writes_weights)) {
+        store = std::make_unique<WeightsStore>(std::move(file));
+      }
+    }
+    return store != nullptr ? store.get() : &weights_;
   }
 
   static Error load(Delegate& delegate, FreeableBuffer* processed, BackendInitContext& context, WeightsStore* shared) {
@@ -154,8 +202,10 @@ class XnnpackBackend final : public BackendInterface {
 
   mutable WorkspaceManager workspaces_;
   mutable WeightsStore weights_;
-  std::atomic<bool> shares_weights_{true};
-  std::atomic<int> sharing_mode_{static_cast<int>(WorkspaceSharingMode::Global)};
+  mutable std::mutex mutex_;
+  Options options_;
+  /// By the file's path and whether it is written to. They stay: delegates use them.
+  mutable std::map<std::pair<std::string, bool>, std::unique_ptr<WeightsStore>> stores_;
 };
 
 Error register_xnnpack() {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "weights.h"
 
-#include <cstring>
 #include <new>
-#include <random>
+#include <utility>
 
 namespace executorch {
 namespace backends {
@@ -14,63 +13,56 @@ namespace {
 constexpr size_t kAlignment = 128;  // the most that kernels of XNNPACK want
 constexpr size_t kNotFound = SIZE_MAX;
 
-uint64_t draw() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) ^ device();
-}
-
-/// Two lanes of multiplication and rotation, which eight bytes go through at a time.
-void mix(WeightsStore::Name& state, uint64_t value) {
-  state[0] = (state[0] ^ value) * 0x9E3779B97F4A7C15u;
-  state[0] ^= state[0] >> 32;
-  state[1] = (state[1] + value) * 0xD6E8FEB86659FD93u;
-  state[1] ^= state[1] >> 29;
-}
-
 }  // namespace
 
 struct PackedWeights {
   explicit PackedWeights(size_t bytes) : size(bytes), memory(new(std::nothrow) uint8_t[bytes + kAlignment]) {}
+  explicit PackedWeights(std::shared_ptr<const MappedBytes> bytes) : size(bytes->size), mapped(std::move(bytes)) {}
 
+  /// XNNPACK writes to what it has reserved, never to what it has found.
   void* data() const {
+    if (mapped != nullptr) {
+      return const_cast<void*>(mapped->data);
+    }
     const auto address = reinterpret_cast<uintptr_t>(memory.get());
     return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
   }
 
   size_t size;
   std::unique_ptr<uint8_t[]> memory;
+  std::shared_ptr<const MappedBytes> mapped;
 };
 
-WeightsStore::WeightsStore() : seed_{draw(), draw()} {}
+WeightsStore::WeightsStore(std::unique_ptr<WeightsFile> file)
+    : file_(std::move(file)), seed_(file_ == nullptr ? random_seed() : file_->seed()) {}
 
 WeightsStore::Name WeightsStore::name(const void* data, size_t size, const Shape& shape) const {
-  Name state = seed_;
-  mix(state, size);
-  for (const size_t dim : shape) {
-    mix(state, dim);
-  }
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  uint64_t word = 0;
-  for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
-    std::memcpy(&word, bytes, sizeof(word));
-    mix(state, word);
-  }
-  word = 0;
-  if (size > 0) {
-    std::memcpy(&word, bytes, size);
-  }
-  mix(state, word);
-  mix(state, seed_[1]);
-  return state;
+  const Name shaped = name_content(seed_, shape.data(), shape.size() * sizeof(size_t));
+  return name_content(shaped, data, size);
 }
 
-std::shared_ptr<PackedWeights> WeightsStore::find(const Key& key) {
+std::shared_ptr<PackedWeights> WeightsStore::find_in_process(const Key& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = weights_.find(key);
   return found == weights_.end() ? nullptr : found->second.lock();
 }
 
+std::shared_ptr<PackedWeights> WeightsStore::find(const Key& key) {
+  auto found = find_in_process(key);
+  if (found == nullptr && file_ != nullptr) {
+    if (auto mapped = file_->find(key)) {
+      found = add(key, std::make_shared<PackedWeights>(std::move(mapped)));
+    }
+  }
+  return found;
+}
+
 std::shared_ptr<PackedWeights> WeightsStore::add(const Key& key, std::shared_ptr<PackedWeights> weights) {
+  if (file_ != nullptr && weights->mapped == nullptr) {
+    if (auto mapped = file_->add(key, weights->data(), weights->size)) {
+      weights = std::make_shared<PackedWeights>(std::move(mapped));
+    }
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto entry = weights_.begin(); entry != weights_.end();) {
     entry = entry->second.expired() ? weights_.erase(entry) : std::next(entry);

@@ -13,35 +13,41 @@
 #include <vector>
 
 #include "shapes.h"
+#include "weights_file.h"
 
 namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Packed weights of one operator.
+/// Packed weights of one operator, in memory or in a mapped file.
 struct PackedWeights;
 
 /// All packed weights of the process that a delegate uses, so that delegates with the same weights, of one program or
-/// of several, pack them once. Thread-safe.
+/// of several, pack them once; with a file, once for all starts. Thread-safe.
 class WeightsStore final {
  public:
-  /// What tells original weights apart: their contents and shape. A value for none is all zeros.
-  using Name = std::array<uint64_t, 2>;
-  /// XNNPACK's number for how they are packed, the filter, the bias.
-  using Key = std::tuple<uint32_t, Name, Name>;
+  /// What tells original weights apart: their contents and shape.
+  using Name = ContentName;
+  using Key = PackedKey;
 
-  WeightsStore();
+  /// @param file Where packed weights are looked for, and added to if it takes them; may be null.
+  explicit WeightsStore(std::unique_ptr<WeightsFile> file = nullptr);
 
-  /// Of this process only: it begins with numbers drawn at random, so that nobody can make weights with the same name.
+  /// Begins with numbers drawn at random, for the process or for the file, so that nobody can make weights with the
+  /// same name.
   Name name(const void* data, size_t size, const Shape& shape) const;
 
   /// Null when nobody has them.
   std::shared_ptr<PackedWeights> find(const Key& key);
 
-  /// What others use for the key, which is `weights` when nobody did.
+  /// What others use for the key, which is `weights` when nobody did, in the file if it takes them.
   std::shared_ptr<PackedWeights> add(const Key& key, std::shared_ptr<PackedWeights> weights);
 
  private:
+  /// Null when nobody in the process has them.
+  std::shared_ptr<PackedWeights> find_in_process(const Key& key);
+
+  const std::unique_ptr<WeightsFile> file_;
   const Name seed_;
   std::mutex mutex_;
   std::map<Key, std::weak_ptr<PackedWeights>> weights_;

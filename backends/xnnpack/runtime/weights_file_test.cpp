@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packed weights survive the process, and whatever happens to their file costs time only.
+#include "weights_file.h"
+
+#include <gtest/gtest.h>
+#include <xnnpack.h>
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<uint8_t>;
+
+const PackedKey kFirst{7, {1, 2}, {3, 4}};
+const PackedKey kSecond{7, {1, 2}, {}};
+
+class PackedWeightsFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+    ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    folder_ = fs::temp_directory_path() / ("packed_weights_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+    path_ = (folder_ / "weights").string();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  Bytes read() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const Bytes& bytes) const {
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  std::unique_ptr<WeightsFile> open(bool writes = true) const { return WeightsFile::open(path_, writes); }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+/// Contents whose sizes are no multiples of anything.
+Bytes content(size_t size, uint8_t first) {
+  Bytes bytes(size);
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] = static_cast<uint8_t>(first + i * i);
+  }
+  return bytes;
+}
+
+Bytes found(WeightsFile& file, const PackedKey& key) {
+  const auto mapped = file.find(key);
+  if (mapped == nullptr) {
+    return {};
+  }
+  const auto* data = static_cast<const uint8_t*>(mapped->data);
+  return {data, data + mapped->size};
+}
+
+TEST_F(PackedWeightsFile, AreThereOnTheNextStart) {
+  const Bytes first = content(1000, 1), second = content(70001, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(file->find(kFirst), nullptr);
+    const auto mapped = file->add(kFirst, first.data(), first.size());
+    ASSERT_NE(mapped, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(mapped->data) % 128, 0u);
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr);
+    EXPECT_EQ(found(*file, kFirst), first);
+  }
+  for (const bool writes : {true, false}) {
+    const auto file = open(writes);
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(found(*file, kFirst), first);
+    EXPECT_EQ(found(*file, kSecond), second);
+    EXPECT_EQ(file->find({8, {1, 2}, {3, 4}}), nullptr) << "packed in another way";
+    EXPECT_EQ(file->find({7, {1, 3}, {3, 4}}), nullptr) << "another filter";
+  }
+  EXPECT_EQ(open(false)->add({9, {}, {}}, first.data(), first.size()), nullptr) << "opened for reading";
+}
+
+TEST_F(PackedWeightsFile, WhatTwoProcessesWriteIsThereOnce) {
+  const Bytes first = content(500, 1), second = content(600, 2);
+  const auto one = open();
+  const auto other = open();
+  ASSERT_NE(one->add(kFirst, first.data(), first.size()), nullptr);
+  ASSERT_NE(other->add(kSecond, second.data(), second.size()), nullptr);
+  const auto size = fs::file_size(path_);
+  ASSERT_NE(other->add(kFirst, first.data(), first.size()), nullptr);
+  EXPECT_EQ(fs::file_size(path_), size);
+  const auto third = open();
+  EXPECT_EQ(found(*third, kFirst), first);
+  EXPECT_EQ(found(*third, kSecond), second);
+}
+
+TEST_F(PackedWeightsFile, CutAnywhereItIsUsedAsFarAsItGoes) {
+  const Bytes first = content(200, 1), second = content(300, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr);
+  }
+  const Bytes whole = read();
+  const size_t end_of_first = 128 + 128 + 256;
+  for (size_t size = 0; size < whole.size(); size += size % 64 == 0 ? 1 : 63) {
+    write(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+    const auto file = open();
+    if (size > 0 && size < 128) {
+      EXPECT_EQ(file, nullptr) << "too short to know whose it is, " << size << " bytes";
+      continue;
+    }
+    ASSERT_NE(file, nullptr) << size << " bytes";
+    EXPECT_EQ(found(*file, kFirst), size >= end_of_first ? first : Bytes{}) << size << " bytes";
+    EXPECT_EQ(file->find(kSecond), nullptr) << size << " bytes";
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr) << size << " bytes";
+    EXPECT_EQ(found(*open(), kSecond), second) << size << " bytes";
+  }
+}
+
+TEST_F(PackedWeightsFile, DamagedAnywhereItGivesWhatWasPutInOrNothing) {
+  const Bytes first = content(200, 1);
+  ASSERT_NE(open()->add(kFirst, first.data(), first.size()), nullptr);
+  const Bytes whole = read();
+  size_t used = 0;
+  for (size_t i = 8; i < whole.size(); ++i) {
+    Bytes damaged = whole;
+    damaged[i] ^= 0x10;
+    write(damaged);
+    const auto file = open();
+    ASSERT_NE(file, nullptr) << "byte " << i;
+    const Bytes bytes = found(*file, kFirst);
+    EXPECT_TRUE(bytes.empty() || bytes == first) << "byte " << i;
+    used += bytes.empty() ? 0 : 1;
+    EXPECT_EQ(found(*open(false) /* a stale one is made anew */, kFirst), bytes) << "byte " << i;
+  }
+  // Nothing reads the zeros behind the two headers and behind the content.
+  EXPECT_EQ(used, (128u - 64u) + (128u - 80u) + (256u - 200u));
+}
+
+TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
+  const Bytes theirs = content(4000, 9);
+  write(theirs);
+  EXPECT_EQ(open(), nullptr);
+  EXPECT_EQ(read(), theirs);
+  EXPECT_EQ(WeightsFile::open(folder_.string(), true), nullptr) << "a folder";
+  EXPECT_EQ(WeightsFile::open((folder_ / "none" / "weights").string(), true), nullptr) << "a folder that is missing";
+  EXPECT_EQ(WeightsFile::open((folder_ / "none").string(), false), nullptr);
+  EXPECT_FALSE(fs::exists(folder_ / "none")) << "nothing is made for reading";
+}
+
+TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
+  const Bytes first = content(1000, 1), large = content(100000, 2);
+  const auto file = open();
+  ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+  // As a full disk, a limit ends the write in the middle.
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 50000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_EQ(file->add(kSecond, large.data(), large.size()), nullptr);
+  EXPECT_FALSE(file->writes()) << "it is not tried for each weight again";
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(found(*file, kFirst), first);
+  const auto next = open();
+  EXPECT_EQ(found(*next, kFirst), first);
+  EXPECT_EQ(next->find(kSecond), nullptr);
+  ASSERT_NE(next->add(kSecond, large.data(), large.size()), nullptr);
+  EXPECT_EQ(found(*open(), kSecond), large);
+}
+
+TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
+  using extension::Module;
+  const std::string folder = CORPUS_FOLDER "/linear_xnn/";
+  std::vector<float> results[3];
+  fs::file_time_type written;
+  for (size_t start = 0; start < 3; ++start) {
+    runtime::BackendOptions<2> options;
+    ASSERT_EQ(options.set_option(packed_cache_path_option_key, path_.c_str()), runtime::Error::Ok);
+    ASSERT_EQ(options.set_option(save_weight_cache_on_disk_option_key, start == 0), runtime::Error::Ok);
+    ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), runtime::Error::Ok);
+    Module module(folder + "model.pte");
+    const auto meta = module.method_meta("forward");
+    ASSERT_TRUE(meta.ok());
+    const auto sizes = meta->input_tensor_meta(0)->sizes();
+    const auto input = extension::ones({sizes.begin(), sizes.end()});
+    const auto output = module.forward(input);
+    ASSERT_TRUE(output.ok());
+    const auto tensor = output->at(0).toTensor();
+    results[start].assign(tensor.const_data_ptr<float>(), tensor.const_data_ptr<float>() + tensor.numel());
+    ASSERT_TRUE(fs::exists(path_));
+    if (start == 0) {
+      ASSERT_GT(fs::file_size(path_), 128u) << "a record behind the header";
+      written = fs::last_write_time(path_);
+    } else {
+      EXPECT_EQ(results[start], results[0]);
+      EXPECT_EQ(fs::last_write_time(path_), written);
+    }
+  }
+  runtime::BackendOptions<2> none;
+  ASSERT_EQ(none.set_option(packed_cache_path_option_key, ""), runtime::Error::Ok);
+  ASSERT_EQ(none.set_option(save_weight_cache_on_disk_option_key, false), runtime::Error::Ok);
+  ASSERT_EQ(runtime::set_option(xnnpack_backend_key, none.view()), runtime::Error::Ok);
+}
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
