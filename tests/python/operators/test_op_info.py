@@ -76,7 +76,8 @@ def probe(call: Call) -> None:
     if call.name in _probed or call.name in NOT_REACHED or any(tensor.numel() == 0 for tensor in call.tensors()):
         return
     _probed.add(call.name)
-    row = read_table()[call.name]
+    row = read_table().get(call.name)
+    assert row is not None, f"docs/operators.md has no row of {call.name}: run scripts/operator_table"
     for dtype in (*DTYPES, *RARE_DTYPES):
         column = str(dtype).removeprefix("torch.")
         variants = accepted([call], dtype)
