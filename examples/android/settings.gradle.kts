@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+pluginManagement { repositories { google(); mavenCentral(); gradlePluginPortal() } }
+
+dependencyResolutionManagement {
+  repositories {
+    google()
+    mavenCentral()
+    // What scripts/build_android_library.sh made.
+    maven { url = uri("../../aar-out/maven") }
+  }
+}
+
+rootProject.name = "ExecuTorchDemo"
+include(":app")

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+import kotlin.test.assertContentEquals
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.conflate
+import kotlinx.coroutines.flow.flowOf
+import kotlinx.coroutines.flow.map
+import kotlinx.coroutines.flow.single
+import kotlinx.coroutines.runBlocking
+import org.junit.jupiter.api.Test
+
+/** The code of docs/android.md, which tests/python/android compares with this. */
+internal class GuideTest {
+  @Test
+  fun theGuidesCodeRuns() = runBlocking {
+    val corpus = Corpus("bundled")
+    val input = Corpus.toEValue(corpus.calls[0].inputs[0]).toTensor()
+    val expected = corpus.load().use { it.forward(EValue.from(input))[0].copy().toTensor().dataAsFloatArray }
+    assertContentEquals(expected, classify(input.dataAsFloatArray, corpus.program))
+    corpus.load().use { module ->
+      assertContentEquals(expected, scores(module, input))
+      assertContentEquals(expected, scores(module, flowOf(input)).single())
+    }
+  }
+}
+
+fun classify(image: FloatArray, model: String): FloatArray =
+  Module.load(model, Module.LOAD_MODE_MMAP).use { module ->
+    val input = Tensor.fromBlob(image, longArrayOf(1, 4))
+    val outputs = module.forward(EValue.from(input))
+    outputs[0].toTensor().dataAsFloatArray
+  }
+
+suspend fun scores(module: Module, image: Tensor): FloatArray =
+  module.forwardAsync(EValue.from(image))[0].toTensor().dataAsFloatArray
+
+fun scores(module: Module, frames: Flow<Tensor>): Flow<FloatArray> =
+  frames.conflate().map { EValue.from(it) }.executeOn(module).map { it[0].toTensor().dataAsFloatArray }
