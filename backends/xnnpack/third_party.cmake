@@ -40,10 +40,3 @@ set_target_properties(${executorch_xnnpack_parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
   # Its kernels are called through pointers: there is nothing to gain between its files, and linking them takes long.
   INTERPROCEDURAL_OPTIMIZATION OFF)
-# Without this, GCC keeps a sum of the innermost loop in memory, which makes products of matrices take twice as long.
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  foreach(kernel f32-gemm/gen/f32-gemm-5x16-minmax-fma3-broadcast f32-igemm/gen/f32-igemm-5x16-minmax-fma3-broadcast-prfm)
-    set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/${kernel}.c"
-      TARGET_DIRECTORY microkernels-prod PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure")
-  endforeach()
-endif()
