@@ -298,6 +298,7 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
     case XNNQuantParams::PerTensorQuant: {
       const auto* quant = quantized.quant_params_as_PerTensorQuant();
       ET_CHECK_OR_RETURN_ERROR(quant != nullptr, InvalidProgram, "XNNPACK payload: a value has no scale");
+      value.scale = quant->scale();
       status =
           xnn_define_quantized_tensor_value(subgraph_.get(), value.datatype, quant->zero_point(), quant->scale(), rank,
                                             value.dims.data(), value.data, value.external_id, flags, &value.id);

@@ -3,6 +3,9 @@
 // filter are in window_nodes.cpp.
 #include "node_reader.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -168,11 +171,22 @@ runtime::Error NodeReader::check_flags(uint32_t flags) {
   return (flags & ~kNodeFlags) == 0 ? Error::Ok : malformed("it has flags that this version does not know");
 }
 
+runtime::Error NodeReader::check_scales(double scale, const Value& output, int lowest, int highest) const {
+  if (output.datatype != xnn_datatype_qint8 && output.datatype != xnn_datatype_quint8) {
+    return Error::Ok;
+  }
+  const double ratio = scale / static_cast<double>(output.scale);
+  return ratio >= std::ldexp(1.0, lowest) && ratio <= std::ldexp(1.0, highest)
+             ? Error::Ok
+             : malformed("the scales of its operands and of its result are too far apart");
+}
+
 runtime::Error NodeReader::read_unary(xnn_unary_operator op) {
   const auto& table = content<fb_xnnpack::_XNNNode1x1>();
-  return read_elementwise(table, [&](uint32_t in, uint32_t out) {
+  const auto define = [&](uint32_t in, uint32_t out) {
     return xnn_define_unary(subgraph_, op, nullptr, in, out, table.flags());
-  });
+  };
+  return op == xnn_unary_convert ? read_elementwise(table, define, {1.0}) : read_elementwise(table, define);
 }
 
 runtime::Error NodeReader::read_simple(XNodeUnion type) {
@@ -202,11 +216,12 @@ runtime::Error NodeReader::read_elu() {
 
 runtime::Error NodeReader::read_leaky_relu() {
   const auto& table = content<fb_xnnpack::XNNLeakyReLU>();
-  return read_elementwise(table, [&](uint32_t in, uint32_t out) {
+  const auto define = [&](uint32_t in, uint32_t out) {
     xnn_unary_params params{};
     params.leaky_relu.negative_slope = table.negative_slope();
     return xnn_define_unary(subgraph_, xnn_unary_leaky_relu, &params, in, out, table.flags());
-  });
+  };
+  return read_elementwise(table, define, {1.0, std::fabs(static_cast<double>(table.negative_slope()))});
 }
 
 runtime::Error NodeReader::read_binary(xnn_binary_operator op) {
@@ -218,6 +233,13 @@ runtime::Error NodeReader::read_binary(xnn_binary_operator op) {
     return error_;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
+  const double first_scale = static_cast<double>(a->scale);
+  const double second_scale = static_cast<double>(b->scale);
+  if (op == xnn_binary_multiply) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_scales(first_scale * second_scale, *out, -16, 8));
+  } else if (op == xnn_binary_add || op == xnn_binary_subtract) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_scales(std::max(first_scale, second_scale), *out, -10, 8));
+  }
   xnn_binary_params params{};
   params.output_min = static_cast<double>(min_);
   params.output_max = static_cast<double>(max_);

@@ -55,20 +55,30 @@ class NodeReader final {
 
   Error check_flags(uint32_t flags);
 
+  /// Whether kernels on integers of 8 bits can bring `scale` to that of `output`, which XNNPACK takes for granted:
+  /// their ratio has to lie from 2^lowest to 2^highest. Ok for results of other types.
+  Error check_scales(double scale, const Value& output, int lowest, int highest) const;
+
   template <typename Table>
   const Table& content() const {
     return *static_cast<const Table*>(node_.xnode_union());
   }
 
-  /// For nodes whose output has the shape of their input.
+  /// For nodes whose output has the shape of their input. The kernel on integers multiplies by `factors`; none where it
+  /// looks results up.
   template <typename Table, typename Define>
-  Error read_elementwise(const Table& table, Define define) {
+  Error read_elementwise(const Table& table, Define define, std::initializer_list<double> factors = {}) {
     const Value* in = input(table.input_id());
     const Value* out = in == nullptr ? nullptr : output(table.output_id());
     if (out == nullptr) {
       return error_;
     }
     ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
+    for (const double factor : factors) {
+      if (in->datatype == out->datatype) {
+        ET_CHECK_OK_OR_RETURN_ERROR(check_scales(factor * static_cast<double>(in->scale), *out, -126, 7));
+      }
+    }
     const size_t from = in->index;
     return finish(define(in->id, out->id), out, [from](const auto& shapes) { return OptionalShape(shapes[from]); });
   }
