@@ -14,8 +14,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
 gate=(lint cpp android consume python documents interop baremetal aarch64 asan swift fuzz wheel)
-all=(android-asan debug tsan aarch64-all fuzz-long slow operators-asan swift-asan)
-network=(android android-asan interop swift swift-asan wheel)
+all=(android-asan debug tsan aarch64-all fuzz-long slow operators-asan swift-asan apple)
+network=(android android-asan interop swift swift-asan apple wheel)
 
 main() {
   local wanted=() without_network='' long='' argument
@@ -151,6 +151,12 @@ step_swift() {
   return "${status}"
 }
 step_swift-asan() { step_swift --asan; }
+
+# The runtime compiled for Apple's systems, and the form of the xcframework.
+step_apple() {
+  system llvm-libtool-darwin-19 "clang-19 llvm-19" &&
+    PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh --products executorch --output build/apple
+}
 
 # What C++ and C projects get: installed, inside their own build, fetched.
 step_consume() { system pkg-config pkg-config && PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
