@@ -11,7 +11,7 @@ from recorder import Call, record_call
 from torch.utils import _pytree as pytree
 
 TEMPLATES = 4
-"""Calls of each operator that are tried before eager is said to refuse a dtype."""
+"""Calls of each operator in a dtype that are enough."""
 
 
 def in_dtype(call: Call, dtype: torch.dtype) -> Call | None:
@@ -45,9 +45,11 @@ def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def accepted(templates: Sequence[Call], dtype: torch.dtype) -> list[Call]:
-    """The calls that eager makes in `dtype`; empty if it refuses every one of them."""
-    calls = []
+    """The first calls that eager makes in `dtype`; empty if it refuses every one of them."""
+    calls: list[Call] = []
     for template in templates:
+        if len(calls) == TEMPLATES:
+            break
         try:
             call = in_dtype(template, dtype)
         except Exception:
