@@ -58,8 +58,9 @@ Error set_thread_count(size_t count) {
                            pool->get_thread_count());
   return Error::Ok;
 #else
-  ET_CHECK_OR_RETURN_ERROR(count <= 1, NotSupported,
-                           "this library was built without threads: configure it with -DEXECUTORCH_BUILD_PTHREADPOOL=ON");
+  ET_CHECK_OR_RETURN_ERROR(
+      count <= 1, NotSupported,
+      "this library was built without threads: configure it with -DEXECUTORCH_BUILD_PTHREADPOOL=ON");
   return Error::Ok;
 #endif
 }
