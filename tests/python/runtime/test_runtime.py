@@ -297,8 +297,6 @@ class TestMistakes:
     def test_features_this_build_does_not_have(self) -> None:
         with pytest.raises(NotImplementedError, match="no event tracer"):
             Runtime.get().load_program(ADD, enable_etdump=True)
-        with pytest.raises(NotImplementedError, match="bundled programs"):
-            portable_lib._load_bundled_program_from_buffer(b"")
 
     def test_threads(self) -> None:
         """XNN-21: as many as asked for; otherwise one for each fast core."""

@@ -15,11 +15,10 @@ runs again.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 try:
     import sdk.extension.pybindings._portable_lib as _portable_lib
     from sdk.extension.pybindings._portable_lib import (
+        BundledModule,
         ExecuTorchError,
         ExecuTorchMethod,
         ExecuTorchModule,
@@ -30,8 +29,10 @@ try:
         _get_operator_names,
         _get_registered_backend_names,
         _is_available,
+        _load_bundled_program_from_buffer,
         _load_for_executorch,
         _load_for_executorch_from_buffer,
+        _load_for_executorch_from_bundled_program,
         _load_program,
         _load_program_from_buffer,
     )
@@ -44,6 +45,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 __all__ = [
+    "BundledModule",
     "ExecuTorchError",
     "ExecuTorchMethod",
     "ExecuTorchModule",
@@ -66,16 +68,6 @@ __all__ = [
     "_threadpool_get_thread_count",
     "_unsafe_reset_threadpool",
 ]
-
-
-def _load_bundled_program_from_buffer(buffer: bytes, non_const_pool_size: int = 16384) -> NoReturn:
-    """Refused: this build does not read bundled programs."""
-    raise NotImplementedError("bundled programs (.bpte) are not supported by this build: load the .pte itself")
-
-
-def _load_for_executorch_from_bundled_program(*args: object, **kwargs: object) -> NoReturn:
-    """Refused: this build does not read bundled programs."""
-    raise NotImplementedError("bundled programs (.bpte) are not supported by this build: load the .pte itself")
 
 
 def _create_profile_block(name: str) -> None:

@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include <executorch/devtools/bundled_program/bundled_program.h>
 #include <executorch/extension/pybindings/errors.h>
+#include <executorch/extension/pybindings/tensor_types.h>
 
 namespace py = pybind11;
 
@@ -106,22 +108,63 @@ std::unique_ptr<Inputs> PyModule::convert(const std::string& method_name, const 
   return std::make_unique<Inputs>(as_sequence(inputs), program_.method_meta(method_name).meta);
 }
 
-void PyModule::set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs) {
+template <typename Set>
+void PyModule::pass_inputs(const std::string& method_name, const std::string& what, Set&& set) {
   runtime::Method& loaded = method(method_name);
+  InUse& in_use = in_use_[method_name];
+  in_use.incomplete = true;
+  without_gil("method '" + method_name + "' of '" + program_.name() + "' does not take " + what,
+              [&] { return set(loaded); });
+  in_use.incomplete = false;
+}
+
+void PyModule::set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs) {
   const auto& evalues = inputs->evalues();
-  without_gil("method '" + method_name + "' of '" + program_.name() + "' does not take these inputs", [&] {
+  pass_inputs(method_name, "these inputs", [&](runtime::Method& loaded) {
     ET_CHECK_OR_RETURN_ERROR(evalues.size() == loaded.inputs_size(), InvalidArgument, "expected %zu inputs, found %zu",
                              loaded.inputs_size(), evalues.size());
     return loaded.set_inputs(aten::ArrayRef<EValue>(evalues.data(), evalues.size()));
   });
   library_ = inputs->output_library();
   // The caller's variable receives the old inputs and frees them after the lock, as freeing may run Python code.
-  std::swap(inputs_, inputs);
+  std::swap(in_use_[method_name].inputs, inputs);
+}
+
+void PyModule::load_bundled_input_locked(const PyBundle& bundle, const std::string& method_name, size_t testset_idx) {
+  pass_inputs(method_name, "the inputs of case " + std::to_string(testset_idx), [&](runtime::Method& loaded) {
+    return bundled_program::load_bundled_input(loaded, bundle.bytes().get(), testset_idx);
+  });
+  library_ = imported_torch().is_none() ? TensorLibrary::kNumpy : TensorLibrary::kTorch;
+  in_use_[method_name].bundle = bundle.bytes();
+}
+
+void PyModule::load_bundled_input(const PyBundle& bundle, const std::string& method_name, size_t testset_idx) {
+  (void)program_.method_meta(method_name);  // for its message
+  const Lock locked = lock();
+  load_bundled_input_locked(bundle, method_name, testset_idx);
+}
+
+py::list PyModule::verify_bundled_outputs(const PyBundle& bundle, const std::string& method_name, size_t testset_idx,
+                                          double rtol, double atol) {
+  (void)program_.method_meta(method_name);
+  const Lock locked = lock();
+  load_bundled_input_locked(bundle, method_name, testset_idx);
+  execute_locked(method_name);
+  runtime::Method& loaded = method(method_name);
+  without_gil(
+      "the outputs of method '" + method_name + "' of '" + program_.name() + "' are not those of case " +
+          std::to_string(testset_idx),
+      [&] { return bundled_program::verify_method_outputs(loaded, bundle.bytes().get(), testset_idx, rtol, atol); });
+  return outputs_locked(method_name, /*clone=*/true, py::none());
 }
 
 void PyModule::execute_locked(const std::string& method_name) {
   runtime::Method& loaded = method(method_name);
-  without_gil("method '" + method_name + "' of '" + program_.name() + "' failed", [&] { return loaded.execute(); });
+  without_gil("method '" + method_name + "' of '" + program_.name() + "' failed", [&] {
+    ET_CHECK_OR_RETURN_ERROR(!in_use_[method_name].incomplete, InvalidState,
+                             "the last inputs did not fit: pass all inputs again");
+    return loaded.execute();
+  });
 }
 
 py::list PyModule::outputs_locked(const std::string& method_name, bool clone, const py::object& self) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <pybind11/pybind11.h>
 
 #include <executorch/extension/module/module.h>
+#include <executorch/extension/pybindings/bundles.h>
 #include <executorch/extension/pybindings/metadata.h>
 #include <executorch/extension/pybindings/sources.h>
 #include <executorch/extension/pybindings/values.h>
@@ -48,7 +50,7 @@ class PyModule final {
   /// Prepares a method. Throws ExecuTorchError, for an unknown name with the names there are.
   void load_method(const std::string& method_name);
 
-  /// Passes inputs, which are kept alive until they are replaced, without running.
+  /// Passes inputs, which are kept alive until those of this method are replaced, without running.
   void set_inputs(const std::string& method_name, const pybind11::object& inputs);
   /// Runs with the inputs that were passed last.
   void execute(const std::string& method_name);
@@ -57,6 +59,12 @@ class PyModule final {
   /// The three steps in one, undisturbed by other threads.
   pybind11::list run(const std::string& method_name, const pybind11::object& inputs, bool clone,
                      const pybind11::object& self);
+  /// Passes the inputs of a case of a bundled program, without running.
+  void load_bundled_input(const PyBundle& bundle, const std::string& method_name, size_t testset_idx);
+  /// Runs a method with the inputs of a case, checks the outputs against what it expects, and returns copies of them.
+  /// Throws ExecuTorchError, when one differs too.
+  pybind11::list verify_bundled_outputs(const PyBundle& bundle, const std::string& method_name, size_t testset_idx,
+                                        double rtol, double atol);
   /// The current value of a named mutable buffer, as a copy.
   pybind11::object get_attribute(const std::string& method_name, const std::string& name);
 
@@ -64,14 +72,24 @@ class PyModule final {
   using Lock = std::unique_lock<std::mutex>;
 
   std::unique_ptr<Inputs> convert(const std::string& method_name, const pybind11::object& inputs);
+  template <typename Set>
+  void pass_inputs(const std::string& method_name, const std::string& what, Set&& set);
   void set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs);
+  void load_bundled_input_locked(const PyBundle& bundle, const std::string& method_name, size_t testset_idx);
   void execute_locked(const std::string& method_name);
   pybind11::list outputs_locked(const std::string& method_name, bool clone, const pybind11::object& self);
   runtime::Method& method(const std::string& method_name);
   Lock lock();
 
   PyProgram program_;
-  std::unique_ptr<Inputs> inputs_;
+  /// What a method uses in place.
+  struct InUse {
+    std::unique_ptr<Inputs> inputs;
+    std::shared_ptr<void> bundle;
+    /// Whether the last inputs did not all fit: some may be of memory that is gone.
+    bool incomplete = false;
+  };
+  std::map<std::string, InUse> in_use_;
   TensorLibrary library_ = TensorLibrary::kNumpy;
   std::unique_ptr<Module> module_;
   std::mutex mutex_;

@@ -10,6 +10,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <executorch/extension/pybindings/bundles.h>
 #include <executorch/extension/pybindings/errors.h>
 #include <executorch/extension/pybindings/metadata.h>
 #include <executorch/extension/pybindings/programs.h>
@@ -149,6 +150,12 @@ void bind_module(py::module_& m) {
             return module.get_outputs(method_name, clone_outputs, self);
           },
           py::arg("method_name"), py::arg("clone_outputs") = true, "Runs a method with the inputs it has.")
+      .def("load_bundled_input", &PyModule::load_bundled_input, py::arg("bundle"), py::arg("method_name"),
+           py::arg("testset_idx"), "Passes the inputs of a case of a bundled program, for plan_execute().")
+      .def("verify_result_with_bundled_expected_output", &PyModule::verify_bundled_outputs, py::arg("bundle"),
+           py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = 1e-5, py::arg("atol") = 1e-8,
+           "Runs a method with the inputs of a case, and returns its outputs if they are those that the case expects: "
+           "within atol + rtol * |expected|, or the same where they are not floating-point.")
       .def(
           "method_meta", [](const PyModule& self, const std::string& name) { return self.program().method_meta(name); },
           py::arg("method_name"))
@@ -158,6 +165,24 @@ void bind_module(py::module_& m) {
           "write_etdump_result_to_file",
           [](const PyModule&, const std::string&, const py::object&) { refuse_etdump(true, 0); }, py::arg("path"),
           py::arg("debug_buffer_path") = py::none());
+}
+
+void bind_bundles(py::module_& m) {
+  py::class_<PyBundle>(m, "BundledModule",
+                       "A bundled program (.bpte): a program with inputs to try it on and the outputs to expect.");
+  m.def(
+      // The size is what older runtimes plan memory with; here programs say what they need.
+      "_load_bundled_program_from_buffer", [](const py::bytes& buffer, size_t) { return PyBundle(buffer); },
+      py::arg("buffer"), py::arg("non_const_pool_size") = 16384, "Keeps the buffer, and verifies it.");
+  m.def(
+      "_load_for_executorch_from_bundled_program",
+      [](const PyBundle& module, const std::optional<py::bytes>& data_map_buffer, bool enable_etdump,
+         size_t debug_buffer_size) {
+        return load_module(module.program(), optional_buffer(data_map_buffer), enable_etdump, debug_buffer_size,
+                           Verification::InternalConsistency);
+      },
+      py::arg("module"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
+      py::arg("debug_buffer_size") = 0);
 }
 
 void bind_program(py::module_& m) {
@@ -267,6 +292,7 @@ PYBIND11_MODULE(_portable_lib, m) {
       .value("Minimal", Verification::Minimal)
       .value("InternalConsistency", Verification::InternalConsistency);
   bind_metadata(m);
+  bind_bundles(m);
   bind_module(m);
   bind_program(m);
   bind_method(m);

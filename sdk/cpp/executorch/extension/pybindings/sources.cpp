@@ -44,6 +44,14 @@ Source Source::buffer(const py::bytes& bytes) {
   return source;
 }
 
+Source Source::memory(std::string name, std::shared_ptr<void> data, size_t size) {
+  Source source;
+  source.name_ = std::move(name);
+  source.data_ = std::move(data);
+  source.size_ = size;
+  return source;
+}
+
 std::unique_ptr<runtime::DataLoader> Source::open() const {
   if (data_ != nullptr) {
     return std::make_unique<SharedPtrDataLoader>(data_, size_);

@@ -19,9 +19,16 @@ class Source final {
   static Source path(std::string path);
   /// Keeps `bytes` alive. Copies it only if it is not aligned as programs must be.
   static Source buffer(const pybind11::bytes& bytes);
+  /// Bytes that `data` owns, aligned as programs must be.
+  static Source memory(std::string name, std::shared_ptr<void> data, size_t size);
 
   /// What messages call it.
   const std::string& name() const { return name_; }
+
+  /// The bytes; null for a path.
+  const std::shared_ptr<void>& data() const { return data_; }
+  /// Their number; 0 for a path.
+  size_t size() const { return size_; }
 
   /// A new loader; throws ExecuTorchError if the file cannot be opened.
   std::unique_ptr<runtime::DataLoader> open() const;
