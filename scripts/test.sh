@@ -114,8 +114,8 @@ step_slow() { "${python}" -m pytest -q -m slow tests; }
 step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
 step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop; }
 
-# The Java and Kotlin library, on this machine's JVM. ccache has most of what it compiles from the step cpp.
-step_android() { sdk/android/test; }
+# The Java and Kotlin library, on this machine's JVM.
+step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
 step_android-asan() { sdk/android/test --asan; }
 
 # Firmware for three boards, in an emulator.
