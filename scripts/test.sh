@@ -107,7 +107,9 @@ step_operators-asan() {
 }
 
 step_python() {
-  SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
+  cmake --build build/package --parallel "${jobs}" --target example_runner || return
+  SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
+    SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
     "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python
 }
 step_slow() { "${python}" -m pytest -q -m slow tests; }

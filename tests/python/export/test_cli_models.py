@@ -215,7 +215,7 @@ def test_exp_16_a_recipe_of_the_users_own(codec: str, export: Export) -> None:
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("command_rely", "There is no recipe `command_rely`. Did you mean `command_relu`? Known: command_relu, ios-"),
+        ("command_rely", "There is no recipe `command_rely`. Did you mean `command_relu`? Known: "),
         ("ios-arm64-coreml-fp16", "The recipe `ios-arm64-coreml-fp16` cannot be made here:"),
         ("{codec}:net", "is a value of type Net; expected an ExportRecipe"),
         ("{codec}:recip", "has no `recip`"),
