@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
@@ -29,6 +30,13 @@ def programs() -> Path:
     found = [b for page in PAGES for b in blocks(page) if b.language == "cpp" and b.kind == "run"]
     project = BUILD / "project"
     project.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of pytest-xdist must not build in one folder at a time
+        build_programs(project, found)
+    return BUILD / "out"
+
+
+def build_programs(project: Path, found: list[Block]) -> None:
     lines = [
         "cmake_minimum_required(VERSION 3.24)",
         "project(documents CXX)",
@@ -48,7 +56,6 @@ def programs() -> Path:
     (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
     run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
     run(["cmake", "--build", BUILD / "out", "--parallel", str(min(os.cpu_count() or 1, 2))])
-    return BUILD / "out"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
