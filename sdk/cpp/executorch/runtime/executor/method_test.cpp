@@ -162,6 +162,15 @@ TEST_F(MethodTest, KernelsMayNotWriteToConstants) {
   hidden.call(hidden.op("test::add", "out"), {k, k, k, out});
   EXPECT_EQ(load(hidden).error(), Error::InvalidProgram) << "the output argument is not what is returned";
 
+  const executorch::runtime::Kernel copy[] = {executorch::runtime::Kernel("test::copy_", add_kernel)};
+  ProgramBuilder in_place;
+  in_place.constants = {std::vector<uint8_t>(8)};
+  const int32_t fixed = in_place.tensor(constant);
+  const int32_t source = in_place.tensor(at(0));
+  in_place.call(in_place.op("test::copy_", ""), {fixed, source, in_place.boolean(false)});
+  EXPECT_EQ(load(in_place, nullptr, nullptr, {copy, 1}).error(), Error::InvalidProgram) << "nothing is returned";
+  EXPECT_THAT(log(), HasSubstr("which is not its first argument"));
+
   ProgramBuilder training;
   training.constants = {std::vector<uint8_t>(8)};
   const int32_t statistic = training.tensor(constant);

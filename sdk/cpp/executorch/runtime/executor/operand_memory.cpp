@@ -178,15 +178,16 @@ Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call
     ET_CHECK_OK_OR_RETURN_ERROR(check_writable(call.args()->Get(i), name));
   }
   const int32_t last = call.args()->Get(count - 1);
+  const auto& op_name = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()))->name();
+  const bool in_place = op_name.c_str()[op_name.size() - 1] == '_';
+  ET_CHECK_PROGRAM(!in_place || (count >= 2 && call.args()->Get(0) == last),
+                   "%s returns value %" PRId32 ", which is not its first argument", name, last);
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(last));
   if (serialized.val_type() == KernelTypes::Tensor) {
     if ((value_flags_[last] & kView) != 0 && internal::same_text(name, internal::kViewOperator)) {
       return Error::Ok;
     }
-    const auto& op = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()));
-    const bool in_place = op.name()->c_str()[op.name()->size() - 1] == '_';
-    const uint32_t output = in_place ? 0 : count - 2;
-    ET_CHECK_PROGRAM(count >= 2 && call.args()->Get(output) == last,
+    ET_CHECK_PROGRAM(in_place || (count >= 2 && call.args()->Get(count - 2) == last),
                      "%s returns value %" PRId32 ", which is not its output argument", name, last);
     return check_writable(last, name);
   }

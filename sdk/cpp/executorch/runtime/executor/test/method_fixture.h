@@ -62,9 +62,11 @@ class MethodFixture : public ::testing::Test {
     logged.clear();
   }
 
-  /// Loads "forward" of the program.
+  /// Loads "forward" of the program, with the kernels of the tests or with these.
   Result<Method> load(ProgramBuilder& builder, const NamedDataMap* external_data = nullptr,
-                      const LoadBackendOptionsMap* backend_options = nullptr) {
+                      const LoadBackendOptionsMap* backend_options = nullptr,
+                      Span<const Kernel> kernels = Span<const Kernel>(kTestKernels)) {
+    kernels_ = kernels;
     bytes_ = std::make_unique<ProgramBytes>(builder.finish());
     loader_ = std::make_unique<extension::BufferDataLoader>(bytes_->data(), bytes_->size());
     auto program = Program::load(loader_.get(), Program::Verification::InternalConsistency, limits_);
@@ -84,8 +86,7 @@ class MethodFixture : public ::testing::Test {
     planned_memory_ = std::make_unique<HierarchicalAllocator>(Span<Span<uint8_t>>(planned_, 1));
     planned_memory_->set_zeroed(claim_zeroed_);
     memory_ = std::make_unique<MemoryManager>(&method_allocator_, planned_memory_.get());
-    return program_->load_method("forward", memory_.get(), nullptr, external_data, backend_options,
-                                 Span<const Kernel>(kTestKernels));
+    return program_->load_method("forward", memory_.get(), nullptr, external_data, backend_options, kernels_);
   }
 
   /// A tensor over `data`, which must stay.
@@ -136,6 +137,7 @@ class MethodFixture : public ::testing::Test {
     std::vector<uint8_t> dim_order;
   };
 
+  Span<const Kernel> kernels_;
   std::vector<std::max_align_t> arena_;
   Span<uint8_t> planned_[1];
   extension::MallocMemoryAllocator method_allocator_;
