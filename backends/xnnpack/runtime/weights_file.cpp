@@ -127,10 +127,11 @@ ContentName name_of(const RecordHeader& header, const ContentName& seed) {
   return name_content(seed, &header, offsetof(RecordHeader, name));
 }
 
-bool read_all(int descriptor, void* to, size_t size, uint64_t offset) {
-  auto* bytes = static_cast<uint8_t*>(to);
+/// Calls `transfer`, pread or pwrite, until all is done. False, with errno, when that is not possible.
+template <typename Transfer, typename Byte>
+bool transfer_all(Transfer transfer, int descriptor, Byte* bytes, size_t size, uint64_t offset) {
   while (size > 0) {
-    const ssize_t count = pread(descriptor, bytes, size, static_cast<off_t>(offset));
+    const ssize_t count = transfer(descriptor, bytes, size, static_cast<off_t>(offset));
     if (count <= 0 && !(count < 0 && errno == EINTR)) {
       return false;
     }
@@ -141,18 +142,12 @@ bool read_all(int descriptor, void* to, size_t size, uint64_t offset) {
   return true;
 }
 
+bool read_all(int descriptor, void* to, size_t size, uint64_t offset) {
+  return transfer_all(pread, descriptor, static_cast<uint8_t*>(to), size, offset);
+}
+
 bool write_all(int descriptor, const void* from, size_t size, uint64_t offset) {
-  const auto* bytes = static_cast<const uint8_t*>(from);
-  while (size > 0) {
-    const ssize_t count = pwrite(descriptor, bytes, size, static_cast<off_t>(offset));
-    if (count <= 0 && !(count < 0 && errno == EINTR)) {
-      return false;
-    }
-    if (count > 0) {
-      bytes += count, offset += static_cast<uint64_t>(count), size -= static_cast<size_t>(count);
-    }
-  }
-  return true;
+  return transfer_all(pwrite, descriptor, static_cast<const uint8_t*>(from), size, offset);
 }
 
 uint64_t size_of(int descriptor) {

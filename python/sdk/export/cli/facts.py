@@ -15,34 +15,7 @@ from typing import Any
 
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
-
-_BYTES = {
-    ScalarType.BYTE: 1,
-    ScalarType.CHAR: 1,
-    ScalarType.BOOL: 1,
-    ScalarType.SHORT: 2,
-    ScalarType.HALF: 2,
-    ScalarType.BFLOAT16: 2,
-    ScalarType.UINT16: 2,
-    ScalarType.INT: 4,
-    ScalarType.FLOAT: 4,
-    ScalarType.UINT32: 4,
-    ScalarType.LONG: 8,
-    ScalarType.DOUBLE: 8,
-    ScalarType.UINT64: 8,
-}
-_NAMES = {
-    ScalarType.BYTE: "uint8",
-    ScalarType.CHAR: "int8",
-    ScalarType.BOOL: "bool",
-    ScalarType.SHORT: "int16",
-    ScalarType.INT: "int32",
-    ScalarType.LONG: "int64",
-    ScalarType.HALF: "float16",
-    ScalarType.FLOAT: "float32",
-    ScalarType.DOUBLE: "float64",
-    ScalarType.BFLOAT16: "bfloat16",
-}
+from sdk.export.element_types import BYTES, type_name
 
 
 @dataclass
@@ -209,14 +182,14 @@ def _operator(plan: schema.ExecutionPlan, call: schema.KernelCall) -> str:
 
 
 def _nbytes(tensor: schema.Tensor) -> int:
-    return math.prod(tensor.sizes) * _BYTES.get(ScalarType(tensor.scalar_type), 1)
+    return math.prod(tensor.sizes) * BYTES.get(ScalarType(tensor.scalar_type), 1)
 
 
 def _type(value: Any) -> str:
     if isinstance(value, schema.Tensor):
         scalar = ScalarType(value.scalar_type)
         dynamic = "up to " if value.shape_dynamism != schema.TensorShapeDynamism.STATIC else ""
-        return f"{dynamic}{_NAMES.get(scalar, scalar.name.lower())}[{', '.join(map(str, value.sizes))}]"
+        return f"{dynamic}{type_name(scalar)}[{', '.join(map(str, value.sizes))}]"
     return {"Int": "int", "Double": "float", "Bool": "bool", "String": "str", "Null": "None"}.get(
         type(value).__name__, type(value).__name__
     )

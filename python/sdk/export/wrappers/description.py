@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
+from sdk.export.element_types import BYTES, type_name
 
 _KINDS = {"Int": "int", "Double": "double", "Bool": "bool", "String": "string", "Null": "none"}
 
@@ -42,12 +43,12 @@ class ValueSpec:
         """For people: `float32[1, 3, 224, 224]`, `int`."""
         if self.dtype is None:
             return self.kind
-        return f"{_NUMPY_NAMES.get(self.dtype, self.dtype.name.lower())}[{', '.join(map(str, self.dims))}]"
+        return f"{type_name(self.dtype)}[{', '.join(map(str, self.dims))}]"
 
     @property
     def nbytes(self) -> int:
         """At the largest sizes."""
-        return math.prod(dim.high for dim in self.dims) * _BYTES.get(self.dtype, 0) if self.dtype is not None else 0
+        return math.prod(dim.high for dim in self.dims) * BYTES.get(self.dtype, 0) if self.dtype is not None else 0
 
 
 @dataclass(frozen=True)
@@ -158,23 +159,3 @@ def _identifiers(names: Sequence[str]) -> list[str]:
             unique, count = f"{plain}_{count}", count + 1
         found.append(unique)
     return found
-
-
-_NUMPY_NAMES = {
-    ScalarType.BYTE: "uint8",
-    ScalarType.CHAR: "int8",
-    ScalarType.SHORT: "int16",
-    ScalarType.INT: "int32",
-    ScalarType.LONG: "int64",
-    ScalarType.HALF: "float16",
-    ScalarType.FLOAT: "float32",
-    ScalarType.DOUBLE: "float64",
-    ScalarType.BOOL: "bool",
-    ScalarType.BFLOAT16: "bfloat16",
-}
-_BYTES = {
-    **dict.fromkeys((ScalarType.BYTE, ScalarType.CHAR, ScalarType.BOOL), 1),
-    **dict.fromkeys((ScalarType.SHORT, ScalarType.HALF, ScalarType.BFLOAT16, ScalarType.UINT16), 2),
-    **dict.fromkeys((ScalarType.INT, ScalarType.FLOAT, ScalarType.UINT32), 4),
-    **dict.fromkeys((ScalarType.LONG, ScalarType.DOUBLE, ScalarType.UINT64), 8),
-}
