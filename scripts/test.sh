@@ -113,7 +113,10 @@ step_python() {
     "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python
 }
 step_slow() { "${python}" -m pytest -q -m slow tests; }
-step_documents() { "${python}" -m pytest -q -n "${jobs}" tests/documents; }
+# The pages' examples, and the reference that is made from the headers' comments.
+step_documents() {
+  system doxygen doxygen && scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
+}
 step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop; }
 
 # The Java and Kotlin library, on this machine's JVM.

@@ -38,6 +38,11 @@ int helper(int value);
 """
 
 
+@pytest.fixture(autouse=True)
+def beside_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+
+
 def found_in(folder: Path, declaration: str) -> list[str]:
     functions = runpy.run_path(str(SCRIPT))
     header = folder / "thing.h"

@@ -8,9 +8,16 @@
 namespace executorch {
 namespace runtime {
 
-/// Prints a value on one line where it fits: `3`, `2.`, `True`, `"text"`, `None`, `(len=3)[1, 2, 3]`,
-/// `tensor(sizes=[2, 2], [1., 2., 3., 4.])`. Long lists show their first and last items, see `evalue_edge_items`;
-/// more than ten items are wrapped.
+/// Prints a value on one line where it fits. Long lists show their first and last items, see `evalue_edge_items`; more
+/// than ten items are wrapped.
+///
+///     3
+///     2.
+///     True
+///     "text"
+///     None
+///     (len=3)[1, 2, 3]
+///     tensor(sizes=[2, 2], [1., 2., 3., 4.])
 std::ostream& operator<<(std::ostream& os, const EValue& value);
 
 }  // namespace runtime
