@@ -151,13 +151,15 @@ class Arguments {
   std::vector<int32_t> shape() {
     constexpr int32_t kSizes[] = {1, 2, 3, 4, 5, 7, 1, 2, 0, 130};
     std::vector<int32_t> sizes(choices_.once_in(8) ? choices_.below(9) : choices_.below(5));
-    size_t elements = 1;
+    // Sizes of zero aside: strides, which they do not multiply, must fit as well.
+    size_t extent = 1;
     for (int32_t& size : sizes) {
       size = kSizes[choices_.below(10)];
-      size = elements * static_cast<size_t>(size) > kMaxElements ? 1 : size;
-      elements *= static_cast<size_t>(size);
+      size = extent * static_cast<size_t>(size) > kMaxElements ? 1 : size;
+      extent *= static_cast<size_t>(std::max(1, size));
     }
-    if (elements == 0 && choices_.once_in(4)) {
+    const bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+    if (is_empty && choices_.once_in(4)) {
       sizes[choices_.below(sizes.size())] = std::numeric_limits<int32_t>::max();
       if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) {
         sizes.assign(1, 0);
