@@ -5,6 +5,7 @@ machine falls on all of them alike."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -18,15 +19,24 @@ from bench.worker import ROOT, load_model
 class EngineError(RuntimeError):
     """An engine could not do what it was asked."""
 
+    def __init__(self, text: str, reason: str | None = None) -> None:
+        super().__init__(text)
+        self.reason = reason or text
+
 
 class Engine:
     """A worker process. ``ask`` sends one request and waits for the answer."""
 
-    def __init__(self, name: str, python: str, threads: int) -> None:
+    def __init__(self, name: str, python: str, threads: int, **environment: str) -> None:
         self.name = name
         command = [python, "-W", "ignore", str(ROOT / "tests/bench/worker.py"), name, str(threads)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | environment,
         )
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
@@ -38,7 +48,7 @@ class Engine:
             raise EngineError(f"{self.name} died during {do!r} (exit code {self.process.wait()})")
         answer = json.loads(line)
         if "error" in answer:
-            raise EngineError(f"{self.name} could not {do}: {answer['error']}")
+            raise EngineError(f"{self.name} could not {do}: {answer['error']}", answer["error"])
         return answer
 
     def close(self) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One engine in one process, told by JSON lines on standard input what to do; answers on standard output.
 
-Requests: ``{"do": "import" | "export" | "memory" | "load" | "run", ...}``. CPU times are seconds; of the whole
-process for imports and exports, of the calling thread for runs (other threads' work shows in the wall time). Memory is
-bytes of resident set at its peak since the request began, over the resident set just before it.
+Requests: ``{"do": "import" | "export" | "memory" | "load" | "check" | "run", ...}``. CPU times are seconds; of the
+whole process for imports, exports and runs, of the calling thread for loads. Memory is bytes of resident set at its
+peak since the request began, over the resident set just before it.
 """
 
 from __future__ import annotations
@@ -150,6 +150,10 @@ class PteEngine:
         tensors = [torch.from_numpy(i) for i in inputs]
         return lambda: method.execute(tensors)
 
+    def first_result(self, result: Any) -> Any:
+        """The first output of a call as an array."""
+        return result[0].numpy()
+
 
 class XnnpackEngine(PteEngine):
     """Everything delegated to XNNPACK that the partitioner takes."""
@@ -219,6 +223,9 @@ class OnnxEngine:
         feed = {i.name: v for i, v in zip(session.get_inputs(), inputs, strict=True)}
         return lambda: session.run(None, feed)
 
+    def first_result(self, result: Any) -> Any:
+        return result[0]
+
 
 class OnnxIntegerEngine(OnnxEngine):
     """onnxruntime's own static quantisation to quantize and dequantize nodes, a scale for each channel."""
@@ -254,8 +261,13 @@ class OnnxIntegerEngine(OnnxEngine):
         return {"file_bytes": Path(output).stat().st_size}
 
 
-def make_engine(name: str, threads: int) -> PteEngine | OnnxEngine:
+def make_engine(name: str, threads: int) -> Any:
     onnx = {"onnxruntime": OnnxEngine, "onnxruntime-int8": OnnxIntegerEngine}
+    sys.path.insert(0, str(ROOT / "tests"))
+    from bench.peers import make_peer, peer_of
+
+    if peer_of(name):
+        return make_peer(name, threads)
     if name in onnx:
         return onnx[name](threads)
     package, _, backend = name.partition("-")
@@ -264,7 +276,7 @@ def make_engine(name: str, threads: int) -> PteEngine | OnnxEngine:
 
 
 class Worker:
-    def __init__(self, engine: PteEngine | OnnxEngine) -> None:
+    def __init__(self, engine: Any) -> None:
         self.engine = engine
         self.call: Callable[[], Any] = lambda: None
 
@@ -312,13 +324,27 @@ class Worker:
         peak = max(load.peak + load.before, first.peak + first.before) - both.before
         return {"load": load.figures(), "first": first.figures(), "peak_bytes": peak}
 
+    def do_check(self, expected: str) -> dict[str, Any]:
+        """How far the first output is from ``expected``, an array's file, as a share of its largest value."""
+        import numpy as np
+
+        right = np.load(expected)
+        found = np.asarray(self.engine.first_result(self.call()), dtype=np.float64)
+        if found.size != right.size:
+            raise ValueError(f"its result has shape {found.shape}, the model's {right.shape}")
+        return {"difference": float(np.abs(found.reshape(right.shape) - right).max() / np.abs(right).max())}
+
     def do_run(self, seconds: float) -> dict[str, Any]:
-        """Calls for at least ``seconds``: CPU seconds of this thread and wall seconds a call."""
-        cpu, wall, count = time.thread_time(), time.perf_counter(), 0
+        """Calls for at least ``seconds``: CPU seconds of the process and wall seconds a call."""
+        cpu, wall, count = time.process_time(), time.perf_counter(), 0
         while time.perf_counter() - wall < seconds:
             self.call()
             count += 1
-        return {"cpu": (time.thread_time() - cpu) / count, "wall": (time.perf_counter() - wall) / count, "calls": count}
+        return {
+            "cpu": (time.process_time() - cpu) / count,
+            "wall": (time.perf_counter() - wall) / count,
+            "calls": count,
+        }
 
 
 def main() -> None:
@@ -332,7 +358,8 @@ def main() -> None:
         try:
             answer = getattr(worker, "do_" + request.pop("do"))(**request)
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+            kind = "" if type(error).__name__ == "ImpossibleError" else f"{type(error).__name__}: "
+            answer = {"error": f"{kind}{error}"[:500]}
         print(json.dumps(answer), file=answers, flush=True)
 
 

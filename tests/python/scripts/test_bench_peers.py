@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/bench --peers: its table, and what stands in it where an engine cannot run a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.harness import Series
+from bench.models import PEER_MODELS
+from bench.peer_table import COLUMNS, PeerTable, Row
+from bench.peers import ImpossibleError, converts_itself, peer_of, python_of_peer, run_converter
+from bench.worker import ROOT, load_model
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PeerTable:
+    monkeypatch.setenv("PTE_SDK_PEERS", str(tmp_path))
+    return PeerTable({"small": "zoo:linear"}, tmp_path, sys.executable, "/no/such/python")
+
+
+def test_the_table_compares_with_the_fastest_peer(table: PeerTable) -> None:
+    samples = {"sdk": Series([2.0, 2.0, 2.0]), "original": Series([3.0, 3.0, 3.0]), "onnxruntime": Series([2.5] * 3)}
+    reasons = dict.fromkeys(("LiteRT", "ncnn", "MNN"), "no | such\noperator")
+    table.rows = [Row("small", "float32", 1, samples, reasons), Row("other", "float32", 1, {"sdk": Series([1.0])}, {})]
+    table.rows[1].reasons = dict.fromkeys(COLUMNS, "nothing")
+    lines = table.markdown().splitlines()
+    assert lines[2].endswith("| 2 | 3 | 2.5 | " + "cannot: no / such operator | " * 3 + "**1.25** (onnxruntime) |")
+    assert "cannot: nothing" in lines[3] and lines[3].endswith("| – |")
+    assert "float32, 1 thread: 1.25 times as fast as the fastest peer of each of 1 models," in table.summary()
+
+
+def test_means_over_models_are_geometric(table: PeerTable) -> None:
+    """Twice and half as fast is as fast."""
+    for ours in (1.0, 4.0):
+        table.rows.append(Row(f"model {ours}", "int8", 2, {"sdk": Series([ours]), "MNN": Series([2.0])}))
+    assert "int8, 2 threads: 1.00 times as fast as the fastest peer of each of 2 models," in table.summary()
+    assert "1 of them at least as fast" in table.summary()
+
+
+def test_a_program_that_could_not_be_written_is_a_reason_in_the_table(table: PeerTable, tmp_path: Path) -> None:
+    table.columns = {"ncnn": "ncnn"}
+    for engine in ("ncnn", "ncnn-int8"):
+        path = table.program(engine, "small")
+        path.with_name(path.name + ".reason").write_text("it has no pnnx.Expression")
+    table.write_programs()  # what failed once is not tried again
+    row = Row("small", "float32", 1)
+    table._measure_row(row, tmp_path / "inputs", tmp_path / "expected", 1, 0.01)
+    assert row.reasons == {"ncnn": "it has no pnnx.Expression"} and not row.samples
+
+
+def test_engines_have_their_own_python_but_for_what_writes_programs() -> None:
+    assert peer_of("litert-int8") == "litert" and peer_of("onnxruntime") is None and peer_of("sdk-xnnpack") is None
+    assert converts_itself("litert") and not converts_itself("mnn-int8")
+    for peer in ("litert", "ncnn", "mnn"):
+        assert (ROOT / "tests/bench/environments" / f"{peer}.txt").is_file()
+
+
+def test_a_folder_of_environments_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTE_SDK_PEERS", str(tmp_path))
+    assert python_of_peer(ROOT, "ncnn") == str(tmp_path / "ncnn" / "bin" / "python")
+
+
+def test_what_a_converter_said_last_is_the_reason() -> None:
+    run_converter(sys.executable, "-c", "pass")
+    with pytest.raises(ImpossibleError, match="its converter ended with 3: no such layer"):
+        run_converter(sys.executable, "-c", "import sys; print('no such layer', file=sys.stderr); sys.exit(3)")
+
+
+@pytest.mark.parametrize("model", ["ResNet50", "decoder, prefill 64", "speech detector"])
+def test_the_models_have_the_sizes_that_are_written_about(model: str) -> None:
+    """He et al., table 1: 25.6 million; the decoder's cache holds what is computed of it; the detector's is 0.24."""
+    module, inputs = load_model(PEER_MODELS[model])
+    millions = sum(parameter.numel() for parameter in module.parameters()) / 1e6
+    expected = {"ResNet50": 25.557, "decoder, prefill 64": 13.450, "speech detector": 0.2436}[model]
+    assert millions == pytest.approx(expected, rel=1e-3)
+    if model == "speech detector":
+        probability, state = module(*inputs)
+        assert probability.shape == (1, 1) and state.shape == (2, 1, 128) and 0 < probability.item() < 1
