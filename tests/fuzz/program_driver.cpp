@@ -14,7 +14,6 @@
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
-#include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include "exact_buffer.h"
@@ -216,11 +215,6 @@ Outcome run_program(const uint8_t* data, size_t size) {
     std::abort();
   }
   return outcome;
-}
-
-void silence_logs() {
-  const auto drop = [](et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t, const char*, size_t) {};
-  (void)executorch::runtime::register_pal(executorch::runtime::PalImpl::create(drop, __FILE__));
 }
 
 }  // namespace fuzz

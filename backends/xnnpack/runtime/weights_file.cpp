@@ -286,14 +286,19 @@ std::shared_ptr<const MappedBytes> WeightsFile::map(const Record& record) const 
                                              static_cast<size_t>(record.size));
 }
 
+std::shared_ptr<const MappedBytes> WeightsFile::map_whole(const Record& record) const {
+  auto mapped = map(record);
+  return mapped != nullptr && name_content(seed_, mapped->data, mapped->size) == record.content ? mapped : nullptr;
+}
+
 std::shared_ptr<const MappedBytes> WeightsFile::find(const PackedKey& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = records_.find(key);
   if (found == records_.end()) {
     return nullptr;
   }
-  auto mapped = map(found->second);
-  if (mapped != nullptr && name_content(seed_, mapped->data, mapped->size) == found->second.content) {
+  auto mapped = map_whole(found->second);
+  if (mapped != nullptr) {
     return mapped;
   }
   ET_LOG(Error, "XNNPACK: %s holds weights that are damaged; they are packed again", path_.c_str());
@@ -327,7 +332,9 @@ std::shared_ptr<const MappedBytes> WeightsFile::add(const PackedKey& key, const 
   const Record record = {end_ + sizeof(RecordHeader), size, name_content(seed_, data, size)};
   const auto known = records_.find(key);
   if (known != records_.end() && known->second.size == size && known->second.content == record.content) {
-    return map(known->second);
+    if (auto mapped = map_whole(known->second)) {
+      return mapped;
+    }
   }
   if (!write_record(key, data, record)) {
     ET_LOG(Error,

@@ -80,6 +80,8 @@ class WeightsFile final {
   void read_records();
   bool write_record(const PackedKey& key, const void* data, const Record& record);
   std::shared_ptr<const MappedBytes> map(const Record& record) const;
+  /// Null when the content is not what its record says.
+  std::shared_ptr<const MappedBytes> map_whole(const Record& record) const;
 
   const std::string path_;
   const int descriptor_;
