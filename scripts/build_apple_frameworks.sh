@@ -151,10 +151,10 @@ make_framework() {
   if [[ "${product}" == executorch ]]; then
     local c_api="${root}/sdk/cpp/executorch/extension/c_api"
     rm -rf "${include}" && mkdir -p "${include}/CExecuTorch"
-    cp "${c_api}/executorch.h" "${c_api}/metadata.h" "${include}/CExecuTorch/"
+    cp "${c_api}"/{executorch,metadata,devtools}.h "${include}/CExecuTorch/"
     # Apps link the static library by themselves: nothing names a shared one.
     sed '/link "executorch_c"/d' "${c_api}/module.modulemap" >"${include}/CExecuTorch/module.modulemap"
-    checks=(--header CExecuTorch/executorch.h --header CExecuTorch/metadata.h)
+    checks=(--header CExecuTorch/{executorch,metadata,devtools}.h)
   else
     checks=(--symbol "$(symbol_of "${product}")")
   fi

@@ -72,7 +72,7 @@ build_and_test() {
 
 # With what needs PyTorch, which the environment has.
 step_cpp() {
-  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON -DPython3_EXECUTABLE="${python}"
+  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}"
 }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 # A test forks while it has threads.
@@ -81,7 +81,7 @@ step_tsan() {
 }
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_SANITIZE=address,undefined
+    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_SANITIZE=address,undefined
 }
 
 # All of PyTorch's samples of every operator, through the kernels that Python links by default, under both sanitizers. A

@@ -26,12 +26,16 @@ constexpr size_t kNumPrograms = sizeof(kPrograms) / sizeof(kPrograms[0]);
 constexpr size_t kMaxCalls = 256;
 constexpr size_t kMaxTensorBytes = 1 << 16;
 
+std::vector<uint8_t> read(const std::string& name) {
+  std::ifstream file(std::string(CORPUS_FOLDER) + "/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 const std::vector<std::vector<uint8_t>>& programs() {
   static const auto* const kLoaded = [] {
     auto* const loaded = new std::vector<std::vector<uint8_t>>;
     for (const char* const name : kPrograms) {
-      std::ifstream file(std::string(CORPUS_FOLDER) + "/" + name + "/model.pte", std::ios::binary);
-      loaded->emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+      loaded->push_back(read(std::string(name) + "/model.pte"));
     }
     return loaded;
   }();
@@ -92,7 +96,7 @@ class Caller {
   }
 
   et_status call_one(et_error** error) {
-    switch (choices_.below(16)) {
+    switch (choices_.below(17)) {
       case 0:
         return et_options_create(options_.place(choices_), error);
       case 1:
@@ -131,6 +135,8 @@ class Caller {
       case 13:
         read_results();
         return ET_STATUS_OK;
+      case 16:
+        return look_into(error);
       default:
         return execute(error);
     }
@@ -174,6 +180,47 @@ class Caller {
     ++outstanding;
     return et_module_load_buffer(buffer->data.get(), size, give_back, buffer, options_.pick(choices_),
                                  modules_.place(choices_), error);
+  }
+
+  et_status load_bundled(et_error** error) {
+    static const auto* const kBundle = new std::vector<uint8_t>(read("bundled/model.bpte"));
+    const size_t size = choices_.below(8) == 0 ? choices_.word() % (kBundle->size() + 1) : kBundle->size();
+    auto* const buffer = new ExactBuffer(kBundle->data(), size);
+    ++outstanding;
+    return et_module_load_bundled_buffer(buffer->data.get(), size, give_back, buffer, options_.pick(choices_),
+                                         modules_.place(choices_), error);
+  }
+
+  /// ETDumps and the cases of bundled programs.
+  et_status look_into(et_error** error) {
+    switch (choices_.below(6)) {
+      case 0:
+        return load_bundled(error);
+      case 1:
+        return et_options_set_etdump(options_.pick(choices_), choices_.below(2) == 0, error);
+      case 2: {
+        et_bytes* bytes = nullptr;
+        const et_status status = et_module_take_etdump(modules_.pick(choices_), &bytes, error);
+        read_all(et_bytes_data(bytes), et_bytes_size(bytes));
+        et_bytes_free(bytes);
+        return status;
+      }
+      case 3: {
+        et_module* const module = modules_.pick(choices_);
+        const char* const method = method_of(module);
+        return et_module_verify_bundled(module, method, choices_.below(4), 1e-5, 1e-5, error);
+      }
+      default: {
+        et_result** const out = results_.place(choices_);
+        et_module* const module = modules_.pick(choices_);
+        const char* const method = method_of(module);
+        const size_t cases = et_module_bundled_case_count(module, method);
+        const et_status status = et_module_execute_bundled(module, method, choices_.below(4), out, error);
+        require(status != ET_STATUS_OK || cases > 0, "only cases that there are run");
+        runs_ += status == ET_STATUS_OK;
+        return status;
+      }
+    }
   }
 
   et_status new_tensor(et_error** error) {

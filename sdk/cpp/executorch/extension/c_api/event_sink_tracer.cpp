@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <executorch/extension/c_api/event_sink_tracer.h>
+#include <executorch/extension/c_api/tracer.h>
 
 #include <string>
 #include <vector>
@@ -123,9 +123,6 @@ class EventSinkTracer final : public runtime::EventTracer {
 }  // namespace
 
 std::unique_ptr<runtime::EventTracer> make_event_sink_tracer(const et_options& options) {
-  if (options.event_sink == nullptr) {
-    return nullptr;
-  }
   return std::make_unique<EventSinkTracer>(options.event_sink, options.event_context, options.all_events);
 }
 

@@ -2,8 +2,7 @@
 // What a loaded module does: its methods' memory and runs.
 #include <executorch/extension/c_api/call.h>
 #include <executorch/extension/c_api/module_state.h>
-#include <executorch/extension/c_api/result.h>
-#include <executorch/extension/c_api/threads.h>
+#include <executorch/extension/c_api/run.h>
 
 using executorch::aten::ArrayRef;
 using executorch::runtime::Error;
@@ -95,18 +94,9 @@ Error execute(et_module& module, const char* method, const et_value* values, siz
   ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
   Inputs inputs;
   ET_CHECK_OK_OR_RETURN_ERROR(inputs.set(values, count));
-  const ThreadsInUse threads;
-  const auto outputs = state.module->execute(method, inputs.evalues());
-  if (!outputs.ok()) {
-    return outputs.error();
-  }
-  auto result = std::make_unique<et_result>(module.state, *slot.get(), std::move(inputs.memory()));
-  for (const EValue& output : *outputs) {
-    ET_CHECK_OK_OR_RETURN_ERROR(result->add(output));
-  }
-  result->forget_inputs();
-  *out = result.release();
-  return Error::Ok;
+  return run(
+      module, *slot.get(), std::move(inputs.memory()), [&] { return state.module->execute(method, inputs.evalues()); },
+      out);
 }
 
 Error unload(ModuleState& state, const char* method) {
@@ -121,6 +111,7 @@ Error unload(ModuleState& state, const char* method) {
                            "%zu results of method '%s' still show its memory: free them first", results, method);
   state.module->unload_method(method);
   slot.get()->outputs.clear();
+  slot.get()->last_case.reset();
   return Error::Ok;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The C interface: load a program, ask what it takes (metadata.h, which this includes), run it. C99 and C++; nothing
- * else of ours is included. What a binding for Swift, Kotlin (JNI), Rust, Dart or C# stands on.
+ * The C interface: load a program, ask what it takes (metadata.h, which this includes as it does devtools.h), run it.
+ * C99 and C++; nothing else of ours is included. What a binding for Swift, Kotlin (JNI), Rust, Dart or C# stands on.
  *
  * Errors. Whatever can fail returns an et_status and takes `et_error** error` as its last parameter. When that is not
  * null it receives NULL on success, and an object with the text on failure, which the caller frees. Not a "last error"
@@ -52,7 +52,7 @@ extern "C" {
 /* ---- Version --------------------------------------------------------------------------------------------------- */
 
 #define ET_C_API_VERSION_MAJOR 1
-#define ET_C_API_VERSION_MINOR 1
+#define ET_C_API_VERSION_MINOR 2
 #define ET_C_API_VERSION ((uint32_t)ET_C_API_VERSION_MAJOR << 16 | ET_C_API_VERSION_MINOR)
 
 /** ET_C_API_VERSION of the library. It works for this header when the major numbers are equal and the library's minor
@@ -276,5 +276,7 @@ ET_API void et_result_free(et_result* result);
 
 /* What a method takes and gives: et_method_meta. */
 #include "metadata.h"
+/* Looking into programs: ETDumps and bundled programs. */
+#include "devtools.h"
 
 #endif /* EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H_ */

@@ -2,10 +2,11 @@
 // Loading modules and methods.
 #include <cstring>
 
+#include <executorch/extension/c_api/bundle.h>
 #include <executorch/extension/c_api/call.h>
-#include <executorch/extension/c_api/event_sink_tracer.h>
 #include <executorch/extension/c_api/memory_loader.h>
 #include <executorch/extension/c_api/module_state.h>
+#include <executorch/extension/c_api/tracer.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 
@@ -43,7 +44,7 @@ std::shared_ptr<ModuleState> new_state(const et_options* options) {
   return state;
 }
 
-Result<std::unique_ptr<DataLoader>> open_data_file(const std::string& path, et_load_mode mode) {
+Result<std::unique_ptr<DataLoader>> open_file(const std::string& path, et_load_mode mode) {
   using Mlock = MmapDataLoader::MlockConfig;
   if (mode == ET_LOAD_MODE_FILE) {
     auto loader = FileDataLoader::from(path.c_str());
@@ -71,7 +72,7 @@ Result<std::unique_ptr<DataLoader>> data_loader_of(const et_options& options) {
                            "a program that is not loaded from a file, or shared, takes one data file, found %zu: merge "
                            "them, or load the program with et_module_load_file",
                            options.data_files.size());
-  return open_data_file(options.data_files[0], options.load_mode);
+  return open_file(options.data_files[0], options.load_mode);
 }
 
 /// Loads and verifies the program of `state->module`, and finds its methods.
@@ -104,13 +105,12 @@ Error load_file(const char* path, const et_options* options, et_module** out) {
                                                 Module::LoadMode::MmapUseMlock,
                                                 Module::LoadMode::MmapUseMlockIgnoreErrors};
   auto state = new_state(options);
-  state->module =
-      std::make_unique<Module>(path, state->options.data_files, kModes[state->options.load_mode],
-                               make_event_sink_tracer(state->options), nullptr, nullptr, state->options.share_memory);
+  state->module = std::make_unique<Module>(path, state->options.data_files, kModes[state->options.load_mode],
+                                           make_tracer(state->options), nullptr, nullptr, state->options.share_memory);
   return finish(std::move(state), out);
 }
 
-/// Loads what `open` gives a loader for.
+/// Loads what `open(state)` gives a loader for.
 template <typename Open>
 Error load_with(const et_options* options, et_module** out, Open&& open) {
   auto state = new_state(options);
@@ -118,8 +118,8 @@ Error load_with(const et_options* options, et_module** out, Open&& open) {
   if (!data_loader.ok()) {
     return data_loader.error();
   }
-  auto tracer = make_event_sink_tracer(state->options);
-  auto loader = open(state->options);
+  auto tracer = make_tracer(state->options);
+  auto loader = open(*state);
   if (!loader.ok()) {
     return loader.error();
   }
@@ -128,15 +128,32 @@ Error load_with(const et_options* options, et_module** out, Open&& open) {
   return finish(std::move(state), out);
 }
 
+/// Loads the bundled program that `open(options)` gives a loader for.
+template <typename Open>
+Error load_bundled(const et_options* options, et_module** out, Open&& open) {
+  return load_with(options, out, [&](ModuleState& state) -> Result<std::unique_ptr<DataLoader>> {
+    auto file = open(state.options);
+    if (!file.ok()) {
+      return file.error();
+    }
+    auto bundle = read_bundle(std::move(file.get()));
+    if (!bundle.ok()) {
+      return bundle.error();
+    }
+    state.bundle = std::move(bundle->start);
+    return std::move(bundle->program);
+  });
+}
+
 Error share(const ModuleState& from, et_module** out) {
   auto state = new_state(&from.options);
+  state->bundle = from.bundle;
   auto data_loader = data_loader_of(state->options);
   if (!data_loader.ok()) {
     return data_loader.error();
   }
-  state->module =
-      std::make_unique<Module>(from.module->program(), nullptr, nullptr, make_event_sink_tracer(state->options),
-                               std::move(data_loader.get()), state->options.share_memory);
+  state->module = std::make_unique<Module>(from.module->program(), nullptr, nullptr, make_tracer(state->options),
+                                           std::move(data_loader.get()), state->options.share_memory);
   return finish(std::move(state), out);
 }
 
@@ -159,16 +176,32 @@ et_status et_module_load_buffer(const void* data, size_t size, et_release releas
   Release borrowed(const_cast<void*>(data), release, context);
   return call_for(out, error, [&]() -> Error {
     ET_CHECK_NOT_NULL(data);
-    return load_with(options, out, [&](const et_options&) { return load_from_memory(std::move(borrowed), size); });
+    return load_with(options, out, [&](ModuleState&) { return load_from_memory(std::move(borrowed), size); });
   });
 }
 
 et_status et_module_load_fd(int fd, uint64_t offset, uint64_t length, const et_options* options, et_module** out,
                             et_error** error) {
   return call_for(out, error, [&] {
-    return load_with(options, out, [&](const et_options& given) {
-      return load_from_descriptor(fd, offset, length, given.load_mode != ET_LOAD_MODE_FILE);
+    return load_with(options, out, [&](const ModuleState& state) {
+      return load_from_descriptor(fd, offset, length, state.options.load_mode != ET_LOAD_MODE_FILE);
     });
+  });
+}
+
+et_status et_module_load_bundled_file(const char* path, const et_options* options, et_module** out, et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_CHECK_NOT_NULL(path);
+    return load_bundled(options, out, [&](const et_options& given) { return open_file(path, given.load_mode); });
+  });
+}
+
+et_status et_module_load_bundled_buffer(const void* data, size_t size, et_release release, void* context,
+                                        const et_options* options, et_module** out, et_error** error) {
+  Release borrowed(const_cast<void*>(data), release, context);
+  return call_for(out, error, [&]() -> Error {
+    ET_CHECK_NOT_NULL(data);
+    return load_bundled(options, out, [&](const et_options&) { return load_from_memory(std::move(borrowed), size); });
   });
 }
 

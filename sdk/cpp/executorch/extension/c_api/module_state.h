@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ struct MethodSlot {
   std::atomic<size_t> leases{0};
   /// Tensors that outputs are written to, by output.
   std::vector<std::pair<size_t, std::shared_ptr<TensorStorage>>> outputs;
+  /// The test case whose outputs its memory has.
+  std::optional<size_t> last_case;
 };
 
 /// A module with all that it refers to. Modules and their results share it. The order matters: the module goes first.
@@ -38,6 +41,8 @@ struct ModuleState {
   et_options options;
   runtime::LoadBackendOptionsMap backend_options;
   std::deque<MethodSlot> methods;
+  /// The bundled program that the module's is from, or null.
+  std::shared_ptr<const void> bundle;
   std::unique_ptr<Module> module;
   std::atomic<bool> busy{false};
 

@@ -120,6 +120,8 @@ et_status et_options_set_event_sink(et_options* options, et_event_sink sink, voi
     ET_CHECK_OR_RETURN_ERROR(sink == nullptr || executorch::runtime::internal::event_tracer_enabled(), NotSupported,
                              "this library was built without event tracing: configure it with "
                              "-DEXECUTORCH_ENABLE_EVENT_TRACER=ON");
+    ET_CHECK_OR_RETURN_ERROR(sink == nullptr || !options->etdump, InvalidState,
+                             "the options are set to record an ETDump: a module has that or an event sink");
     options->event_sink = sink;
     options->event_context = context;
     options->all_events = all;

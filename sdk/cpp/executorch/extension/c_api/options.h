@@ -18,4 +18,5 @@ struct et_options {
   et_event_sink event_sink = nullptr;
   void* event_context = nullptr;
   bool all_events = false;
+  bool etdump = false;
 };

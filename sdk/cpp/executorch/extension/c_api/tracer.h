@@ -10,7 +10,11 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// A tracer that calls the event sink of `options` at the end of each event; null when they have none.
+/// What options ask for: a tracer that calls their event sink at the end of each event, or one that records an ETDump;
+/// null when they ask for neither.
+std::unique_ptr<runtime::EventTracer> make_tracer(const et_options& options);
+
+/// The first of these.
 std::unique_ptr<runtime::EventTracer> make_event_sink_tracer(const et_options& options);
 
 }  // namespace c_api
