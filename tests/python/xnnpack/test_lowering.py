@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.export import Dim, export
 
-from sdk.backends.xnnpack.operators.elementwise import BinaryConfig
+from sdk.backends.xnnpack.operators.elementwise import SumConfig
 from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
 from sdk.backends.xnnpack.partition.config.xnnpack_config import XNNPartitionerConfig
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
@@ -195,9 +195,7 @@ def test_what_is_not_taken_stays_with_a_reason() -> None:
 def test_options_of_the_partitioner() -> None:
     """XNN-02."""
     model = nn.Sequential(nn.Linear(8, 8), Call(lambda x: x + 1), nn.Sigmoid())
-    assert [kinds(graph) for graph in graphs(lower(model, ROWS, XnnpackPartitioner(configs=[BinaryConfig])))] == [
-        ["Add"]
-    ]
+    assert [kinds(graph) for graph in graphs(lower(model, ROWS, XnnpackPartitioner(configs=[SumConfig])))] == [["Add"]]
     per_op = graphs(lower(model, ROWS, XnnpackPartitioner(per_op_mode=True)))
     assert sorted(map(kinds, per_op)) == [["Add"], ["FullyConnected"], ["Sigmoid"]]
     assert len(graphs(lower(model, ROWS, XnnpackFloatingPointPartitioner()))) == 1
@@ -205,4 +203,4 @@ def test_options_of_the_partitioner() -> None:
         assert graphs(lower(model, ROWS, none)) == []
     with pytest.raises(TypeError, match="no option speed"):
         XnnpackPartitioner(speed=math.inf)
-    assert issubclass(BinaryConfig, XNNPartitionerConfig)
+    assert issubclass(SumConfig, XNNPartitionerConfig)

@@ -18,7 +18,7 @@ from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
 
 from sdk.backends.transforms.duplicate_dynamic_quant_chain import DuplicateDynamicQuantChainPass
-from sdk.backends.xnnpack.operators.elementwise import BinaryConfig
+from sdk.backends.xnnpack.operators.elementwise import SumConfig
 from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackDynamicallyQuantizedPartitioner,
@@ -243,7 +243,7 @@ def test_scales_that_are_too_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler leaves the sum on floats, and the runtime refuses a payload that does not."""
     lowered = lower(FarApart(), ROWS)
     torch.testing.assert_close(run(lowered, ROWS), FarApart()(*ROWS))
-    monkeypatch.setattr(BinaryConfig, "refusal_in_integers", lambda *_: None)
+    monkeypatch.setattr(SumConfig, "refusal_in_integers", lambda *_: None)
     program = lower(FarApart(), ROWS).to_executorch().buffer
     with pytest.raises(RuntimeError):
         Runtime.get().load_program(program).load_method("forward")

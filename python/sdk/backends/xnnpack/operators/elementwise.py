@@ -156,38 +156,12 @@ class BinaryConfig(XNNPartitionerConfig):
     """Functions of two numbers, with broadcasting."""
 
     NODES_OF: ClassVar[dict[str, str]] = {
-        "aten.add.Tensor": "Add",
-        "aten.add.Scalar": "Add",
         "aten.div.Tensor": "Div",
         "aten.div.Scalar": "Div",
         "aten.maximum.default": "Maximum",
         "aten.minimum.default": "Minimum",
-        "aten.mul.Tensor": "Multiply",
-        "aten.mul.Scalar": "Multiply",
-        "aten.sub.Tensor": "Subtract",
-        "aten.sub.Scalar": "Subtract",
     }
-    target_names = tuple(NODES_OF)
-
-    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        name = node.target.__name__
-        if name.startswith(("aten.add", "aten.sub")) and argument(node, 2) != 1:
-            return f"alpha is {argument(node, 2)}, and XNNPACK takes 1"
-        return None
-
-    def refusal_in_integers(
-        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
-    ) -> str | None:
-        kind = self.NODES_OF[node.target.__name__]
-        if kind not in ("Add", "Subtract", "Multiply") or len(operands) != 2:
-            return "XNNPACK has no such operator for integers"
-        # The kernels multiply by integers of so many bits.
-        first, second = (operand.scale for operand in operands)
-        if kind == "Multiply":
-            fits = 2**-16 <= first * second / result.scale < 2**8
-        else:
-            fits = 2**-10 <= max(first, second) / result.scale < 2**8
-        return None if fits else "its scales are too far apart"
+    target_names: ClassVar[tuple[str, ...]] = tuple(NODES_OF)
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         operands = list(node.args[:2])
@@ -199,6 +173,44 @@ class BinaryConfig(XNNPartitionerConfig):
         kind = NODES[self.NODES_OF[node.target.__name__]]
         clamps = kind.__name__ not in ("XNNMaximum", "XNNMinimum")
         writer.add(kind(first, second, result), (-math.inf, math.inf) if clamps else None)
+
+
+class ProductConfig(BinaryConfig):
+    NODES_OF: ClassVar[dict[str, str]] = {"aten.mul.Tensor": "Multiply", "aten.mul.Scalar": "Multiply"}
+    target_names = tuple(NODES_OF)
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return refusal_of_two_scales(operands, operands[0].scale * operands[-1].scale / result.scale, -16)
+
+
+class SumConfig(BinaryConfig):
+    """Sums and differences."""
+
+    NODES_OF: ClassVar[dict[str, str]] = {
+        "aten.add.Tensor": "Add",
+        "aten.add.Scalar": "Add",
+        "aten.sub.Tensor": "Subtract",
+        "aten.sub.Scalar": "Subtract",
+    }
+    target_names = tuple(NODES_OF)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        return None if argument(node, 2) == 1 else f"alpha is {argument(node, 2)}, and XNNPACK takes 1"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return refusal_of_two_scales(operands, max(o.scale for o in operands) / result.scale, -10)
+
+
+def refusal_of_two_scales(operands: list[Scale], ratio: float, least: int) -> str | None:
+    """Why two operands cannot be integers: the kernels multiply by `ratio` as an integer of so many bits, from
+    2^`least` on."""
+    if len(operands) != 2:
+        return "one of its operands is not quantised"
+    return None if 2**least <= ratio < 2**8 else "its scales are too far apart"
 
 
 class PreluConfig(XNNPartitionerConfig):

@@ -258,16 +258,14 @@ class AvgPoolConfig(PoolConfig):
 class MeanConfig(XNNPartitionerConfig):
     """The mean over height and width."""
 
-    target_names: ClassVar[tuple[str, ...]] = ("aten.mean.dim", "aten._adaptive_avg_pool2d.default")
+    target_names: ClassVar[tuple[str, ...]] = ("aten.mean.dim",)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
-        image, arguments = node.args[0], argument(node, 1)
+        image, dims = node.args[0], argument(node, 1)
         if rank_of(image) != 4:
             return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
-        if "adaptive" in node.target.__name__:
-            return None if tuple(arguments) == (1, 1) else f"its output is {arguments}, and XNNPACK takes (1, 1)"
-        if sorted(dim % 4 for dim in arguments or ()) != [2, 3]:
-            return f"dim is {arguments}, and XNNPACK takes height and width"
+        if sorted(dim % 4 for dim in dims or ()) != [2, 3]:
+            return f"dim is {dims}, and XNNPACK takes height and width"
         return None
 
     def refusal_in_integers(
@@ -285,6 +283,21 @@ class MeanConfig(XNNPartitionerConfig):
         writer.add(NODES["GlobalAvgPooling2d"](source, mean, KEEP_DIMS))
         static = is_static(node.meta["val"].shape[:1])
         writer.add(NODES["StaticReshape"](2, [count if static else 0, channels], mean, writer.result(node)))
+
+
+class AdaptivePoolConfig(MeanConfig):
+    target_names = ("aten._adaptive_avg_pool2d.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
+        if rank_of(node) != 4:
+            return f"its input has {rank_of(node)} dimensions, and XNNPACK takes 4"
+        size = argument(node, 1)
+        return None if tuple(size) == (1, 1) else f"its output is {size}, and XNNPACK takes (1, 1)"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return None
 
 
 class ResizeConfig(XNNPartitionerConfig):

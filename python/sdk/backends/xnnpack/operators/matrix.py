@@ -144,7 +144,7 @@ class MatmulConfig(WeightedConfig):
     ) -> str | None:
         if len(operands) != 1 and is_quantized(node.args[1]) and rank_of(node) == 2:
             return super().refusal_in_integers(node, program, operands[:1], result)
-        return "XNNPACK has no such operator for integers"
+        return "it does not multiply by weights"
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         first, second = node.args[:2]

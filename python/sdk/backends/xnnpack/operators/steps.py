@@ -65,8 +65,6 @@ class ReduceConfig(MeanConfig):
         return MeanConfig.refusal_of_call(self, node, None) is not None or "sum" in node.target.__name__
 
     def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
-        if "adaptive" in node.target.__name__:
-            return super().refusal_of_call(node, program)
         if argument(node, 3) not in (None, torch.float32):
             return f"its dtype is {argument(node, 3)}"
         return "its result has no dimensions" if rank_of(node) == 0 else None
@@ -74,7 +72,7 @@ class ReduceConfig(MeanConfig):
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        return "XNNPACK has no such operator for integers" if self.needs_step(node) else None
+        return "it is not the mean over height and width of an image" if self.needs_step(node) else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         if not self.needs_step(node):
