@@ -86,8 +86,8 @@ bool read_bound(KernelRuntimeContext& ctx, const char* op, const Tensor& bound, 
 // Calls fn(first element, number of elements, parameters) for each run of elements that share parameters.
 template <typename Function>
 void for_each_run(const Groups& groups, const ParamTable& table, const Function& fn) {
-  if (groups.inner == 0) {
-    return;
+  if (groups.size == 0 || groups.inner == 0) {
+    return;  // not 2^31 times nothing
   }
   for (int64_t o = 0; o < groups.outer; ++o) {
     for (int64_t i = 0; i < groups.size; ++i) {
