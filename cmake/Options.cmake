@@ -38,6 +38,9 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the sta
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL OFF
   "extension_aten_util: PyTorch's tensors and kernels for PyTorch (needs PyTorch in Python; not installed)")
+executorch_option(EXECUTORCH_BUILD_ATEN OFF
+  "The runtime over PyTorch's at::Tensor (USE_ATEN_LIB): libraries named as the others with _aten behind (needs PyTorch in \
+Python; not installed)")
 executorch_option(EXECUTORCH_BUILD_EXTENSION_TRAINING OFF "Training (experimental)" GROUP extensions
   TARGETS extension_training IN sdk/cpp/executorch/extension/training
   NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE EXECUTORCH_BUILD_EXTENSION_TENSOR)

@@ -1,6 +1,7 @@
 # How our own targets are compiled, said once. Nothing here leaks into a consumer's flags: warnings, sections and
 # sanitizers are PRIVATE; only include paths and the language level are PUBLIC.
 
+include("${CMAKE_CURRENT_LIST_DIR}/Aten.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake")
 
 set(EXECUTORCH_INCLUDE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../sdk/cpp")

@@ -6,6 +6,7 @@ Writes into the output folder
 * ``NativeFunctions.h``: the declaration of every kernel,
 * ``RegisterKernels.h`` and ``RegisterKernels.cpp``: the table and ``register_<library>_kernels()``,
 * with ``--for-pytorch`` instead, ``RegisterToPyTorch.cpp``, which makes operators of PyTorch of them,
+* with ``--dispatched``, the table has PyTorch's kernels for the operators of ATen, and functions for the others,
 * ``RegisterKernelsAtLoad.cpp``: a static initialiser that calls it. It is its own object, which the linker takes from
   the archive only where the symbol ``executorch_<library>_kernels_at_load`` is asked for.
 
@@ -45,13 +46,27 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(f"{name}.jinja")
 
 
-def render(entries: list[KernelEntry], library: str, include_prefix: str) -> dict[str, str]:
-    """The generated files: name -> text."""
-    declared = sorted({(entry.namespace, entry.unqualified, entry.schema) for entry in entries}, key=_declaration_order)
+def render(entries: list[KernelEntry], library: str, include_prefix: str, dispatched: bool = False) -> dict[str, str]:
+    """The generated files: name -> text. ``dispatched``: PyTorch runs the operators of ATen (USE_ATEN_LIB)."""
+
+    def is_pytorchs(entry: KernelEntry) -> bool:
+        return dispatched and entry.schema.namespace == "aten"
+
+    def kernel(entry: KernelEntry) -> str:
+        if is_pytorchs(entry):
+            return f'DispatchedKernel<"{entry.schema.qualified_name}">'
+        return f"BoxedKernel<&::{entry.function}>"
+
+    functions = [entry for entry in entries if not is_pytorchs(entry)]
+    declared = sorted(
+        {(entry.namespace, entry.unqualified, entry.schema) for entry in functions}, key=_declaration_order
+    )
     values = {
         "library": library,
         "include_prefix": include_prefix,
         "entries": entries,
+        "dispatched": dispatched,
+        "kernel": kernel,
         "namespaces": [(name, list(group)) for name, group in groupby(declared, key=lambda item: item[0])],
     }
     return {name: template(name).render(values) for name in OUTPUTS}
@@ -144,6 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--dtype-selective", action="store_true", help="register kernels for the dtypes of the selection only")
     add("--require-all", action="store_true", help="fail if a selected operator has no kernel")
     add("--for-pytorch", action="store_true", help="write what registers the kernels in PyTorch, and nothing else")
+    add("--dispatched", action="store_true", help="have PyTorch run the operators of ATen (USE_ATEN_LIB)")
     options = parser.parse_args(arguments)
     if not re.fullmatch(r"[A-Za-z_]\w*", options.library):
         parser.error(f"--library '{options.library}' is not a C identifier")
@@ -166,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.for_pytorch:
             files = render_for_pytorch(entries, options.include_prefix)
         else:
-            files = render(entries, options.library, options.include_prefix)
+            files = render(entries, options.library, options.include_prefix, options.dispatched)
     except (SchemaError, SelectionError, ProgramError, OSError) as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1

@@ -72,7 +72,8 @@ build_and_test() {
 
 # With what needs PyTorch, which the environment has.
 step_cpp() {
-  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}"
+  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON \
+    -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}"
 }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 # A test forks while it has threads.

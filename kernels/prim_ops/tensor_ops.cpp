@@ -6,6 +6,7 @@
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
@@ -37,6 +38,11 @@ bool require(KernelRuntimeContext& context, bool condition, const char* message)
     context.fail(Error::InvalidArgument);
   }
   return condition;
+}
+
+bool is_contiguous(const Tensor& tensor) {
+  const auto order = internal::dim_order_of(tensor);
+  return internal::is_dense_on_cpu(tensor) && is_contiguous_dim_order(order.data(), order.size());
 }
 
 bool is_result_slot(const EValue& value) {
@@ -141,14 +147,11 @@ void copy_index(KernelRuntimeContext& context, Span<EValue*> args) {
               index < std::numeric_limits<SizesType>::max(),
           "et_copy_index: the tensors have different dtypes, their ranks do not differ by 1, or the index is out of "
           "range") ||
-      !require(context,
-               is_contiguous_dim_order(to.dim_order().data(), to.dim_order().size()) &&
-                   is_contiguous_dim_order(from.dim_order().data(), from.dim_order().size()),
-               "et_copy_index: the tensors are not contiguous")) {
+      !require(context, is_contiguous(to) && is_contiguous(from), "et_copy_index: the tensors are not contiguous")) {
     return;
   }
   SizesType sizes[kTensorDimensionLimit];
-  const bool is_static = to.shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
+  const bool is_static = internal::shape_dynamism_of(to) == executorch::aten::TensorShapeDynamism::STATIC;
   sizes[0] = is_static ? to.sizes()[0] : static_cast<SizesType>(index + 1);
   for (ssize_t i = 0; i < from.dim(); ++i) {
     sizes[i + 1] = from.sizes()[static_cast<size_t>(i)];
@@ -181,10 +184,7 @@ void view(KernelRuntimeContext& context, Span<EValue*> args) {
           context,
           wanted.ok() && wanted->size() == static_cast<size_t>(out.dim()) && self.scalar_type() == out.scalar_type(),
           "et_view: the sizes are no ints or not as many as the output has dimensions, or the dtypes differ") ||
-      !require(context,
-               is_contiguous_dim_order(self.dim_order().data(), self.dim_order().size()) &&
-                   is_contiguous_dim_order(out.dim_order().data(), out.dim_order().size()),
-               "et_view: the tensors are not contiguous")) {
+      !require(context, is_contiguous(self) && is_contiguous(out), "et_view: the tensors are not contiguous")) {
     return;
   }
   SizesType sizes[kTensorDimensionLimit];
@@ -213,13 +213,13 @@ void view(KernelRuntimeContext& context, Span<EValue*> args) {
     sizes[inferred] = static_cast<SizesType>(numel / known);
     known = numel;
   }
-  if (!require(context, known == numel, "et_view: the sizes have another number of elements") ||
-      !require(context, resize_tensor(out, executorch::aten::ArrayRef<SizesType>(sizes, wanted->size())) == Error::Ok,
-               "et_view: the output cannot have that shape") ||
-      !require(context, numel == 0 || self.const_data_ptr() != nullptr, "et_view: the tensor has no data")) {
-    return;
+  const executorch::aten::ArrayRef<SizesType> shape(sizes, wanted->size());
+  if (require(context, known == numel, "et_view: the sizes have another number of elements") &&
+      require(context, numel == 0 || self.const_data_ptr() != nullptr, "et_view: the tensor has no data") &&
+      require(context, internal::resize_onto(out, shape, self) == Error::Ok,
+              "et_view: the output cannot have that shape")) {
+    internal::share_data(out, self);
   }
-  out.set_data(const_cast<void*>(self.const_data_ptr()));
 }
 
 constexpr Kernel kKernels[] = {

@@ -185,7 +185,7 @@ Result<std::vector<EValue>> Module::execute(const std::string& method_name, cons
                                "method '%s' takes %zu inputs, input %zu was neither passed nor set before",
                                method_name.c_str(), inputs.size(), i);
     }
-    ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
+    ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(executorch::aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
     // Before it runs: after that, want of memory would leave the caller without the results of a changed state.
     std::vector<EValue> outputs(method.outputs_size());
     ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
@@ -248,15 +248,17 @@ Error Module::set_output(const std::string& method_name, EValue output_value, si
                            "output %zu of method '%s' was memory-planned at export and cannot be replaced; export with "
                            "MemoryPlanningPass(alloc_graph_output=False)",
                            output_index, method_name.c_str());
-  const aten::Tensor& tensor = output_value.toTensor();
+  const executorch::aten::Tensor& tensor = output_value.toTensor();
   const bool same_sizes =
       std::equal(tensor.sizes().begin(), tensor.sizes().end(), info->sizes().begin(), info->sizes().end());
-  ET_CHECK_OR_RETURN_ERROR(
-      tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
-      "output %zu of method '%s': expected %s of sizes %s, found %s of sizes %s", output_index, method_name.c_str(),
-      runtime::toString(info->scalar_type()), runtime::tensor_shape_to_c_string(info->sizes()).data(),
-      runtime::toString(tensor.scalar_type()),
-      runtime::tensor_shape_to_c_string(Span<const int32_t>(tensor.sizes().data(), tensor.sizes().size())).data());
+  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == info->scalar_type() && same_sizes, InvalidArgument,
+                           "output %zu of method '%s': expected %s of sizes %s, found %s of sizes %s", output_index,
+                           method_name.c_str(), runtime::toString(info->scalar_type()),
+                           runtime::tensor_shape_to_c_string(info->sizes()).data(),
+                           runtime::toString(tensor.scalar_type()),
+                           runtime::tensor_shape_to_c_string(
+                               Span<const executorch::aten::SizesType>(tensor.sizes().data(), tensor.sizes().size()))
+                               .data());
   return method.set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
 }
 

@@ -19,7 +19,7 @@ bool is_floating(aten::ScalarType type) {
 
 // Half and BFloat16 convert to and from float only; going through it loses nothing for them.
 template <typename To, typename From>
-To convert(From value) {
+To convert_element(From value) {
   if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>) {
     return static_cast<To>(value);
   } else if constexpr (std::is_arithmetic_v<To>) {
@@ -50,7 +50,7 @@ std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, s
       using To = typename decltype(to_tag)::type;
       auto* target = reinterpret_cast<To*>(result.data());
       for (size_t i = 0; i < count; ++i) {
-        target[i] = convert<To>(source[i]);
+        target[i] = convert_element<To>(source[i]);
       }
     });
   });
@@ -62,11 +62,11 @@ void fill_elements(void* data, aten::ScalarType type, size_t count, const aten::
     using T = typename decltype(tag)::type;
     T element;
     if (value.isBoolean()) {
-      element = convert<T>(value.to<bool>());
+      element = convert_element<T>(value.to<bool>());
     } else if (value.isIntegral(false)) {
-      element = convert<T>(value.to<int64_t>());
+      element = convert_element<T>(value.to<int64_t>());
     } else {
-      element = convert<T>(value.to<double>());
+      element = convert_element<T>(value.to<double>());
     }
     auto* target = static_cast<T*>(data);
     for (size_t i = 0; i < count; ++i) {

@@ -9,6 +9,18 @@
 
 #include <executorch/runtime/platform/assert.h>
 
+#ifdef USE_ATEN_LIB
+#include <c10/util/ArrayRef.h>
+
+namespace executorch {
+namespace runtime {
+using ::c10::ArrayRef;
+using ::c10::IntArrayRef;
+}  // namespace runtime
+}  // namespace executorch
+
+#else
+
 namespace executorch {
 namespace runtime {
 
@@ -94,9 +106,9 @@ class ArrayRef final {
 
   /// Assigning a temporary would leave a dangling view.
   template <typename U>
-  std::enable_if_t<std::is_same<U, T>::value, ArrayRef<T>>& operator=(U&& Temporary) = delete;
+  std::enable_if_t<std::is_same<U, T>::value, ArrayRef>& operator=(U&& Temporary) = delete;
   template <typename U>
-  std::enable_if_t<std::is_same<U, T>::value, ArrayRef<T>>& operator=(std::initializer_list<U>) = delete;
+  std::enable_if_t<std::is_same<U, T>::value, ArrayRef>& operator=(std::initializer_list<U>) = delete;
 
  private:
   const T* Data;
@@ -148,8 +160,15 @@ using IntArrayRef = ArrayRef<int64_t>;
 
 namespace torch {
 namespace executor {
+using ::executorch::runtime::makeArrayRef;
+}  // namespace executor
+}  // namespace torch
+
+#endif
+
+namespace torch {
+namespace executor {
 using ::executorch::runtime::ArrayRef;
 using ::executorch::runtime::IntArrayRef;
-using ::executorch::runtime::makeArrayRef;
 }  // namespace executor
 }  // namespace torch

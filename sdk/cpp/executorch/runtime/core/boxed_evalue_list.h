@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/result.h>
@@ -44,6 +45,16 @@ class BoxedEvalueList {
 
   /// The number of elements.
   size_t size() const { return wrapped_vals_.size(); }
+
+  /// Lets go of the unwrapped elements, whose room stays; the next get() fills it anew. For builds whose tensors are
+  /// reference counted; others hold nothing.
+  void reset_elements() {
+    if constexpr (std::is_default_constructible_v<T>) {
+      for (size_t i = 0; i < wrapped_vals_.size(); ++i) {
+        unwrapped_vals_[i] = T();
+      }
+    }
+  }
 
   /// Ends the life of the unwrapped elements; for builds whose tensors are reference counted.
   void destroy_elements() {

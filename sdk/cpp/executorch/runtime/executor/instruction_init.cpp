@@ -323,7 +323,13 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
       break;
     }
     const auto& tensor = value->toTensor();
+#ifdef USE_ATEN_LIB
+    // PyTorch's tensors have strides, which do not tell the order of dimensions of size 1: the program does.
+    const auto* order = plan_->values()->Get(static_cast<uint32_t>(value - values_))->val_as_Tensor()->dim_order();
+    const executorch::aten::ArrayRef<uint8_t> dim_order(order == nullptr ? nullptr : order->data(), size_of(order));
+#else
     const auto dim_order = tensor.dim_order();
+#endif
     tensors[num_tensors++] = TensorMeta(
         tensor.scalar_type(), Span<executorch::aten::DimOrderType>(
                                   const_cast<executorch::aten::DimOrderType*>(dim_order.data()), dim_order.size()));

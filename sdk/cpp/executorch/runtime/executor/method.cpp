@@ -5,7 +5,9 @@
 #include <new>
 #include <utility>
 
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/executor/backend_delegate.h>
+#include <executorch/runtime/executor/call_kernel.h>
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/platform_memory_allocator.h>
 #include <executorch/runtime/executor/program.h>
@@ -32,7 +34,7 @@ Result<Method> Method::load(const executorch_flatbuffer::ExecutionPlan* plan, co
     if (memory == nullptr) {
       return Error::MemoryAllocationFailed;
     }
-    temp_allocator = new (memory) internal::PlatformMemoryAllocator();
+    temp_allocator = ::new (memory) internal::PlatformMemoryAllocator();
   }
   Method method(plan, program, memory_manager, event_tracer, temp_allocator);
   method.owns_temp_allocator_ = owns_temp_allocator;
@@ -68,7 +70,9 @@ Method::~Method() {
     delegates_[--num_delegates_].~BackendDelegate();
   }
   while (num_values_ > 0) {
-    values_[--num_values_].~EValue();
+    EValue& value = values_[--num_values_];
+    internal::release_items(value);
+    value.~EValue();
   }
   while (num_external_constants_ > 0) {
     external_constants_[--num_external_constants_].~NamedData();
@@ -159,7 +163,7 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
   const auto alignment = std::min<size_t>(static_cast<size_t>(tensor.element_size()), alignof(std::max_align_t));
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(buffer) % alignment == 0, InvalidArgument,
                            "Output %zu needs memory at a multiple of %zu bytes, got %p", output_idx, alignment, buffer);
-  tensor.set_data(buffer);
+  internal::set_data(tensor, buffer, meta.nbytes());
   return Error::Ok;
 }
 

@@ -4,7 +4,9 @@
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/call_kernel.h>
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
@@ -24,14 +26,15 @@ namespace {
 bool lacks_data(const Tensor& tensor) {
   // One of unbounded size may have no elements so far, and get them from the kernel.
   return tensor.const_data_ptr() == nullptr &&
-         (tensor.numel() > 0 || tensor.shape_dynamism() == executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND);
+         (tensor.numel() > 0 ||
+          internal::shape_dynamism_of(tensor) == executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND);
 }
 
 bool lacks_data(const EValue& value) {
   if (value.isTensor()) {
     return lacks_data(value.toTensor());
   }
-  ArrayRef<EValue*> items;
+  executorch::aten::ArrayRef<EValue*> items;
   if (value.isTensorList()) {
     items = value.payload.copyable_union.as_tensor_list_ptr->wrapped_values();
   } else if (value.isListOptionalTensor()) {
@@ -82,8 +85,9 @@ Error move_tensor(const Tensor& from, const Tensor& to) {
   ET_CHECK_OR_RETURN_ERROR(from.scalar_type() == to.scalar_type(), InvalidProgram,
                            "A tensor of dtype %s is moved to one of dtype %s", toString(from.scalar_type()),
                            toString(to.scalar_type()));
-  ET_CHECK_OR_RETURN_ERROR(from.dim_order().equals(to.dim_order()), InvalidProgram,
-                           "A tensor is moved to one of another memory order");
+  ET_CHECK_OR_RETURN_ERROR(
+      internal::is_dense_on_cpu(from) && internal::dim_order_of(from).equals(internal::dim_order_of(to)),
+      InvalidProgram, "A tensor is moved to one of another memory order");
   ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(to, from.sizes()), "A tensor is moved to one that cannot have its shape");
   if (from.nbytes() > 0) {
     std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
@@ -95,6 +99,7 @@ Error move_value(const EValue& from, EValue* to) {
   if (to->isTensor()) {
     return move_tensor(from.toTensor(), to->toTensor());
   }
+  internal::release_items(*to);
   *to = from;
   return Error::Ok;
 }
@@ -114,7 +119,7 @@ Error Method::execute() {
       const Instruction& instruction = instructions[next];
       if (kRunKernelsInPlace && ET_LIKELY(is_plain_kernel(instruction, event_tracer_) && instructions_left > 0)) {
         KernelRuntimeContext context(nullptr, temp_allocator_);
-        instruction.kernel(context, Span<EValue*>(instruction.args, instruction.num_args));
+        internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
         if (ET_UNLIKELY(context.internal_used_temp())) {
           temp_allocator_->reset();
         }
@@ -199,7 +204,7 @@ Error Method::begin_execution() {
     // What they showed in the last execution may be gone.
     for (size_t i = 0; i < num_values_; ++i) {
       if ((value_flags_[i] & kView) != 0) {
-        values_[i].toTensor().set_data(nullptr);
+        internal::set_data(values_[i].toTensor(), nullptr, 0);
       }
     }
   }
@@ -234,7 +239,7 @@ Error Method::run_instruction(const Instruction& instruction, size_t* next) {
     }
     case Instruction::Kind::Free:
       if (instruction.num_args > 0) {
-        instruction.args[0]->toTensor().set_data(nullptr);
+        internal::set_data(instruction.args[0]->toTensor(), nullptr, 0);
       }
       return Error::Ok;
   }
@@ -246,7 +251,7 @@ Error Method::run_kernel(const Instruction& instruction) {
                                                                  static_cast<DebugHandle>(position_.instruction));
   internal::EventTracerProfileOpScope scope(event_tracer_, "OPERATOR_CALL");
   KernelRuntimeContext context(event_tracer_, temp_allocator_);
-  instruction.kernel(context, Span<EValue*>(instruction.args, instruction.num_args));
+  internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
   temp_allocator_->reset();
   const Error error = context.failure_state();
   return ET_LIKELY(error == Error::Ok) ? error : kernel_failed(error);

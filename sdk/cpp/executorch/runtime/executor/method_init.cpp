@@ -79,7 +79,7 @@ Error Method::merge_named_data(const NamedDataMap* external_data) {
   }
   ET_ASSIGN_OR_RETURN(merged, internal::MergedDataMap::load(*own, external_data));
   ET_ASSIGN_OR_RETURN(memory, allocate<internal::MergedDataMap>(memory_manager_->method_allocator(), 1));
-  merged_data_map_ = new (memory) internal::MergedDataMap(std::move(merged));
+  merged_data_map_ = ::new (memory) internal::MergedDataMap(std::move(merged));
   return Error::Ok;
 }
 
@@ -157,16 +157,16 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, uint32
     }
     case KernelTypes::String: {
       const auto* text = serialized.val_as_String()->string_val();
-      return store(allocator, ArrayRef<char>(text->c_str(), text->size()), value);
+      return store(allocator, aten::ArrayRef<char>(text->c_str(), text->size()), value);
     }
     case KernelTypes::DoubleList: {
       const auto* items = serialized.val_as_DoubleList()->items();
-      return store(allocator, ArrayRef<double>(items->data(), items->size()), value);
+      return store(allocator, aten::ArrayRef<double>(items->data(), items->size()), value);
     }
     case KernelTypes::BoolList: {
       const auto* items = serialized.val_as_BoolList()->items();
       // Every byte is 0 or 1: the verification looked.
-      return store(allocator, ArrayRef<bool>(reinterpret_cast<const bool*>(items->data()), items->size()), value);
+      return store(allocator, aten::ArrayRef<bool>(reinterpret_cast<const bool*>(items->data()), items->size()), value);
     }
     case KernelTypes::IntList: {
       const auto* items = serialized.val_as_IntList()->items();

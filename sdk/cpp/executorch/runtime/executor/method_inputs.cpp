@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/method.h>
@@ -45,7 +46,7 @@ bool is_same_order(Sizes sizes, DimOrder a, DimOrder b) {
 
 /// Whether an input may have these sizes. `exported` are those of the program, the largest ones of a dynamic shape.
 bool accepts_sizes(const Tensor& input, const Tensor& found, const flatbuffers::Vector<int32_t>* exported) {
-  switch (input.shape_dynamism()) {
+  switch (internal::shape_dynamism_of(input)) {
     case executorch::aten::TensorShapeDynamism::STATIC:
       return found.sizes().equals(input.sizes());
     case executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND:
@@ -125,6 +126,8 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
   ET_CHECK_OR_RETURN_ERROR(from.scalar_type() == to.scalar_type(), InvalidArgument,
                            "Input %zu must have dtype %s, found %s", input_idx, toString(to.scalar_type()),
                            toString(from.scalar_type()));
+  ET_CHECK_OR_RETURN_ERROR(internal::is_dense_on_cpu(from), InvalidArgument,
+                           "Input %zu must be on the CPU, its elements one after the other: copy it there", input_idx);
   ET_CHECK_OR_RETURN_ERROR(from.dim() == to.dim(), InvalidArgument, "Input %zu must have %zd dimensions, found %zd",
                            input_idx, static_cast<ssize_t>(to.dim()), static_cast<ssize_t>(from.dim()));
   const bool has_data = from.const_data_ptr() != nullptr || from.numel() == 0;
@@ -140,11 +143,10 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
   const auto* exported = serialized.sizes();
   const bool accepted = accepts_sizes(to, from, exported);
   if (!accepted && ET_LOG_ENABLED) {
-    const bool is_static = to.shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
+    const bool is_static = internal::shape_dynamism_of(to) == executorch::aten::TensorShapeDynamism::STATIC;
     const auto found =
         tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(from.sizes().data(), from.sizes().size()));
-    const auto expected =
-        tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(exported->data(), exported->size()));
+    const auto expected = tensor_shape_to_c_string(Span<const int32_t>(exported->data(), exported->size()));
     ET_LOG(Error, "Input %zu must have %s %s, found %s: export with %s to give it these", input_idx,
            is_static ? "sizes" : "at most the sizes", expected.data(), found.data(),
            is_static ? "a dynamic shape" : "a larger upper bound");
@@ -152,16 +154,16 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
   if (!accepted) {
     return Error::InvalidArgument;
   }
+  const auto order = internal::dim_order_of(to);
   ET_CHECK_OR_RETURN_ERROR(
-      from.numel() == 0 || is_same_order(from.sizes(), from.dim_order(), to.dim_order()), InvalidArgument,
+      from.numel() == 0 || is_same_order(from.sizes(), internal::dim_order_of(from), order), InvalidArgument,
       "Input %zu must be %s in memory, found another dim order: copy it to that order first", input_idx,
-      is_contiguous_dim_order(to.dim_order().data(), to.dim_order().size()) ? "contiguous"
-      : is_channels_last_dim_order(to.dim_order().data(), to.dim_order().size())
-          ? "channels last"
-          : "of the dim order it was exported with");
-  ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(to, from.sizes()));
+      is_contiguous_dim_order(order.data(), order.size())      ? "contiguous"
+      : is_channels_last_dim_order(order.data(), order.size()) ? "channels last"
+                                                               : "of the dim order it was exported with");
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::resize_onto(to, from.sizes(), planned ? to : from));
   if (!planned) {
-    to.set_data(const_cast<void*>(from.const_data_ptr()));
+    internal::share_data(to, from);
   } else if (from.nbytes() > 0 && from.const_data_ptr() != to.const_data_ptr()) {
     std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
   }

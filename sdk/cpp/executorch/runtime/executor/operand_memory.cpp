@@ -5,6 +5,7 @@
 // What a kernel writes must lie apart from what it reads. Kernels check their inputs before they write the first
 // element and rely on them until they wrote the last: a mask that is the end of the output, or an index that is, would
 // change under their hands. Memory planning never makes such programs, damaged and hostile files do.
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
@@ -115,7 +116,8 @@ Error Method::check_output_memory(const executorch_flatbuffer::KernelCall& call,
   // The same value, read and written, keeps its shape or is no output of an operator that gives it one.
   const auto& op_name = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()))->name();
   const bool in_place = op_name.c_str()[op_name.size() - 1] == '_';
-  const bool is_static = values_[output].toTensor().shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC;
+  const bool is_static =
+      internal::shape_dynamism_of(values_[output].toTensor()) == executorch::aten::TensorShapeDynamism::STATIC;
   ET_CHECK_PROGRAM(uses <= 1 || in_place || is_static,
                    "%s has value %" PRId32 ", which is of dynamic shape, for an input and for its output", name,
                    output);
@@ -156,8 +158,8 @@ Error Method::check_writable(int32_t value, const char* name) const {
   const uint8_t flags = value_flags_[value];
   ET_CHECK_PROGRAM((flags & kReadOnly) == 0, "%s writes to value %" PRId32 ", a constant or a view of another tensor",
                    name, value);
-  ET_CHECK_PROGRAM((flags & kBorrowed) == 0 ||
-                       values_[value].toTensor().shape_dynamism() == executorch::aten::TensorShapeDynamism::STATIC,
+  ET_CHECK_PROGRAM((flags & kBorrowed) == 0 || internal::shape_dynamism_of(values_[value].toTensor()) ==
+                                                   executorch::aten::TensorShapeDynamism::STATIC,
                    "%s writes to value %" PRId32 ", an input of dynamic shape without planned memory", name, value);
   return Error::Ok;
 }

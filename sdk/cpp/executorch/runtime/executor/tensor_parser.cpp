@@ -4,9 +4,9 @@
 #include <cstring>
 #include <new>
 
-#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/same_text.h>
+#include <executorch/runtime/executor/make_tensor.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 
@@ -16,7 +16,6 @@ namespace deserialization {
 
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
-using executorch::aten::TensorImpl;
 using ::executorch::runtime::internal::size_of;
 
 namespace {
@@ -51,41 +50,6 @@ Result<void*> planned_data(const executorch_flatbuffer::AllocationDetails& alloc
     return Error::MemoryAllocationFailed;  // the allocator has said which buffer and how large it must be
   }
   return *address;
-}
-
-/// The shape arrays of a tensor whose layout was validated. Those of a static tensor stay in the program; no one writes
-/// to them.
-struct Shape {
-  executorch::aten::SizesType* sizes;
-  executorch::aten::DimOrderType* dim_order;
-  executorch::aten::StridesType* strides;
-};
-
-Result<Shape> make_shape(const executorch_flatbuffer::Tensor& tensor, MemoryAllocator* allocator) {
-  const uint32_t dim = size_of(tensor.sizes());
-  Shape shape{nullptr, nullptr, nullptr};
-  if (dim == 0) {
-    return shape;
-  }
-  shape.sizes = const_cast<int32_t*>(tensor.sizes()->data());
-  shape.dim_order = const_cast<uint8_t*>(tensor.dim_order()->data());
-  if (tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::STATIC) {
-    auto* sizes = allocator->allocateList<executorch::aten::SizesType>(dim);
-    auto* dim_order = allocator->allocateList<executorch::aten::DimOrderType>(dim);
-    if (sizes == nullptr || dim_order == nullptr) {
-      return Error::MemoryAllocationFailed;
-    }
-    std::memcpy(sizes, shape.sizes, dim * sizeof(*sizes));
-    std::memcpy(dim_order, shape.dim_order, dim * sizeof(*dim_order));
-    shape.sizes = sizes;
-    shape.dim_order = dim_order;
-  }
-  shape.strides = allocator->allocateList<executorch::aten::StridesType>(dim);
-  if (shape.strides == nullptr) {
-    return Error::MemoryAllocationFailed;
-  }
-  dim_order_to_stride_nocheck(shape.sizes, shape.dim_order, dim, shape.strides);
-  return shape;
 }
 
 }  // namespace
@@ -182,21 +146,11 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
 Result<Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                            const executorch_flatbuffer::Tensor* s_tensor, const NamedDataMap* named_data_map,
                            Span<NamedData> external_constants) {
-  MemoryAllocator* allocator = memory_manager->method_allocator();
-  ET_ASSIGN_OR_RETURN(shape, make_shape(*s_tensor, allocator));
-  auto* memory = allocator->allocateInstance<TensorImpl>();
-  if (memory == nullptr) {
-    return Error::MemoryAllocationFailed;
-  }
-  const auto* extra = s_tensor->extra_tensor_info();
-  const Tensor tensor(new (memory) TensorImpl(
-      static_cast<ScalarType>(s_tensor->scalar_type()), static_cast<ssize_t>(size_of(s_tensor->sizes())), shape.sizes,
-      nullptr, shape.dim_order, shape.strides, static_cast<TensorShapeDynamism>(s_tensor->shape_dynamism()),
-      extra == nullptr ? etensor::DeviceType::CPU : static_cast<etensor::DeviceType>(extra->device_type()),
-      extra == nullptr ? etensor::DeviceIndex{0} : extra->device_index()));
-  ET_ASSIGN_OR_RETURN(data, getTensorDataPtr(s_tensor, program, tensor.nbytes(), memory_manager->planned_memory(),
+  ET_ASSIGN_OR_RETURN(tensor, internal::make_tensor(*s_tensor, memory_manager->method_allocator()));
+  const size_t nbytes = tensor.nbytes();
+  ET_ASSIGN_OR_RETURN(data, getTensorDataPtr(s_tensor, program, nbytes, memory_manager->planned_memory(),
                                              named_data_map, external_constants));
-  tensor.set_data(data);
+  ::executorch::runtime::internal::set_data(tensor, data, nbytes);
   return tensor;
 }
 

@@ -4,7 +4,7 @@
 #include <executorch/runtime/kernel/operator_registry.h>
 
 namespace executorch {
-namespace ET_RUNTIME_NAMESPACE {
+namespace runtime {
 namespace internal {
 
 /// get_op_function_from_registry() without a word when there is none, which is null: for callers that look in several
@@ -15,5 +15,5 @@ OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors);
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernels);
 
 }  // namespace internal
-}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace runtime
 }  // namespace executorch

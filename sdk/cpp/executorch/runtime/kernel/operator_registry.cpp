@@ -198,6 +198,9 @@ Result<OpFunction> found_or_missing(OpFunction function, const char* name, Span<
 
 }  // namespace
 
+}  // namespace ET_RUNTIME_NAMESPACE
+
+namespace runtime {
 namespace internal {
 
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors) {
@@ -253,6 +256,9 @@ void log_tensor_meta(Span<const TensorMeta> meta_list) {
 }
 
 }  // namespace internal
+}  // namespace runtime
+
+namespace ET_RUNTIME_NAMESPACE {
 
 Error register_kernels(const Span<const Kernel> new_kernels) {
   const size_t count_before = kernel_count;

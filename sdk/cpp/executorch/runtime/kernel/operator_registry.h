@@ -99,6 +99,9 @@ struct Kernel {
   constexpr Kernel() : name_(nullptr), op_(nullptr) {}
 };
 
+}  // namespace ET_RUNTIME_NAMESPACE
+
+namespace runtime {
 namespace internal {
 
 /**
@@ -112,6 +115,9 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buffer, size_t bu
 void log_tensor_meta(Span<const TensorMeta> meta_list);
 
 }  // namespace internal
+}  // namespace runtime
+
+namespace ET_RUNTIME_NAMESPACE {
 
 /// True when the operator has a kernel for these tensors, or a fallback. Does not log.
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list = {});

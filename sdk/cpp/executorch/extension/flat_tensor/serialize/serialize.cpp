@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <executorch/extension/flat_tensor/serialize/flat_tensor_header.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/schema/flat_tensor_generated.h>
 
@@ -42,8 +43,9 @@ size_t build_metadata(flatbuffers::FlatBufferBuilder& builder, const std::map<st
   size_t offset = 0;
   size_t end = 0;
   for (const auto& [key, tensor] : tensor_map) {
-    const auto sizes = builder.CreateVector(tensor.sizes().data(), tensor.sizes().size());
-    const auto dim_order = builder.CreateVector(tensor.dim_order().data(), tensor.dim_order().size());
+    const auto sizes = builder.CreateVector(std::vector<int32_t>(tensor.sizes().begin(), tensor.sizes().end()));
+    const auto order = runtime::internal::dim_order_of(tensor);
+    const auto dim_order = builder.CreateVector(order.data(), order.size());
     const auto layout = fb::CreateTensorLayout(
         builder, static_cast<executorch_flatbuffer::ScalarType>(tensor.scalar_type()), sizes, dim_order);
     named_data.push_back(
@@ -67,6 +69,9 @@ Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& ten
   for (const auto& [key, tensor] : tensor_map) {
     ET_CHECK_OR_RETURN_ERROR(tensor.nbytes() == 0 || tensor.const_data_ptr() != nullptr, InvalidArgument,
                              "the tensor '%s' has no data to write", key.c_str());
+    ET_CHECK_OR_RETURN_ERROR(runtime::internal::is_dense_on_cpu(tensor), InvalidArgument,
+                             "the elements of the tensor '%s' do not follow each other on the CPU: copy it there",
+                             key.c_str());
   }
   flatbuffers::FlatBufferBuilder builder;
   const size_t segment_data_size = build_metadata(builder, tensor_map, tensor_alignment);

@@ -13,6 +13,7 @@
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/test/program_builder.h>
@@ -92,14 +93,9 @@ class MethodFixture : public ::testing::Test {
   /// A tensor over `data`, which must stay.
   aten::Tensor tensor(std::vector<float>& data, std::vector<int32_t> sizes,
                       aten::ScalarType type = aten::ScalarType::Float, std::vector<uint8_t> dim_order = {}) {
-    shapes_.push_back(std::make_unique<Shape>());
-    auto& shape = *shapes_.back();
-    shape.sizes = std::move(sizes);
-    shape.dim_order = std::move(dim_order);
-    tensors_.push_back(std::make_unique<aten::TensorImpl>(type, static_cast<ssize_t>(shape.sizes.size()),
-                                                          shape.sizes.data(), data.data(),
-                                                          shape.dim_order.empty() ? nullptr : shape.dim_order.data()));
-    return aten::Tensor(tensors_.back().get());
+    tensors_.push_back(extension::make_tensor_ptr({sizes.begin(), sizes.end()}, static_cast<void*>(data.data()),
+                                                  std::move(dim_order), {}, type));
+    return *tensors_.back();
   }
 
   static Error set_inputs(Method& method, const std::vector<EValue>& values) {
@@ -132,12 +128,6 @@ class MethodFixture : public ::testing::Test {
   ResourceLimits limits_;
 
  private:
-  struct Shape {
-    std::vector<int32_t> sizes;
-    std::vector<uint8_t> dim_order;
-  };
-
-  Span<const Kernel> kernels_;
   std::vector<std::max_align_t> arena_;
   Span<uint8_t> planned_[1];
   extension::MallocMemoryAllocator method_allocator_;
@@ -146,8 +136,8 @@ class MethodFixture : public ::testing::Test {
   std::unique_ptr<Program> program_;
   std::unique_ptr<HierarchicalAllocator> planned_memory_;
   std::unique_ptr<MemoryManager> memory_;
-  std::vector<std::unique_ptr<Shape>> shapes_;
-  std::vector<std::unique_ptr<aten::TensorImpl>> tensors_;
+  std::vector<extension::TensorPtr> tensors_;
+  Span<const Kernel> kernels_;
 };
 
 /// A float tensor at `offset` of the arena.

@@ -10,52 +10,15 @@
 namespace executorch {
 namespace runtime {
 
-/// Type of the parts of a complex type; other types stay.
-inline constexpr ::executorch::aten::ScalarType toRealValueType(::executorch::aten::ScalarType t) {
-  switch (t) {
-    case aten::ScalarType::ComplexHalf:
-      return aten::ScalarType::Half;
-    case aten::ScalarType::ComplexFloat:
-      return aten::ScalarType::Float;
-    case aten::ScalarType::ComplexDouble:
-      return aten::ScalarType::Double;
-    default:
-      return t;
-  }
-}
-
-/// Complex type with parts of type `t`, ComplexFloat for BFloat16; Undefined when there is none.
-inline constexpr ::executorch::aten::ScalarType toComplexType(::executorch::aten::ScalarType t) {
-  switch (t) {
-    case aten::ScalarType::Half:
-    case aten::ScalarType::ComplexHalf:
-      return aten::ScalarType::ComplexHalf;
-    case aten::ScalarType::BFloat16:
-    case aten::ScalarType::Float:
-    case aten::ScalarType::ComplexFloat:
-      return aten::ScalarType::ComplexFloat;
-    case aten::ScalarType::Double:
-    case aten::ScalarType::ComplexDouble:
-      return aten::ScalarType::ComplexDouble;
-    default:
-      return aten::ScalarType::Undefined;
-  }
-}
-
-/// False where a cast would lose a kind of value: complex to real, floating point to integer, number to bool.
-inline constexpr bool canCast(const ::executorch::aten::ScalarType from, const ::executorch::aten::ScalarType to) {
-  return !(isComplexType(from) && !isComplexType(to)) &&
-         !(isFloatingType(from) && (isIntegralType(to, /*includeBool=*/false) || isBarebonesUnsignedType(to))) &&
-         !(from != aten::ScalarType::Bool && to == aten::ScalarType::Bool);
-}
 template <typename T1, typename T2>
 struct can_cast
-    : std::integral_constant<bool, canCast(CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)> {};
+    : std::integral_constant<bool, internal::canCast(CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)> {
+};
 
 namespace internal {
 
 constexpr bool takes_part_in_promotion(aten::ScalarType t) {
-  return isIntegralType(t, /*includeBool=*/true) || isFloatingType(t) || isComplexType(t);
+  return internal::isIntegralType(t, /*includeBool=*/true) || internal::isFloatingType(t) || internal::isComplexType(t);
 }
 
 /// Promotion without half_to_float.
@@ -64,22 +27,22 @@ constexpr aten::ScalarType promote(aten::ScalarType a, aten::ScalarType b) {
   if (a == b) {
     return a;
   }
-  if (isBarebonesUnsignedType(a) || isBarebonesUnsignedType(b)) {
-    const ScalarType other = isBarebonesUnsignedType(a) ? b : a;
-    return isFloatingType(other) || isComplexType(other) ? other : ScalarType::Undefined;
+  if (internal::isBarebonesUnsignedType(a) || internal::isBarebonesUnsignedType(b)) {
+    const ScalarType other = internal::isBarebonesUnsignedType(a) ? b : a;
+    return internal::isFloatingType(other) || internal::isComplexType(other) ? other : ScalarType::Undefined;
   }
   if (!takes_part_in_promotion(a) || !takes_part_in_promotion(b)) {
     return ScalarType::Undefined;
   }
-  if (isComplexType(a) || isComplexType(b)) {
-    return toComplexType(promote(toRealValueType(a), toRealValueType(b)));
+  if (internal::isComplexType(a) || internal::isComplexType(b)) {
+    return internal::toComplexType(promote(internal::toRealValueType(a), internal::toRealValueType(b)));
   }
-  if (isFloatingType(a) && isFloatingType(b)) {
+  if (internal::isFloatingType(a) && internal::isFloatingType(b)) {
     // Half and BFloat16 hold neither the other's range nor its precision; their pair needs Float.
     return a == ScalarType::Double || b == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
   }
-  if (isFloatingType(a) || isFloatingType(b)) {
-    return isFloatingType(a) ? a : b;
+  if (internal::isFloatingType(a) || internal::isFloatingType(b)) {
+    return internal::isFloatingType(a) ? a : b;
   }
   if (a == ScalarType::Bool || b == ScalarType::Bool) {
     return a == ScalarType::Bool ? b : a;
@@ -100,13 +63,20 @@ constexpr aten::ScalarType promote(aten::ScalarType a, aten::ScalarType b) {
  * Int).
  */
 inline constexpr ::executorch::aten::ScalarType promoteTypes(::executorch::aten::ScalarType a,
-                                                             ::executorch::aten::ScalarType b,
-                                                             bool half_to_float = false) {
+                                                             ::executorch::aten::ScalarType b, bool half_to_float) {
   const aten::ScalarType result = internal::promote(a, b);
   return half_to_float && (result == aten::ScalarType::Half || result == aten::ScalarType::BFloat16)
              ? aten::ScalarType::Float
              : result;
 }
+#ifdef USE_ATEN_LIB
+using ::c10::promoteTypes;
+#else
+inline constexpr ::executorch::aten::ScalarType promoteTypes(::executorch::aten::ScalarType a,
+                                                             ::executorch::aten::ScalarType b) {
+  return internal::promote(a, b);
+}
+#endif
 
 /// promoteTypes() of C++ types; ill-formed when there is no common type.
 template <typename T1, typename T2, bool half_to_float = false>

@@ -34,13 +34,13 @@ ET_FORALL_SCALAR_TYPES(SPECIALIZE_CppTypeToScalarType)
 /// std::is_floating_point that also knows Half and BFloat16.
 template <typename T>
 struct is_floating_point
-    : std::integral_constant<bool, std::is_floating_point<T>::value || std::is_same_v<T, torch::executor::Half> ||
-                                       std::is_same_v<T, torch::executor::BFloat16>> {};
+    : std::integral_constant<bool, std::is_floating_point<T>::value || std::is_same_v<T, aten::Half> ||
+                                       std::is_same_v<T, aten::BFloat16>> {};
 
 /// True for Half and BFloat16.
 template <typename T>
-struct is_reduced_floating_point : std::integral_constant<bool, std::is_same_v<T, torch::executor::Half> ||
-                                                                    std::is_same_v<T, torch::executor::BFloat16>> {};
+struct is_reduced_floating_point
+    : std::integral_constant<bool, std::is_same_v<T, aten::Half> || std::is_same_v<T, aten::BFloat16>> {};
 
 }  // namespace runtime
 }  // namespace executorch

@@ -4,6 +4,7 @@
 namespace executorch {
 namespace runtime {
 
+#ifndef USE_ATEN_LIB  // PyTorch has these
 const char* toString(aten::ScalarType t) {
 #if ET_ENABLE_ENUM_STRINGS
   switch (t) {
@@ -39,6 +40,7 @@ bool isSignedType(aten::ScalarType t) {
                static_cast<int>(t));
   return !isBarebonesUnsignedType(t) && t != aten::ScalarType::Byte && t != aten::ScalarType::Bool;
 }
+#endif
 
 namespace internal {
 

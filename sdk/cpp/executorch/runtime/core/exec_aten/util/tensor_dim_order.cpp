@@ -8,12 +8,12 @@ namespace runtime {
 namespace {
 
 bool is_default(const aten::Tensor& t) {
-  const auto order = t.dim_order();
+  const auto order = internal::dim_order_of(t);
   return order.size() == static_cast<size_t>(t.dim()) && is_contiguous_dim_order(order.data(), order.size());
 }
 
 bool is_channels_last(const aten::Tensor& t) {
-  const auto order = t.dim_order();
+  const auto order = internal::dim_order_of(t);
   return is_channels_last_dim_order(order.data(), order.size());
 }
 
@@ -23,7 +23,7 @@ struct DimOrderText {
 
   explicit DimOrderText(const aten::Tensor& t) {
     size_t length = 0;
-    const auto order = t.dim_order();
+    const auto order = internal::dim_order_of(t);
     for (size_t i = 0; i < order.size() && i < kTensorDimensionLimit && length + 4 < sizeof(text); ++i) {
       if (i != 0) {
         text[length++] = ',';
@@ -41,17 +41,18 @@ struct DimOrderText {
 }  // namespace
 
 Error get_dim_order(const aten::Tensor& tensor, aten::DimOrderType* out_dim_order, size_t out_dim_order_size) {
-  ET_CHECK_OR_RETURN_ERROR(out_dim_order_size == tensor.dim_order().size(), InvalidArgument,
-                           "expected room for %" ET_PRIsize_t " dimensions, found %" ET_PRIsize_t,
-                           tensor.dim_order().size(), out_dim_order_size);
+  const auto order = internal::dim_order_of(tensor);
+  ET_CHECK_OR_RETURN_ERROR(out_dim_order_size == order.size(), InvalidArgument,
+                           "expected room for %" ET_PRIsize_t " dimensions, found %" ET_PRIsize_t, order.size(),
+                           out_dim_order_size);
   if (out_dim_order_size != 0) {
-    std::memcpy(out_dim_order, tensor.dim_order().data(), out_dim_order_size * sizeof(aten::DimOrderType));
+    std::memcpy(out_dim_order, order.data(), out_dim_order_size * sizeof(aten::DimOrderType));
   }
   return Error::Ok;
 }
 
 bool tensor_has_valid_dim_order(aten::Tensor t) {
-  const auto order = t.dim_order();
+  const auto order = internal::dim_order_of(t);
   ET_CHECK_OR_RETURN_FALSE(
       order.size() == static_cast<size_t>(t.dim()) && internal::is_permutation(order.data(), order.size()),
       "expected a permutation of the %" ET_PRIssize_t " dimensions, found the dim order (%s)", t.dim(),
@@ -83,7 +84,7 @@ bool tensors_have_same_dim_order(const aten::ArrayRef<aten::Tensor> tensor_list)
   bool all_default = true;
   bool all_channels_last = true;
   for (const aten::Tensor& t : tensor_list) {
-    all_equal = all_equal && t.dim_order().equals(tensor_list[0].dim_order());
+    all_equal = all_equal && internal::dim_order_of(t).equals(internal::dim_order_of(tensor_list[0]));
     all_default = all_default && is_default(t);
     all_channels_last = all_channels_last && is_channels_last(t);
   }

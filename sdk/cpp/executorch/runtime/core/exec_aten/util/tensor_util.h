@@ -15,6 +15,7 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_check_macros.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/span.h>
@@ -110,7 +111,7 @@ bool tensors_have_same_dim_order(const aten::Tensor& a, const aten::Tensor& b, c
 
 /// Changes the sizes within the tensor's bounds; see TensorImpl::internal_resize_contiguous() for the errors.
 ET_NODISCARD inline Error resize_tensor(aten::Tensor t, aten::ArrayRef<aten::SizesType> new_sizes) {
-  return t.unsafeGetTensorImpl()->internal_resize_contiguous(new_sizes);
+  return internal::resize(t, new_sizes);
 }
 
 /// resize_tensor() for sizes of another integer type; a size that does not fit is Error::InvalidArgument.

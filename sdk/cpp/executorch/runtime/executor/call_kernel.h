@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/kernel/kernel_runtime_context.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace executorch {
+namespace runtime {
+namespace internal {
+
+#ifdef USE_ATEN_LIB
+
+/// Runs a kernel without PyTorch's bookkeeping of gradients. An exception of PyTorch becomes a failure of the context
+/// with Error::Internal and a log line, a warning a log line.
+void call_kernel(OpFunction kernel, KernelRuntimeContext& context, Span<EValue*> args);
+
+/// Lets go of the tensors that a list has copied in to show them to kernels: they are reference counted.
+void release_items(EValue& value);
+
+#else
+
+inline void call_kernel(OpFunction kernel, KernelRuntimeContext& context, Span<EValue*> args) {
+  kernel(context, args);
+}
+
+inline void release_items(EValue& /*value*/) {}
+
+#endif
+
+}  // namespace internal
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tensor of a value of a program, before it has data. Part of tensor_parser.cpp, which calls it in one place:
+// ET_INLINE.
+#pragma once
+
+#include <cstring>
+#include <new>
+
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/executor/program_check.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch {
+namespace runtime {
+namespace deserialization {
+namespace internal {
+
+using ::executorch::runtime::internal::size_of;
+
+#ifdef USE_ATEN_LIB
+
+/// A tensor with the layout of `tensor`, which was validated, and no data. Errors: NotSupported for other devices than
+/// the CPU.
+ET_INLINE Result<aten::Tensor> make_tensor(const executorch_flatbuffer::Tensor& tensor,
+                                           MemoryAllocator* /*allocator*/) {
+  const auto* extra = tensor.extra_tensor_info();
+  ET_CHECK_OR_RETURN_ERROR(extra == nullptr || extra->device_type() == executorch_flatbuffer::DeviceType::CPU,
+                           NotSupported, "A tensor is in memory of device type %d; at::Tensor is supported on the CPU",
+                           static_cast<int>(extra->device_type()));
+  const uint32_t dim = size_of(tensor.sizes());
+  aten::SizesType sizes[kTensorDimensionLimit];
+  aten::StridesType strides[kTensorDimensionLimit];
+  for (uint32_t i = 0; i < dim; ++i) {
+    sizes[i] = tensor.sizes()->Get(i);
+  }
+  if (dim > 0) {
+    dim_order_to_stride_nocheck(sizes, tensor.dim_order()->data(), dim, strides);
+  }
+  return ::executorch::runtime::internal::make_tensor({sizes, dim}, {strides, dim},
+                                                      static_cast<aten::ScalarType>(tensor.scalar_type()),
+                                                      static_cast<TensorShapeDynamism>(tensor.shape_dynamism()),
+                                                      ::c10::DataPtr(nullptr, aten::Device(aten::DeviceType::CPU)), 0);
+}
+
+#else
+
+/// The shape arrays of a tensor whose layout was validated. Those of a static tensor stay in the program; no one writes
+/// to them.
+struct Shape {
+  aten::SizesType* sizes;
+  aten::DimOrderType* dim_order;
+  aten::StridesType* strides;
+};
+
+ET_INLINE Result<Shape> make_shape(const executorch_flatbuffer::Tensor& tensor, MemoryAllocator* allocator) {
+  const uint32_t dim = size_of(tensor.sizes());
+  Shape shape{nullptr, nullptr, nullptr};
+  if (dim == 0) {
+    return shape;
+  }
+  shape.sizes = const_cast<int32_t*>(tensor.sizes()->data());
+  shape.dim_order = const_cast<uint8_t*>(tensor.dim_order()->data());
+  if (tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::STATIC) {
+    auto* sizes = allocator->allocateList<aten::SizesType>(dim);
+    auto* dim_order = allocator->allocateList<aten::DimOrderType>(dim);
+    if (sizes == nullptr || dim_order == nullptr) {
+      return Error::MemoryAllocationFailed;
+    }
+    std::memcpy(sizes, shape.sizes, dim * sizeof(*sizes));
+    std::memcpy(dim_order, shape.dim_order, dim * sizeof(*dim_order));
+    shape.sizes = sizes;
+    shape.dim_order = dim_order;
+  }
+  shape.strides = allocator->allocateList<aten::StridesType>(dim);
+  if (shape.strides == nullptr) {
+    return Error::MemoryAllocationFailed;
+  }
+  dim_order_to_stride_nocheck(shape.sizes, shape.dim_order, dim, shape.strides);
+  return shape;
+}
+
+/// A tensor with the layout of `tensor`, which was validated, and no data. Errors: MemoryAllocationFailed.
+ET_INLINE Result<aten::Tensor> make_tensor(const executorch_flatbuffer::Tensor& tensor, MemoryAllocator* allocator) {
+  ET_ASSIGN_OR_RETURN(shape, make_shape(tensor, allocator));
+  auto* memory = allocator->allocateInstance<aten::TensorImpl>();
+  if (memory == nullptr) {
+    return Error::MemoryAllocationFailed;
+  }
+  const auto* extra = tensor.extra_tensor_info();
+  return aten::Tensor(new (memory) aten::TensorImpl(
+      static_cast<aten::ScalarType>(tensor.scalar_type()), static_cast<ssize_t>(size_of(tensor.sizes())), shape.sizes,
+      nullptr, shape.dim_order, shape.strides, static_cast<TensorShapeDynamism>(tensor.shape_dynamism()),
+      extra == nullptr ? etensor::DeviceType::CPU : static_cast<etensor::DeviceType>(extra->device_type()),
+      extra == nullptr ? etensor::DeviceIndex{0} : extra->device_index()));
+}
+
+#endif
+
+}  // namespace internal
+}  // namespace deserialization
+}  // namespace runtime
+}  // namespace executorch
