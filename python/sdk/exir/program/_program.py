@@ -24,6 +24,7 @@ from sdk.exir.program._methods import (
     unwrap_op,
     warn_of_merged_inputs,
 )
+from sdk.exir.program._quantized_embeddings import keep_quantized_embeddings
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _read(programs: Programs) -> dict[str, ExportedProgram]:
     methods = as_methods(programs)
     for name, program in methods.items():
         warn_of_merged_inputs(name, program)
-    return methods
+    return {name: keep_quantized_embeddings(program) for name, program in methods.items()}
 
 
 def _decompose_leftovers(

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Embeddings whose tables are quantised, by torchao's `quantize_` or by PT2E, as the operators
+`quantized_decomposed.embedding_{byte,4bit,2bit}`: rows are dequantised as they are read, and the table stays as small
+as it is. Otherwise all of it would become floats when the model is lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
+from torch.fx import Node
+
+from sdk.exir.program._rebuild import assemble, copy_graph_module, copy_signature
+
+_EMBEDDING = "aten.embedding.default"
+_AFFINE = "torchao.dequantize_affine.default"
+_BY_ROW = "quantized_decomposed.dequantize_per_channel.default"
+_PART_OF_SUBCLASS = "export.access_subclass_inner_tensor.default"
+_OPERATORS = {8: "embedding_byte", 4: "embedding_4bit", 2: "embedding_2bit"}
+_LIFTED = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What the operator reads.
+
+    Attributes:
+        values: [rows, bytes]: int8 or uint8; of 4 and 2 bits packed in uint8.
+        scales: float32, [rows] or [rows, groups].
+        zeros: The same of zero points; None where all are 0.
+        limits: The smallest and largest integer.
+    """
+
+    values: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor | None
+    limits: tuple[int, int]
+    bits: int
+
+
+def keep_quantized_embeddings(program: ExportedProgram) -> ExportedProgram:
+    """`program`, or a copy with such operators where an embedding reads the dequantisation of constants. Computes the
+    same numbers. What the kernels have no operator for stays as it is."""
+    names = [(node, str(node.target)) for node in program.graph.nodes if node.op == "call_function"]
+    found = [node for node, name in names if name == _EMBEDDING and _table_of(program, node.args[0]) is not None]
+    if not found:
+        return program
+    import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the operators)
+
+    copied = assemble(program, copy_graph_module(program.graph_module), copy_signature(program.graph_signature))
+    by_name = {node.name: node for node in copied.graph.nodes}
+    for number, node in enumerate(found):
+        table = _table_of(program, node.args[0])
+        assert table is not None
+        _replace(copied, by_name[node.name], table, f"quantized_embedding_{number}")
+    copied.graph_module.graph.eliminate_dead_code()
+    _drop_unused_tables(copied)
+    copied.graph_module.recompile()
+    return copied
+
+
+def _table_of(program: ExportedProgram, node: Any) -> _Table | None:
+    name = str(getattr(node, "target", ""))
+    if name not in (_AFFINE, _BY_ROW) or node.meta["val"].dtype != torch.float32:
+        return None
+    values, scales = (_constant(program, node.args[position]) for position in ((0, 2) if name == _AFFINE else (0, 1)))
+    zeros_at = node.args[3 if name == _AFFINE else 2]
+    zeros = None if zeros_at is None else _constant(program, zeros_at)
+    if values is None or scales is None or (zeros is None and zeros_at is not None):
+        return None
+    if values.dim() != 2 or values.dtype not in (torch.int8, torch.uint8) or scales.dtype != torch.float32:
+        return None
+    rows, width = values.shape
+    groups = scales.numel() // rows
+    if name == _AFFINE:
+        block = list(node.args[1])
+        if block[0] != 1 or width % block[1] or groups != width // block[1]:
+            return None
+        low, high = (*node.args[5:7], None, None)[:2]
+    else:
+        low, high = node.args[4:6]
+        if node.args[3] % 2 != 0 or groups != 1:
+            return None
+    whole = torch.iinfo(values.dtype)
+    low, high = whole.min if low is None else int(low), whole.max if high is None else int(high)
+    shape = (rows,) if groups == 1 else (rows, groups)
+    if zeros is not None:
+        zeros = zeros.float().expand(rows) if zeros.numel() == 1 else zeros.float()
+        zeros = zeros.reshape(shape) if bool(zeros.any()) else None
+    bits = _bits(values.dtype, low, high, width)
+    return _Table(_packed(values, bits), scales.reshape(shape), zeros, (low, high), bits)
+
+
+def _bits(dtype: torch.dtype, low: int, high: int, width: int) -> int:
+    """The fewest that hold the integers and fill whole bytes of a row."""
+    for bits in (2, 4):
+        if dtype == torch.int8 and low >= -(1 << bits - 1) and high < 1 << bits - 1 and width % (8 // bits) == 0:
+            return bits
+    return 8
+
+
+def _packed(values: torch.Tensor, bits: int) -> torch.Tensor:
+    """Offset to be unsigned. Of two values in a byte the first is in the high bits, of four in the low ones."""
+    if bits == 8:
+        return values.detach().contiguous()
+    unsigned = (values + (1 << bits - 1)).to(torch.uint8)
+    shifts = (4, 0) if bits == 4 else (0, 2, 4, 6)
+    packed = torch.zeros(values.shape[0], values.shape[1] * bits // 8, dtype=torch.uint8)
+    for position, shift in enumerate(shifts):
+        packed |= unsigned[:, position :: len(shifts)] << shift
+    return packed
+
+
+def _constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
+    """The tensor of a weight or constant that the program does not write, also where it is a part of a subclass."""
+    if not isinstance(node, Node):
+        return None
+    if str(node.target) == _PART_OF_SUBCLASS:
+        whole = _constant(program, node.args[0])
+        part = node.args[1]
+        return getattr(whole, part, None) if whole is not None and isinstance(part, str) else None
+    signature = program.graph_signature
+    target = next((s.target for s in signature.input_specs if s.kind in _LIFTED and s.arg.name == node.name), None)
+    if target is None or target in signature.buffers_to_mutate.values():
+        return None
+    return program.state_dict[target] if target in program.state_dict else program.constants.get(target)
+
+
+def _replace(program: ExportedProgram, node: Node, table: _Table, name: str) -> None:
+    mode = node.meta["val"].fake_mode
+    nodes: list[Node | None] = []
+    for part in ("values", "scales", "zeros"):
+        tensor = getattr(table, part)
+        nodes.append(None if tensor is None else _add_constant(program, mode, f"{name}_{part}", tensor))
+    graph = program.graph_module.graph
+    operator: Callable[..., Any] = getattr(torch.ops.quantized_decomposed, _OPERATORS[table.bits]).dtype
+    with graph.inserting_before(node):
+        arguments = (*nodes, *table.limits, node.args[1])
+        row = graph.call_function(operator, arguments, {"dtype": node.meta["val"].dtype})
+    row.meta = dict(node.meta)
+    node.replace_all_uses_with(row)
+    graph.erase_node(node)
+
+
+def _add_constant(program: ExportedProgram, mode: Any, target: str, tensor: torch.Tensor) -> Node:
+    """Before the inputs of the user, as signatures have it."""
+    specs = program.graph_signature.input_specs
+    position = next((i for i, spec in enumerate(specs) if spec.kind not in _LIFTED), len(specs))
+    while target in program.constants:
+        target += "_"
+    graph = program.graph_module.graph
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    after = placeholders[position] if position < len(placeholders) else next(iter(graph.nodes))
+    with graph.inserting_before(after):
+        node = graph.placeholder(f"c_{target}")
+    node.meta["val"] = mode.from_tensor(tensor, static_shapes=True)
+    specs.insert(position, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), target, None))
+    program.constants[target] = tensor
+    return node
+
+
+def _drop_unused_tables(program: ExportedProgram) -> None:
+    """Weights that nothing reads any more: a tensor subclass has no memory of its own to be written."""
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    specs = program.graph_signature.input_specs
+    for spec in list(specs):
+        if spec.kind in _LIFTED and not placeholders[spec.arg.name].users and spec.target is not None:
+            if spec.target in program.graph_signature.buffers_to_mutate.values():
+                continue
+            program.graph_module.graph.erase_node(placeholders[spec.arg.name])
+            specs.remove(spec)
+            kept = {other.target for other in specs}
+            for store in (program.state_dict, program.constants):
+                if spec.target not in kept:
+                    store.pop(spec.target, None)
