@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 _WHERE = {
+    "BundledProgram": "sdk.devtools.bundled_program.core",
     "ETRecord": "sdk.devtools.etrecord",
     "generate_etrecord": "sdk.devtools.etrecord",
     "parse_etrecord": "sdk.devtools.etrecord",

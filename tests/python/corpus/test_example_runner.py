@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,15 @@ def test_bio04_is_silent_when_the_outputs_are_right(tmp_path: Path, case: int) -
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert {path.name for path in tmp_path.iterdir()} <= {"etdump.etdp"}
+
+
+def test_bio05_from_a_model_to_verified_outputs() -> None:
+    """BIO-05: the script, with the runner that is built and a small model."""
+    settings = {"EXAMPLE_RUNNER": str(RUNNER), "MODEL": "linear", "PYTHON": sys.executable}
+    script = ROOT / "examples" / "devtools" / "test_example_runner.sh"
+    done = subprocess.run([str(script)], capture_output=True, text=True, check=False, env={**os.environ, **settings})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "The outputs of 2 test cases are right."
 
 
 def test_bio04_says_which_output_differs(tmp_path: Path) -> None:

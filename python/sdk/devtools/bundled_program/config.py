@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a program is tried on: test cases, and suites of them, one for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+ConfigValue: TypeAlias = Union[torch.Tensor, int, bool, float]  # noqa: UP007 - a value at run time, in Python 3.10 too
+"""An input of a method."""
+
+MethodInputType: TypeAlias = Sequence[ConfigValue]
+"""The inputs of one call, in the order of the method's arguments."""
+
+MethodOutputType: TypeAlias = Sequence[torch.Tensor]
+"""The outputs of one call, in the order in which the method returns them."""
+
+DataContainer: TypeAlias = Union[list, tuple, dict]  # noqa: UP007
+"""What inputs and outputs may be nested in; they are stored flat."""
+
+
+class MethodTestCase:
+    """One call of a method: its inputs, and the outputs that are expected, if they are to be checked."""
+
+    def __init__(self, inputs: MethodInputType, expected_outputs: MethodOutputType | None = None) -> None:
+        """
+        Args:
+            inputs: Tensors and numbers, as the method takes them; lists, tuples and dictionaries are flattened.
+            expected_outputs: What the method should return, e.g. what the model in PyTorch did; a tensor, or several of
+                them in containers. Without them the call can be run, but not verified.
+        """
+        self.inputs: list[ConfigValue] = tree_flatten(inputs)[0]
+        self.expected_outputs: list[ConfigValue] = [] if expected_outputs is None else tree_flatten(expected_outputs)[0]
+
+
+@dataclass
+class MethodTestSuite:
+    """The test cases of a method."""
+
+    method_name: str
+    test_cases: Sequence[MethodTestCase]

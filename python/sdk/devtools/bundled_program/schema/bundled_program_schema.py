@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The schema of bundled programs as dataclasses, one for each flatbuffer table of a `.bpte`, fields in schema order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from sdk.exir.scalar_type import ScalarType
+
+
+@dataclass
+class Tensor:
+    """Elements without gaps, in the order that `dim_order` says, outermost dimension first."""
+
+    scalar_type: ScalarType
+    sizes: list[int]
+    data: bytes
+    dim_order: list[int]
+
+
+@dataclass
+class Int:
+    int_val: int
+
+
+@dataclass
+class Bool:
+    bool_val: bool
+
+
+@dataclass
+class Double:
+    double_val: float
+
+
+ValueUnion: TypeAlias = Union[Tensor, Int, Bool, Double]  # noqa: UP007 - a value at run time, in Python 3.10 too
+
+
+@dataclass
+class Value:
+    val: ValueUnion
+
+
+@dataclass
+class BundledMethodTestCase:
+    """Inputs in the order of the method; outputs flattened, none if nothing is expected."""
+
+    inputs: list[Value]
+    expected_outputs: list[Value]
+
+
+@dataclass
+class BundledMethodTestSuite:
+    method_name: str
+    test_cases: list[BundledMethodTestCase]
+
+
+@dataclass
+class BundledProgram:
+    """Test suites, and the bytes of the `.pte` that they are for."""
+
+    version: int
+    method_test_suites: list[BundledMethodTestSuite]
+    program: bytes
