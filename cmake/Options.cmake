@@ -87,7 +87,7 @@ executorch_option(EXECUTORCH_BUILD_VGF OFF "Arm VGF" GROUP backends IN backends/
 executorch_option(EXECUTORCH_BUILD_VULKAN OFF "Vulkan GPUs" GROUP backends IN backends/vulkan TARGETS vulkan_backend)
 executorch_option(EXECUTORCH_BUILD_XNNPACK OFF "CPUs with XNNPACK" GROUP backends IN backends/xnnpack TARGETS xnnpack_backend
   NEEDS EXECUTORCH_BUILD_PTHREADPOOL)
-executorch_option(ENABLE_XNNPACK_PROFILING OFF "Time the operators inside XNNPACK"
+executorch_option(ENABLE_XNNPACK_PROFILING OFF "Accepted: event tracers always get the operators inside XNNPACK"
   NEEDS EXECUTORCH_BUILD_XNNPACK EXECUTORCH_ENABLE_EVENT_TRACER)
 foreach(name NNLIB FUSION_G3 VISION)
   executorch_option(EXECUTORCH_${name}_OPT OFF "Cadence's ${name} kernels" NEEDS EXECUTORCH_BUILD_CADENCE)

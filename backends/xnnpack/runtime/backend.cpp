@@ -132,8 +132,9 @@ class XnnpackBackend final : public BackendInterface {
     });
   }
 
-  Error execute(BackendExecutionContext&, DelegateHandle* handle, Span<EValue*> args) const override {
-    return extension::internal::report_bad_alloc([&] { return static_cast<Delegate*>(handle)->execute(args); });
+  Error execute(BackendExecutionContext& context, DelegateHandle* handle, Span<EValue*> args) const override {
+    return extension::internal::report_bad_alloc(
+        [&] { return static_cast<Delegate*>(handle)->execute(args, context.event_tracer()); });
   }
 
   void destroy(DelegateHandle* handle) const override {

@@ -6,10 +6,12 @@
 #include <cinttypes>
 
 #include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
+#include <executorch/runtime/platform/platform.h>
 
-#include "threads.h"
+#include "internals.h"
 
 namespace executorch {
 namespace backends {
@@ -89,13 +91,14 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   shapes_ = builder.take_shapes();
   constants_ = builder.take_constants();
   steps_ = builder.take_steps();
+  origins_ = builder.take_origins();
   if (!builder.needs_payload()) {
     payload_.reset();
   }
   return Error::Ok;
 }
 
-Error Delegate::execute(Span<EValue*> args) {
+Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   bool changed = !is_shaped_;
   ET_CHECK_OK_OR_RETURN_ERROR(read_inputs(args, &changed));
   const std::lock_guard<std::mutex> lock(workspace_->mutex());
@@ -111,11 +114,17 @@ Error Delegate::execute(Span<EValue*> args) {
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
   // Each time: another delegate may have moved the workspace.
   xnn_status status = xnn_setup_runtime_v2(runtime_, pointers_.size(), pointers_.data());
+  const bool is_measured = runtime::internal::event_tracer_measures_all(tracer);
+  set_profiling(runtime_, is_measured);
+  const et_timestamp_t start = is_measured ? et_pal_current_ticks() : 0;
   if (status == xnn_status_success) {
     status = xnn_invoke_runtime(runtime_);
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",
                            status_text(status));
+  if (is_measured) {
+    log_operators(*tracer, runtime_, start, origins_);
+  }
   Error error = Error::Ok;
   for (const auto& step : steps_) {
     if (const char* failure = step->take_failure()) {
@@ -174,6 +183,7 @@ Error Delegate::reshape() {
     }
   }
   if (status == xnn_status_success) {
+    plan_memory_anew(runtime_);
     status = xnn_reshape_runtime(runtime_);
   }
   ET_CHECK_OR_RETURN_ERROR(status != xnn_status_out_of_memory, MemoryAllocationFailed,

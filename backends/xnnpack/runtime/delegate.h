@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
@@ -44,8 +45,9 @@ class Delegate final {
    *
    * @retval Error::InvalidArgument (logged) an argument is no tensor or of another dtype or rank, or the shapes do not
    * fit each other.
+   * @param tracer Gets an event for each operator, see profile.h; may be null.
    */
-  runtime::Error execute(runtime::Span<runtime::EValue*> args);
+  runtime::Error execute(runtime::Span<runtime::EValue*> args, runtime::EventTracer* tracer = nullptr);
 
  private:
   /// An argument. Its shape here is that of memory: dimensions in the order of the strides.
@@ -74,6 +76,7 @@ class Delegate final {
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<NodeOrigin> origins_;
   std::optional<DelegateWeights> weights_;
   std::optional<Payload> payload_;
 };

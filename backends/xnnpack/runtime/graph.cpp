@@ -9,6 +9,8 @@
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 
+#include "internals.h"
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -98,6 +100,12 @@ uint8_t* keep(std::vector<std::unique_ptr<uint8_t[]>>& where, Span<const uint8_t
   return where.back().get();
 }
 
+/// Null for nodes of XNNPACK's.
+const char* step_name(const fb_xnnpack::XNode& node) {
+  const auto* step = node.xnode_union_as_XNNStep();
+  return step == nullptr || step->kind() == fb_xnnpack::StepKind::Reduce ? nullptr : EnumNameStepKind(step->kind());
+}
+
 }  // namespace
 
 const char* status_text(xnn_status status) {
@@ -154,12 +162,18 @@ Error GraphBuilder::build() {
     ET_CHECK_OK_OR_RETURN_ERROR(define_value(*values->Get(i), i));
   }
   for (uint32_t i = 0; i < nodes->size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(define_node(*this, *nodes->Get(i), i));
+    const fb_xnnpack::XNode& node = *nodes->Get(i);
+    ET_CHECK_OK_OR_RETURN_ERROR(define_node(*this, node, i));
+    origins_.resize(node_count(subgraph), {node.debug_handle(), step_name(node)});
   }
   ET_CHECK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_) == Error::Ok, InvalidProgram,
                            "XNNPACK payload: the shapes of its values contradict each other");
   uint32_t externals = 0;
   for (const auto& [id, value] : values_) {
+    if (value.is_computed) {
+      // Whatever the payload says: memory is planned for it.
+      set_shape(subgraph, value.id, shapes_[value.index]);
+    }
     if (value.external_id != XNN_INVALID_VALUE_ID) {
       ++externals;
       ET_CHECK_OR_RETURN_ERROR(!value.is_output || value.is_computed, InvalidProgram,

@@ -18,6 +18,7 @@
 #include <serialization/xnnpack_graph_generated.h>
 
 #include "payload.h"
+#include "profile.h"
 #include "shapes.h"
 #include "steps/step.h"
 #include "weights.h"
@@ -85,6 +86,9 @@ class GraphBuilder final {
   /// The steps among the nodes, which must live as long as the runtime.
   std::vector<std::unique_ptr<Step>> take_steps() { return std::move(steps_); }
 
+  /// Where the nodes of the subgraph come from, by their numbers.
+  std::vector<NodeOrigin> take_origins() { return std::move(origins_); }
+
   /// Tells the delegate's weights which of them others may have too.
   void share_weights(DelegateWeights& weights) const;
 
@@ -121,6 +125,7 @@ class GraphBuilder final {
   std::vector<std::unique_ptr<uint8_t[]>> kept_;
   std::vector<std::unique_ptr<uint8_t[]>> scales_;
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<NodeOrigin> origins_;
 };
 
 /// Adds a node, see node_reader.cpp. `index` is for messages.

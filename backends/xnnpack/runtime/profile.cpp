@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "profile.h"
+
+#include <string>
+
+#include <executorch/runtime/platform/platform.h>
+
+#include "xnnpack/microkernel-type.h"
+#include "xnnpack/operator-type.h"
+#include "xnnpack/operator.h"
+#include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+namespace {
+
+/// Nanoseconds of each operator that runs, in their order.
+std::vector<uint64_t> durations_of(xnn_runtime_t runtime, size_t count) {
+  std::vector<uint64_t> durations(count);
+  size_t size = 0;
+  // In microseconds.
+  if (xnn_get_runtime_profiling_info(runtime, xnn_profile_info_operator_timing, count * sizeof(uint64_t),
+                                     durations.data(), &size) != xnn_status_success) {
+    return {};
+  }
+  for (uint64_t& duration : durations) {
+    duration *= 1000;
+  }
+#if !defined(_WIN32) && !defined(__MACH__) && !defined(__EMSCRIPTEN__)
+  // Here its stamps can be read: most operators of small models take less than a microsecond.
+  const auto nanoseconds = [](const xnn_timestamp& stamp) {
+    return static_cast<uint64_t>(stamp.tv_sec) * 1000000000u + static_cast<uint64_t>(stamp.tv_nsec);
+  };
+  uint64_t before = nanoseconds(runtime->start_ts);
+  size_t at = 0;
+  for (size_t i = 0; i < runtime->num_ops && at < count; ++i) {
+    const xnn_operator_data& data = runtime->opdata[i];
+    if (data.operator_objects[0] == nullptr) {
+      continue;
+    }
+    uint64_t end = before;
+    for (size_t j = 0; j < XNN_MAX_OPERATOR_OBJECTS; ++j) {
+      end = data.operator_objects[j] != nullptr ? nanoseconds(data.end_ts[j]) : end;
+    }
+    durations[at++] = end - before;
+    before = end;
+  }
+#endif
+  return durations;
+}
+
+std::string name_of(const xnn_operator& op, const char* step) {
+  if (step != nullptr) {
+    return step;
+  }
+  std::string name = xnn_operator_type_to_string(op.type);
+  if (op.ukernel.type != xnn_microkernel_type_default) {
+    name += ' ';
+    name += xnn_microkernel_type_to_string(op.ukernel.type);
+  }
+  return name;
+}
+
+}  // namespace
+
+size_t node_count(xnn_subgraph_t subgraph) {
+  return subgraph->num_nodes;
+}
+
+void set_profiling(xnn_runtime_t runtime, bool on) {
+  runtime->profiling = on;
+}
+
+void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
+                   const std::vector<NodeOrigin>& origins) {
+  size_t count = 0;
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
+    count += runtime->opdata[i].operator_objects[0] != nullptr;
+  }
+  const std::vector<uint64_t> durations = durations_of(runtime, count);
+  const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
+  uint64_t elapsed = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < runtime->num_ops && at < durations.size(); ++i) {
+    const xnn_operator_data& data = runtime->opdata[i];
+    if (data.operator_objects[0] == nullptr) {
+      continue;  // part of another
+    }
+    const auto ticks = [&] { return start + elapsed * ratio.denominator / ratio.numerator; };
+    const et_timestamp_t begin = ticks();
+    elapsed += durations[at++];
+    const NodeOrigin origin = data.id < origins.size() ? origins[data.id] : NodeOrigin{0, nullptr};
+    const std::string name = name_of(*data.operator_objects[0], origin.step);
+    const bool has_handle = origin.debug_handle != 0;
+    tracer.log_profiling_delegate(
+        has_handle ? nullptr : name.c_str(),
+        has_handle ? static_cast<runtime::DelegateDebugIntId>(origin.debug_handle) : runtime::kUnsetDelegateDebugIntId,
+        begin, ticks(), has_handle ? name.data() : nullptr, has_handle ? name.size() : 0);
+  }
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
