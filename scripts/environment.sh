@@ -11,6 +11,8 @@ jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 mkdir -p "${logs}" "${stamps}"
 # A second clone, or a second build folder, finds what the first one compiled.
 export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
+# Without this it does not keep what is compiled with a precompiled header.
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
 # One name for the compiler: to ccache gcc and cc are two, and Python's builds ask for the first, CMake for the second.
 if [[ -z "${CC:-}${CXX:-}" ]] && command -v cc >/dev/null && command -v c++ >/dev/null; then
   export CC=cc CXX=c++
