@@ -167,6 +167,7 @@ class XnnpackBackend final : public BackendInterface {
       const bool succeeded = xnn_initialize(nullptr) == xnn_status_success;
       if (succeeded) {
         use_tall_products();
+        use_integer_products();
       }
       return succeeded;
     }();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "product_rows.h"
 #include "xnnpack/config.h"
 #include "xnnpack/gemm.h"
 
@@ -30,33 +31,6 @@ constexpr size_t kTileRows = 6;
 constexpr size_t kRows = 2 * kTileRows;
 /// Floats between what is read of a panel and what is fetched meanwhile.
 constexpr size_t kAhead = 16 * kColumns;
-
-template <typename T>
-T* plus_bytes(T* pointer, size_t bytes) {
-  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(pointer) + bytes);
-}
-
-/// Rows of A that lie behind one another, as gemm kernels get them.
-struct StridedRows {
-  const float* a;
-  size_t stride;  // bytes
-  size_t tap_count() const { return 1; }
-  const float* at(size_t /*tap*/, size_t row) const { return plus_bytes(a, row * stride); }
-};
-
-/// Rows of A by a table of pointers, as igemm kernels get them: one for each position of the kernel's window and row.
-struct IndirectRows {
-  const float** table;
-  size_t rows;  // in the table, of a position
-  size_t taps;
-  size_t offset;      // bytes, of the image of the batch
-  const float* zero;  // stands for padding; it has no offset
-  size_t tap_count() const { return taps; }
-  const float* at(size_t tap, size_t row) const {
-    const float* found = table[tap * rows + row];
-    return found == zero ? found : plus_bytes(found, offset);
-  }
-};
 
 struct Product {
   size_t depth;  // of each position of the window
@@ -173,15 +147,15 @@ Product make_product(size_t depth_bytes, const void* w, void* c, size_t row_stri
 void tall_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
                size_t cm_stride, size_t cn_stride, const void* params) {
   multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
-           StridedRows{static_cast<const float*>(a), a_stride});
+           StridedRows<float>{static_cast<const float*>(a), a_stride});
 }
 
 /// For tables with pointers to `TableRows` rows.
 template <size_t TableRows>
 void tall_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c, size_t cm_stride,
                 size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
-  const IndirectRows rows{reinterpret_cast<const float**>(a), TableRows, ks / (TableRows * sizeof(void*)), a_offset,
-                          static_cast<const float*>(zero)};
+  const IndirectRows<float> rows{reinterpret_cast<const float**>(a), TableRows, ks / (TableRows * sizeof(void*)),
+                                 a_offset, static_cast<const float*>(zero)};
   multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params), rows);
 }
 

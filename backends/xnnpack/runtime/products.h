@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrix products of floats for CPUs with AVX2 and no AVX-512.
+// Matrix products for CPUs with AVX2 and no AVX-512.
 #pragma once
 
 namespace executorch {
@@ -14,6 +14,13 @@ namespace xnnpack {
 ///
 /// To be called after xnn_initialize() and before the first operator is made, by one thread.
 void use_tall_products();
+
+/// Gives XNNPACK's operators on int8 with a scale for each channel (convolutions, linear layers) products of ours, on
+/// CPUs where it would take its AVX2 kernels; elsewhere nothing changes. The results are the same bits; the weights are
+/// packed in panels of sixteen columns in place of eight.
+///
+/// To be called as use_tall_products().
+void use_integer_products();
 
 }  // namespace xnnpack
 }  // namespace backends

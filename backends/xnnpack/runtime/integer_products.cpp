@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of matrices of int8 for processors with AVX2 and without instructions for dot products. XNNPACK's kernel for
+// them keeps four partial sums of each column, which it has to add up for each tile: where the depth is small, as in
+// the 1 x 1 convolutions of mobile nets, that takes longer than the products. Here a sum is one column, and an element
+// of A meets sixteen of them.
+#include "products.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "product_rows.h"
+#include "xnnpack/config.h"
+#include "xnnpack/gemm.h"
+
+#define EXECUTORCH_AVX2 __attribute__((target("avx2,fma")))
+#define EXECUTORCH_AVX2_INLINE EXECUTORCH_AVX2 __attribute__((always_inline)) inline
+/// The arrays of a tile are registers only when each loop over them is written out.
+#define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+/// Columns of a panel of packed weights: 16 biases, then for each two steps of the depth 16 pairs of weights, then 16
+/// scales.
+constexpr size_t kColumns = 16;
+/// Rows whose sums fit into registers: 12 of 16 hold sums, two a part of the panel, one a pair of elements of A.
+constexpr size_t kRows = 6;
+/// Elements of a row that are widened to 16 bits at once.
+constexpr size_t kWidened = 1024;
+
+struct Product {
+  size_t depth;  // of each position of the window
+  const int8_t* weights;
+  int8_t* c;
+  size_t row_stride, panel_stride;  // bytes
+  const xnn_qs8_qc8w_conv_minmax_params* params;
+};
+
+struct WidenedRows {
+  alignas(32) int16_t of[kRows][kWidened];
+};
+
+/// Widens `count` elements, and zeros up to a number that is even. Reads nothing behind them.
+EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to) {
+  size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to + i),
+                       _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  }
+  if (i + 8 <= count) {
+    _mm_store_si128(reinterpret_cast<__m128i*>(to + i),
+                    _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + i))));
+    i += 8;
+  }
+  for (; i < count; ++i) {
+    to[i] = from[i];
+  }
+  if (count % 2 != 0) {
+    to[count] = 0;
+  }
+}
+
+/// As XNNPACK rounds: to the nearest, halves to even.
+EXECUTORCH_AVX2_INLINE __m128i to_int8(__m256i low, __m256i high, __m256 low_scale, __m256 high_scale, __m256 most,
+                                       __m256i zero_point, __m128i least) {
+  const __m256i first = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(low), low_scale), most));
+  const __m256i second = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(high), high_scale), most));
+  const __m256i both = _mm256_adds_epi16(_mm256_packs_epi32(first, second), zero_point);
+  const __m256i ordered = _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0));
+  return _mm_max_epi8(_mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)), least);
+}
+
+/// Sums of `Rows` rows with one panel, or with its first eight columns. `is_widened`: the rows are in `widened`
+/// already.
+template <size_t Rows, bool IsWhole, typename Source>
+EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source, WidenedRows& widened, bool is_widened,
+                                   const int8_t* panel, int8_t* c, size_t columns) {
+  __m256i low[Rows], high[Rows];
+  EXECUTORCH_UNROLL
+  for (size_t i = 0; i < Rows; ++i) {
+    low[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel));
+    high[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel + 32));
+  }
+  panel += kColumns * sizeof(int32_t);
+  for (size_t tap = 0; tap < source.tap_count(); ++tap) {
+    for (size_t start = 0; start < product.depth; start += kWidened) {
+      const size_t count = std::min(kWidened, product.depth - start);
+      if (!is_widened) {
+        for (size_t i = 0; i < Rows; ++i) {
+          widen(source.at(tap, i) + start, count, widened.of[i]);
+        }
+      }
+      for (size_t k = 0; k < count; k += 2, panel += 2 * kColumns) {
+        const __m256i left = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(panel)));
+        __m256i right = _mm256_setzero_si256();
+        if constexpr (IsWhole) {
+          right = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(panel + 16)));
+        }
+        EXECUTORCH_UNROLL
+        for (size_t i = 0; i < Rows; ++i) {
+          int32_t pair;
+          std::memcpy(&pair, widened.of[i] + k, sizeof(pair));
+          const __m256i elements = _mm256_set1_epi32(pair);
+          low[i] = _mm256_add_epi32(low[i], _mm256_madd_epi16(elements, left));
+          if constexpr (IsWhole) {
+            high[i] = _mm256_add_epi32(high[i], _mm256_madd_epi16(elements, right));
+          }
+        }
+      }
+    }
+  }
+  const auto* scales = reinterpret_cast<const float*>(panel);
+  const __m256 low_scale = _mm256_loadu_ps(scales), high_scale = _mm256_loadu_ps(scales + 8);
+  const auto& limits = product.params->fp32_scalar;
+  const __m256 most = _mm256_set1_ps(static_cast<float>(limits.output_max - limits.output_zero_point));
+  const __m256i zero_point = _mm256_set1_epi16(limits.output_zero_point);
+  const __m128i least = _mm_set1_epi8(static_cast<char>(limits.output_min));
+  EXECUTORCH_UNROLL
+  for (size_t i = 0; i < Rows; ++i) {
+    const __m128i result = to_int8(low[i], high[i], low_scale, high_scale, most, zero_point, least);
+    if (columns >= kColumns) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(c), result);
+    } else {
+      alignas(16) int8_t bytes[kColumns];
+      _mm_store_si128(reinterpret_cast<__m128i*>(bytes), result);
+      std::memcpy(c, bytes, columns);
+    }
+    c = plus_bytes(c, product.row_stride);
+  }
+}
+
+template <size_t Rows, typename Source>
+EXECUTORCH_AVX2 void multiply_panels(size_t columns, const Product& product, const Source& source) {
+  WidenedRows widened;
+  // Once for all panels, where they fit.
+  const bool is_widened = source.tap_count() == 1 && product.depth <= kWidened;
+  for (size_t i = 0; is_widened && i < Rows; ++i) {
+    widen(source.at(0, i), product.depth, widened.of[i]);
+  }
+  const size_t depth = (product.depth + 1) / 2 * 2 * source.tap_count();
+  const int8_t* panel = product.weights;
+  int8_t* c = product.c;
+  while (true) {
+    if (columns > kColumns / 2) {
+      multiply_tile<Rows, true>(product, source, widened, is_widened, panel, c, columns);
+    } else {
+      multiply_tile<Rows, false>(product, source, widened, is_widened, panel, c, columns);
+    }
+    if (columns <= kColumns) {
+      return;
+    }
+    columns -= kColumns;
+    panel += kColumns * (sizeof(int32_t) + depth + sizeof(float));
+    c = plus_bytes(c, product.panel_stride);
+  }
+}
+
+template <typename Source>
+void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
+  switch (rows) {
+    case 1:
+      return multiply_panels<1>(columns, product, source);
+    case 2:
+      return multiply_panels<2>(columns, product, source);
+    case 3:
+      return multiply_panels<3>(columns, product, source);
+    case 4:
+      return multiply_panels<4>(columns, product, source);
+    case 5:
+      return multiply_panels<5>(columns, product, source);
+    default:
+      return multiply_panels<kRows>(columns, product, source);
+  }
+}
+
+Product make_product(size_t depth, const void* w, void* c, size_t row_stride, size_t panel_stride, const void* params) {
+  return {depth,
+          static_cast<const int8_t*>(w),
+          static_cast<int8_t*>(c),
+          row_stride,
+          panel_stride,
+          static_cast<const xnn_qs8_qc8w_conv_minmax_params*>(params)};
+}
+
+void integer_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
+                  size_t cm_stride, size_t cn_stride, const void* params) {
+  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+           StridedRows<int8_t>{static_cast<const int8_t*>(a), a_stride});
+}
+
+/// For tables with pointers to `TableRows` rows.
+template <size_t TableRows>
+void integer_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c, size_t cm_stride,
+                   size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
+  const IndirectRows<int8_t> rows{reinterpret_cast<const int8_t**>(a), TableRows, ks / (TableRows * sizeof(void*)),
+                                  a_offset, static_cast<const int8_t*>(zero)};
+  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params), rows);
+}
+
+template <size_t... Rows>
+void set_kernels(xnn_gemm_config& config, std::index_sequence<Rows...>) {
+  ((config.minmax.gemm[Rows].function[XNN_UARCH_DEFAULT] = integer_gemm), ...);
+  ((config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT] = integer_igemm<Rows + 1>), ...);
+}
+
+}  // namespace
+
+void use_integer_products() {
+  // The configuration is a variable of XNNPACK's, made by the first call, which its operators read when they are made.
+  auto* config = const_cast<xnn_gemm_config*>(xnn_init_qs8_qc8w_gemm_config());
+  const auto avx2 = reinterpret_cast<xnn_gemm_ukernel_fn>(xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_3x8c8__avx2);
+  if (config == nullptr || config->mr != 3 || config->minmax.gemm[2].function[XNN_UARCH_DEFAULT] != avx2) {
+    return;
+  }
+  set_kernels(*config, std::make_index_sequence<kRows>());
+  config->mr = kRows;
+  config->nr = kColumns;
+  config->log2_kr = 1;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+#else
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+void use_integer_products() {}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+#endif
