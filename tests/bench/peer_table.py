@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from math import exp, log
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from bench.harness import Engine, EngineError, Series
@@ -24,6 +25,7 @@ COLUMNS = {
 PRECISIONS = {"float32": "", "int8": "-int8"}
 LARGEST_DIFFERENCE = 0.02  # of the largest value, in float32: who computes something else is not compared
 REASON_LENGTH = 80
+LONGEST_EXPORT = 1200  # seconds that writing a program may take
 
 
 @dataclass
@@ -77,10 +79,10 @@ class PeerTable:
         suffix = SUFFIXES.get(peer_of(engine) or "", "onnx" if engine.startswith("onnx") else "pte")
         return self.directory / f"{model.replace(' ', '_').replace(',', '')}.{engine}.{suffix}"
 
-    def write_programs(self) -> None:
+    def write_programs(self, precisions: list[str] | None = None) -> None:
         """Whatever is not there yet; the reason of a failure is kept beside the place of its program."""
         for model, spec in self.models.items():
-            for suffix in PRECISIONS.values():
+            for suffix in (PRECISIONS[precision] for precision in precisions or PRECISIONS):
                 for engine in (column + suffix for column in self.columns.values()):
                     path = self.program(engine, model)
                     refused = path.with_name(path.name + ".reason")
@@ -88,11 +90,15 @@ class PeerTable:
                         continue
                     self.progress(f"write {model} for {engine}")
                     worker = self.start(engine, 1, writes=True)
+                    alarm = Timer(LONGEST_EXPORT, worker.process.kill)
+                    alarm.start()
                     try:
                         worker.ask("program", model=spec, output=str(path))
                     except EngineError as error:
-                        refused.write_text(error.reason)
+                        late = alarm.finished.is_set()
+                        refused.write_text(f"no program after {LONGEST_EXPORT} s" if late else error.reason)
                     finally:
+                        alarm.cancel()
                         worker.close()
 
     def measure(self, threads: int, rounds: int, seconds: float) -> None:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench.harness import Series
+from bench import peer_table
+from bench.harness import Engine, Series
+from bench.machine_share import operations
 from bench.models import PEER_MODELS
 from bench.peer_table import COLUMNS, PeerTable, Row
 from bench.peers import ImpossibleError, converts_itself, peer_of, python_of_peer, run_converter
+from bench.start import HEAD, Starts, one_start
 from bench.worker import ROOT, load_model
 
 
@@ -79,3 +83,38 @@ def test_the_models_have_the_sizes_that_are_written_about(model: str) -> None:
     if model == "speech detector":
         probability, state = module(*inputs)
         assert probability.shape == (1, 1) and state.shape == (2, 1, 128) and 0 < probability.item() < 1
+
+
+def test_an_export_that_does_not_end_is_given_up(
+    table: PeerTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Waiting(Engine):
+        def __init__(self) -> None:
+            self.name = "waiting"
+            command = [sys.executable, "-c", "import time; time.sleep(60)"]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(peer_table, "LONGEST_EXPORT", 0.5)
+    monkeypatch.setattr(table, "start", lambda *_, **__: Waiting())
+    table.columns = {"original": "original-xnnpack"}
+    table.write_programs(["int8"])
+    path = table.program("original-xnnpack-int8", "small")
+    assert path.with_name(path.name + ".reason").read_text() == "no program after 0.5 s"
+
+
+def test_operations_are_two_for_each_product() -> None:
+    """32 rows through 784 to 512, 512 and 10."""
+    assert operations(PEER_MODELS["MLP, batch of 32"]) == 2 * 32 * (784 * 512 + 512 * 512 + 512 * 10)
+
+
+def test_starts_are_compared_with_the_original() -> None:
+    """In milliseconds and in millions of bytes."""
+    figures = one_start([sys.executable, "-c", "print('0.010 0.5 30000000 20000000 600000')"])
+    assert figures == {"load": 0.010, "first": 0.5, "peak": 3e7, "own": 2e7, "planned": 6e5}
+    starts = Starts("small")
+    starts.add("without a file", figures)
+    starts.add("with the file", {**figures, "load": 0.002, "own": 1e7})
+    assert starts.row(14_200_000) == "| small | 10 | 2 | – | – | 14.2 | 0.6 | 20.0 | 30.0 | 10.0 | 30.0 | – |"
+    starts.add("original", {"load": 0.008, "peak": 2.5e7})
+    assert starts.row(14_200_000).split(" | ")[3:5] == ["8", "**0.25**"]
+    assert HEAD.splitlines()[0].count("|") == starts.row(1).count("|") == HEAD.splitlines()[1].count("|")

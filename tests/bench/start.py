@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a start costs with XNNPACK: CPU time of loading, with packed weights in a file and without, and memory, beside
+the original's. Each start is a process of its own; they take turns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from bench.harness import Engine, Series
+from bench.peer_table import PeerTable
+from bench.worker import ROOT, load_model
+
+FIGURES = ("load", "first", "peak", "own", "planned")  # as start_cost prints them
+WAYS = ("without a file", "with the file")
+
+
+def start_cost() -> str:
+    """The program that starts models. `SDK_START_COST` names one that is built; otherwise it is built here."""
+    if found := os.environ.get("SDK_START_COST"):
+        return found
+    build = ROOT / "build" / "bench"
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_BUILD_TESTS=ON"]
+    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options], check=True, stdout=sys.stderr)
+    subprocess.run(["cmake", "--build", build, "--target", "start_cost"], check=True, stdout=sys.stderr)
+    return str(build / "tests/bench/start/start_cost")
+
+
+def one_start(command: list[str]) -> dict[str, float]:
+    """Seconds and bytes of one process."""
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return dict(zip(FIGURES, map(float, output.split()), strict=True))
+
+
+class Starts:
+    """Samples of one model: way -> figure -> series, and the original's load and peak."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.ways: dict[str, dict[str, Series]] = {}
+
+    def add(self, way: str, figures: dict[str, float]) -> None:
+        for name, value in figures.items():
+            self.ways.setdefault(way, {}).setdefault(name, Series()).samples.append(value)
+
+    def row(self, weights: int) -> str:
+        def of(way: str, figure: str, factor: float, digits: str) -> str:
+            series = self.ways.get(way, {}).get(figure)
+            return format(series.median * factor, digits) if series else "–"
+
+        loads = [of(way, "load", 1e3, ".3g") for way in (*WAYS, "original")]
+        second, original = (self.ways.get(way, {}).get("load") for way in (WAYS[1], "original"))
+        share = f"**{second.median / original.median:.2f}**" if second and original else "–"
+        memory = [of(way, figure, 1e-6, ".1f") for way in WAYS for figure in ("own", "peak")]
+        peaks = [*memory, of("original", "peak", 1e-6, ".1f")]
+        cells = [self.model, *loads, share, f"{weights / 1e6:.1f}", of(WAYS[0], "planned", 1e-6, ".1f"), *peaks]
+        return "| " + " | ".join(cells) + " |"
+
+
+COLUMNS = (
+    *("model", "load ms", "with the file", "original", "with the file / original", "weights MB", "planned MB"),
+    *("own MB", "peak MB", "own MB, with the file", "peak MB, with the file", "original's peak MB"),
+)
+HEAD = "| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|"
+
+
+def measure(table: PeerTable, rounds: int) -> Iterator[str]:
+    """The rows of the models whose programs `table` has written."""
+    import numpy as np
+
+    binary = start_cost()
+    yield HEAD
+    for model, spec in table.models.items():
+        module, tensors = load_model(spec)
+        kept = {tensor.untyped_storage().data_ptr(): tensor for tensor in module.state_dict().values()}
+        inputs = table.directory / "inputs.npz"
+        np.savez(inputs, *[tensor.numpy() for tensor in tensors])
+        ours, theirs = (table.program(engine, model) for engine in ("sdk-xnnpack", "original-xnnpack"))
+        packed = table.directory / "packed-weights"
+        starts = Starts(model)
+        packed.unlink(missing_ok=True)
+        one_start([binary, str(ours), str(packed)])  # writes the file
+        for _ in range(rounds):
+            starts.add(WAYS[0], one_start([binary, str(ours)]))
+            starts.add(WAYS[1], one_start([binary, str(ours), str(packed)]))
+            if theirs.exists():
+                worker: Engine = table.start("original-xnnpack", 1, writes=False)
+                found = worker.ask("load", path=str(theirs), inputs=str(inputs))
+                worker.close()
+                starts.add("original", {"load": found["load"]["cpu"], "peak": found["peak_bytes"]})
+        packed.unlink(missing_ok=True)
+        yield starts.row(sum(tensor.untyped_storage().nbytes() for tensor in kept.values()))
