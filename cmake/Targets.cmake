@@ -59,17 +59,18 @@ function(executorch_library name)
   endif()
 endfunction()
 
-# executorch_test(name SOURCES a_test.cpp ... [LIBS x ...]): a GoogleTest program whose cases ctest lists one by one.
+# executorch_test(name [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...]): a GoogleTest program whose cases ctest lists one by
+# one, with the prefix before their names.
 # Does nothing unless EXECUTORCH_BUILD_TESTS is on.
 function(executorch_test name)
   if(NOT EXECUTORCH_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   executorch_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
 # executorch_python_module(name DESTINATION sdk/a/package SOURCES a.cpp ... [LIBS x ...]): a pybind11 extension module that
