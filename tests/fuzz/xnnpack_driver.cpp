@@ -98,10 +98,10 @@ bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<
   if (builder.build() != Error::Ok) {
     return false;
   }
-  for (const backends::xnnpack::Value* value : builder.externals()) {
-    arguments.push_back({dtype_of(*value), value->dims, value->is_input});
-  }
   const std::vector<Shape> shapes = builder.take_shapes();
+  for (const backends::xnnpack::Value* value : builder.externals()) {
+    arguments.push_back({dtype_of(*value), shapes[value->index], value->is_input});
+  }
   CheckedSize elements = 0;
   uint64_t most = 0;
   for (size_t i = 0; i < shapes.size(); ++i) {

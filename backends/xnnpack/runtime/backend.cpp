@@ -168,6 +168,7 @@ class XnnpackBackend final : public BackendInterface {
       if (succeeded) {
         use_tall_products();
         use_integer_products();
+        use_integer_depthwise();
       }
       return succeeded;
     }();

@@ -15,12 +15,11 @@
 #include <cstring>
 #include <utility>
 
+#include "integer_results.h"
 #include "product_rows.h"
 #include "xnnpack/config.h"
 #include "xnnpack/gemm.h"
 
-#define EXECUTORCH_AVX2 __attribute__((target("avx2,fma")))
-#define EXECUTORCH_AVX2_INLINE EXECUTORCH_AVX2 __attribute__((always_inline)) inline
 /// The arrays of a tile are registers only when each loop over them is written out.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
 
@@ -69,16 +68,6 @@ EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to)
   }
 }
 
-/// As XNNPACK rounds: to the nearest, halves to even.
-EXECUTORCH_AVX2_INLINE __m128i to_int8(__m256i low, __m256i high, __m256 low_scale, __m256 high_scale, __m256 most,
-                                       __m256i zero_point, __m128i least) {
-  const __m256i first = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(low), low_scale), most));
-  const __m256i second = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(high), high_scale), most));
-  const __m256i both = _mm256_adds_epi16(_mm256_packs_epi32(first, second), zero_point);
-  const __m256i ordered = _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0));
-  return _mm_max_epi8(_mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)), least);
-}
-
 /// Sums of `Rows` rows with one panel, or with its first eight columns. `is_widened`: the rows are in `widened`
 /// already.
 template <size_t Rows, bool IsWhole, typename Source>
@@ -120,20 +109,11 @@ EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source,
   }
   const auto* scales = reinterpret_cast<const float*>(panel);
   const __m256 low_scale = _mm256_loadu_ps(scales), high_scale = _mm256_loadu_ps(scales + 8);
-  const auto& limits = product.params->fp32_scalar;
-  const __m256 most = _mm256_set1_ps(static_cast<float>(limits.output_max - limits.output_zero_point));
-  const __m256i zero_point = _mm256_set1_epi16(limits.output_zero_point);
-  const __m128i least = _mm_set1_epi8(static_cast<char>(limits.output_min));
+  const IntegerResults results(*product.params);
   EXECUTORCH_UNROLL
   for (size_t i = 0; i < Rows; ++i) {
-    const __m128i result = to_int8(low[i], high[i], low_scale, high_scale, most, zero_point, least);
-    if (columns >= kColumns) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(c), result);
-    } else {
-      alignas(16) int8_t bytes[kColumns];
-      _mm_store_si128(reinterpret_cast<__m128i*>(bytes), result);
-      std::memcpy(c, bytes, columns);
-    }
+    const __m128i result = results.of(low[i], high[i], low_scale, high_scale);
+    store_int8(c, result, columns);
     c = plus_bytes(c, product.row_stride);
   }
 }

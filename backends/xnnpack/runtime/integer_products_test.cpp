@@ -53,6 +53,7 @@ class XnnpackIntegerProducts : public ::testing::Test {
   void SetUp() override {
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
     use_integer_products();
+    use_integer_depthwise();
   }
 };
 
@@ -124,6 +125,53 @@ TEST_F(XnnpackIntegerProducts, WindowsWithPadding) {
     }
   }
   xnn_delete_operator(op);
+}
+
+/// Windows of 3 x 3 and 5 x 5 over each channel of two images.
+TEST_F(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
+  constexpr size_t kBatch = 2, kHeight = 3;
+  for (const size_t window : {3, 5}) {
+    for (const size_t channels : {1, 8, 15, 16, 17, 40}) {
+      const size_t taps = window * window, pad = window / 2;
+      const Layer layer(channels, taps);
+      xnn_operator_t op = nullptr;
+      const auto edge = static_cast<uint32_t>(pad), side = static_cast<uint32_t>(window);
+      ASSERT_EQ(xnn_create_convolution2d_nhwc_qs8_qc8w(
+                    edge, edge, edge, edge, side, side, 1, 1, 1, 1, static_cast<uint32_t>(channels), 1, 1, channels,
+                    channels, kInputZero, kInputScale, layer.scales.data(), layer.weights.data(), layer.bias.data(),
+                    kOutputZero, kOutputScale, kLeast, kMost, 0, nullptr, nullptr, &op),
+                xnn_status_success);
+      for (const size_t width : {1, 2, 3, 4, 7, 32, 33, 70}) {
+        const auto input = bytes(kBatch * kHeight * width * channels, 3);
+        std::vector<int8_t> output(kBatch * kHeight * width * channels + 1, 127);
+        size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
+        ASSERT_EQ(xnn_reshape_convolution2d_nhwc_qs8_qc8w(op, kBatch, kHeight, width, &workspace_size, &alignment,
+                                                          &height_out, &width_out, nullptr),
+                  xnn_status_success);
+        std::vector<char> workspace(workspace_size + 64);
+        ASSERT_EQ(xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace.data(), input.data(), output.data()),
+                  xnn_status_success);
+        ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
+        for (size_t i = 0; i + 1 < output.size(); ++i) {
+          const size_t channel = i % channels, x = i / channels % width, y = i / channels / width % kHeight,
+                       image = i / channels / width / kHeight;
+          int64_t sum = 0;
+          for (size_t tap = 0; tap < taps; ++tap) {
+            const size_t from_y = y + tap / window - pad,
+                         from_x = x + tap % window - pad;  // wraps far beyond the image
+            if (from_y < kHeight && from_x < width) {
+              sum += (input[((image * kHeight + from_y) * width + from_x) * channels + channel] - kInputZero) *
+                     layer.weights[channel * taps + tap];
+            }
+          }
+          ASSERT_EQ(output[i], layer.result(sum, channel))
+              << window << " x " << window << ", " << channels << " channels, width " << width << ", element " << i;
+        }
+        ASSERT_EQ(output.back(), 127) << "written behind the end";
+      }
+      xnn_delete_operator(op);
+    }
+  }
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ void use_tall_products();
 /// To be called as use_tall_products().
 void use_integer_products();
 
+/// The same for depthwise convolutions of 9 and 25 taps, whose weights stay packed as they are.
+void use_integer_depthwise();
+
 }  // namespace xnnpack
 }  // namespace backends
 }  // namespace executorch
