@@ -20,7 +20,11 @@ from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, Confi
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "xnnpack-operators.md"
 
-HELPERS = ("refusal_of_two_scales", "refusal_of_scale")  # functions whose results are a config's own reasons
+HELPERS = (
+    "refusal_of_line",
+    "refusal_of_two_scales",
+    "refusal_of_scale",
+)  # functions whose results are a config's own reasons
 OWN_FORMAT = "this SDK's"
 SOMETIMES = "both"
 

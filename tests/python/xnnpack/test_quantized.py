@@ -29,7 +29,7 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGr
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 from sdk.exir._serialize._flatbuffer import read_root
-from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes
+from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes, get_refusals
 from sdk.runtime import Runtime
 
 Inputs = tuple[torch.Tensor, ...]
@@ -266,3 +266,30 @@ def test_chains_are_shared_or_not() -> None:
 
 def _chains(module: Any) -> int:
     return sum("choose_qparams" in str(node.target) for node in module.graph.nodes)
+
+
+class Rounded(nn.Module):
+    """A sum in another type of integers."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.numbers = (0.1, 3, torch.iinfo(dtype).min, torch.iinfo(dtype).max, dtype)
+
+    def rounded(self, x: torch.Tensor) -> torch.Tensor:
+        q = torch.ops.quantized_decomposed
+        return q.dequantize_per_tensor(q.quantize_per_tensor(x, *self.numbers), *self.numbers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.rounded(self.rounded(x) + 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16], ids=str)
+def test_other_integers_than_int8_stay_outside_with_a_reason(dtype: torch.dtype) -> None:
+    """XNN-20: quint8 is not what XNNPACK's kernels compute on here. The model runs all the same."""
+    model, (low, high) = Rounded(dtype), (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+    inputs = (torch.randn(4, 6),)
+    lowered = lower(model, inputs)
+    left = get_non_lowered_nodes(lowered.exported_program().graph)
+    reasons = {get_refusals(node).get("XnnpackBackend") for node in left if "quantize" in node.target.__name__}
+    assert reasons == {f"its integers are {dtype} from {low} to {high}, and XNNPACK takes torch.int8 from -128 to 127"}
+    torch.testing.assert_close(run(lowered, inputs), model(*inputs))

@@ -21,8 +21,8 @@ from sdk.backends.xnnpack.operators.operator import (
 )
 from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 
 # Flags of nodes.
 ALIGN_CORNERS = 8
@@ -48,8 +48,10 @@ class ConvolutionConfig(WeightedConfig):
         return 1 if argument(node, 6) else 0
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if rank_of(node) == 3:
+            return refusal_of_line(node)
         if rank_of(node) != 4:
-            return f"it has {rank_of(node) - 2} spatial dimensions, and XNNPACK takes 2"
+            return f"it has {rank_of(node) - 2} spatial dimensions, and XNNPACK takes 1 or 2"
         transposed, output_padding, groups = (argument(node, i) for i in (6, 7, 8))
         if transposed and groups != 1:
             return f"it is transposed and has {groups} groups, and XNNPACK takes 1"
@@ -63,19 +65,84 @@ class ConvolutionConfig(WeightedConfig):
     def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
         if argument(node, 8) != 1:
             return "its input is quantised when the model runs, and it has groups"
+        if rank_of(node) != 4:
+            return "its input is quantised when the model runs, and it has no height"
         return super().refusal_when_dynamic(node, program)
 
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        reason = self.refusal_of_call(node, program)
+        reason = self.refusal_of_call(node, program) if rank_of(node) == 4 else "it has no height"
         return super().refusal_in_integers(node, program, operands, result) if reason is None else reason
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
+        if rank_of(node) == 3:
+            write_line_convolution(writer, node)
+            return
         transposed, permutation = argument(node, 6), _permutation(node)
         bias = get_constant(writer.program, argument(node, 2))
         filters, biases = write_weights(writer, node.args[0], node.args[1], 1 if transposed else 0, permutation, bias)
         write_convolution(writer, node, node, filters, biases)
+
+
+def refusal_of_line(node: Node) -> str | None:
+    """Why a convolution over one dimension is not taken."""
+    if argument(node, 6):
+        return "it is transposed and has 1 spatial dimension, and XNNPACK takes 2"
+    assert isinstance(node.args[0], Node)
+    unknown = max(sum(not isinstance(s, int) for s in n.meta["val"].shape) for n in (node.args[0], node))
+    return None if unknown < 2 else "more than one of its sizes is known only when the model runs"
+
+
+def write_line_convolution(writer: SubgraphWriter, node: Node) -> None:
+    """Adds a convolution over one dimension [N, C, L] as that of an image of height 1, [N, 1, L, C]."""
+    weight, bias = get_constant(writer.program, node.args[1]), get_constant(writer.program, argument(node, 2))
+    assert isinstance(node.args[0], Node) and weight is not None  # refusal() has seen to it
+    (stride,), (padding,), (dilation,) = (argument(node, i) for i in (3, 4, 5))
+    outputs, inputs, width = weight.shape
+    groups = argument(node, 8)
+    image, result = (_as_image(writer, operand) for operand in (node.args[0], node))
+    _move_line(writer, node.args[0], writer.read(node.args[0]), image, True)
+    kind = "DepthwiseConv2d" if _is_depthwise(node) else "Conv2d"
+    filters = weight.unsqueeze(2).permute(_permutation(node))
+    writer.add(
+        NODES[kind](
+            *(0, padding, 0, padding),
+            *(1, width),
+            *(1, stride),
+            *(1, dilation),
+            *(inputs, outputs // groups, groups),
+            *(0, 0),
+            image,
+            writer.constant(filters),
+            NO_VALUE if bias is None else writer.constant(bias),
+            result,
+        )
+    )
+    _move_line(writer, node, result, writer.result(node), False)
+
+
+def _as_image(writer: SubgraphWriter, line: Node) -> int:
+    count, channels, length = shape_of(line)
+    return writer.temporary([count, 1, length, channels])
+
+
+def _move_line(writer: SubgraphWriter, line: Node, source: int, result: int, to_image: bool) -> None:
+    """Moves the elements of [N, C, L] to [N, 1, L, C], or back."""
+    count, channels, length = (size if isinstance(size, int) else 0 for size in line.meta["val"].shape)
+    image, plain = [count, 1, length, channels], [count, channels, length]
+    if 1 in (channels, length):  # the elements stay where they are
+        shape = image if to_image else plain
+        writer.add(NODES["StaticReshape"](len(shape), shape, source, result))
+        return
+    bounds = shape_of(line)
+    turned = writer.temporary([bounds[0], bounds[2], bounds[1]])
+    if to_image:
+        writer.add(NODES["StaticTranspose"](3, [0, 2, 1], source, turned))
+        writer.add(NODES["StaticReshape"](4, image, turned, result))
+    else:
+        writer.add(NODES["StaticReshape"](3, [count, length, channels], source, turned))
+        writer.add(NODES["StaticTranspose"](3, [0, 2, 1], turned, result))
 
 
 def _is_depthwise(node: Node) -> bool:
