@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from bench import peer_table
-from bench.harness import Engine, Series
+from bench.harness import LOWERING, Engine, Series
 from bench.machine_share import operations
 from bench.models import PEER_MODELS
 from bench.peer_table import COLUMNS, PeerTable, Row
 from bench.peers import ImpossibleError, converts_itself, peer_of, python_of_peer, run_converter
+from bench.report import compiler_summary
 from bench.start import HEAD, Starts, one_start
 from bench.worker import ROOT, load_model
 
@@ -118,3 +119,15 @@ def test_starts_are_compared_with_the_original() -> None:
     starts.add("original", {"load": 0.008, "peak": 2.5e7})
     assert starts.row(14_200_000).split(" | ")[3:5] == ["8", "**0.25**"]
     assert HEAD.splitlines()[0].count("|") == starts.row(1).count("|") == HEAD.splitlines()[1].count("|")
+
+
+@pytest.mark.parametrize("backend", ["", "-xnnpack"])
+def test_lowering_is_compared_with_the_same_backend(backend: str) -> None:
+    """3 s and 10 s in all, and at most 0.4 of the original on one model."""
+    figures = {
+        "first": {LOWERING: {f"sdk{backend}": Series([1.0]), f"original{backend}": Series([5.0])}},
+        "second": {LOWERING: {f"sdk{backend}": Series([2.0]), f"original{backend}": Series([5.0])}},
+    }
+    assert "a ratio of 0.300 (at most 0.5), and at most 0.400 on a model (0.8)" in compiler_summary(figures)
+    del figures["first"][LOWERING][f"original{backend}"]
+    assert compiler_summary(figures) == ""
