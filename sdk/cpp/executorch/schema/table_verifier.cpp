@@ -30,87 +30,104 @@ constexpr bool kRemembers = true;
 
 /// Tables of one kind share their vtable: exporters write it once. Then all that differs between them is where they
 /// are. This is what a table of the kind needs to be right, other than what it refers to.
+///
+/// Instead of another reference, a shape may have numbers of eight bytes: then the kind is kNoField, and the parameter
+/// is the remainder of its position by eight.
 struct Shape {
   static constexpr uint32_t kMaxVectors = 3;
 
   /// A vector of scalars, the most frequent thing that tables refer to.
   struct Vector {
     uint16_t offset;
-    uint16_t element_size;
+    uint16_t element_size;  ///< 0: behind the last one
   };
 
-  uint32_t vtable;
-  uint32_t extent;  ///< bytes from the table to behind the last of its fields
-  /// The fields are aligned in every table whose position has this remainder by alignment_mask + 1.
-  uint8_t remainder;
-  uint8_t alignment_mask;
-  uint8_t num_vectors;
-  TableField field;      ///< of the one other reference
-  uint16_t offset;       ///< of that; 0: there is none
-  uint16_t type_offset;  ///< if it is a union: of the field before it, if that is a byte,
-  uint16_t first_type;   ///< and what it may be
-  uint16_t num_types;
-  Vector vectors[kMaxVectors];
+  uint32_t last;       ///< a quarter of the last position where a table of the shape may be; it is at multiples of four
+  uint16_t offset;     ///< of one other reference; 0: there is none
+  uint8_t kind;        ///< of it, as follows
+  uint8_t num_types;   ///< kUnionField: to one of so many tables, from union_tables[table] on,
+  uint16_t parameter;  ///< by the byte here, from 1 on. kStringField: offset of another one, if it is not 0
+  uint16_t table;      ///< kTableField: to it
+  Vector vectors[kMaxVectors + 1];
 };
 
-/// No table has it: no remainder is that large.
-constexpr Shape kNoShape{0, 0, 1, 0, 0, {}, 0, 0, 0, 0, {}};
+constexpr uint32_t kMaxShapes = 4;
 
-/// The first shapes that tables of one kind had; kNoShape behind them.
-struct Shapes {
-  static constexpr uint32_t kMaxShapes = 4;
+/// Where the vtables of the first shapes are that tables of one kind had, and kNoVtable behind them. Apart from the
+/// shapes: these are what is searched and what must be cleared.
+struct Vtables {
+  uint64_t positions[kMaxShapes];
+};
 
-  Shape shapes[kMaxShapes];
+/// No table has its vtable there.
+constexpr uint64_t kNoVtable = uint64_t{1} << 32;
+
+/// The shapes of a table and of those below it, each referred to by the one before.
+struct Chain {
+  static constexpr uint32_t kMaxTables = 3;  // elements of programs have two levels of tables below them
+
+  struct Link {
+    const Shape* shape;
+    uint32_t vtable;
+    uint32_t type;  ///< of the union that refers to the next one
+  };
+
+  uint32_t count = 0;
+  Link links[kMaxTables];
 };
 
 /// What a table is like, while its fields are looked at.
 class ShapeBuilder final {
  public:
   void add_field(uint32_t offset, uint32_t size) {
-    shape_.extent = offset + size > shape_.extent ? offset + size : shape_.extent;
-    shape_.alignment_mask |= static_cast<uint8_t>(size - 1);
+    extent_ = offset + size > extent_ ? offset + size : extent_;
+    has_eight_bytes_ |= size == 8;
   }
 
   void add_reference(uint32_t offset, uint32_t type_offset, TableField field, const TableSchema& schema) {
-    if (field.kind > kScalarVectorField && shape_.num_vectors < Shape::kMaxVectors) {
-      shape_.vectors[shape_.num_vectors++] = {static_cast<uint16_t>(offset),
-                                              static_cast<uint16_t>(field.kind - kScalarVectorField)};
-    } else if (shape_.offset == 0 && (field.kind == kTableField || field.kind == kUnionField)) {
+    if (field.kind > kScalarVectorField && num_vectors_ < Shape::kMaxVectors) {
+      shape_.vectors[num_vectors_++] = {static_cast<uint16_t>(offset),
+                                        static_cast<uint16_t>(field.kind - kScalarVectorField)};
+    } else if (field.kind == kStringField && shape_.kind == kStringField && shape_.parameter == 0) {
+      shape_.parameter = static_cast<uint16_t>(offset);
+    } else if (shape_.offset == 0 && (field.kind == kTableField || field.kind == kStringField ||
+                                      (field.kind == kUnionField && type_offset != 0))) {
       shape_.offset = static_cast<uint16_t>(offset);
-      shape_.type_offset = static_cast<uint16_t>(type_offset);
-      shape_.field = field;
-      if (field.kind == kUnionField && type_offset != 0) {
-        shape_.first_type = schema.first_union_tables[field.target];
-        shape_.num_types = static_cast<uint16_t>(schema.first_union_tables[field.target + 1] - shape_.first_type);
+      shape_.kind = field.kind;
+      shape_.table = field.target;
+      if (field.kind == kUnionField) {
+        shape_.parameter = static_cast<uint16_t>(type_offset);
+        shape_.table = schema.first_union_tables[field.target];
+        shape_.num_types = static_cast<uint8_t>(schema.first_union_tables[field.target + 1] - shape_.table);
       }
     } else {
       fits_ = false;
     }
   }
 
-  /// Adds it to those that are known, if there is room.
-  void remember(uint32_t position, uint32_t vtable, Shapes& known) {
-    shape_.vtable = vtable;
-    shape_.remainder = static_cast<uint8_t>(position & shape_.alignment_mask);
-    for (Shape& other : known.shapes) {
-      if (fits_ && other.remainder > other.alignment_mask) {
-        other = shape_;
-      }
-      if (other.vtable == vtable) {
+  /// Adds it to those that are known, if there is room. `size` is that of the buffer.
+  void remember(uint32_t position, uint32_t vtable, uint32_t size, Vtables& vtables, Shape* shapes) {
+    if (has_eight_bytes_) {
+      fits_ &= shape_.offset == 0;
+      shape_.offset = 1;
+      shape_.parameter = static_cast<uint16_t>(position % 8);
+    }
+    for (uint32_t i = 0; fits_ && i < kMaxShapes && vtables.positions[i] != vtable; ++i) {
+      if (vtables.positions[i] == kNoVtable) {
+        shape_.last = (size - extent_) / kOffsetSize;
+        shapes[i] = shape_;
+        vtables.positions[i] = vtable;
         return;
       }
     }
   }
 
  private:
-  Shape shape_{0, kOffsetSize, 0, kOffsetSize - 1, 0, {}, 0, 0, 0, 0, {}};
+  Shape shape_{};
+  uint32_t extent_ = kOffsetSize;  ///< bytes from the table to behind the last of its fields
+  uint32_t num_vectors_ = 0;
+  bool has_eight_bytes_ = false;
   bool fits_ = true;
-};
-
-/// An element of a vector of tables that was found right, with all below it.
-struct Seen {
-  uint64_t element;  ///< its position, kind and level; 0: none, nothing refers to the start of the buffer
-  uint64_t tables;   ///< below it, and itself
 };
 
 class TableVerifier final {
@@ -118,13 +135,10 @@ class TableVerifier final {
   TableVerifier(const TableSchema& schema, const uint8_t* data, uint32_t size)
       : schema_(schema), data_(data), size_(size), tables_left_(uint64_t{size} * kTablesPerByte) {
     if constexpr (kRemembers) {
-      for (Shapes& shapes : shapes_) {
-        for (Shape& shape : shapes.shapes) {
-          shape = kNoShape;
+      for (Vtables& vtables : vtables_) {
+        for (uint64_t& position : vtables.positions) {
+          position = kNoVtable;
         }
-      }
-      for (Seen& seen : seen_) {
-        seen.element = 0;
       }
     }
   }
@@ -157,58 +171,95 @@ class TableVerifier final {
     return verify_fields(position, position - read<uint32_t>(position), table, levels - 1);
   }
 
-  /// Whether a table with kLevels - 1 levels of others below it is right, as far as that can be told from the shapes of
-  /// others: most elements of a vector are like the first ones. Increases `*tables` by the number of tables.
-  template <uint32_t kLevels>
-  ET_INLINE bool is_like_others(uint32_t position, uint32_t table, uint32_t* tables) const {
-    if (!is_scalar(position, kOffsetSize)) {
-      return false;
-    }
-    const uint32_t vtable = position - read<uint32_t>(position);
-    const Shape* shape = shapes_[table].shapes;
-    for (uint32_t i = 1; i < Shapes::kMaxShapes && shape->vtable != vtable; ++i) {
-      ++shape;
-    }
-    return shape->vtable == vtable && is_placed_as(position, *shape) &&
-           references_are_like_others<kLevels>(position, *shape, tables);
+  /// Where the reference at `position` leads to; behind the buffer if it leads nowhere: if it is 0 or too large.
+  uint64_t target_of(uint64_t position) const { return position + 1 + (word(position) - 1); }
+
+  /// Whether four bytes that are aligned may be read there.
+  bool is_word(uint64_t position) const { return quarter(position) <= (size_ - kOffsetSize) / kOffsetSize; }
+
+  /// A huge number if the position is not aligned: the lower bits come to the top.
+  static uint64_t quarter(uint64_t position) { return position >> 2 | position << 62; }
+
+  uint32_t word(uint64_t position) const { return ReadScalar<uint32_t>(data_ + position); }
+
+  /// Whether the reference at `position` leads to a string.
+  bool is_string(uint64_t position) const {
+    const uint64_t string = target_of(position);
+    return is_word(string) && word(string) + string < size_ - kOffsetSize &&
+           data_[string + kOffsetSize + word(string)] == '\0';
   }
 
-  /// Whether a table of that shape may be at `position`.
-  bool is_placed_as(uint32_t position, const Shape& shape) const {
-    return (position & shape.alignment_mask) == shape.remainder && position <= size_ - shape.extent;
-  }
-
-  /// The same for what a table of that shape refers to.
-  template <uint32_t kLevels>
-  ET_INLINE bool references_are_like_others(uint32_t position, const Shape& shape, uint32_t* tables) const {
-    ++*tables;
-    for (uint32_t i = 0; i < shape.num_vectors; ++i) {
-      uint32_t vector = position + shape.vectors[i].offset;
-      const uint32_t offset = read<uint32_t>(vector);
-      vector += offset;
-      uint32_t count = 0;
-      if (offset - 1 >= kSizeLimit || !verify_vector(vector, shape.vectors[i].element_size, &count)) {
+  /// Whether the vectors of a table of that shape are right.
+  ET_INLINE bool vectors_are_right(uint64_t position, const Shape& shape) const {
+    for (const Shape::Vector* field = shape.vectors; field->element_size != 0; ++field) {
+      const uint64_t vector = target_of(position + field->offset);
+      if (!is_word(vector) || uint64_t{word(vector)} * field->element_size + vector > size_ - kOffsetSize) {
         return false;
       }
     }
-    if (shape.offset == 0) {
-      return true;
-    }
-    if constexpr (kLevels == 1) {
+    return true;
+  }
+
+  /// Whether a table is right, with those below it: it is, if they have these shapes.
+  ET_INLINE bool is_like(const Chain& chain, uint64_t position) const {
+    if (chain.count == 0) {
       return false;
-    } else {
-      uint32_t table = shape.field.target;
-      if (shape.field.kind == kUnionField) {
-        const uint32_t type = data_[position + shape.type_offset];
-        if (type - 1 >= shape.num_types) {
+    }
+    for (const Chain::Link* link = chain.links;; ++link) {
+      const Shape& shape = *link->shape;
+      if (quarter(position) > shape.last || static_cast<uint32_t>(position) - word(position) != link->vtable ||
+          !vectors_are_right(position, shape)) {
+        return false;
+      }
+      if (link == &chain.links[chain.count - 1]) {
+        return true;
+      }
+      if (shape.kind == kUnionField && data_[position + shape.parameter] != link->type) {
+        return false;
+      }
+      position = target_of(position + shape.offset);
+    }
+  }
+
+  /// The same for the shapes of all tables before it: most elements of a vector are like the first ones. Adds the
+  /// number of tables to `*tables`, and makes the chain that of this table.
+  bool is_like_others(uint64_t position, uint32_t table, uint32_t* tables, Chain* chain) const {
+    chain->count = 0;
+    for (Chain::Link* link = chain->links; link != chain->links + Chain::kMaxTables; ++link) {
+      if (!is_word(position)) {
+        return false;
+      }
+      link->vtable = static_cast<uint32_t>(position) - word(position);
+      const uint64_t* known = vtables_[table].positions;
+      link->shape = &shapes_[table * kMaxShapes];
+      for (uint32_t i = 1; i < kMaxShapes && *known != link->vtable; ++i) {
+        ++known;
+        ++link->shape;
+      }
+      const Shape& shape = *link->shape;
+      if (*known != link->vtable || quarter(position) > shape.last || !vectors_are_right(position, shape)) {
+        return false;
+      }
+      ++*tables;
+      if (shape.offset == 0) {
+        chain->count = *tables;
+        return true;
+      }
+      table = shape.table;
+      if (shape.kind == kUnionField) {
+        link->type = data_[position + shape.parameter];
+        if (link->type - 1 >= shape.num_types) {
           return false;  // not read, or damaged
         }
-        table = schema_.union_tables[shape.first_type + type - 1];
+        table = schema_.union_tables[table + link->type - 1];
+      } else if (shape.kind == kNoField) {
+        return position % 8 == shape.parameter;
+      } else if (shape.kind == kStringField) {
+        return is_string(position + shape.offset) && (shape.parameter == 0 || is_string(position + shape.parameter));
       }
-      const uint32_t below = position + shape.offset;
-      const uint32_t offset = read<uint32_t>(below);
-      return offset - 1 < kSizeLimit && is_like_others<kLevels - 1>(below + offset, table, tables);
+      position = target_of(position + shape.offset);
     }
+    return false;
   }
 
   /// A table with its vtable.
@@ -252,7 +303,7 @@ class TableVerifier final {
       }
     }
     if constexpr (kRemembers) {
-      shape.remember(position, vtable, shapes_[table]);
+      shape.remember(position, vtable, size_, vtables_[table], &shapes_[table * kMaxShapes]);
     }
     return true;
   }
@@ -294,39 +345,23 @@ class TableVerifier final {
   }
 
   ET_NOINLINE bool verify_elements(uint32_t vector, uint32_t count, uint32_t table, uint32_t levels) {
-    [[maybe_unused]] Shape shape = kNoShape;
-    for (uint32_t i = 0, position = vector + kOffsetSize; i < count; ++i, position += kOffsetSize) {
+    [[maybe_unused]] Chain chain;  // of the element before
+    // verify_vector() has made sure that this does not wrap.
+    const uint32_t end = vector + kOffsetSize + count * kOffsetSize;
+    for (uint32_t position = vector + kOffsetSize; position != end; position += kOffsetSize) {
       const uint32_t offset = read<uint32_t>(position);
-      if (offset > kSizeLimit) {
-        return false;
-      }
-      const uint32_t element = position + offset;
-      if constexpr (!kRemembers) {
-        if (!verify_table(element, table, levels)) {
-          return false;
-        }
-      } else {
-        // Programs refer to equal instructions and values many times.
-        const uint64_t key = element | uint64_t{table} << 32 | uint64_t{levels} << 48;
-        Seen& seen = seen_[element * 2654435769u >> (32 - kSeenBits)];  // Fibonacci hashing (Knuth)
-        if (seen.element == key && seen.tables <= tables_left_) {
-          tables_left_ -= seen.tables;
+      if constexpr (kRemembers) {
+        const uint64_t element = uint64_t{position} + offset;
+        uint32_t tables = chain.count;
+        if (levels >= Chain::kMaxTables &&
+            (is_like(chain, element) || is_like_others(element, table, &(tables = 0), &chain)) &&
+            tables <= tables_left_) {
+          tables_left_ -= tables;
           continue;
         }
-        const uint64_t before = tables_left_;
-        // Elements of programs have two levels of tables below them.
-        constexpr uint32_t kLevels = 3;
-        uint32_t tables = 0;
-        if (is_placed_as(element, shape) && element - read<uint32_t>(element) == shape.vtable && levels >= kLevels &&
-            references_are_like_others<kLevels>(element, shape, &tables) && tables <= tables_left_) {
-          tables_left_ -= tables;
-        } else {
-          if (!verify_table(element, table, levels)) {
-            return false;
-          }
-          shape = shapes_[table].shapes[0];
-        }
-        seen = {key, before - tables_left_};
+      }
+      if (offset > kSizeLimit || !verify_table(position + offset, table, levels)) {
+        return false;
       }
     }
     return true;
@@ -337,9 +372,8 @@ class TableVerifier final {
   const uint32_t size_;
   uint64_t tables_left_;
 
-  static constexpr uint32_t kSeenBits = kRemembers ? 8 : 1;
-  Shapes shapes_[kRemembers ? kMaxTables : 1];
-  Seen seen_[1u << kSeenBits];
+  Vtables vtables_[kRemembers ? kMaxTables : 1];
+  Shape shapes_[kRemembers ? kMaxTables * kMaxShapes : 1];  ///< in the order of vtables_, each set when its vtable is
 };
 
 }  // namespace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What it costs to load a program as applications do, with verification and without, in turns:
+//
+//     load_time ROUNDS model.pte
+//
+// A sample is the CPU time of the thread, in the system and outside of it, from the path of a file to a method that can
+// be executed: the file is opened and read or mapped, its pages are touched, the method is made. Releasing it is not
+// part of it. Of the samples of a round the fastest of each kind counts: what else the machine does only ever adds.
+// Prints a line for each round: microseconds of a file that is read, of one that is mapped, and of one that is mapped
+// and verified.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <limits>
+
+#include <executorch/extension/module/module.h>
+
+namespace {
+
+using executorch::extension::Module;
+using executorch::runtime::Error;
+using executorch::runtime::Program;
+using Verification = Program::Verification;
+
+constexpr int kReadSamples = 2;
+constexpr int kMappedSamples = 20;
+
+double microseconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
+}
+
+double load(const char* path, Module::LoadMode mode, Verification verification) {
+  const double start = microseconds();
+  Module module(path, mode);
+  if (module.load(verification) != Error::Ok || module.load_method("forward") != Error::Ok) {
+    std::fprintf(stderr, "load_time: %s cannot be loaded\n", path);
+    std::exit(1);
+  }
+  return microseconds() - start;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc == 3 ? std::atoi(argv[1]) : 0;
+  if (rounds <= 0) {
+    std::fprintf(stderr, "usage: load_time ROUNDS model.pte\n");
+    return 1;
+  }
+  const char* path = argv[2];
+  const Verification levels[] = {Verification::Minimal, Verification::InternalConsistency};
+  for (int round = 0; round < rounds; ++round) {
+    double read = std::numeric_limits<double>::infinity();
+    double mapped[] = {read, read};
+    for (int sample = 0; sample < kReadSamples; ++sample) {
+      read = std::min(read, load(path, Module::LoadMode::File, Verification::Minimal));
+    }
+    for (int sample = 0; sample < kMappedSamples; ++sample) {
+      for (int turn = 0; turn < 2; ++turn) {
+        const int level = (sample + turn) % 2;  // each is first as often as the other
+        mapped[level] = std::min(mapped[level], load(path, Module::LoadMode::Mmap, levels[level]));
+      }
+    }
+    std::printf("%.2f %.2f %.2f\n", read, mapped[0], mapped[1]);
+  }
+  return 0;
+}
