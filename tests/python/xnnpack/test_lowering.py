@@ -204,3 +204,13 @@ def test_options_of_the_partitioner() -> None:
     with pytest.raises(TypeError, match="no option speed"):
         XnnpackPartitioner(speed=math.inf)
     assert issubclass(SumConfig, XNNPartitionerConfig)
+
+
+def test_a_module_that_is_taken_apart_is_delegated_in_its_parts() -> None:
+    """XNN-13: hardsigmoid, for which XNNPACK has no node, is a sum, a clamp and a quotient in one delegate."""
+    inputs = (torch.linspace(-5, 5, 60).reshape(2, 30),)
+    lowered = lower(nn.Hardsigmoid(), inputs)
+    (graph,) = graphs(lowered)
+    assert "Add" in kinds(graph) and "Clamp" in kinds(graph) and len(kinds(graph)) <= 4
+    assert not get_non_lowered_nodes(lowered.exported_program().graph)
+    check(nn.Hardsigmoid(), inputs, lowered=lowered)

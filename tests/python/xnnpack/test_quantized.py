@@ -285,7 +285,7 @@ class Rounded(nn.Module):
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16], ids=str)
 def test_other_integers_than_int8_stay_outside_with_a_reason(dtype: torch.dtype) -> None:
-    """XNN-20: quint8 is not what XNNPACK's kernels compute on here. The model runs all the same."""
+    """quint8 is not what XNNPACK's kernels compute on here. The model runs all the same."""
     model, (low, high) = Rounded(dtype), (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
     inputs = (torch.randn(4, 6),)
     lowered = lower(model, inputs)
