@@ -318,7 +318,18 @@ class Caller {
         }
       }
     }
-    const et_status status = et_module_execute(module, method, inputs.data(), inputs.size(), out, error);
+    et_cancellation* cancellation = nullptr;
+    if (choices_.below(4) == 0) {
+      (void)et_cancellation_create(&cancellation, nullptr);
+    }
+    const bool cancelled = cancellation != nullptr && choices_.below(2) == 0;
+    if (cancelled) {
+      et_cancellation_cancel(cancellation);
+    }
+    const et_status status =
+        et_module_execute_cancellable(module, method, inputs.data(), inputs.size(), cancellation, out, error);
+    require(status != ET_STATUS_CANCELLED || cancelled, "only what was cancelled says so");
+    et_cancellation_free(cancellation);
     runs_ += status == ET_STATUS_OK;
     for (et_tensor* const tensor : made) {
       et_tensor_free(tensor);

@@ -171,6 +171,10 @@ Error GraphBuilder::build() {
   uint32_t externals = 0;
   for (const auto& [id, value] : values_) {
     if (value.is_computed) {
+      // XNNPACK leaves the node out that computes it, and ends the process where another node computes for that one.
+      ET_CHECK_OR_RETURN_ERROR(
+          value.is_read || value.is_output, InvalidProgram,
+          "XNNPACK payload: value %" PRIu32 " is computed, but it is no output and no node reads it", id);
       // Whatever the payload says: memory is planned for it.
       set_shape(subgraph, value.id, shapes_[value.index]);
     }

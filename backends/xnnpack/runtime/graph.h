@@ -47,10 +47,12 @@ struct Value {
   const void* data = nullptr;
   /// Whether `data` lies in the payload, because it is packed.
   bool is_in_payload = false;
-  /// Whether it is an input of the delegate, an output of it, and whether a node read so far has computed it.
+  /// Whether it is an input of the delegate, an output of it, and whether a node so far has computed it and has read
+  /// it.
   bool is_input = false;
   bool is_output = false;
   bool is_computed = false;
+  bool is_read = false;
 };
 
 /**

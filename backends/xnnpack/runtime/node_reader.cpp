@@ -133,7 +133,7 @@ const Value* NodeReader::input(uint32_t id, bool packs, RawType raw) {
     error_ = malformed("it reads a value that does not exist");
     return nullptr;
   }
-  const Value& value = found->second;
+  Value& value = found->second;
   if (value.data == nullptr && !value.is_input && !value.is_computed) {
     error_ = malformed("it reads a value that no node before it computes");
     return nullptr;
@@ -145,6 +145,7 @@ const Value* NodeReader::input(uint32_t id, bool packs, RawType raw) {
   if (value.is_in_payload && !packs) {
     builder_.needs_payload_ = true;
   }
+  value.is_read = true;
   return &value;
 }
 
