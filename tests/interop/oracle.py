@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 def run(directory: Path, name: str) -> None:
+    import executorch.kernels.quantized  # noqa: F401 (its kernels)
     from executorch.extension.pybindings import portable_lib
 
     weights = directory / f"{name}.ptd"

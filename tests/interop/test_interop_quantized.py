@@ -12,13 +12,13 @@ from torch import nn
 from torch.export import export, save
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
-from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
 from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from sdk.exir import to_edge_transform_and_lower
+from sdk.exir import to_edge, to_edge_transform_and_lower
 from sdk.runtime import Runtime
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
@@ -86,3 +86,24 @@ def test_both_ways(oracle, tmp_path: Path) -> None:
         wanted = model(*INPUTS)
         for found in (ours_there, theirs_here):
             assert compute_error(wanted, found) > 30, name
+
+
+def test_quantised_tables_run_on_the_original(oracle, tmp_path: Path) -> None:
+    """XNN-11: embeddings of 8, 4 and 2 bits, in groups; the numbers are those of the quantised model in eager."""
+    torch.manual_seed(0)
+    indices = torch.tensor([[0, 7, 19]])
+    wanted = {}
+    for bits in (torch.int8, torch.int4, torch.int2):
+        model = nn.Sequential(nn.Embedding(20, 64)).eval()
+        config = IntxWeightOnlyConfig(weight_dtype=bits, granularity=PerGroup(32))
+        quantize_(model, config, lambda module, name: isinstance(module, nn.Embedding))
+        name = str(bits)
+        wanted[name] = model(indices)
+        (tmp_path / f"{name}.pte").write_bytes(to_edge(export(model, (indices,))).to_executorch().buffer)
+        torch.save([("forward", (indices,))], tmp_path / f"{name}.calls.pt")
+    oracle("run", tmp_path, *wanted)
+    for name, rows in wanted.items():
+        error = tmp_path / f"{name}.error.txt"
+        assert not error.exists(), error.read_text()
+        ((found,),) = torch.load(tmp_path / f"{name}.outputs.pt")
+        torch.testing.assert_close(found, rows)
