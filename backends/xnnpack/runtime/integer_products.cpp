@@ -52,12 +52,12 @@ struct WidenedRows {
 EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to) {
   size_t i = 0;
   for (; i + 16 <= count; i += 16) {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(to + i),
-                       _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
   }
   if (i + 8 <= count) {
-    _mm_store_si128(reinterpret_cast<__m128i*>(to + i),
-                    _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + i))));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + i))));
     i += 8;
   }
   for (; i < count; ++i) {
@@ -68,8 +68,35 @@ EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to)
   }
 }
 
-/// Sums of `Rows` rows with one panel, or with its first eight columns. `is_widened`: the rows are in `widened`
-/// already.
+/// Adds `count` steps of the depth, an even number, to the sums. Returns the end of their weights.
+template <size_t Rows, bool IsWhole>
+EXECUTORCH_AVX2_INLINE const int8_t* accumulate(const WidenedRows& widened, size_t count, const int8_t* weights,
+                                                __m256i (&low)[Rows], __m256i (&high)[Rows]) {
+  for (size_t k = 0; k < count; k += 2, weights += 2 * kColumns) {
+    const __m256i left = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
+    __m256i right = _mm256_setzero_si256();
+    if constexpr (IsWhole) {
+      right = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights + kColumns)));
+    }
+    EXECUTORCH_UNROLL
+    for (size_t i = 0; i < Rows; ++i) {
+      int32_t pair;
+      std::memcpy(&pair, widened.of[i] + k, sizeof(pair));
+      const __m256i elements = _mm256_set1_epi32(pair);
+      low[i] = _mm256_add_epi32(low[i], _mm256_madd_epi16(elements, left));
+      if constexpr (IsWhole) {
+        high[i] = _mm256_add_epi32(high[i], _mm256_madd_epi16(elements, right));
+      }
+    }
+  }
+  return weights;
+}
+
+size_t round_up_to_pairs(size_t count) {
+  return (count + 1) / 2 * 2;
+}
+
+/// Sums of `Rows` rows with one panel, or with its first eight columns. `is_widened`: all of the rows is in `widened`.
 template <size_t Rows, bool IsWhole, typename Source>
 EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source, WidenedRows& widened, bool is_widened,
                                    const int8_t* panel, int8_t* c, size_t columns) {
@@ -80,30 +107,17 @@ EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source,
     high[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel + 32));
   }
   panel += kColumns * sizeof(int32_t);
-  for (size_t tap = 0; tap < source.tap_count(); ++tap) {
-    for (size_t start = 0; start < product.depth; start += kWidened) {
-      const size_t count = std::min(kWidened, product.depth - start);
-      if (!is_widened) {
+  if (is_widened) {
+    const size_t count = round_up_to_pairs(product.depth) * source.tap_count();
+    panel = accumulate<Rows, IsWhole>(widened, count, panel, low, high);
+  } else {
+    for (size_t tap = 0; tap < source.tap_count(); ++tap) {
+      for (size_t start = 0; start < product.depth; start += kWidened) {
+        const size_t count = std::min(kWidened, product.depth - start);
         for (size_t i = 0; i < Rows; ++i) {
           widen(source.at(tap, i) + start, count, widened.of[i]);
         }
-      }
-      for (size_t k = 0; k < count; k += 2, panel += 2 * kColumns) {
-        const __m256i left = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(panel)));
-        __m256i right = _mm256_setzero_si256();
-        if constexpr (IsWhole) {
-          right = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(panel + 16)));
-        }
-        EXECUTORCH_UNROLL
-        for (size_t i = 0; i < Rows; ++i) {
-          int32_t pair;
-          std::memcpy(&pair, widened.of[i] + k, sizeof(pair));
-          const __m256i elements = _mm256_set1_epi32(pair);
-          low[i] = _mm256_add_epi32(low[i], _mm256_madd_epi16(elements, left));
-          if constexpr (IsWhole) {
-            high[i] = _mm256_add_epi32(high[i], _mm256_madd_epi16(elements, right));
-          }
-        }
+        panel = accumulate<Rows, IsWhole>(widened, count, panel, low, high);
       }
     }
   }
@@ -121,12 +135,15 @@ EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source,
 template <size_t Rows, typename Source>
 EXECUTORCH_AVX2 void multiply_panels(size_t columns, const Product& product, const Source& source) {
   WidenedRows widened;
+  const size_t of_tap = round_up_to_pairs(product.depth);
+  const size_t depth = of_tap * source.tap_count();
   // Once for all panels, where they fit.
-  const bool is_widened = source.tap_count() == 1 && product.depth <= kWidened;
-  for (size_t i = 0; is_widened && i < Rows; ++i) {
-    widen(source.at(0, i), product.depth, widened.of[i]);
+  const bool is_widened = depth <= kWidened;
+  for (size_t tap = 0; is_widened && tap < source.tap_count(); ++tap) {
+    for (size_t i = 0; i < Rows; ++i) {
+      widen(source.at(tap, i), product.depth, widened.of[i] + tap * of_tap);
+    }
   }
-  const size_t depth = (product.depth + 1) / 2 * 2 * source.tap_count();
   const int8_t* panel = product.weights;
   int8_t* c = product.c;
   while (true) {

@@ -88,43 +88,45 @@ TEST_F(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
 }
 
 /// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
-TEST_F(XnnpackIntegerProducts, WindowsWithPadding) {
-  constexpr size_t kBatch = 2, kHeight = 3, kIn = 5, kOut = 19;
-  const Layer layer(kOut, 9 * kIn);
-  xnn_operator_t op = nullptr;
-  ASSERT_EQ(
-      xnn_create_convolution2d_nhwc_qs8_qc8w(1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, kIn, kOut, kIn, kOut, kInputZero,
-                                             kInputScale, layer.scales.data(), layer.weights.data(), layer.bias.data(),
-                                             kOutputZero, kOutputScale, kLeast, kMost, 0, nullptr, nullptr, &op),
-      xnn_status_success);
-  for (size_t width = 1; width <= 14; ++width) {
-    const auto input = bytes(kBatch * kHeight * width * kIn, 3);
-    std::vector<int8_t> output(kBatch * kHeight * width * kOut, 127);
-    size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
-    ASSERT_EQ(xnn_reshape_convolution2d_nhwc_qs8_qc8w(op, kBatch, kHeight, width, &workspace_size, &alignment,
-                                                      &height_out, &width_out, nullptr),
-              xnn_status_success);
-    std::vector<char> workspace(workspace_size + 64);
-    ASSERT_EQ(xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace.data(), input.data(), output.data()),
-              xnn_status_success);
-    ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
-    for (size_t i = 0; i < output.size(); ++i) {
-      const size_t channel = i % kOut, x = i / kOut % width, y = i / kOut / width % kHeight,
-                   image = i / kOut / width / kHeight;
-      int64_t sum = 0;
-      for (size_t tap = 0; tap < 9; ++tap) {
-        const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps far beyond the image
-        if (from_y < kHeight && from_x < width) {
-          for (size_t k = 0; k < kIn; ++k) {
-            sum += (input[((image * kHeight + from_y) * width + from_x) * kIn + k] - kInputZero) *
-                   layer.weights[(channel * 9 + tap) * kIn + k];
+TEST_F(XnnpacintegerProducts, WindowsWithPadding) {
+  constexpr size_t kBatch = 2, kHeight = 3, kOut = 19;
+  for (const size_t in : {5, 130}) {
+    const Layer layer(kOut, 9 * in);
+    xnn_operator_t op = nullptr;
+    ASSERT_EQ(
+        xnn_create_convolution2d_nhwc_qs8_qc8w(1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, in, kOut, in, kOut, inputZero,
+                                               inputScale, layer.scales.data(), layer.weights.data(), layer.bias.data(),
+                                               kOutputZero, kOutputScale, kLeast, kMost, 0, nullptr, nullptr, &op),
+        xnn_status_success);
+    for (size_t width = 1; width <= 14; ++width) {
+      const auto input = bytes(kBatch * kHeight * width * in, 3);
+      std::vector<int8_t> output(kBatch * kHeight * width * kOut, 127);
+      size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
+      ASSERT_EQ(xnn_reshape_convolution2d_nhwc_qs8_qc8w(op, kBatch, kHeight, width, &workspace_size, &alignment,
+                                                        &height_out, &width_out, nullptr),
+                xnn_status_success);
+      std::vector<char> workspace(workspace_size + 64);
+      ASSERT_EQ(xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace.data(), input.data(), output.data()),
+                xnn_status_success);
+      ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
+      for (size_t i = 0; i < output.size(); ++i) {
+        const size_t channel = i % kOut, x = i / kOut % width, y = i / kOut / width % kHeight,
+                     image = i / kOut / width / kHeight;
+        int64_t sum = 0;
+        for (size_t tap = 0; tap < 9; ++tap) {
+          const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps far beyond the image
+          if (from_y < kHeight && from_x < width) {
+            for (size_t k = 0; k < in; ++k) {
+              sum += (input[((image * kHeight + from_y) * width + from_x) * in + k] - inputZero) *
+                     layer.weights[(channel * 9 + tap) * in + k];
+            }
           }
         }
+        ASSERT_EQ(output[i], layer.result(sum, channel)) << "width " << width << ", element " << i;
       }
-      ASSERT_EQ(output[i], layer.result(sum, channel)) << "width " << width << ", element " << i;
     }
+    xnn_delete_operator(op);
   }
-  xnn_delete_operator(op);
 }
 
 /// Windows of 3 x 3 and 5 x 5 over each channel of two images.
