@@ -88,16 +88,16 @@ TEST_F(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
 }
 
 /// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
-TEST_F(XnnpacintegerProducts, WindowsWithPadding) {
+TEST_F(XnnpackIntegerProducts, WindowsWithPadding) {
   constexpr size_t kBatch = 2, kHeight = 3, kOut = 19;
   for (const size_t in : {5, 130}) {
     const Layer layer(kOut, 9 * in);
     xnn_operator_t op = nullptr;
-    ASSERT_EQ(
-        xnn_create_convolution2d_nhwc_qs8_qc8w(1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, in, kOut, in, kOut, inputZero,
-                                               inputScale, layer.scales.data(), layer.weights.data(), layer.bias.data(),
-                                               kOutputZero, kOutputScale, kLeast, kMost, 0, nullptr, nullptr, &op),
-        xnn_status_success);
+    ASSERT_EQ(xnn_create_convolution2d_nhwc_qs8_qc8w(1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, in, kOut, in, kOut, kInputZero,
+                                                     kInputScale, layer.scales.data(), layer.weights.data(),
+                                                     layer.bias.data(), kOutputZero, kOutputScale, kLeast, kMost, 0,
+                                                     nullptr, nullptr, &op),
+              xnn_status_success);
     for (size_t width = 1; width <= 14; ++width) {
       const auto input = bytes(kBatch * kHeight * width * in, 3);
       std::vector<int8_t> output(kBatch * kHeight * width * kOut, 127);
@@ -117,7 +117,7 @@ TEST_F(XnnpacintegerProducts, WindowsWithPadding) {
           const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps far beyond the image
           if (from_y < kHeight && from_x < width) {
             for (size_t k = 0; k < in; ++k) {
-              sum += (input[((image * kHeight + from_y) * width + from_x) * in + k] - inputZero) *
+              sum += (input[((image * kHeight + from_y) * width + from_x) * in + k] - kInputZero) *
                      layer.weights[(channel * 9 + tap) * in + k];
             }
           }
