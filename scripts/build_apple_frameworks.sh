@@ -151,10 +151,11 @@ make_framework() {
   if [[ "${product}" == executorch ]]; then
     local c_api="${root}/sdk/cpp/executorch/extension/c_api"
     rm -rf "${include}" && mkdir -p "${include}/CExecuTorch"
-    cp "${c_api}"/{executorch,metadata,devtools}.h "${include}/CExecuTorch/"
+    cp "${c_api}"/{executorch,metadata,cancellation,devtools}.h "${include}/CExecuTorch/"
     # Apps link the static library by themselves: nothing names a shared one.
     sed '/link "executorch_c"/d' "${c_api}/module.modulemap" >"${include}/CExecuTorch/module.modulemap"
-    checks=(--header CExecuTorch/{executorch,metadata,devtools}.h)
+    local header
+    for header in executorch metadata cancellation devtools; do checks+=(--header "CExecuTorch/${header}.h"); done
   else
     checks=(--symbol "$(symbol_of "${product}")")
   fi

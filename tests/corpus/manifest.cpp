@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "manifest.h"
+#include "error_table.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +10,8 @@
 
 #include <flatbuffers/flexbuffers.h>
 #include <flatbuffers/idl.h>
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
 namespace corpus {
 
@@ -91,7 +93,71 @@ std::vector<Value> read_values(const std::string& name, const flexbuffers::Refer
   return values;
 }
 
+/// A JSON file as a FlexBuffer.
+std::vector<uint8_t> read_json(const fs::path& path) {
+  const auto text = read<std::string>(path);
+  flexbuffers::Builder builder;
+  flatbuffers::Parser parser;
+  if (!parser.ParseFlexBuffer(text.c_str(), nullptr, &builder)) {
+    throw std::runtime_error(path.string() + " is no JSON: " + parser.error_);
+  }
+  return builder.GetBuffer();
+}
+
+Mistake read_mistake(const flexbuffers::Map& entry) {
+  Mistake mistake;
+  mistake.name = entry["case"].AsString().str();
+  mistake.error = entry["error"].AsString().str();
+  mistake.method = entry["method"].AsString().str();
+  if (entry["text"].IsString()) {
+    const std::string text = entry["text"].AsString().str();
+    mistake.program.assign(text.begin(), text.end());
+  } else {
+    mistake.program = read<std::vector<uint8_t>>(folder(entry["program"].AsString().str()) / "model.pte");
+    if (entry["keep"].IsIntOrUint()) {
+      mistake.program.resize(entry["keep"].AsUInt64());
+    }
+  }
+  const auto words = entry["words"];
+  for (size_t i = 0; i < words.AsVector().size(); ++i) {
+    mistake.words.push_back(words.AsVector()[i].AsString().str());
+  }
+  const auto inputs = entry["inputs"].AsVector();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto input = inputs[i].AsMap();
+    Value value;
+    value.type = input["type"].AsString().str();
+    if (value.type == "tensor") {
+      value.dtype = dtype_of(input["dtype"].AsString().str());
+      value.sizes = integers<int32_t>(input["shape"]);
+      size_t bytes = executorch::runtime::elementSize(value.dtype);
+      for (size_t dim = 0; dim < value.sizes.size(); ++dim) {
+        value.dim_order.push_back(static_cast<uint8_t>(dim));
+        bytes *= static_cast<size_t>(value.sizes[dim]);
+      }
+      value.data.resize(bytes);
+    }
+    mistake.inputs.push_back(std::move(value));
+  }
+  return mistake;
+}
+
 }  // namespace
+
+ErrorTable read_error_table() {
+  const std::vector<uint8_t> json = read_json(fs::path(CORPUS_FOLDER).parent_path() / "errors.json");
+  const auto root = flexbuffers::GetRoot(json).AsMap();
+  ErrorTable table;
+  const auto codes = root["codes"].AsMap();
+  for (size_t i = 0; i < codes.size(); ++i) {
+    table.codes[codes.Keys()[i].AsKey()] = codes.Values()[i].AsUInt32();
+  }
+  const auto cases = root["cases"].AsVector();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    table.mistakes.push_back(read_mistake(cases[i].AsMap()));
+  }
+  return table;
+}
 
 std::vector<std::string> program_names() {
   std::vector<std::string> names;
@@ -105,13 +171,8 @@ std::vector<std::string> program_names() {
 }
 
 Manifest read_manifest(const std::string& name) {
-  const auto text = read<std::string>(folder(name) / "manifest.json");
-  flexbuffers::Builder builder;
-  flatbuffers::Parser parser;
-  if (!parser.ParseFlexBuffer(text.c_str(), nullptr, &builder)) {
-    throw std::runtime_error("the manifest of " + name + " is no JSON: " + parser.error_);
-  }
-  const auto root = flexbuffers::GetRoot(builder.GetBuffer()).AsMap();
+  const std::vector<uint8_t> json = read_json(folder(name) / "manifest.json");
+  const auto root = flexbuffers::GetRoot(json).AsMap();
   Manifest manifest;
   manifest.program_path = (folder(name) / root["pte"].AsString().str()).string();
   for (const auto& entry : fs::directory_iterator(folder(name))) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../../../../../tests/corpus/manifest.h"
+#include "../../../../../tests/corpus/error_table.h"
 #include "c_api_test_support.h"
 
 using namespace c_api_test;
@@ -187,5 +187,34 @@ TEST_P(CApiCorpusTest, GivesWhatEagerGave) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, CApiCorpusTest, ::testing::ValuesIn(corpus::program_names()),
                          [](const auto& info) { return info.param; });
+
+/// tests/data/errors.json: the same mistake gives the same status and the same words in every language.
+TEST(CApiErrorTableTest, EveryMistakeHasItsStatusAndItsWords) {
+  const corpus::ErrorTable table = corpus::read_error_table();
+  for (const corpus::Mistake& mistake : table.mistakes) {
+    et_module* loaded = nullptr;
+    et_error* error = nullptr;
+    // An empty program is one at an address.
+    const void* const bytes = mistake.program.empty() ? static_cast<const void*>("") : mistake.program.data();
+    et_status status = et_module_load_buffer(bytes, mistake.program.size(), nullptr, nullptr, nullptr, &loaded, &error);
+    const Module module(loaded);
+    if (status == ET_STATUS_OK && !mistake.method.empty()) {
+      const Inputs inputs(mistake.inputs);
+      et_result* result = nullptr;
+      status = et_module_execute(module.get(), mistake.method.c_str(), inputs.values().data(), inputs.values().size(),
+                                 &result, &error);
+      et_result_free(result);
+    }
+    const std::string text = take(error);
+    EXPECT_EQ(et_status_name(status), mistake.error) << mistake.name << ": " << text;
+    EXPECT_EQ(status, table.codes.at(mistake.error)) << mistake.name;
+    for (const std::string& words : mistake.words) {
+      EXPECT_NE(text.find(words), std::string::npos) << mistake.name << ": " << text;
+    }
+  }
+  for (const auto& [name, code] : table.codes) {
+    EXPECT_EQ(et_status_name(code), name);
+  }
+}
 
 }  // namespace

@@ -147,6 +147,7 @@ class EtdumpTest : public ::testing::Test {
     options_.reset(made);
     et_error* error = nullptr;
     const std::string text = missing(et_options_set_etdump(made, true, &error), error);
+    EXPECT_EQ(et_has_etdump(), text.empty());
     if (!text.empty()) {
       EXPECT_NE(text.find("-DEXECUTORCH_ENABLE_EVENT_TRACER=ON"), std::string::npos) << text;
       EXPECT_EQ(et_options_set_etdump(made, false, nullptr), et_status{ET_STATUS_OK});

@@ -24,9 +24,11 @@ ET_API void et_bytes_free(et_bytes* bytes);
 
 /* ---- ETDump ------------------------------------------------------------------------------------------------------ */
 
+/** Whether the library can: it was built with EXECUTORCH_BUILD_DEVTOOLS and EXECUTORCH_ENABLE_EVENT_TRACER. */
+ET_API bool et_has_etdump(void);
 /** Modules record what their methods do from the moment they are loaded: each instruction with its times. It is kept
- * until it is taken, so take it now and then. ET_STATUS_NOT_SUPPORTED unless the library was also built with
- * EXECUTORCH_ENABLE_EVENT_TRACER; ET_STATUS_INVALID_STATE when the options have an event sink. */
+ * until it is taken, so take it now and then. ET_STATUS_NOT_SUPPORTED without et_has_etdump; ET_STATUS_INVALID_STATE
+ * when the options have an event sink. */
 ET_API et_status et_options_set_etdump(et_options* options, bool record, et_error** error);
 /** What was recorded since the last call: an ETDump, which is a file (`.etdp`) for the Inspector as it is. No bytes
  * when nothing ran. ET_STATUS_INVALID_STATE when the module was loaded without et_options_set_etdump. */

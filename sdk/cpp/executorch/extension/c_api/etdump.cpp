@@ -64,11 +64,14 @@ std::unique_ptr<runtime::EventTracer> make_tracer(const et_options& options) {
 }  // namespace extension
 }  // namespace executorch
 
+bool et_has_etdump(void) {
+  return kHasEtdump && executorch::runtime::internal::event_tracer_enabled();
+}
+
 et_status et_options_set_etdump(et_options* options, bool record, et_error** error) {
   return call(error, [&]() -> Error {
     ET_CHECK_NOT_NULL(options);
-    ET_CHECK_OR_RETURN_ERROR(!record || (kHasEtdump && executorch::runtime::internal::event_tracer_enabled()),
-                             NotSupported,
+    ET_CHECK_OR_RETURN_ERROR(!record || et_has_etdump(), NotSupported,
                              "this library was built without ETDumps: configure it with -DEXECUTORCH_BUILD_DEVTOOLS=ON "
                              "-DEXECUTORCH_ENABLE_EVENT_TRACER=ON");
     ET_CHECK_OR_RETURN_ERROR(!record || options->event_sink == nullptr, InvalidState,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a loaded module does: its methods' memory and runs.
 #include <executorch/extension/c_api/call.h>
+#include <executorch/extension/c_api/interrupt.h>
 #include <executorch/extension/c_api/module_state.h>
 #include <executorch/extension/c_api/run.h>
 
@@ -78,7 +79,8 @@ class Inputs final {
   std::vector<InputMemory> memory_;
 };
 
-Error execute(et_module& module, const char* method, const et_value* values, size_t count, et_result** out) {
+Error execute(et_module& module, const char* method, const et_value* values, size_t count,
+              const et_cancellation* cancellation, et_result** out) {
   ModuleState& state = *module.state;
   const auto slot = state.method(method);
   if (!slot.ok()) {
@@ -94,9 +96,18 @@ Error execute(et_module& module, const char* method, const et_value* values, siz
   ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
   Inputs inputs;
   ET_CHECK_OK_OR_RETURN_ERROR(inputs.set(values, count));
-  return run(
-      module, *slot.get(), std::move(inputs.memory()), [&] { return state.module->execute(method, inputs.evalues()); },
-      out);
+  const auto execute_method = [&]() -> Result<std::vector<EValue>> {
+    if (cancellation == nullptr) {
+      return state.module->execute(method, inputs.evalues());
+    }
+    const auto loaded = state.module->method(method);
+    if (!loaded.ok()) {
+      return loaded.error();
+    }
+    const Interruptible interruptible(**loaded, cancellation);
+    return state.module->execute(method, inputs.evalues());
+  };
+  return run(module, *slot.get(), std::move(inputs.memory()), execute_method, out);
 }
 
 Error unload(ModuleState& state, const char* method) {
@@ -188,6 +199,15 @@ et_status et_module_execute(et_module* module, const char* method, const et_valu
                             et_result** out, et_error** error) {
   return call_for(out, error, [&]() -> Error {
     ET_CHECK_NOT_NULL(module);
-    return execute(*module, method, inputs, input_count, out);
+    return execute(*module, method, inputs, input_count, nullptr, out);
+  });
+}
+
+et_status et_module_execute_cancellable(et_module* module, const char* method, const et_value* inputs,
+                                        size_t input_count, const et_cancellation* cancellation, et_result** out,
+                                        et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_CHECK_NOT_NULL(module);
+    return execute(*module, method, inputs, input_count, cancellation, out);
   });
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The C interface: load a program, ask what it takes (metadata.h, which this includes as it does devtools.h), run it.
- * C99 and C++; nothing else of ours is included. What a binding for Swift, Kotlin (JNI), Rust, Dart or C# stands on.
+ * The C interface: load a program, ask what it takes (metadata.h), run it, stop it (cancellation.h), look into it
+ * (devtools.h). This includes the other three, and nothing else of ours. C99 and C++. What a binding for Swift, Kotlin
+ * (JNI), Rust, Dart or C# stands on.
  *
  * Errors. Whatever can fail returns an et_status and takes `et_error** error` as its last parameter. When that is not
  * null it receives NULL on success, and an object with the text on failure, which the caller frees. Not a "last error"
@@ -61,7 +62,7 @@ ET_API uint32_t et_c_api_version(void);
 
 /* ---- Errors ---------------------------------------------------------------------------------------------------- */
 
-/** The numbers of executorch::runtime::Error, the same in every language. */
+/** The numbers of executorch::runtime::Error, and those from 0x40 on; the same in every language. */
 typedef uint32_t et_status;
 /* clang-format off */
 enum {
@@ -70,7 +71,8 @@ enum {
   ET_STATUS_OPERATOR_MISSING = 0x14, ET_STATUS_NOT_FOUND = 0x20, ET_STATUS_MEMORY_ALLOCATION_FAILED = 0x21,
   ET_STATUS_ACCESS_FAILED = 0x22, ET_STATUS_INVALID_PROGRAM = 0x23, ET_STATUS_INVALID_EXTERNAL_DATA = 0x24,
   ET_STATUS_OUT_OF_RESOURCES = 0x25, ET_STATUS_DELEGATE_INVALID_COMPATIBILITY = 0x30,
-  ET_STATUS_DELEGATE_MEMORY_ALLOCATION_FAILED = 0x31, ET_STATUS_DELEGATE_INVALID_HANDLE = 0x32
+  ET_STATUS_DELEGATE_MEMORY_ALLOCATION_FAILED = 0x31, ET_STATUS_DELEGATE_INVALID_HANDLE = 0x32,
+  ET_STATUS_CANCELLED = 0x40 /* by et_cancellation_cancel; 1.2 */
 };
 /* clang-format on */
 /** For example "InvalidProgram". Static; "Unknown" for other numbers. */
@@ -276,6 +278,10 @@ ET_API void et_result_free(et_result* result);
 
 /* What a method takes and gives: et_method_meta. */
 #include "metadata.h"
+/* Stopping runs. */
+#include "cancellation.h"
+/* Stopping runs. */
+#include "cancellation.h"
 /* Looking into programs: ETDumps and bundled programs. */
 #include "devtools.h"
 

@@ -62,7 +62,8 @@ Method::Method(Method&& rhs) noexcept
       external_constants_(std::exchange(rhs.external_constants_, nullptr)),
       owns_temp_allocator_(std::exchange(rhs.owns_temp_allocator_, false)),
       has_views_(rhs.has_views_),
-      position_(std::exchange(rhs.position_, Position{0, 0})) {}
+      position_(std::exchange(rhs.position_, Position{0, 0})),
+      interrupt_(rhs.interrupt_) {}
 
 Method::~Method() {
   // Backends first: they may look at values and named data while they let go.

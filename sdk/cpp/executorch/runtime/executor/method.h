@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -90,6 +91,11 @@ class Method final {
   /// runs more instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the
   /// method can be executed again.
   ET_NODISCARD Error execute();
+
+  /// Lets another thread stop execute(): it looks at `*interrupt` before each instruction and, unless that is Ok, ends
+  /// with it. Null: nothing stops it. Not owned; must live while the method executes. A backend's part is one
+  /// instruction. The method can be executed again after that.
+  void set_interrupt(const std::atomic<Error>* interrupt) { interrupt_ = interrupt; }
 
   /// Runs one instruction; the caller counts them. Errors: EndOfMethod when none is left, otherwise as execute().
   ET_NODISCARD Error step();
@@ -194,6 +200,7 @@ class Method final {
   // method_execute.cpp
   ET_NODISCARD Error begin_execution();
   ET_NODISCARD Error too_long() const;
+  ET_NODISCARD Error stopped(Error reason, size_t instruction) const;
   ET_NODISCARD Error run_instruction(const internal::Instruction& instruction, size_t* next);
   ET_NODISCARD Error run_kernel(const internal::Instruction& instruction);
   ET_NODISCARD Error kernel_failed(Error error) const;
@@ -240,6 +247,7 @@ class Method final {
   /// Whether a value has kView.
   bool has_views_ = false;
   Position position_{0, 0};
+  const std::atomic<Error>* interrupt_ = nullptr;
 };
 
 }  // namespace runtime

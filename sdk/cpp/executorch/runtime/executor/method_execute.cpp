@@ -109,6 +109,7 @@ Error move_value(const EValue& from, EValue* to) {
 Error Method::execute() {
   position_ = {0, 0};
   size_t instructions_left = program_->resource_limits().instructions;
+  const std::atomic<Error>* const interrupt = interrupt_;
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
   ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
@@ -116,6 +117,13 @@ Error Method::execute() {
     const internal::Chain instructions = chains_[chain];
     size_t next = 0;
     while (next < instructions.size()) {
+      if (interrupt != nullptr) {
+        const Error reason = interrupt->load(std::memory_order_relaxed);
+        if (ET_UNLIKELY(reason != Error::Ok)) {
+          position_ = {0, 0};
+          return stopped(reason, next);
+        }
+      }
       const Instruction& instruction = instructions[next];
       if (kRunKernelsInPlace && ET_LIKELY(is_plain_kernel(instruction, event_tracer_) && instructions_left > 0)) {
         KernelRuntimeContext context(nullptr, temp_allocator_);
@@ -152,6 +160,12 @@ Error Method::too_long() const {
   ET_LOG(Error, "Method '%s' has run %zu instructions, all that the application allows, and is not at its end",
          plan_->name()->c_str(), program_->resource_limits().instructions);
   return Error::OutOfResources;
+}
+
+/// What execute() returns when it was stopped before that instruction.
+Error Method::stopped(Error reason, size_t instruction) const {
+  ET_LOG(Error, "Method '%s' was stopped before instruction %zu", plan_->name()->c_str(), instruction);
+  return reason;
 }
 
 Error Method::step() {

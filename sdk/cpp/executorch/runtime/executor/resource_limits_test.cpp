@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/runtime/executor/resource_limits.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include <executorch/runtime/executor/test/method_fixture.h>
 
@@ -74,6 +77,37 @@ TEST_F(ResourceLimitsTest, InstructionsOfALoopThatNeverEnds) {
   EXPECT_FALSE(method->in_progress());
   EXPECT_EQ(method->execute(), Error::OutOfResources) << "it can be called again";
   EXPECT_EQ(method->step(), Error::Ok) << "who steps counts for himself";
+}
+
+/// Not a limit, but the other way out of such a loop.
+TEST_F(ResourceLimitsTest, AnotherThreadStopsALoopThatNeverEnds) {
+  ProgramBuilder builder;
+  builder.jump_false(builder.boolean(false), 0);
+  auto method = load(builder);
+  ASSERT_TRUE(method.ok());
+  std::atomic<Error> interrupt{Error::Ok};
+  method->set_interrupt(&interrupt);
+  std::thread other([&interrupt] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    interrupt = Error::EndOfMethod;
+  });
+  EXPECT_EQ(method->execute(), Error::EndOfMethod);
+  other.join();
+  EXPECT_THAT(log(), HasSubstr("was stopped before instruction 0"));
+  EXPECT_FALSE(method->in_progress());
+  EXPECT_EQ(method->execute(), Error::EndOfMethod) << "before the first instruction";
+}
+
+TEST_F(ResourceLimitsTest, WhatIsNotStoppedRunsToItsEnd) {
+  ProgramBuilder builder;
+  builder.move(builder.integer(1), builder.integer(2));
+  auto method = load(builder);
+  ASSERT_TRUE(method.ok());
+  std::atomic<Error> interrupt{Error::Ok};
+  for (const std::atomic<Error>* given : {&interrupt, static_cast<std::atomic<Error>*>(nullptr)}) {
+    method->set_interrupt(given);
+    EXPECT_EQ(method->execute(), Error::Ok);
+  }
 }
 
 TEST_F(ResourceLimitsTest, InstructionsAreCountedExactly) {

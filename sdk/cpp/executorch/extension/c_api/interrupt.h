@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+
+#include <executorch/extension/c_api/executorch.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/executor/method.h>
+
+/// Stops the methods that have it as their interrupt.
+struct et_cancellation {
+  std::atomic<executorch::runtime::Error> interrupt{executorch::runtime::Error::Ok};
+};
+
+namespace executorch {
+namespace extension {
+namespace c_api {
+
+/// A number that no function of the runtime returns.
+constexpr auto kCancelled = static_cast<runtime::Error>(ET_STATUS_CANCELLED);
+
+/// While it lives, a cancellation (null: none) stops a method.
+class Interruptible final {
+ public:
+  Interruptible(runtime::Method& method, const et_cancellation* cancellation) : method_(method) {
+    method_.set_interrupt(cancellation != nullptr ? &cancellation->interrupt : nullptr);
+  }
+  ~Interruptible() { method_.set_interrupt(nullptr); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  runtime::Method& method_;
+};
+
+}  // namespace c_api
+}  // namespace extension
+}  // namespace executorch

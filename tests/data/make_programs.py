@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes programs that the format has and no exporter makes.
+
+list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each kind; an exporter takes lists apart.
+endless.pte: corpus/counter, which begins anew at its end and never comes to one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sdk.exir import schema
+from sdk.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
+
+FOLDER = Path(__file__).parent
+
+
+def list_outputs() -> None:
+    file = deserialize_pte_binary((FOLDER / "corpus/tensor_list_input/model.pte").read_bytes())
+    plan = file.program.execution_plan[0]
+    first, second = plan.outputs
+    ints = [len(plan.values), len(plan.values) + 1]
+    plan.values += [schema.EValue(schema.Int(int_val=number)) for number in (7, -9)]
+    lists = [
+        schema.TensorList(items=[first, second]),
+        schema.OptionalTensorList(items=[second, -1]),
+        schema.IntList(items=ints),
+        schema.DoubleList(items=[0.5, -2.0, 4.0]),
+        schema.BoolList(items=[True, False]),
+    ]
+    plan.outputs = list(range(len(plan.values), len(plan.values) + len(lists)))
+    plan.values += [schema.EValue(value) for value in lists]
+    (FOLDER / "list_outputs.pte").write_bytes(bytes(serialize_pte_binary(file)))
+
+
+def endless() -> None:
+    file = deserialize_pte_binary((FOLDER / "corpus/counter/model.pte").read_bytes())
+    plan = file.program.execution_plan[0]
+    condition = len(plan.values)
+    plan.values.append(schema.EValue(schema.Bool(bool_val=False)))
+    jump = schema.JumpFalseCall(cond_value_index=condition, destination_instruction=0)
+    plan.chains[0].instructions.append(schema.Instruction(jump))
+    (FOLDER / "endless.pte").write_bytes(bytes(serialize_pte_binary(file)))
+
+
+if __name__ == "__main__":
+    list_outputs()
+    endless()
