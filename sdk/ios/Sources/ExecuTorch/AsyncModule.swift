@@ -4,7 +4,8 @@ import Foundation
 /// A module for asynchronous code, and for many threads: calls do not block, and run one after another on a queue of the
 /// module. Outputs have memory of their own.
 ///
-/// Every call throws `CancellationError` when its task is cancelled before its turn comes; what has begun ends.
+/// Every call throws `CancellationError` when its task is cancelled: before its turn it does not begin, and a method that
+/// runs stops before its next instruction. What a backend runs is one instruction.
 public final class AsyncModule: Sendable {
   private let queue = DispatchQueue(label: "org.pytorch.executorch.module", qos: .userInitiated)
   private let module: Transfer<Module>  // used on the queue
@@ -41,8 +42,8 @@ public final class AsyncModule: Sendable {
   /// Runs a method.
   public func execute(_ method: String, _ inputs: sending [ValueConvertible]) async throws -> sending [Value] {
     let given = Transfer(inputs)
-    return try await onQueue { module in
-      let outputs = try module.execute(method, given.value)
+    return try await onQueue { module, cancellation in
+      let outputs = try module.run(method, given.value, cancellation: cancellation)
       for output in outputs { output.allTensors.forEach { $0.storage.detach() } }
       return Transfer(outputs)
     }.value
@@ -81,14 +82,24 @@ public final class AsyncModule: Sendable {
   private func onQueue<Result: Sendable>(
     _ body: @escaping @Sendable (Module) throws -> Result
   ) async throws -> Result {
-    let cancellation = Cancellation()
+    try await onQueue { module, _ in try body(module) }
+  }
+
+  private func onQueue<Result: Sendable>(
+    _ body: @escaping @Sendable (Module, Cancellation) throws -> Result
+  ) async throws -> Result {
+    let cancellation = try Cancellation()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         queue.async { [module] in
           continuation.resume(
             with: Swift.Result {
               if cancellation.isCancelled { throw CancellationError() }
-              return try body(module.value)
+              do {
+                return try body(module.value, cancellation)
+              } catch let error as ExecuTorchError where error.code == .cancelled {
+                throw CancellationError()
+              }
             })
         }
       }
@@ -102,22 +113,4 @@ public final class AsyncModule: Sendable {
 struct Transfer<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
-}
-
-/// Whether a task was cancelled before its call began.
-private final class Cancellation: @unchecked Sendable {
-  private let lock = NSLock()
-  private var cancelled = false
-
-  var isCancelled: Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    return cancelled
-  }
-
-  func cancel() {
-    lock.lock()
-    cancelled = true
-    lock.unlock()
-  }
 }

@@ -11,6 +11,7 @@ public enum ErrorCode: Int, CaseIterable, Sendable {
   case `internal` = 0x01
   case invalidState = 0x02
   case endOfMethod = 0x03
+  case alreadyLoaded = 0x04
   case notSupported = 0x10
   case notImplemented = 0x11
   case invalidArgument = 0x12
@@ -27,6 +28,7 @@ public enum ErrorCode: Int, CaseIterable, Sendable {
   case delegateInvalidCompatibility = 0x30
   case delegateMemoryAllocationFailed = 0x31
   case delegateInvalidHandle = 0x32
+  case cancelled = 0x40
 }
 
 /// What a code means when nothing more is known, one sentence.
@@ -36,6 +38,7 @@ public func ErrorDescription(_ code: ErrorCode) -> String {
   case .internal: return "Something failed inside of the runtime."
   case .invalidState: return "The object is not in a state in which this can be done."
   case .endOfMethod: return "The method has no more instructions."
+  case .alreadyLoaded: return "It is loaded already."
   case .notSupported: return "This is not supported by this build of the runtime."
   case .notImplemented: return "This is not implemented."
   case .invalidArgument: return "An argument has a wrong value."
@@ -52,6 +55,7 @@ public func ErrorDescription(_ code: ErrorCode) -> String {
   case .delegateInvalidCompatibility: return "The backend is of another version than the program was made for."
   case .delegateMemoryAllocationFailed: return "The backend ran out of memory."
   case .delegateInvalidHandle: return "The backend's handle is not valid."
+  case .cancelled: return "The run was stopped."
   }
 }
 

@@ -42,9 +42,19 @@ public final class Module {
   private var lastResults: [String: WeakResult] = [:]
 
   /// A module of the program in a file, with the weights in others where the program has such.
-  public init(filePath: String, dataFilePaths: [String] = [], loadMode: ModuleLoadMode = .file) {
+  /// - Parameter threadCount: see ``Runtime/setThreadCount(_:)``; set when the program is loaded. 0: left as it is.
+  public init(
+    filePath: String, dataFilePaths: [String] = [], loadMode: ModuleLoadMode = .file, threadCount: Int = 0
+  ) {
     self.filePath = filePath
-    source = ModuleSource(program: .file(filePath), dataFilePaths: dataFilePaths, loadMode: loadMode)
+    source = ModuleSource(
+      program: .file(filePath), dataFilePaths: dataFilePaths, loadMode: loadMode, threadCount: threadCount)
+  }
+
+  /// A module of a bundled program (`.bpte`), which has test cases: see ``executeBundled(_:case:)``.
+  public init(bundledFilePath: String, loadMode: ModuleLoadMode = .file) {
+    filePath = bundledFilePath
+    source = ModuleSource(program: .bundledFile(bundledFilePath), dataFilePaths: [], loadMode: loadMode)
   }
 
   /// A module of the program in `data`, which is used in place.
@@ -199,21 +209,39 @@ public final class Module {
   // MARK: Execution
 
   /// Runs a method: inputs that are not given are those that were set.
-  func run(_ method: String, _ inputs: [ValueConvertible]) throws -> [Value] {
+  func run(_ method: String, _ inputs: [ValueConvertible], cancellation: Cancellation? = nil) throws -> [Value] {
     let values = inputs.map { $0.asValue() }
     return try locked {
-      let module = try loadedHandle()
       let complete = boundInputs[method] == nil ? values : try completed(values, for: method)
+      return try run(method) { module, out in
+        try withRuntimeValues(complete) { inputs in
+          try check {
+            et_module_execute_cancellable(module, method, inputs.baseAddress, inputs.count, cancellation?.handle, out, $0)
+          }
+        }
+      }
+    }
+  }
+
+  /// Runs a method by a call of the C interface that gives its outputs.
+  func run(
+    _ method: String, _ call: (OpaquePointer, UnsafeMutablePointer<OpaquePointer?>) throws -> Void
+  ) throws -> [Value] {
+    try locked {
+      let module = try loadedHandle()
       detachOutputs(of: method)
       var made: OpaquePointer?
-      try withRuntimeValues(complete) { runtimeValues in
-        try check { et_module_execute(module, method, runtimeValues.baseAddress, runtimeValues.count, &made, $0) }
-      }
+      try call(module, &made)
       let result = ExecutionResult(made!)
       lastResults[method] = WeakResult(result: result)
       let outputs = UnsafeBufferPointer(start: et_result_values(made), count: et_result_size(made))
       return outputs.map { Value($0, of: result) }
     }
+  }
+
+  /// Calls the C interface with the module, which is loaded for it.
+  func withHandle<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
+    try locked { try body(loadedHandle()) }
   }
 
   private func completed(_ values: [Value], for method: String) throws -> [Value] {

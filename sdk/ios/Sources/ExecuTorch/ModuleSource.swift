@@ -6,25 +6,28 @@ import Foundation
 struct ModuleSource: @unchecked Sendable {
   enum Program {
     case file(String)
+    case bundledFile(String)
     case bytes(NSData)
   }
 
   let program: Program
   let dataFilePaths: [String]
   let loadMode: ModuleLoadMode
+  var threadCount = 0
 
   /// Loads the program.
   /// - Returns: an `et_module`, the caller's.
   func load(options backendOptions: BackendOptionsMap?, verification: ModuleVerification) throws -> OpaquePointer {
     var made: OpaquePointer?
+    if threadCount != 0 { try Runtime.setThreadCount(threadCount) }
+    let options = try options(backendOptions, verification)
+    defer { et_options_free(options) }
     switch program {
     case .file(let path):
-      let options = try options(backendOptions, verification)
-      defer { et_options_free(options) }
       try check { et_module_load_file(path, options, &made, $0) }
+    case .bundledFile(let path):
+      try check { et_module_load_bundled_file(path, options, &made, $0) }
     case .bytes(let data):
-      let options = try options(backendOptions, verification)
-      defer { et_options_free(options) }
       let owner = Unmanaged.passRetained(data)  // given back by the release function, also on failure
       try check {
         et_module_load_buffer(
@@ -44,6 +47,9 @@ struct ModuleSource: @unchecked Sendable {
     do {
       try check { et_options_set_load_mode(options, et_load_mode(loadMode.rawValue), $0) }
       try check { et_options_set_verify(options, verification == .internalConsistency, $0) }
+      if et_has_etdump() {
+        try check { et_options_set_etdump(options, true, $0) }
+      }
       for path in dataFilePaths {
         try check { et_options_add_data_file(options, path, $0) }
       }

@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 
-/// What is linked into this process.
+/// What is linked into this process, and how many threads it uses.
 public enum Runtime {
+  /// How many threads the kernels and backends of all modules use together, the caller's included.
+  public static var threadCount: Int { et_thread_count() }
+
+  /// Waits until no module runs, then changes ``threadCount``; 0: one thread for each fast core.
+  public static func setThreadCount(_ count: Int) throws {
+    guard count >= 0 else {
+      throw ExecuTorchError(
+        code: .invalidArgument, description: "expected a number of threads, or 0 for one for each fast core; found \(count)")
+    }
+    try check { et_set_thread_count(count, $0) }
+  }
+
   /// The operators that programs may use, for example `"aten::add.out"`.
   public static var operatorNames: [String] {
     (0..<et_operator_count()).compactMap { et_operator_name($0).map { String(cString: $0) } }

@@ -52,6 +52,21 @@ final class AsyncTests: XCTestCase {
     }
   }
 
+  func testACancelledTaskStopsItsMethod() async throws {
+    let module = AsyncModule(filePath: DevtoolsTests.data("endless.pte"))
+    for _ in 0..<2 {  // it can be used again
+      let task = Task { try await module.forward(Tensor<Float>.ones(shape: [3])).count }
+      try await Task.sleep(nanoseconds: 50_000_000)
+      task.cancel()
+      do {
+        _ = try await task.value
+        XCTFail("a method without an end came to one")
+      } catch {
+        XCTAssertTrue(error is CancellationError, "\(error)")
+      }
+    }
+  }
+
   func testErrorsComeOut() async {
     do {
       _ = try await AsyncModule(filePath: Corpus.path("add")).execute("nothing", [])

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import CExecuTorch
+import Foundation
+
+/// For libraries that are built with the CMake option `EXECUTORCH_BUILD_DEVTOOLS`; others throw `notSupported`.
+extension Module {
+  /// How many test cases a bundled program has for a method; 0 for other programs.
+  public func bundledCaseCount(_ method: String = "forward") throws -> Int {
+    try withHandle { et_module_bundled_case_count($0, method) }
+  }
+
+  /// Runs a method with the inputs of a test case of a bundled program, counted from 0.
+  public func executeBundled(_ method: String = "forward", case index: Int) throws -> [Value] {
+    try checkIndex(index)
+    return try run(method) { module, out in
+      try check { et_module_execute_bundled(module, method, index, out, $0) }
+    }
+  }
+
+  /// Compares the outputs of that run with those that the case expects: elements of floating-point tensors may differ by
+  /// `atol` + `rtol` times the expected one, all others not at all.
+  /// - Throws: `notFound`, naming the first one that differs; `invalidState` when the last run was not of that case.
+  public func verifyBundled(
+    _ method: String = "forward", case index: Int, rtol: Double = 1e-5, atol: Double = 1e-8
+  ) throws {
+    try checkIndex(index)
+    try withHandle { module in
+      try check { et_module_verify_bundled(module, method, index, rtol, atol, $0) }
+    }
+  }
+
+  /// An ETDump, a file for the Inspector: how long each instruction took of what ran since the last one. Libraries that
+  /// can (with `EXECUTORCH_ENABLE_EVENT_TRACER` too) record every run, and keep that until it is taken: they are for
+  /// measuring.
+  /// - Returns: nil where the library records nothing, or nothing ran.
+  public func etdump() throws -> Data? {
+    guard et_has_etdump() else { return nil }
+    return try withHandle { module in
+      var made: OpaquePointer?
+      try check { et_module_take_etdump(module, &made, $0) }
+      defer { et_bytes_free(made) }
+      return et_bytes_data(made).map { Data(bytes: $0, count: et_bytes_size(made)) }
+    }
+  }
+
+  private func checkIndex(_ index: Int) throws {
+    guard index >= 0 else {
+      throw ExecuTorchError(
+        code: .invalidArgument, description: "expected the number of a test case from 0 on, found \(index)")
+    }
+  }
+}
