@@ -152,6 +152,7 @@ step_fuzz-long() { FUZZ_XNNPACK=ON tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 # The Swift package on Linux, with a Swift that is installed in a system of its own: 77 says that it cannot be.
 step_swift() {
   local status=0
+  sdk/ios/check_objc || return
   EXECUTORCH_BUILD="${root}/build/release" JOBS="${jobs}" sdk/ios/test "$@" || status=$?
   [[ ${status} -ne 77 ]] || { echo "0 passed, 1 skipped in 0s"; return 0; }
   return "${status}"

@@ -29,6 +29,10 @@ if isApple {
   // A static library registers what it holds when something refers to it: the small target beside each one does. Linking
   // a product is enough.
   package.targets.append(.binaryTarget(name: "executorch_core", path: "Frameworks/executorch.xcframework"))
+  // The same for Objective-C.
+  package.targets.append(
+    .target(name: "ExecuTorchObjC", dependencies: ["executorch_core"], linkerSettings: [.linkedLibrary("c++")]))
+  package.products.append(.library(name: "ExecuTorchObjC", targets: ["ExecuTorchObjC"]))
   // The quantized kernels use helpers of the others.
   let needs: KeyValuePairs<String, [Target.Dependency]> = [
     "kernels_optimized": [], "kernels_quantized": ["kernels_optimized"], "backend_xnnpack": [],
