@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/devtools/bundled_program/bundled_program.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/tensor_layout.h>
@@ -23,7 +25,6 @@ namespace BUNDLED_PROGRAM_NAMESPACE {
 
 using ::executorch::aten::ScalarType;
 using ::executorch::aten::Tensor;
-using ::executorch::aten::TensorImpl;
 using ::executorch::runtime::Error;
 using ::executorch::runtime::EValue;
 using ::executorch::runtime::kTensorDimensionLimit;
@@ -58,12 +59,14 @@ uint32_t count_of(const Values* values) {
   return values == nullptr ? 0 : values->size();
 }
 
-/// A tensor over the elements in a bundle, with the arrays that a tensor refers to.
+/// The arrays that a tensor over the elements in a bundle refers to.
 struct BundledTensor {
-  int32_t sizes[kTensorDimensionLimit];
+  executorch::aten::SizesType sizes[kTensorDimensionLimit];
   uint8_t dim_order[kTensorDimensionLimit];
   executorch::aten::StridesType strides[kTensorDimensionLimit];
-  std::optional<TensorImpl> impl;
+#ifndef USE_ATEN_LIB
+  std::optional<executorch::aten::TensorImpl> impl;
+#endif
 };
 
 Result<Tensor> make_tensor(const format::Tensor& from, const Place& place, BundledTensor* to) {
@@ -72,21 +75,29 @@ Result<Tensor> make_tensor(const format::Tensor& from, const Place& place, Bundl
   ET_CHECK_AT(place, dim <= kTensorDimensionLimit && dim == order_dim, InvalidExternalData,
               "expected at most %zu dimensions and a dim order, found %" PRIu32 " and one of %" PRIu32,
               kTensorDimensionLimit, dim, order_dim);
+  int32_t sizes[kTensorDimensionLimit];
   if (dim > 0) {
-    std::memcpy(to->sizes, from.sizes()->data(), dim * sizeof(to->sizes[0]));
+    std::memcpy(sizes, from.sizes()->data(), dim * sizeof(sizes[0]));
     std::memcpy(to->dim_order, from.dim_order()->data(), dim);
   }
+  std::copy_n(sizes, dim, to->sizes);
   const auto type = static_cast<ScalarType>(from.scalar_type());
   const auto layout =
-      TensorLayout::create(Span<const int32_t>(to->sizes, dim), Span<const uint8_t>(to->dim_order, dim), type);
+      TensorLayout::create(Span<const int32_t>(sizes, dim), Span<const uint8_t>(to->dim_order, dim), type);
   const size_t bytes = from.data() == nullptr ? 0 : from.data()->size();
   ET_CHECK_AT(place, layout.ok() && layout->nbytes() == bytes, InvalidExternalData,
               "its sizes, dim order and dtype do not fit its %zu bytes: has the file passed get_program_data()?",
               bytes);
   ET_CHECK_OK_OR_RETURN_ERROR(runtime::dim_order_to_stride(to->sizes, to->dim_order, dim, to->strides));
   void* data = bytes == 0 ? nullptr : const_cast<uint8_t*>(from.data()->data());
+#ifdef USE_ATEN_LIB
+  return runtime::internal::make_tensor({to->sizes, dim}, {to->strides, dim}, type,
+                                        executorch::aten::TensorShapeDynamism::STATIC,
+                                        ::c10::DataPtr(data, ::c10::Device(::c10::DeviceType::CPU)), bytes);
+#else
   to->impl.emplace(type, static_cast<ssize_t>(dim), to->sizes, data, to->dim_order, to->strides);
   return Tensor(&*to->impl);
+#endif
 }
 
 Result<const format::BundledProgram*> bundle_at(SerializedBundledProgram* bundle) {
@@ -146,7 +157,8 @@ Error check_comparable(const Tensor& found, const Tensor& expected, const Place&
   ET_CHECK_AT(place, found.scalar_type() == expected.scalar_type(), NotFound, "expected dtype %s, found %s",
               runtime::toString(expected.scalar_type()), runtime::toString(found.scalar_type()));
   const auto shape = [](const Tensor& tensor) {
-    return runtime::tensor_shape_to_c_string(Span<const int32_t>(tensor.sizes().data(), tensor.sizes().size()));
+    return runtime::tensor_shape_to_c_string(
+        Span<const executorch::aten::SizesType>(tensor.sizes().data(), tensor.sizes().size()));
   };
   ET_CHECK_AT(place, found.sizes().equals(expected.sizes()), NotFound, "expected sizes %s, found %s",
               shape(expected).data(), shape(found).data());

@@ -115,7 +115,7 @@ bool is_close(double found, double expected, Tolerance tolerance) {
 }
 
 size_t first_difference(const Tensor& found, const Tensor& expected, Tolerance tolerance) {
-  const Reader reader = isFloatingType(found.scalar_type()) ? reader_of(found.scalar_type()) : nullptr;
+  const Reader reader = runtime::isFloatingType(found.scalar_type()) ? reader_of(found.scalar_type()) : nullptr;
   const auto size = static_cast<size_t>(found.element_size());
   auto first = static_cast<size_t>(found.numel());
   for_each_pair(found, expected, [&](const void* a, const void* b, size_t index) {

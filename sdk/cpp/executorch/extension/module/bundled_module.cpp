@@ -82,12 +82,12 @@ Result<std::unique_ptr<BundledModule>> BundledModule::from_file(const std::strin
     }
     // get_program_data() takes what may be written to, but does not write.
     void* data = const_cast<void*>(bytes->data());
-    ET_CHECK_OR_RETURN_ERROR(bundled_program::is_bundled_program(data, size.get()), NotSupported,
+    ET_CHECK_OR_RETURN_ERROR(BUNDLED_PROGRAM_NAMESPACE::is_bundled_program(data, size.get()), NotSupported,
                              "%s: expected a bundled program of version '%s'", file_path.c_str(),
                              bundled_program_flatbuffer::BundledProgramIdentifier());
     const void* program = nullptr;
     size_t program_size = 0;
-    const Error error = bundled_program::get_program_data(data, size.get(), &program, &program_size);
+    const Error error = BUNDLED_PROGRAM_NAMESPACE::get_program_data(data, size.get(), &program, &program_size);
     ET_CHECK_OK_OR_RETURN_ERROR(error, "%s: the bundled program could not be loaded", file_path.c_str());
     // The program may outlive the module, and keeps its loader, which keeps the file.
     struct File {
@@ -109,7 +109,8 @@ Result<std::vector<EValue>> BundledModule::execute(const std::string& method_nam
     if (!method.ok()) {
       return method.error();
     }
-    ET_CHECK_OK_OR_RETURN_ERROR(bundled_program::load_bundled_input(**method, bundled_program_ptr_, testset_idx));
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        BUNDLED_PROGRAM_NAMESPACE::load_bundled_input(**method, bundled_program_ptr_, testset_idx));
     std::vector<EValue> outputs((*method)->outputs_size());
     ET_CHECK_OK_OR_RETURN_ERROR((*method)->execute());
     ET_CHECK_OK_OR_RETURN_ERROR((*method)->get_outputs(outputs.data(), outputs.size()));
@@ -123,7 +124,7 @@ Error BundledModule::verify_method_outputs(const std::string& method_name, const
   if (!method.ok()) {
     return method.error();
   }
-  return bundled_program::verify_method_outputs(**method, bundled_program_ptr_, testset_idx, rtol, atol);
+  return BUNDLED_PROGRAM_NAMESPACE::verify_method_outputs(**method, bundled_program_ptr_, testset_idx, rtol, atol);
 }
 
 }  // namespace ET_BUNDLED_MODULE_NAMESPACE

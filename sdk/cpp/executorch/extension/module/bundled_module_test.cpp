@@ -14,7 +14,7 @@
 #include <executorch/extension/tensor/tensor.h>
 
 using executorch::extension::Module;
-using executorch::extension::bundled_module::BundledModule;
+using executorch::extension::ET_BUNDLED_MODULE_NAMESPACE::BundledModule;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 

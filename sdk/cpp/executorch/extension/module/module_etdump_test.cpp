@@ -68,7 +68,7 @@ TEST(ModuleETDumpTest, TracesAModule) {  // ETD-02, ETD-03, ETD-06, ETD-07, MOD-
 }
 
 TEST(ModuleETDumpTest, KnowsTheBundledInput) {
-  using executorch::extension::bundled_module::BundledModule;
+  using executorch::extension::ET_BUNDLED_MODULE_NAMESPACE::BundledModule;
   auto module =
       BundledModule::from_file(kFolder + "/bundled/model.bpte", nullptr, nullptr, std::make_unique<ETDumpGen>());
   ASSERT_TRUE(module.ok());

@@ -86,6 +86,10 @@ namespace torch {
 namespace executor {
 using ::executorch::aten::BFloat16;
 using ::executorch::aten::complex;
+using ::executorch::aten::compute_numel;
+using ::executorch::aten::Device;
+using ::executorch::aten::DeviceIndex;
+using ::executorch::aten::DeviceType;
 using ::executorch::aten::Half;
 using ::executorch::aten::Layout;
 using ::executorch::aten::MemoryFormat;
@@ -94,6 +98,7 @@ using ::executorch::aten::qint8;
 using ::executorch::aten::quint2x4;
 using ::executorch::aten::quint4x2;
 using ::executorch::aten::quint8;
+using ::executorch::aten::safe_numel;
 using ::executorch::aten::Scalar;
 using ::executorch::aten::ScalarType;
 using ::executorch::aten::Tensor;
