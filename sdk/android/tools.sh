@@ -54,6 +54,6 @@ check_android_api() {
 # The public names of compiled classes, as Java sees them. What is internal in Kotlin is left out by class or name.
 public_names() {
   (cd "$1" && find . -name '*.class' | sed 's|^\./||; s|\.class$||' | LC_ALL=C sort |
-    grep -vE '/(Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|executeAsync|executeOn|loadAsync|executeAndCopy)' |
+    grep -vE '/(Cancellation|Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|executeAsync|executeOn|loadAsync|executeAndCopy|whenCancelled)' |
     xargs javap -public -cp . | grep -vE '^Compiled from|[$]executorch_android|DefaultConstructorMarker|static final .*Companion Companion|access[$]')
 }

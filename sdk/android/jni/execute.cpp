@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Running methods: values from Java and back, tensors without a copy.
+// Running methods: values from Java, tensors without a copy.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +10,9 @@ namespace executorch {
 namespace android {
 namespace {
 
-constexpr size_t kMaxRank = 16;  // of et_tensor_wrap
+et_cancellation* to_cancellation(jlong handle) {
+  return reinterpret_cast<et_cancellation*>(static_cast<intptr_t>(handle));
+}
 
 /// The inputs of a run: tensors over the memory of Java's direct buffers.
 class Inputs final {
@@ -118,81 +120,8 @@ class Inputs final {
   std::vector<et_tensor*> tensors_;
 };
 
-/// A Java Tensor over the memory of an output; null with an exception pending.
-jobject to_java(JNIEnv* env, const et_tensor* tensor, jobject run) {
-  const size_t rank = et_tensor_rank(tensor);
-  const int32_t* sizes = et_tensor_sizes(tensor);
-  const uint8_t* dims = et_tensor_dim_order(tensor);
-  std::array<jlong, kMaxRank> long_sizes{};
-  bool in_order = true;
-  for (size_t i = 0; i < rank; ++i) {
-    long_sizes[i] = sizes[i];
-    in_order = in_order && dims[i] == i;
-  }
-  const jlongArray shape = env->NewLongArray(static_cast<jsize>(rank));
-  if (shape == nullptr) {
-    return nullptr;
-  }
-  env->SetLongArrayRegion(shape, 0, static_cast<jsize>(rank), long_sizes.data());
-  jbyteArray order = nullptr;
-  if (!in_order && (order = to_bytes(env, reinterpret_cast<const char*>(dims), rank)) == nullptr) {
-    return nullptr;
-  }
-  // An empty tensor may have no memory; Java's buffers need an address.
-  static uint8_t nothing = 0;
-  void* const data = const_cast<void*>(et_tensor_data(tensor));
-  const jobject bytes =
-      env->NewDirectByteBuffer(data != nullptr ? data : &nothing, static_cast<jlong>(et_tensor_nbytes(tensor)));
-  if (bytes == nullptr) {
-    return nullptr;
-  }
-  const jobject made = env->CallStaticObjectMethod(
-      java.tensor, java.tensor_of_run, static_cast<jint>(et_tensor_dtype(tensor)), shape, order, bytes, run);
-  env->DeleteLocalRef(bytes);
-  env->DeleteLocalRef(order);
-  env->DeleteLocalRef(shape);
-  return env->ExceptionCheck() ? nullptr : made;
-}
-
-jobject to_java(JNIEnv* env, const et_value& value, jobject run) {
-  jlong bits = 0;
-  jobject content = nullptr;
-  switch (value.tag) {
-    case ET_TAG_NONE:
-      break;
-    case ET_TAG_TENSOR:
-      content = to_java(env, value.payload.as_tensor, run);
-      if (content == nullptr) {
-        return nullptr;
-      }
-      break;
-    case ET_TAG_STRING: {
-      const et_span& span = value.payload.as_span;
-      const jbyteArray text = to_bytes(env, static_cast<const char*>(span.data), span.size);
-      return text != nullptr ? env->NewObject(java.evalue, java.evalue_init_text, text) : nullptr;
-    }
-    case ET_TAG_DOUBLE:
-      std::memcpy(&bits, &value.payload.as_double, sizeof(bits));
-      break;
-    case ET_TAG_INT:
-      bits = value.payload.as_int;
-      break;
-    case ET_TAG_BOOL:
-      bits = value.payload.as_bool;
-      break;
-    default: {
-      const std::string text = "an output is of type " + std::string(et_tag_name(value.tag)) +
-                               ", which EValue does not have: return its items one by one";
-      throw_error(env, ET_STATUS_NOT_SUPPORTED, text.c_str());
-      return nullptr;
-    }
-  }
-  const jobject made = env->NewObject(java.evalue, java.evalue_init, static_cast<jint>(value.tag), bits, content);
-  env->DeleteLocalRef(content);
-  return made;
-}
-
-jobjectArray execute(JNIEnv* env, jclass, jlong module, jbyteArray method, jobjectArray arguments, jobject run) {
+jobjectArray execute(JNIEnv* env, jclass, jlong module, jbyteArray method, jobjectArray arguments, jobject run,
+                     jlong cancellation) {
   et_result* result = nullptr;
   {
     Inputs inputs(env);
@@ -202,26 +131,38 @@ jobjectArray execute(JNIEnv* env, jclass, jlong module, jbyteArray method, jobje
     et_error* error = nullptr;
     const auto& values = inputs.values();
     if (throw_if(env,
-                 et_module_execute(to_module(module), to_string(env, method).c_str(), values.data(), values.size(),
-                                   &result, &error),
+                 et_module_execute_cancellable(to_module(module), to_string(env, method).c_str(), values.data(),
+                                               values.size(), to_cancellation(cancellation), &result, &error),
                  error)) {
       return nullptr;
     }
   }
-  // From here on `run` frees it, also when an exception follows.
-  env->SetLongField(run, java.run_result, static_cast<jlong>(reinterpret_cast<intptr_t>(result)));
-  const size_t count = et_result_size(result);
-  const et_value* values = et_result_values(result);
-  const jobjectArray outputs = env->NewObjectArray(static_cast<jsize>(count), java.evalue, nullptr);
-  for (size_t i = 0; outputs != nullptr && i < count; ++i) {
-    const jobject output = to_java(env, values[i], run);
-    if (output == nullptr) {
-      return nullptr;
-    }
-    env->SetObjectArrayElement(outputs, static_cast<jsize>(i), output);
-    env->DeleteLocalRef(output);
-  }
-  return outputs;
+  return to_java(env, result, run);
+}
+
+/// The test case `index` of a bundled program.
+jobjectArray execute_bundled(JNIEnv* env, jclass, jlong module, jbyteArray method, jint index, jobject run) {
+  et_result* result = nullptr;
+  et_error* error = nullptr;
+  const std::string name = to_string(env, method);
+  const et_status status =
+      et_module_execute_bundled(to_module(module), name.c_str(), static_cast<size_t>(index), &result, &error);
+  return throw_if(env, status, error) ? nullptr : to_java(env, result, run);
+}
+
+jlong new_cancellation(JNIEnv* env, jclass) {
+  et_cancellation* made = nullptr;
+  et_error* error = nullptr;
+  throw_if(env, et_cancellation_create(&made, &error), error);
+  return static_cast<jlong>(reinterpret_cast<intptr_t>(made));
+}
+
+void cancel(JNIEnv*, jclass, jlong cancellation) {
+  et_cancellation_cancel(to_cancellation(cancellation));
+}
+
+void free_cancellation(JNIEnv*, jclass, jlong cancellation) {
+  et_cancellation_free(to_cancellation(cancellation));
 }
 
 void free_result(JNIEnv*, jclass, jlong result) {
@@ -232,8 +173,12 @@ void free_result(JNIEnv*, jclass, jlong result) {
 
 const std::vector<JNINativeMethod> kExecuteFunctions = {
     ET_NATIVE("execute",
-              "(J[B[Lorg/pytorch/executorch/EValue;Lorg/pytorch/executorch/Run;)[Lorg/pytorch/executorch/EValue;",
+              "(J[B[Lorg/pytorch/executorch/EValue;Lorg/pytorch/executorch/Run;J)[Lorg/pytorch/executorch/EValue;",
               execute),
+    ET_NATIVE("executeBundled", "(J[BILorg/pytorch/executorch/Run;)[Lorg/pytorch/executorch/EValue;", execute_bundled),
+    ET_NATIVE("newCancellation", "()J", new_cancellation),
+    ET_NATIVE("cancel", "(J)V", cancel),
+    ET_NATIVE("freeCancellation", "(J)V", free_cancellation),
     ET_NATIVE("freeResult", "(J)V", free_result),
 };
 

@@ -68,6 +68,11 @@ jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
   return array;
 }
 
+/// The outputs of a run, whose object `run` from now on frees them, also when an exception follows: then null.
+jobjectArray to_java(JNIEnv* env, et_result* result, jobject run);
+
+constexpr size_t kMaxRank = 16;  // of et_tensor_wrap
+
 inline et_module* to_module(jlong handle) {
   return reinterpret_cast<et_module*>(static_cast<intptr_t>(handle));
 }

@@ -29,6 +29,9 @@ Options make_options(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobje
       return nullptr;
     }
   }
+  if (et_has_etdump() && throw_if(env, et_options_set_etdump(made, true, &error), error)) {
+    return nullptr;
+  }
   const auto names = to_strings(env, static_cast<jobjectArray>(env->GetObjectArrayElement(backend_options, 0)));
   const auto keys = to_strings(env, static_cast<jobjectArray>(env->GetObjectArrayElement(backend_options, 1)));
   std::vector<jint> values(names.size());
@@ -67,6 +70,36 @@ jlong load_buffer(JNIEnv* env, jclass, jobject bytes, jobjectArray data_paths, j
                                  static_cast<size_t>(env->GetDirectBufferCapacity(bytes)), let_go, hold(env, bytes),
                                  given, out, error);
   });
+}
+
+jlong load_bundled_file(JNIEnv* env, jclass, jbyteArray path, jobjectArray data_paths, jint mode,
+                        jobjectArray options) {
+  return load_with(env, data_paths, mode, options, [&](const et_options* given, et_module** out, et_error** error) {
+    return et_module_load_bundled_file(to_string(env, path).c_str(), given, out, error);
+  });
+}
+
+jint bundled_case_count(JNIEnv* env, jclass, jlong module, jbyteArray method) {
+  return static_cast<jint>(et_module_bundled_case_count(to_module(module), to_string(env, method).c_str()));
+}
+
+void verify_bundled(JNIEnv* env, jclass, jlong module, jbyteArray method, jint index, jdouble rtol, jdouble atol) {
+  et_error* error = nullptr;
+  const std::string name = to_string(env, method);
+  const auto number = static_cast<size_t>(index);
+  throw_if(env, et_module_verify_bundled(to_module(module), name.c_str(), number, rtol, atol, &error), error);
+}
+
+/// Null with an exception pending.
+jbyteArray take_etdump(JNIEnv* env, jclass, jlong module) {
+  et_bytes* bytes = nullptr;
+  et_error* error = nullptr;
+  if (throw_if(env, et_module_take_etdump(to_module(module), &bytes, &error), error)) {
+    return nullptr;
+  }
+  const jbyteArray array = to_bytes(env, static_cast<const char*>(et_bytes_data(bytes)), et_bytes_size(bytes));
+  et_bytes_free(bytes);
+  return array;
 }
 
 jlong load_descriptor(JNIEnv* env, jclass, jint descriptor, jlong offset, jlong length, jobjectArray data_paths,
@@ -140,6 +173,10 @@ jlongArray method_values(JNIEnv* env, jclass, jlong module, jbyteArray method, j
 
 const std::vector<JNINativeMethod> kModuleFunctions = {
     ET_NATIVE("loadFile", "([B[[BI[Ljava/lang/Object;)J", load_file),
+    ET_NATIVE("loadBundledFile", "([B[[BI[Ljava/lang/Object;)J", load_bundled_file),
+    ET_NATIVE("bundledCaseCount", "(J[B)I", bundled_case_count),
+    ET_NATIVE("verifyBundled", "(J[BIDD)V", verify_bundled),
+    ET_NATIVE("takeEtdump", "(J)[B", take_etdump),
     ET_NATIVE("loadBuffer", "(Ljava/nio/ByteBuffer;[[BI[Ljava/lang/Object;)J", load_buffer),
     ET_NATIVE("loadDescriptor", "(IJJ[[BI[Ljava/lang/Object;)J", load_descriptor),
     ET_NATIVE("freeModule", "(J)V", free_module),

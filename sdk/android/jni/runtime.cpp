@@ -62,6 +62,10 @@ jobjectArray operators(JNIEnv* env, jclass) {
   return to_byte_arrays(env, et_operator_count(), et_operator_name);
 }
 
+jboolean records_events(JNIEnv*, jclass) {
+  return et_has_etdump() ? JNI_TRUE : JNI_FALSE;
+}
+
 jobjectArray backends(JNIEnv* env, jclass) {
   return to_byte_arrays(env, et_backend_count(), et_backend_name);
 }
@@ -86,6 +90,7 @@ const std::vector<JNINativeMethod> kRuntimeFunctions = {
     ET_NATIVE("threadCount", "()I", thread_count),
     ET_NATIVE("operators", "()[[B", operators),
     ET_NATIVE("backends", "()[[B", backends),
+    ET_NATIVE("recordsEvents", "()Z", records_events),
     ET_NATIVE("readLog", "()[[B", read_log),
 };
 

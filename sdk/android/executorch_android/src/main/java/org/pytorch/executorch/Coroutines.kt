@@ -6,11 +6,14 @@ package org.pytorch.executorch
 
 import kotlin.coroutines.CoroutineContext
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.flow.map
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withContext
 
@@ -37,7 +40,7 @@ public suspend fun Module.forwardAsync(vararg inputs: EValue): Array<EValue> = e
  * Runs a method on [Dispatchers.Default]: main-safe. The outputs are copies, which later runs leave alone.
  *
  * A coroutine that is cancelled while it waits for its turn does not run the method; one that is cancelled while the
- * method runs ends when that returns, and drops the outputs.
+ * method runs stops it before its next instruction, see [Module.cancel].
  */
 public suspend fun Module.executeAsync(methodName: String, vararg inputs: EValue): Array<EValue> =
   withContext(Dispatchers.Default) { executeAndCopy(methodName, inputs) }
@@ -51,5 +54,24 @@ public fun Flow<EValue>.executeOn(module: Module, methodName: String = "forward"
 
 private suspend fun Module.executeAndCopy(methodName: String, inputs: Array<out EValue>): Array<EValue> {
   currentCoroutineContext().ensureActive()
-  return runInterruptible { executeCopied(methodName, inputs) }
+  val cancellation = Cancellation()
+  return coroutineScope {
+    // Ends in the thread that cancels, while the run keeps this one busy.
+    val watcher = launch(Dispatchers.Unconfined) { whenCancelled(cancellation::cancel) }
+    try {
+      runInterruptible { executeCopied(methodName, inputs, cancellation) }
+    } catch (e: ExecutorchRuntimeException) {
+      ensureActive() // stopped: that is what it says
+      throw e
+    } finally {
+      watcher.cancel()
+    }
+  }
 }
+
+private suspend fun whenCancelled(action: () -> Unit): Nothing =
+  try {
+    awaitCancellation()
+  } finally {
+    action()
+  }

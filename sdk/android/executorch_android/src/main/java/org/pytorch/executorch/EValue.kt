@@ -3,7 +3,7 @@ package org.pytorch.executorch
 
 import java.nio.ByteBuffer
 
-/** An input or output of a method: a tensor, a number, a text or nothing. */
+/** An input or output of a method: a tensor, a number, a text, a list (outputs only) or nothing. */
 public class EValue
 private constructor(
   // Read and made by the native library. The number's bits are in `bits`.
@@ -32,6 +32,21 @@ private constructor(
   public val isString: Boolean
     get() = tag == STRING
 
+  public val isBoolList: Boolean
+    get() = tag == LIST_BOOL
+
+  public val isDoubleList: Boolean
+    get() = tag == LIST_DOUBLE
+
+  public val isIntList: Boolean
+    get() = tag == LIST_INT
+
+  public val isTensorList: Boolean
+    get() = tag == LIST_TENSOR
+
+  public val isOptionalTensorList: Boolean
+    get() = tag == LIST_OPTIONAL_TENSOR
+
   /** The tensor; [IllegalStateException] if this is something else, as all functions of this kind. */
   public fun toTensor(): Tensor {
     expect(TENSOR)
@@ -58,11 +73,49 @@ private constructor(
     return content as String
   }
 
-  /** A copy whose tensor, if it is one, has memory of its own: see [Tensor.copy]. */
-  public fun copy(): EValue = if (isTensor) from(toTensor().copy()) else this
+  public fun toBoolList(): BooleanArray {
+    expect(LIST_BOOL)
+    return (content as BooleanArray).copyOf()
+  }
 
-  /** The kind of value, then the value: for tensors as [Tensor.toByteArray], texts in UTF-8, numbers big-endian. */
+  public fun toDoubleList(): DoubleArray {
+    expect(LIST_DOUBLE)
+    return (content as DoubleArray).copyOf()
+  }
+
+  public fun toIntList(): LongArray {
+    expect(LIST_INT)
+    return (content as LongArray).copyOf()
+  }
+
+  public fun toTensorList(): List<Tensor> {
+    expect(LIST_TENSOR)
+    return items().map { it!! }
+  }
+
+  /** Null: absent. */
+  public fun toOptionalTensorList(): List<Tensor?> {
+    expect(LIST_OPTIONAL_TENSOR)
+    return items()
+  }
+
+  @Suppress("UNCHECKED_CAST") private fun items() = (content as Array<Tensor?>).asList()
+
+  /** A copy whose tensors, if there are any, have memory of their own: see [Tensor.copy]. */
+  public fun copy(): EValue =
+    when (tag) {
+      TENSOR -> from(toTensor().copy())
+      LIST_TENSOR,
+      LIST_OPTIONAL_TENSOR -> EValue(tag, 0, items().map { it?.copy() }.toTypedArray())
+      else -> this
+    }
+
+  /**
+   * The kind of value, then the value: for tensors as [Tensor.toByteArray], texts in UTF-8, numbers big-endian.
+   * [IllegalStateException] for lists.
+   */
   public fun toByteArray(): ByteArray {
+    check(tag <= BOOL) { "expected a tensor, a number, a text or None to serialise, found a ${KINDS[tag]}: take its items" }
     val value =
       when (tag) {
         TENSOR -> toTensor().toByteArray()
@@ -81,6 +134,11 @@ private constructor(
       DOUBLE -> toDouble().toString()
       BOOL -> toBool().toString()
       INT -> bits.toString()
+      LIST_BOOL -> toBoolList().contentToString()
+      LIST_DOUBLE -> toDoubleList().contentToString()
+      LIST_INT -> toIntList().contentToString()
+      LIST_TENSOR,
+      LIST_OPTIONAL_TENSOR -> items().toString()
       else -> "None"
     }
 
@@ -99,7 +157,16 @@ private constructor(
     internal const val DOUBLE = 3
     internal const val INT = 4
     internal const val BOOL = 5
-    internal val KINDS = arrayOf("None", "Tensor", "String", "Double", "Int", "Bool")
+    internal const val LIST_BOOL = 6
+    internal const val LIST_DOUBLE = 7
+    internal const val LIST_INT = 8
+    internal const val LIST_TENSOR = 9
+    internal const val LIST_OPTIONAL_TENSOR = 11
+    internal val KINDS =
+      arrayOf(
+        "None", "Tensor", "String", "Double", "Int", "Bool",
+        "ListBool", "ListDouble", "ListInt", "ListTensor", "ListScalar", "ListOptionalTensor",
+      )
     private val none = EValue(NONE, 0, null)
 
     /** The absent value. */

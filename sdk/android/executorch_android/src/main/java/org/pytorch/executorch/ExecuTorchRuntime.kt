@@ -35,6 +35,8 @@ public class ExecuTorchRuntime private constructor() {
     /** The backends that are linked in, for example `XnnpackBackend`. */
     @JvmStatic public fun getRegisteredBackends(): Array<String> = Native.backends().decode()
 
+    internal fun recordsEvents(): Boolean = Native.recordsEvents()
+
     internal fun readLog(): Array<String>? = if (Native.isLoaded) Native.readLog().decode() else null
   }
 }

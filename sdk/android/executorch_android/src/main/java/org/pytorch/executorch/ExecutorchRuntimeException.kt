@@ -46,6 +46,9 @@ constructor(public val errorCode: Int, details: String?, cause: Throwable? = nul
     public const val DELEGATE_MEMORY_ALLOCATION_FAILED: Int = 0x31
     public const val DELEGATE_INVALID_HANDLE: Int = 0x32
 
+    /** The run was stopped: [Module.cancel]. */
+    public const val CANCELLED: Int = 0x40
+
     private const val serialVersionUID: Long = 1
 
     /** The exception for a code: an [ExecutorchInvalidArgumentException] for [INVALID_ARGUMENT]. */
@@ -88,6 +91,7 @@ constructor(public val errorCode: Int, details: String?, cause: Throwable? = nul
         DELEGATE_INVALID_COMPATIBILITY -> "DelegateInvalidCompatibility"
         DELEGATE_MEMORY_ALLOCATION_FAILED -> "DelegateMemoryAllocationFailed"
         DELEGATE_INVALID_HANDLE -> "DelegateInvalidHandle"
+        CANCELLED -> "Cancelled"
         else -> "Unknown"
       }
   }

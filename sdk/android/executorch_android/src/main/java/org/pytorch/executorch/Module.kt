@@ -2,6 +2,8 @@
 package org.pytorch.executorch
 
 import java.io.Closeable
+import java.io.File
+import java.io.IOException
 import java.nio.ByteBuffer
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.locks.ReentrantLock
@@ -22,6 +24,8 @@ import kotlin.concurrent.withLock
 public class Module private constructor(private var handle: Long) : Closeable {
   private val lock = ReentrantLock()
   private val methods = ConcurrentHashMap<String, MethodState>()
+  private var cancellation = Cancellation()
+  @Volatile private var running: Cancellation? = null
   private val reaper = handle.let { pointer -> Reaper.register(this) { Native.freeModule(pointer) } }
 
   /**
@@ -33,23 +37,71 @@ public class Module private constructor(private var handle: Long) : Closeable {
   public fun forward(vararg inputs: EValue): Array<EValue> = execute("forward", *inputs)
 
   /** Runs a method, like [forward]. The first run of a method loads it. */
-  public fun execute(methodName: String, vararg inputs: EValue): Array<EValue> =
+  public fun execute(methodName: String, vararg inputs: EValue): Array<EValue> = execute(methodName, inputs, null)
+
+  private fun execute(methodName: String, inputs: Array<out EValue>, given: Cancellation?): Array<EValue> =
     exclusively { module ->
       val method = stateOf(methodName)
       // The run may overwrite what it reads: an output that is fed back is copied.
       val arguments = if (inputs.any(::isOutputOfThis)) Array(inputs.size) { own(inputs[it]) } else inputs
       arguments.forEach { if (it.isTensor) it.toTensor().pin() }
-      method.runs++
-      method.memory.withLock {
-        method.last?.expire()
-        method.last = null
-        val run = Run(this, method)
-        try {
-          Native.execute(module, method.nameBytes, arguments, run)
-        } finally {
-          run.finish()
-        }
+      if (cancellation.isCancelled) cancellation = Cancellation()
+      val current = given ?: cancellation
+      running = current
+      try {
+        run(method) { Native.execute(module, method.nameBytes, arguments, it, current.handle) }
+      } finally {
+        running = null
       }
+    }
+
+  private inline fun run(method: MethodState, execute: (Run) -> Array<EValue>): Array<EValue> {
+    method.runs++
+    return method.memory.withLock {
+      method.last?.expire()
+      method.last = null
+      val run = Run(this, method)
+      try {
+        execute(run)
+      } finally {
+        run.finish()
+      }
+    }
+  }
+
+  /**
+   * Stops the run that is in progress, from another thread: before its next instruction it ends with an
+   * [ExecutorchRuntimeException] of the code [CANCELLED][ExecutorchRuntimeException.CANCELLED]. What a backend runs is
+   * one instruction. Does nothing when none is in progress; the module can be used again in either case.
+   */
+  public fun cancel() {
+    running?.cancel()
+  }
+
+  /** How many test cases a bundled program has for a method; 0 for other programs. See [loadBundled]. */
+  public fun bundledCaseCount(methodName: String): Int =
+    exclusively { Native.bundledCaseCount(it, methodName.toByteArray()) }
+
+  /** Runs a method with the inputs of test case [index] of a bundled program, like [execute]. */
+  public fun executeBundled(methodName: String, index: Int): Array<EValue> =
+    exclusively { module ->
+      require(index >= 0) { "expected the number of a test case from 0 on, found $index" }
+      val method = stateOf(methodName)
+      run(method) { Native.executeBundled(module, method.nameBytes, index, it) }
+    }
+
+  /**
+   * Compares the outputs of that run with those that the case expects: elements of floating-point tensors may differ by
+   * [atol] + [rtol] times the expected one, all others not at all.
+   *
+   * @throws ExecutorchRuntimeException with [NOT_FOUND][ExecutorchRuntimeException.NOT_FOUND] if one differs, naming it;
+   *   with [INVALID_STATE][ExecutorchRuntimeException.INVALID_STATE] if the last run of the method was another one.
+   */
+  @JvmOverloads
+  public fun verifyBundled(methodName: String, index: Int, rtol: Double = 1e-5, atol: Double = 1e-8): Unit =
+    exclusively { module ->
+      require(index >= 0) { "expected the number of a test case from 0 on, found $index" }
+      Native.verifyBundled(module, methodName.toByteArray(), index, rtol, atol)
     }
 
   /** Makes a method ready, which its first run does otherwise. */
@@ -76,11 +128,28 @@ public class Module private constructor(private var handle: Long) : Closeable {
   public fun readLogBuffer(): Array<String>? = readLogBufferStatic()
 
   /**
-   * Writes an ETDump, the times that runs took, to [outputPath].
+   * Writes an ETDump, which says how long each instruction took of what ran since the last one, to [outputPath]: a file
+   * for the Inspector. Libraries that can (CMake options `EXECUTORCH_BUILD_DEVTOOLS` and `EXECUTORCH_ENABLE_EVENT_TRACER`)
+   * record every run, and keep that until it is written: they are for measuring.
    *
-   * @return false, and nothing is written: this library is built without event tracing.
+   * @return whether it was written. False, and there is no file, if this library records nothing, nothing ran, or the
+   *   file cannot be written.
    */
-  public fun etdump(@Suppress("UNUSED_PARAMETER") outputPath: String): Boolean = exclusively { false }
+  public fun etdump(outputPath: String): Boolean = exclusively { module ->
+    val file = File(outputPath)
+    // Looked at first: what is taken is gone.
+    if (!ExecuTorchRuntime.recordsEvents() || !canWrite(file)) return false
+    val bytes = Native.takeEtdump(module)
+    if (bytes == null || bytes.isEmpty()) return false
+    try {
+      file.writeBytes(bytes)
+      true
+    } catch (e: IOException) {
+      false
+    }
+  }
+
+  private fun canWrite(file: File) = if (file.exists()) file.isFile && file.canWrite() else file.absoluteFile.parentFile?.canWrite() == true
 
   /** The same, to `/data/local/tmp/result.etdump`. */
   public fun etdump(): Boolean = etdump("/data/local/tmp/result.etdump")
@@ -105,10 +174,14 @@ public class Module private constructor(private var handle: Long) : Closeable {
   override fun close(): Unit = destroy()
 
   /** The outputs as copies, made before another run can begin; waiting for the turn can be interrupted. */
-  internal fun executeCopied(methodName: String, inputs: Array<out EValue>): Array<EValue> {
+  internal fun executeCopied(
+    methodName: String,
+    inputs: Array<out EValue>,
+    cancellation: Cancellation? = null,
+  ): Array<EValue> {
     lock.lockInterruptibly()
     try {
-      val outputs = execute(methodName, *inputs)
+      val outputs = execute(methodName, inputs, cancellation)
       return Array(outputs.size) { outputs[it].copy() }
     } finally {
       lock.unlock()
@@ -178,6 +251,19 @@ public class Module private constructor(private var handle: Long) : Closeable {
       ExecuTorchRuntime.validateFilePath(modelPath, "model")
       dataPaths.forEach { ExecuTorchRuntime.validateFilePath(it, "data file") }
       return open(loadMode, numThreads, options) { Native.loadFile(modelPath!!.toByteArray(), encode(dataPaths), loadMode, it) }
+    }
+
+    /**
+     * Loads a bundled program (`.bpte`), which has test cases: [executeBundled] runs them. For libraries that are built
+     * with the CMake option `EXECUTORCH_BUILD_DEVTOOLS`; others refuse it.
+     */
+    @JvmStatic
+    @JvmOverloads
+    public fun loadBundled(modelPath: String?, loadMode: Int = LOAD_MODE_FILE, numThreads: Int = 0): Module {
+      ExecuTorchRuntime.validateFilePath(modelPath, "bundled program")
+      return open(loadMode, numThreads, BackendOptionsMap()) {
+        Native.loadBundledFile(modelPath!!.toByteArray(), emptyArray(), loadMode, it)
+      }
     }
 
     /**

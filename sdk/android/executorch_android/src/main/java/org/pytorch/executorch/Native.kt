@@ -49,7 +49,36 @@ internal object Native {
   @JvmStatic external fun methodValues(module: Long, method: ByteArray, outputs: Boolean): LongArray
 
   /** Outputs that are tensors show the module's memory, which [run] holds: its `result` is set. */
-  @JvmStatic external fun execute(module: Long, method: ByteArray, inputs: Array<out EValue>, run: Run): Array<EValue>
+  @JvmStatic
+  external fun execute(
+    module: Long,
+    method: ByteArray,
+    inputs: Array<out EValue>,
+    run: Run,
+    cancellation: Long,
+  ): Array<EValue>
+
+  @JvmStatic external fun newCancellation(): Long
+
+  @JvmStatic external fun cancel(cancellation: Long)
+
+  @JvmStatic external fun freeCancellation(cancellation: Long)
+
+  @JvmStatic
+  external fun loadBundledFile(path: ByteArray, dataPaths: Array<ByteArray>, loadMode: Int, options: Array<Any>): Long
+
+  @JvmStatic external fun bundledCaseCount(module: Long, method: ByteArray): Int
+
+  /** Outputs as of [execute]. */
+  @JvmStatic external fun executeBundled(module: Long, method: ByteArray, index: Int, run: Run): Array<EValue>
+
+  @JvmStatic external fun verifyBundled(module: Long, method: ByteArray, index: Int, rtol: Double, atol: Double)
+
+  /** Empty if nothing ran; only if [recordsEvents]. */
+  @JvmStatic external fun takeEtdump(module: Long): ByteArray?
+
+  /** Whether modules record ETDumps. */
+  @JvmStatic external fun recordsEvents(): Boolean
 
   @JvmStatic external fun freeResult(result: Long)
 

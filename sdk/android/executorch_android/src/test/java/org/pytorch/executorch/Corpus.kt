@@ -46,7 +46,7 @@ internal class Corpus(val name: String) {
 
     fun path(name: String): String = File(root, "$name/model.pte").path
 
-    private val DTYPES =
+    val DTYPES =
       mapOf(
         "float32" to DType.FLOAT,
         "float64" to DType.DOUBLE,

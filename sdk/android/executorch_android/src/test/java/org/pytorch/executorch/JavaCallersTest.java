@@ -176,4 +176,23 @@ class JavaCallersTest {
     int[] expected = {0, 1, 2, 3, 4, 16, 17, 18, 19, 20, 21, 22, 32, 33, 34, 35, 36, 37, 48, 49, 50};
     assertArrayEquals(expected, codes);
   }
+
+  /** tests/data/errors.json, from Java. */
+  @Test
+  void mistakesHaveTheirCodeAndTheirWords() {
+    for (ErrorTable.Mistake mistake : ErrorTable.getMistakes()) {
+      ExecutorchRuntimeException error =
+          assertThrows(
+              ExecutorchRuntimeException.class,
+              () -> {
+                try (Module module = Module.load(mistake.getProgram())) {
+                  module.execute(mistake.getMethod(), mistake.getInputs());
+                }
+              });
+      assertEquals(ErrorTable.getCodes().get(mistake.getError()).intValue(), error.getErrorCode(), mistake.getName());
+      for (String words : mistake.getWords()) {
+        assertTrue(error.getMessage().contains(words), error.getMessage());
+      }
+    }
+  }
 }
