@@ -163,20 +163,7 @@ EXECUTORCH_AVX2 void multiply_panels(size_t columns, const Product& product, con
 
 template <typename Source>
 void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
-  switch (rows) {
-    case 1:
-      return multiply_panels<1>(columns, product, source);
-    case 2:
-      return multiply_panels<2>(columns, product, source);
-    case 3:
-      return multiply_panels<3>(columns, product, source);
-    case 4:
-      return multiply_panels<4>(columns, product, source);
-    case 5:
-      return multiply_panels<5>(columns, product, source);
-    default:
-      return multiply_panels<kRows>(columns, product, source);
-  }
+  with_row_count(rows, [&](auto count) { multiply_panels<count()>(columns, product, source); });
 }
 
 Product make_product(size_t depth, const void* w, void* c, size_t row_stride, size_t panel_stride, const void* params) {
@@ -198,9 +185,8 @@ void integer_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_strid
 template <size_t TableRows>
 void integer_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c, size_t cm_stride,
                    size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
-  const IndirectRows<int8_t> rows{reinterpret_cast<const int8_t**>(a), TableRows, ks / (TableRows * sizeof(void*)),
-                                  a_offset, static_cast<const int8_t*>(zero)};
-  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params), rows);
+  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+           indirect_rows<int8_t, TableRows>(a, ks, a_offset, zero));
 }
 
 template <size_t... Rows>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Where kernels for products of matrices find the rows of the left matrix.
+ * Where kernels for products of matrices find the rows of the left matrix, and how many a tile has.
  */
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace executorch {
 namespace backends {
@@ -40,6 +41,34 @@ struct IndirectRows {
     return found == zero ? found : plus_bytes(found, offset);
   }
 };
+
+/// From the arguments of an igemm kernel for tables with pointers to `TableRows` rows. `table_bytes`: of one tile's
+/// part.
+template <typename T, size_t TableRows>
+IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t offset, const void* zero) {
+  return {reinterpret_cast<const T**>(table), TableRows, table_bytes / (TableRows * sizeof(void*)), offset,
+          static_cast<const T*>(zero)};
+}
+
+/// Calls function(std::integral_constant<size_t, rows>()): registers hold a tile only where its height is a constant.
+/// `rows`: 1 to 6, what sixteen registers have room for.
+template <typename Function>
+void with_row_count(size_t rows, const Function& function) {
+  switch (rows) {
+    case 1:
+      return function(std::integral_constant<size_t, 1>());
+    case 2:
+      return function(std::integral_constant<size_t, 2>());
+    case 3:
+      return function(std::integral_constant<size_t, 3>());
+    case 4:
+      return function(std::integral_constant<size_t, 4>());
+    case 5:
+      return function(std::integral_constant<size_t, 5>());
+    default:
+      return function(std::integral_constant<size_t, 6>());
+  }
+}
 
 }  // namespace xnnpack
 }  // namespace backends

@@ -93,25 +93,6 @@ EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source,
 }
 
 template <typename Source>
-void multiply_rows(size_t count, const Product& product, const Source& source, size_t first_row, const float* panel,
-                   float* c, size_t columns) {
-  switch (count) {
-    case 1:
-      return multiply_tile<1>(product, source, first_row, panel, c, columns);
-    case 2:
-      return multiply_tile<2>(product, source, first_row, panel, c, columns);
-    case 3:
-      return multiply_tile<3>(product, source, first_row, panel, c, columns);
-    case 4:
-      return multiply_tile<4>(product, source, first_row, panel, c, columns);
-    case 5:
-      return multiply_tile<5>(product, source, first_row, panel, c, columns);
-    default:
-      return multiply_tile<kTileRows>(product, source, first_row, panel, c, columns);
-  }
-}
-
-template <typename Source>
 void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
   const size_t tiles = (rows + kTileRows - 1) / kTileRows;
   const float* panel = product.weights;
@@ -120,7 +101,7 @@ void multiply(size_t rows, size_t columns, const Product& product, const Source&
     // Tiles of about the same height: seven rows are four and three.
     for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
       const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
-      multiply_rows(count, product, source, row, panel, c, columns);
+      with_row_count(count, [&](auto height) { multiply_tile<height()>(product, source, row, panel, c, columns); });
       row += count;
     }
     if (columns <= kColumns) {
@@ -154,9 +135,8 @@ void tall_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, 
 template <size_t TableRows>
 void tall_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c, size_t cm_stride,
                 size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
-  const IndirectRows<float> rows{reinterpret_cast<const float**>(a), TableRows, ks / (TableRows * sizeof(void*)),
-                                 a_offset, static_cast<const float*>(zero)};
-  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params), rows);
+  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+           indirect_rows<float, TableRows>(a, ks, a_offset, zero));
 }
 
 template <size_t... Rows>
