@@ -280,8 +280,6 @@ ET_API void et_result_free(et_result* result);
 #include "metadata.h"
 /* Stopping runs. */
 #include "cancellation.h"
-/* Stopping runs. */
-#include "cancellation.h"
 /* Looking into programs: ETDumps and bundled programs. */
 #include "devtools.h"
 
