@@ -16,7 +16,7 @@ for tool in ruff mypy clang-format; do
 done
 
 # Generated readers are checked by the script that makes them, not by a formatter.
-mapfile -t sources < <(git ls-files -co --exclude-standard '*.cpp' '*.h' | grep -v '_generated\.h$')
+mapfile -t sources < <(git ls-files -co --exclude-standard '*.cpp' '*.h' '*.m' | grep -v '_generated\.h$')
 status=0
 check() { echo "== $*"; "$@" || status=1; }
 

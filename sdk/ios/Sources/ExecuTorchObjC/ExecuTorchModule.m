@@ -31,8 +31,8 @@ static ExecuTorchValue *ReadOutput(const et_value *value, NSError **error) {
       return [ExecuTorchValue valueWithBoolean:value->payload.as_bool != 0];
     default:
       if (error != NULL) {
-        NSString *text = [NSString stringWithFormat:@"an output is of type %s, which ExecuTorchValue does not have",
-                                                    et_tag_name(value->tag)];
+        NSString *text = [NSString
+            stringWithFormat:@"an output is of type %s, which ExecuTorchValue does not have", et_tag_name(value->tag)];
         *error = [NSError errorWithDomain:ExecuTorchErrorDomain
                                      code:ExecuTorchErrorCodeNotSupported
                                  userInfo:@{NSLocalizedDescriptionKey : text}];

@@ -20,8 +20,9 @@ static void Require(et_status status, et_error *failure) {
 /// The sizes of `shape`, of which there may be 16.
 static NSUInteger ReadShape(NSArray<NSNumber *> *shape, int32_t sizes[]) {
   if (shape.count > kMaxRank) {
-    [NSException raise:NSInvalidArgumentException
-                format:@"expected at most %lu dimensions, found %lu", (unsigned long)kMaxRank, (unsigned long)shape.count];
+    [NSException
+         raise:NSInvalidArgumentException
+        format:@"expected at most %lu dimensions, found %lu", (unsigned long)kMaxRank, (unsigned long)shape.count];
   }
   for (NSUInteger i = 0; i < shape.count; ++i) {
     const long long size = shape[i].longLongValue;
@@ -45,17 +46,39 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
 
 static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index, NSNumber *number) {
   switch (dataType) {
-    case ExecuTorchDataTypeByte: ((uint8_t *)data)[index] = number.unsignedCharValue; break;
-    case ExecuTorchDataTypeChar: ((int8_t *)data)[index] = (int8_t)number.charValue; break;
-    case ExecuTorchDataTypeShort: ((int16_t *)data)[index] = number.shortValue; break;
-    case ExecuTorchDataTypeInt: ((int32_t *)data)[index] = number.intValue; break;
-    case ExecuTorchDataTypeLong: ((int64_t *)data)[index] = number.longLongValue; break;
-    case ExecuTorchDataTypeFloat: ((float *)data)[index] = number.floatValue; break;
-    case ExecuTorchDataTypeDouble: ((double *)data)[index] = number.doubleValue; break;
-    case ExecuTorchDataTypeBool: ((uint8_t *)data)[index] = number.boolValue ? 1 : 0; break;
-    case ExecuTorchDataTypeUInt16: ((uint16_t *)data)[index] = number.unsignedShortValue; break;
-    case ExecuTorchDataTypeUInt32: ((uint32_t *)data)[index] = number.unsignedIntValue; break;
-    case ExecuTorchDataTypeUInt64: ((uint64_t *)data)[index] = number.unsignedLongLongValue; break;
+    case ExecuTorchDataTypeByte:
+      ((uint8_t *)data)[index] = number.unsignedCharValue;
+      break;
+    case ExecuTorchDataTypeChar:
+      ((int8_t *)data)[index] = (int8_t)number.charValue;
+      break;
+    case ExecuTorchDataTypeShort:
+      ((int16_t *)data)[index] = number.shortValue;
+      break;
+    case ExecuTorchDataTypeInt:
+      ((int32_t *)data)[index] = number.intValue;
+      break;
+    case ExecuTorchDataTypeLong:
+      ((int64_t *)data)[index] = number.longLongValue;
+      break;
+    case ExecuTorchDataTypeFloat:
+      ((float *)data)[index] = number.floatValue;
+      break;
+    case ExecuTorchDataTypeDouble:
+      ((double *)data)[index] = number.doubleValue;
+      break;
+    case ExecuTorchDataTypeBool:
+      ((uint8_t *)data)[index] = number.boolValue ? 1 : 0;
+      break;
+    case ExecuTorchDataTypeUInt16:
+      ((uint16_t *)data)[index] = number.unsignedShortValue;
+      break;
+    case ExecuTorchDataTypeUInt32:
+      ((uint32_t *)data)[index] = number.unsignedIntValue;
+      break;
+    case ExecuTorchDataTypeUInt64:
+      ((uint64_t *)data)[index] = number.unsignedLongLongValue;
+      break;
     default:
       [NSException raise:NSInvalidArgumentException
                   format:@"numbers cannot become elements of type %s", et_dtype_name(dataType)];
@@ -173,11 +196,11 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
   return (NSInteger)et_tensor_numel(_runtimeTensor);
 }
 
-- (void)bytesWithHandler:(void (NS_NOESCAPE ^)(const void *, NSInteger, ExecuTorchDataType))handler {
+- (void)bytesWithHandler:(void(NS_NOESCAPE ^)(const void *, NSInteger, ExecuTorchDataType))handler {
   handler(et_tensor_data(_runtimeTensor), self.count, self.dataType);
 }
 
-- (void)mutableBytesWithHandler:(void (NS_NOESCAPE ^)(void *, NSInteger, ExecuTorchDataType))handler {
+- (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *, NSInteger, ExecuTorchDataType))handler {
   handler(et_tensor_mutable_data(_runtimeTensor), self.count, self.dataType);
 }
 

@@ -45,7 +45,8 @@ typedef NS_ENUM(NSInteger, ExecuTorchModuleLoadMode) {
 - (nullable NSArray<ExecuTorchValue *> *)executeMethod:(NSString *)methodName error:(NSError **)error;
 /// The method "forward".
 - (nullable NSArray<ExecuTorchValue *> *)forwardWithInputs:(NSArray<ExecuTorchValue *> *)inputs error:(NSError **)error;
-- (nullable NSArray<ExecuTorchValue *> *)forwardWithTensors:(NSArray<ExecuTorchTensor *> *)inputs error:(NSError **)error;
+- (nullable NSArray<ExecuTorchValue *> *)forwardWithTensors:(NSArray<ExecuTorchTensor *> *)inputs
+                                                      error:(NSError **)error;
 - (nullable NSArray<ExecuTorchValue *> *)forwardWithInput:(ExecuTorchValue *)input error:(NSError **)error;
 - (nullable NSArray<ExecuTorchValue *> *)forwardWithTensor:(ExecuTorchTensor *)input error:(NSError **)error;
 

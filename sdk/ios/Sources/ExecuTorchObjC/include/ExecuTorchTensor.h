@@ -55,9 +55,11 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 - (instancetype)init NS_UNAVAILABLE;
 
 /// Gives the memory to `handler`, for reading, until that returns.
-- (void)bytesWithHandler:(void (NS_NOESCAPE ^)(const void *pointer, NSInteger count, ExecuTorchDataType dataType))handler;
+- (void)bytesWithHandler:(void(NS_NOESCAPE ^)(const void *pointer, NSInteger count, ExecuTorchDataType dataType))
+                             handler;
 /// For changing it.
-- (void)mutableBytesWithHandler:(void (NS_NOESCAPE ^)(void *pointer, NSInteger count, ExecuTorchDataType dataType))handler;
+- (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *pointer, NSInteger count, ExecuTorchDataType dataType))
+                                    handler;
 /// To at most as many elements as there were at first; the rank stays.
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error;
 
