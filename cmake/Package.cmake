@@ -143,6 +143,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "test" EXCLUDE
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
+  PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is inside
   PATTERN "aten_util" EXCLUDE  # with PyTorch, which every project finds for itself
   REGEX "runtime/executor/(tensor_parser|program_validation)\\.h$" EXCLUDE
   REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)

@@ -76,9 +76,10 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   }
   {
     const std::lock_guard<std::mutex> lock(workspace_->mutex());
-    // Its threads are those that there are when it runs.
+    // Its threads are those that there are when it runs. They sleep after the last operator: pthreadpool would let them
+    // spin for a million turns, tens of milliseconds of each core, in case that there is more to do.
     const xnn_status status = xnn_create_runtime_v4(builder.subgraph(), weights_ ? weights_->provider() : nullptr,
-                                                    workspace_->get(), nullptr, 0, &runtime_);
+                                                    workspace_->get(), nullptr, XNN_FLAG_YIELD_WORKERS, &runtime_);
     if (status != xnn_status_success) {
       ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
       return status_error(status);
