@@ -146,7 +146,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is inside
   PATTERN "aten_util" EXCLUDE  # with PyTorch, which every project finds for itself
   PATTERN "torch_types.h" EXCLUDE
-  REGEX "runtime/executor/(tensor_parser|program_validation)\\.h$" EXCLUDE
+  REGEX "runtime/executor/(make_tensor|tensor_parser|program_validation)\\.h$" EXCLUDE
   REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)
 if("extension_c_api" IN_LIST package_targets)
   install(FILES
