@@ -34,9 +34,11 @@ std::unique_ptr<runtime::EventTracer> make_etdump() {
   return std::make_unique<etdump::ETDumpGen>();
 }
 
-/// Of a module whose tracer is one of these.
+/// Of a module whose tracer is one of these. It would give the same dump again until there is more.
 et_bytes take(runtime::EventTracer& tracer) {
-  const etdump::ETDumpResult dump = static_cast<etdump::ETDumpGen&>(tracer).get_etdump_data();
+  auto& generator = static_cast<etdump::ETDumpGen&>(tracer);
+  const etdump::ETDumpResult dump = generator.get_etdump_data();
+  generator.reset();
   return {{dump.buf, std::free}, dump.size};
 }
 #else
