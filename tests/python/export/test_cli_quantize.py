@@ -54,6 +54,7 @@ def test_calibrated_int8(models: Path, data: str, export: Export, calibrate: str
     assert done.status == 0, done.err
     assert re.search(r"accuracy +int8 against float32: \d+\.\d dB over the noise, largest difference", done.out)
     assert "everything: 1 call to XnnpackBackend" in done.out
+    assert re.search(r"weights +in the delegates\n", done.out)  # and not "0 B"
     found = Runtime.get().load_program("net.pte").load_method("forward").execute([torch.ones(1, 8)])
     assert torch.as_tensor(found[0]).shape == (1, 4)
 

@@ -46,9 +46,10 @@ def page(result: Result, report: dict[str, Any]) -> str:
 def _cards(result: Result, program: dict[str, Any]) -> str:
     worst = [comparison.worst for comparison in result.comparisons if comparison.worst is not None]
     error = f"{max(w.max_abs for w in worst):.2g}" if worst else "not compared"
+    delegated = any(method.delegates for method in result.facts.methods)
     cards = [
         (readable_bytes(program["bytes"]), "program file"),
-        (readable_bytes(program["weight_bytes"]), "weights"),
+        (readable_bytes(program["weight_bytes"]), "weights outside of delegates" if delegated else "weights"),
         (readable_bytes(sum(method.arena_bytes for method in result.facts.methods)), "planned memory"),
         (str(sum(method.operators.total() for method in result.facts.methods)), "operator calls"),
         (error, "largest difference from PyTorch"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from sdk.exir.receipt import LossKind, Receipt, Row
-from sdk.export.cli.facts import MethodFacts
+from sdk.export.cli.facts import MethodFacts, ProgramFacts
 from sdk.export.cli.progress import counted, paint, readable_bytes
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
         rows.append(("operators", operators(method)))
         rows.append(("delegated", delegated(method, result)))
         rows += [("left", text) for text in left_behind(result.receipt.of(method.name))]
-    rows.append(("weights", readable_bytes(result.facts.weight_bytes)))
+    rows.append(("weights", weights(result.facts)))
     ranges = [str(wanted) for dynamic in result.dynamic.values() for wanted in dynamic.ranges.values()]
     if ranges:
         rows.append(("dynamic", ", ".join(ranges)))
@@ -57,6 +57,14 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
     rows += [("note", note) for note in result.notes if not note.startswith(f"{LossKind.FALLBACK.value}: ")]
     rows += [("compiler", note) for note in result.receipt.notes]
     return rows
+
+
+def weights(facts: ProgramFacts) -> str:
+    """`13.6 MB`. Only a backend knows what is in its own part of the file."""
+    size = readable_bytes(facts.weight_bytes)
+    if not any(method.delegates for method in facts.methods):
+        return size
+    return f"{size} besides those of the delegates" if facts.weight_bytes else "in the delegates"
 
 
 def signature(method: MethodFacts) -> str:
