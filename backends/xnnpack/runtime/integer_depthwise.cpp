@@ -5,7 +5,7 @@
 // once a row.
 #include "products.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
 
 #include <immintrin.h>
 
@@ -143,18 +143,6 @@ void use_integer_depthwise() {
   replace<25>(configs[2], reinterpret_cast<xnn_dwconv_unipass_ukernel_fn>(
                               xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_25p16c__avx2_mul32));
 }
-
-}  // namespace xnnpack
-}  // namespace backends
-}  // namespace executorch
-
-#else
-
-namespace executorch {
-namespace backends {
-namespace xnnpack {
-
-void use_integer_depthwise() {}
 
 }  // namespace xnnpack
 }  // namespace backends

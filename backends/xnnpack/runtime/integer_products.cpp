@@ -5,7 +5,7 @@
 // of A meets sixteen of them.
 #include "products.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
 
 #include <immintrin.h>
 
@@ -209,18 +209,6 @@ void use_integer_products() {
   config->nr = kColumns;
   config->log2_kr = 1;
 }
-
-}  // namespace xnnpack
-}  // namespace backends
-}  // namespace executorch
-
-#else
-
-namespace executorch {
-namespace backends {
-namespace xnnpack {
-
-void use_integer_products() {}
 
 }  // namespace xnnpack
 }  // namespace backends

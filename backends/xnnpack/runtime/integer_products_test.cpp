@@ -48,6 +48,19 @@ struct Layer {
   std::vector<float> scales;
 };
 
+/// Runs a convolution over `batch` images, of any size.
+void convolve(xnn_operator_t op, size_t batch, size_t height, size_t width, const std::vector<int8_t>& input,
+              std::vector<int8_t>& output) {
+  size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
+  ASSERT_EQ(xnn_reshape_convolution2d_nhwc_qs8_qc8w(op, batch, height, width, &workspace_size, &alignment, &height_out,
+                                                    &width_out, nullptr),
+            xnn_status_success);
+  std::vector<char> workspace(workspace_size + 64);
+  ASSERT_EQ(xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace.data(), input.data(), output.data()),
+            xnn_status_success);
+  ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
+}
+
 class XnnpackIntegerProducts : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -101,14 +114,7 @@ TEST_F(XnnpackIntegerProducts, WindowsWithPadding) {
     for (size_t width = 1; width <= 14; ++width) {
       const auto input = bytes(kBatch * kHeight * width * in, 3);
       std::vector<int8_t> output(kBatch * kHeight * width * kOut, 127);
-      size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
-      ASSERT_EQ(xnn_reshape_convolution2d_nhwc_qs8_qc8w(op, kBatch, kHeight, width, &workspace_size, &alignment,
-                                                        &height_out, &width_out, nullptr),
-                xnn_status_success);
-      std::vector<char> workspace(workspace_size + 64);
-      ASSERT_EQ(xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace.data(), input.data(), output.data()),
-                xnn_status_success);
-      ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
+      ASSERT_NO_FATAL_FAILURE(convolve(op, kBatch, kHeight, width, input, output));
       for (size_t i = 0; i < output.size(); ++i) {
         const size_t channel = i % kOut, x = i / kOut % width, y = i / kOut / width % kHeight,
                      image = i / kOut / width / kHeight;
@@ -146,14 +152,7 @@ TEST_F(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
       for (const size_t width : {1, 2, 3, 4, 7, 32, 33, 70}) {
         const auto input = bytes(kBatch * kHeight * width * channels, 3);
         std::vector<int8_t> output(kBatch * kHeight * width * channels + 1, 127);
-        size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
-        ASSERT_EQ(xnn_reshape_convolution2d_nhwc_qs8_qc8w(op, kBatch, kHeight, width, &workspace_size, &alignment,
-                                                          &height_out, &width_out, nullptr),
-                  xnn_status_success);
-        std::vector<char> workspace(workspace_size + 64);
-        ASSERT_EQ(xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace.data(), input.data(), output.data()),
-                  xnn_status_success);
-        ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
+        ASSERT_NO_FATAL_FAILURE(convolve(op, kBatch, kHeight, width, input, output));
         for (size_t i = 0; i + 1 < output.size(); ++i) {
           const size_t channel = i % channels, x = i / channels % width, y = i / channels / width % kHeight,
                        image = i / channels / width / kHeight;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "products.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
 
 #include <immintrin.h>
 
@@ -159,18 +159,6 @@ void use_tall_products() {
   set_kernels(*config, std::make_index_sequence<kRows - 1>());
   config->mr = kRows;
 }
-
-}  // namespace xnnpack
-}  // namespace backends
-}  // namespace executorch
-
-#else
-
-namespace executorch {
-namespace backends {
-namespace xnnpack {
-
-void use_tall_products() {}
 
 }  // namespace xnnpack
 }  // namespace backends

@@ -2,9 +2,15 @@
 // Matrix products for CPUs with AVX2 and no AVX-512.
 #pragma once
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define EXECUTORCH_XNNPACK_AVX2_KERNELS
+#endif
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
+
+#ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
 
 /// Gives XNNPACK's operators products whose tiles have twelve rows in place of five, on CPUs where it would take its
 /// AVX2 kernels; elsewhere nothing changes. The weights stay packed as they are, and the sums are the same bits.
@@ -24,6 +30,14 @@ void use_integer_products();
 
 /// The same for depthwise convolutions of 9 and 25 taps, whose weights stay packed as they are.
 void use_integer_depthwise();
+
+#else
+
+inline void use_tall_products() {}
+inline void use_integer_products() {}
+inline void use_integer_depthwise() {}
+
+#endif
 
 }  // namespace xnnpack
 }  // namespace backends
