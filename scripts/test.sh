@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Everything a change must pass, with its own set-up.
 #
-#   scripts/test.sh                the whole gate (about an hour on two cores, with nothing compiled before)
+#   scripts/test.sh                the whole gate (about 75 minutes on two cores, with nothing compiled before)
 #   scripts/test.sh lint python    only these steps, in this order
 #   scripts/test.sh --list         what the steps are
 #   scripts/test.sh --all          the long suites too: hours of fuzzing, every sanitizer, every operator
