@@ -49,6 +49,10 @@ bool check_offsets(KernelRuntimeContext& ctx, const char* op, const Tensor& offs
   return true;
 }
 
+bool check_apart(KernelRuntimeContext& ctx, const char* op, const Tensor& read, const Outputs& outputs) {
+  return std::apply([&](const auto&... output) { return (check_no_overlap(ctx, op, read, output) && ...); }, outputs);
+}
+
 // A complex number of parts of type T.
 template <typename T>
 struct Pair {
@@ -106,10 +110,11 @@ Outputs _embedding_bag_out(KernelRuntimeContext& ctx, const Tensor& weight, cons
       (per_sample_weights && !check_same_dtype(ctx, op, weight, *per_sample_weights)) ||
       !check_index_dtype(ctx, op, indices) || !check_index_dtype(ctx, op, offsets) ||
       !check_index_dtype(ctx, op, offset2bag) || !check_index_dtype(ctx, op, bag_size) ||
-      !check_index_dtype(ctx, op, max_indices) || !check_index(ctx, op, indices, rows) ||
-      !check_offsets(ctx, op, offsets, count) || !check_resize(ctx, op, out, out_sizes, 2) ||
+      !check_index_dtype(ctx, op, max_indices) || !check_resize(ctx, op, out, out_sizes, 2) ||
       !check_resize(ctx, op, offset2bag, &bag_count, 1) || !check_resize(ctx, op, bag_size, &bags, 1) ||
-      !check_resize(ctx, op, max_indices, out_sizes, mode == kMax ? 2 : 1)) {
+      !check_resize(ctx, op, max_indices, out_sizes, mode == kMax ? 2 : 1) || !check_apart(ctx, op, indices, outputs) ||
+      !check_apart(ctx, op, offsets, outputs) || !check_index(ctx, op, indices, rows) ||
+      !check_offsets(ctx, op, offsets, count)) {
     return outputs;
   }
   padding_idx = padding_idx < 0 ? -1 : padding_idx;
@@ -181,7 +186,7 @@ Tensor& embedding_dense_backward_out(KernelRuntimeContext& ctx, const Tensor& gr
   const int64_t width = grad_output.size(grad_output.dim() - 1);
   const int64_t sizes[2] = {num_weights, width};
   if (!check_same_dtype(ctx, op, grad_output, out) || !check_index_dtype(ctx, op, indices) ||
-      !check_resize(ctx, op, out, sizes, 2)) {
+      !check_resize(ctx, op, out, sizes, 2) || !check_no_overlap(ctx, op, indices, out)) {
     return out;
   }
   for (int64_t i = 0; i < indices.numel(); ++i) {

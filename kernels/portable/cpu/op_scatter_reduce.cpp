@@ -208,7 +208,7 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
     return out;
   }
   const StridedView target = at_least_1d(out);
-  if (is_empty || !check_indices(ctx, op, index, target.sizes[d], d)) {
+  if (is_empty || !check_no_overlap(ctx, op, index, out) || !check_indices(ctx, op, index, target.sizes[d], d)) {
     return out;
   }
   const StridedView views[] = {at_least_1d(index), at_least_1d(src), target};

@@ -102,5 +102,31 @@ TEST_F(HostileArgumentsTest, AMaskThatIsBeingWritten) {
   repeat_interleave_Tensor_out(ctx, repeats, std::nullopt, repeats);
 }
 
+TEST_F(HostileArgumentsTest, IndicesThatAreBeingWritten) {
+  // Were they checked and then looked at again, they would lead out of the tensor by then.
+  Tensor both = longs.make({3}, {0, 1, 2});
+  const Tensor source = longs.make({3}, {kMost, kHuge, kLeast});
+  scatter_reduce_two_out(ctx, both, 0, both, source, "sum", true, both);
+  expect_failure();
+
+  const Tensor table = floats.ones({3, 2});
+  const Tensor offsets = longs.make({2}, {0, 2});
+  Tensor out = floats.zeros({2, 2});
+  Tensor offset2bag = longs.zeros({3}), bag_size = longs.zeros({2}), largest = longs.zeros({2, 2});
+  Tensor indices = longs.make({3}, {0, 1, 2});
+  _embedding_bag_out(ctx, table, indices, offsets, false, 2, false, std::nullopt, false, -1, out, indices, bag_size,
+                     largest);
+  expect_failure();
+  Tensor bag_offsets = longs.make({2}, {0, 2});
+  _embedding_bag_out(ctx, table, indices, bag_offsets, false, 2, false, std::nullopt, false, -1, out, offset2bag,
+                     bag_offsets, largest);
+  expect_failure();
+
+  Tensor gradients = longs.make({4, 1}, {0, 1, 2, 3});
+  const Tensor places(gradients.unsafeGetTensorImpl());
+  embedding_dense_backward_out(ctx, longs.make({4, 1, 1}, {5, 6, 7, 8}), places, 4, -1, false, gradients);
+  expect_failure();
+}
+
 }  // namespace
 }  // namespace torch::executor::native

@@ -62,4 +62,14 @@ bool check_resize_like(KernelRuntimeContext& ctx, const char* op, Tensor& out, c
   return check_resize(ctx, op, out, sizes, static_cast<size_t>(in.dim()));
 }
 
+bool check_no_overlap(KernelRuntimeContext& ctx, const char* op, const Tensor& read, const Tensor& written) {
+  const auto read_begin = reinterpret_cast<uintptr_t>(read.const_data_ptr());
+  const auto written_begin = reinterpret_cast<uintptr_t>(written.const_data_ptr());
+  const bool apart = read.numel() == 0 || written.numel() == 0 || read_begin + read.nbytes() <= written_begin ||
+                     written_begin + written.nbytes() <= read_begin;
+  ET_KERNEL_CHECK_MSG(ctx, apart, InvalidArgument, false,
+                      "%s: the indices share memory with an output; plan them into different places", op);
+  return true;
+}
+
 }  // namespace torch::executor::native

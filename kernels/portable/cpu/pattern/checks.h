@@ -26,6 +26,10 @@ bool check_resize(KernelRuntimeContext& ctx, const char* op, Tensor& out, const 
 /// Resizes `out` to the sizes of `in`.
 bool check_resize_like(KernelRuntimeContext& ctx, const char* op, Tensor& out, const Tensor& in);
 
+/// No byte of `written` is one of `read`, which is looked at again after it was checked. A plan may put both in one
+/// place.
+bool check_no_overlap(KernelRuntimeContext& ctx, const char* op, const Tensor& read, const Tensor& written);
+
 /// Element `i` of a tensor of int64 or int32 indices, `i` counting elements of memory.
 inline int64_t index_at(const Tensor& indices, int64_t i) {
   return indices.scalar_type() == ScalarType::Long ? indices.const_data_ptr<int64_t>()[i]
