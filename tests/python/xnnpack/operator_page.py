@@ -34,7 +34,8 @@ HEAD = """# Operators of the XNNPACK backend
 (`sdk.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS`), and a test compares the two. How to use the backend
 is in [XNNPACK](backends-xnnpack.md).
 
-- **dtypes** of what an operator reads and writes; of `int64` where it is the indices.
+- **dtypes** of what an operator reads and writes; of `int64` where it is the indices. A call does not mix float32 and
+  float16 unless it converts.
 - **int8**: computed on integers between `dequantize_per_tensor` and `quantize_per_tensor`. *moves* are operators that
   need no arithmetic for that. Where the column says no, the delegate converts to floats and back.
 - **dynamic**: layers whose weights are quantised and whose input is when the model runs.
@@ -75,7 +76,7 @@ def row(cls: type[XNNPartitionerConfig], name: str) -> str:
 def dtypes(cls: type[XNNPartitionerConfig]) -> str:
     if cls.supported_precision_types != tuple(ConfigPrecisionType):
         return "float32, int8"
-    found = ["float32"]
+    found = ["float32", "float16"] if cls.takes_half else ["float32"]
     found += ["bool"] if cls.takes_truth else []
     found += ["int64"] if cls.takes_integers or cls.integers else []
     return ", ".join(found)

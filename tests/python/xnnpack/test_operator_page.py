@@ -29,7 +29,7 @@ def test_reasons_are_the_texts_of_the_methods_and_of_those_they_ask() -> None:
 
 def test_a_row_shows_what_an_operator_takes() -> None:
     cells = [cell.strip() for cell in row(SumConfig, "aten.add.Tensor").split("|")[1:-1]]
-    assert cells[:3] == ["`aten.add.Tensor`", "float32", "–"]
+    assert cells[:3] == ["`aten.add.Tensor`", "float32, float16", "–"]
     assert "its scales are too far apart" in cells[3]
     assert cells[-1] == "alpha is …, and XNNPACK takes 1"
 
@@ -44,5 +44,5 @@ def test_a_config_of_an_application_has_a_row_too() -> None:
 
     assert (
         row(Twice, "mine.twice.default")
-        == "| `mine.twice.default` | float32, bool | – | no | – | both | it is not twice |"
+        == "| `mine.twice.default` | float32, float16, bool | – | no | – | both | it is not twice |"
     )

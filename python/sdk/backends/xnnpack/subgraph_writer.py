@@ -18,17 +18,15 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant, is_constant
-from sdk.backends.xnnpack.payload_constants import PayloadConstants
+from sdk.backends.xnnpack.payload_values import PayloadValues
 from sdk.backends.xnnpack.quantization import (
     IntegerCall,
-    Scale,
     dynamic_source,
     is_dequantize,
     is_quantize,
     scale_of,
 )
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
-    NO_VALUE,
     NODES,
     OutputMinMax,
     StepKind,
@@ -36,38 +34,17 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     XNNDatatype,
     XNNGraph,
     XNNStep,
-    XNNTensorValue,
     XNode,
     XValue,
 )
 from sdk.backends.xnnpack.serialization.xnnpack_values import (
-    PerChannelGroupQuant,
-    PerChannelQuant,
-    PerTensorQuant,
     PerTokenDynamicQuant,
-    Quantization,
-    XNNQuantizedTensorValue,
 )
-from sdk.backends.xnnpack.weights import QuantizedWeight
 from sdk.exir.sym_util import eval_upper_bound
 from sdk.exir.tensor import TensorSpec
 
 TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
-
-_DATATYPES = {
-    torch.float32: XNNDatatype.xnn_datatype_fp32,
-    torch.bool: XNNDatatype.xnn_datatype_bool,
-    torch.int64: XNNDatatype.xnn_datatype_int64,
-    torch.int8: XNNDatatype.xnn_datatype_qint8,
-}
-
-# By bits, and whether rows are in groups.
-_WEIGHTS = {
-    (8, False): XNNDatatype.xnn_datatype_qcint8,
-    (4, False): XNNDatatype.xnn_datatype_qcint4,
-    (4, True): XNNDatatype.xnn_datatype_qbint4,
-}
 
 # How a step converts.
 FLOAT_TO_BOOL, BOOL_TO_FLOAT, INT64_TO_FLOAT, INT64_TO_TRUTH, FLOAT_TO_TRUTH = range(5)
@@ -80,6 +57,13 @@ def is_channels_last(node: Node) -> bool | None:
     if order == tuple(range(len(order))):
         return False
     return True if order == TO_NHWC else None
+
+
+def is_half(node: Node) -> bool:
+    """Whether a result, of several the first one, is in half precision."""
+    value = node.meta.get("val")
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    return isinstance(first, torch.Tensor) and first.dtype == torch.float16
 
 
 def shape_of(node: Node) -> list[int]:
@@ -98,26 +82,29 @@ def inputs_of(node: Any) -> list[int]:
 _INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in range(1, 6))}
 
 
-class SubgraphWriter:
+class SubgraphWriter(PayloadValues):
     """Ids are indices into `values`. Truth values are 0 and 1 among floats inside of a delegate; integers are there as
     arguments only.
 
     Numbers of 8 bits: while an `IntegerCall` is written (`integers_for`), the `dequantize_per_tensor` among its
     operands are read as the integers that they read, and its result is that of the `quantize_per_tensor` behind it.
     Elsewhere these two are conversions, added when somebody reads the floats.
+
+    Half precision: a call's numbers and constants have the type of its result. While a call is written that computes in
+    floats (`in_floats`), its operands are converted to float32 and its result is rounded.
     """
 
     def __init__(self, program: ExportedProgram) -> None:
+        super().__init__()
         self.program = program
-        self.values: list[XNNTensorValue] = []
         self.nodes: list[XNode] = []
-        self.constants = PayloadConstants()
-        self._of_constants: dict[tuple[int, tuple[int, ...]], int] = {}
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id
         # Arguments that hold integers, and views of them, by their values.
         self.integers: dict[Node, int] = {}
-        self._quantization: dict[int, Quantization] = {}  # by id
         self._dynamic: dict[int, int] = {}  # floats -> the same, quantised by row
+        self._floats: dict[Node, dict[bool, int]] = {}  # as _forms: halves converted to float32
+        self._converts_halves = False
+        self._rounded: dict[int, int] = {}  # float32 -> the half that is its result
         self._call: IntegerCall | None = None
         self._covered: set[Node] = set()
         self._externals = 0
@@ -129,6 +116,16 @@ class SubgraphWriter:
         """What is added from now on comes from `node`."""
         handle = node.meta.get("debug_handle", 0)
         self._handle = int(handle[0] if isinstance(handle, (list, tuple)) else handle or 0)
+        self._type = torch.float16 if is_half(node) else torch.float32
+
+    @contextmanager
+    def in_floats(self) -> Iterator[None]:
+        """While a call in half precision is written that computes in float32."""
+        self._type, self._converts_halves = torch.float32, True
+        yield
+        for floats, result in self._rounded.items():
+            self.add(NODES["Convert"](floats, result))
+        self._rounded, self._converts_halves = {}, False
 
     def add_input(self, node: Node) -> None:
         """The next argument of the delegate."""
@@ -207,11 +204,13 @@ class SubgraphWriter:
         source = dynamic_source(operand)
         if source is not None:
             return self._read_dynamic(source, nhwc)
+        if self._converts_halves and is_half(operand):
+            return self._read_floats(operand, nhwc)
         forms = self._forms.setdefault(operand, {})
         if nhwc not in forms:
             tensor = get_constant(self.program, operand)
             if tensor is not None:
-                forms[nhwc] = self.constant(tensor.permute(TO_NHWC) if nhwc else tensor)
+                forms[nhwc] = self.constant(tensor.permute(TO_NHWC) if nhwc else tensor, tensor.dtype)
             elif not forms and is_dequantize(operand):
                 integers = self.read(operand.args[0], nhwc)
                 forms[nhwc] = self._value(list(self.values[integers].dims))
@@ -221,6 +220,21 @@ class SubgraphWriter:
                 permutation = TO_NHWC if nhwc else TO_NCHW
                 forms[nhwc] = self._like(source_id, [self.values[source_id].dims[dim] for dim in permutation])
                 self.add(NODES["StaticTranspose"](4, list(permutation), source_id, forms[nhwc]))
+        return forms[nhwc]
+
+    def _read_floats(self, operand: Node, nhwc: bool) -> int:
+        """A result in half precision, converted to float32."""
+        forms = self._floats.setdefault(operand, {})
+        if nhwc not in forms:
+            tensor = get_constant(self.program, operand)
+            if tensor is not None:
+                forms[nhwc] = self.constant(tensor.permute(TO_NHWC) if nhwc else tensor)
+                return forms[nhwc]
+            self._converts_halves = False
+            half = self.read(operand, nhwc)
+            self._converts_halves = True
+            forms[nhwc] = self._value(list(self.values[half].dims))
+            self.add(NODES["Convert"](half, forms[nhwc]))
         return forms[nhwc]
 
     def _read_quantized(self, operand: Node, nhwc: bool) -> int:
@@ -261,9 +275,13 @@ class SubgraphWriter:
         if self._call is not None:
             node = self._call.result
         elif not is_quantize(node):
-            index = self._value(shape)
+            index = self._value(shape, torch.float16 if is_half(node) else torch.float32)
             self._forms.setdefault(node, {})[nhwc] = index
-            return index
+            if not (self._converts_halves and is_half(node)):
+                return index
+            floats = self._value(shape)
+            self._rounded[floats] = index
+            return floats
         index = self._value(shape, torch.int8)
         self._set_scale(index, scale_of(node))
         self._forms.setdefault(node, {})[nhwc] = index
@@ -282,48 +300,9 @@ class SubgraphWriter:
     def temporary(self, shape: list[int]) -> int:
         """A value that stands for no node."""
         if self._call is None:
-            return self._value(shape)
+            return self._value(shape, self._type)
         index = self._value(shape, torch.int8)
         self._set_scale(index, self._call.scale)
-        return index
-
-    def constant(self, tensor: torch.Tensor) -> int:
-        """A constant of floats, stored once under a hash of its bytes."""
-        return self._add_constant(tensor.detach().to(torch.float32), XNNDatatype.xnn_datatype_fp32)
-
-    def weight(self, weight: QuantizedWeight) -> int:
-        """A filter of integers."""
-        kind = _WEIGHTS[weight.bits, weight.group is not None]
-        index = self._add_constant(weight.packed(), kind, list(weight.values.shape))
-        if weight.group is None:
-            scales = self.constants.add(weight.scales)
-            self._quantization[index] = PerChannelQuant(weight.axis, scales, weight.scales.numel())
-        else:
-            scales = self.constants.add(weight.scales.bfloat16())
-            count = weight.scales.numel()
-            self._quantization[index] = PerChannelGroupQuant(weight.axis, weight.group, scales, count)
-        return index
-
-    def integer_bias(self, bias: torch.Tensor, scales: torch.Tensor) -> int:
-        """The bias of a layer whose products have `scales`, one for each channel."""
-        limit = torch.iinfo(torch.int32).max
-        integers = (bias.double() / scales.double()).round().clamp(-limit, limit).to(torch.int32)
-        index = self._add_constant(integers, XNNDatatype.xnn_datatype_qcint32)
-        self._quantization[index] = PerChannelQuant(0, self.constants.add(scales), scales.numel())
-        return index
-
-    def _add_constant(self, tensor: torch.Tensor, datatype: XNNDatatype, shape: list[int] | None = None) -> int:
-        shape = list(tensor.shape) if shape is None else shape
-        stored = self.constants.add(tensor)
-        key = (stored, tuple(shape))
-        # Integers have scales of their own.
-        known = self._of_constants.get(key) if datatype == XNNDatatype.xnn_datatype_fp32 else None
-        if known is not None:
-            return known
-        index = self._value(shape, datatype)
-        if datatype == XNNDatatype.xnn_datatype_fp32:
-            self._of_constants[key] = index
-        self.values[index].constant_buffer_idx = stored
         return index
 
     def add(self, node: Any, limits: tuple[float, float] | None = None) -> None:
@@ -365,26 +344,6 @@ class SubgraphWriter:
         self.nodes = kept[::-1]
         used = read.union(self._inputs, (node.xnode_union.output_id for node in self.nodes))
         self._kept_values = [value for value in self.values if value.id_out in used]
-
-    def _value(self, shape: list[int], dtype: torch.dtype | XNNDatatype = torch.float32) -> int:
-        index = len(self.values)
-        datatype = _DATATYPES[dtype] if isinstance(dtype, torch.dtype) else dtype
-        self.values.append(XNNTensorValue(datatype, len(shape), shape, 0, NO_VALUE, ValueFlag.NONE, index))
-        return index
-
-    def _like(self, index: int, shape: list[int]) -> int:
-        """A new value of the same numbers in another shape."""
-        new = self._value(shape, XNNDatatype(self.values[index].datatype))
-        if index in self._quantization:
-            self._quantization[new] = self._quantization[index]
-        return new
-
-    def _set_scale(self, index: int, scale: Scale) -> None:
-        self._quantization[index] = PerTensorQuant(scale.scale, scale.zero_point)
-
-    def _quantized(self, value: XNNTensorValue) -> XNNTensorValue | XNNQuantizedTensorValue:
-        quantization = self._quantization.get(value.id_out)
-        return value if quantization is None else XNNQuantizedTensorValue(value, quantization)
 
     def _make_external(self, index: int, flag: ValueFlag) -> None:
         self.values[index].external_id, self.values[index].flags = self._externals, flag

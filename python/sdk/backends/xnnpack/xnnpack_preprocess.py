@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import final
 
 from torch.export import ExportedProgram
@@ -16,7 +17,7 @@ from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 from sdk.backends.xnnpack.quantization import integer_call
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import serialize_xnnpack_binary
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_half
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -61,11 +62,13 @@ class XnnpackBackend(BackendDetails):
             norm = None
             if compat is None and node.target.__name__ == "aten.mul.Tensor":
                 norm = fused_rms_norm(edge_program, node)
-            if norm is None:
-                operator.write(writer, node)
-            else:
-                x, eps, weight = norm
-                write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)
+            converts = is_half(node) and (norm is not None or operator.is_in_floats(node))
+            with writer.in_floats() if converts else nullcontext():
+                if norm is None:
+                    operator.write(writer, node)
+                else:
+                    x, eps, weight = norm
+                    write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)
         for result in edge_program.graph.output_node().args[0]:
             if not isinstance(result, Node):
                 raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")

@@ -12,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import FLOATS, XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
@@ -28,16 +28,19 @@ class AttentionConfig(XNNPartitionerConfig):
     def needs_step(self, node: Node) -> bool:
         return True
 
+    def is_in_floats(self, node: Node) -> bool:
+        return True
+
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         tensors = [operand for operand in node.args[:3] if isinstance(operand, Node)]
         ranks = {rank_of(tensor) for tensor in tensors}
         if len(ranks) != 1 or not 2 <= min(ranks) <= MAX_RANK:
             return f"its tensors have {sorted(ranks)} dimensions, and XNNPACK takes 2 to {MAX_RANK}, as many of each"
-        if any(tensor.meta["val"].dtype != torch.float32 for tensor in tensors):
-            return "its tensors are not float32"
+        if any(tensor.meta["val"].dtype not in FLOATS for tensor in tensors):
+            return "its tensors are neither float32 nor float16"
         mask = argument(node, 3)
-        if mask is not None and (rank_of(mask) > MAX_RANK or mask.meta["val"].dtype not in (torch.float32, torch.bool)):
-            return "its mask has more than 4 dimensions, or is neither float32 nor bool"
+        if mask is not None and (rank_of(mask) > MAX_RANK or mask.meta["val"].dtype not in (*FLOATS, torch.bool)):
+            return "its mask has more than 4 dimensions, or is neither floats nor bool"
         batches = {tuple(tensor.meta["val"].shape[:-3]) for tensor in tensors}
         heads = [tensor.meta["val"].shape[-3] if rank_of(tensor) > 2 else 1 for tensor in tensors]
         if len(batches) != 1 or heads[1] != heads[2] or (not argument(node, 7) and heads[0] != heads[1]):

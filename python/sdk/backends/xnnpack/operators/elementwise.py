@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
@@ -64,6 +65,9 @@ class GeluConfig(UnaryConfig):
     def needs_step(self, node: Node) -> bool:
         return argument(node, 1) != "none"
 
+    def is_in_floats(self, node: Node) -> bool:
+        return self.needs_step(node)
+
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
@@ -107,7 +111,7 @@ class ClampConfig(UnaryConfig):
     target_names = ("aten.relu.default", "aten.hardtanh.default", "aten.clamp.default")
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        low, high = self.limits(node)
+        low, high = torch.tensor(self.limits(node)).to(node.meta["val"].dtype).tolist()
         return None if low < high else f"its limits {low} and {high} leave no range"
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
@@ -163,6 +167,10 @@ class BinaryConfig(XNNPartitionerConfig):
     }
     target_names: ClassVar[tuple[str, ...]] = tuple(NODES_OF)
 
+    def is_in_floats(self, node: Node) -> bool:
+        # PyTorch computes with a number as float32, so that it may be one that is no half.
+        return any(isinstance(number, (int, float)) and not _is_normal_half(number) for number in node.args[:2])
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         operands = list(node.args[:2])
         # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
@@ -173,6 +181,12 @@ class BinaryConfig(XNNPartitionerConfig):
         kind = NODES[self.NODES_OF[node.target.__name__]]
         clamps = kind.__name__ not in ("XNNMaximum", "XNNMinimum")
         writer.add(kind(first, second, result), (-math.inf, math.inf) if clamps else None)
+
+
+def _is_normal_half(number: float) -> bool:
+    """Whether half precision has a number as exactly as any, or exactly as infinity or 0."""
+    limits = torch.finfo(torch.float16)
+    return number == 0 or math.isinf(number) or limits.smallest_normal <= abs(number) <= limits.max
 
 
 class ProductConfig(BinaryConfig):

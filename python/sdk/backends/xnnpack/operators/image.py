@@ -13,6 +13,7 @@ from torch.fx import Node
 from sdk.backends.xnnpack.constants import get_constant
 from sdk.backends.xnnpack.operators.matrix import WeightedConfig, write_weights
 from sdk.backends.xnnpack.operators.operator import (
+    FLOATS,
     XNNPartitionerConfig,
     argument,
     is_static,
@@ -114,8 +115,8 @@ def write_line_convolution(writer: SubgraphWriter, node: Node) -> None:
             *(inputs, outputs // groups, groups),
             *(0, 0),
             image,
-            writer.constant(filters),
-            NO_VALUE if bias is None else writer.constant(bias),
+            writer.floats(filters),
+            NO_VALUE if bias is None else writer.floats(bias),
             result,
         )
     )
@@ -205,7 +206,7 @@ class BatchNormConfig(XNNPartitionerConfig):
                 shift = shift + bias.double() * scale
             shape = (1, -1, 1, 1) if argument(convolution, 6) else (-1, 1, 1, 1)
             filters = (weight.double() * scale.reshape(shape)).permute(_permutation(convolution))
-            write_convolution(writer, convolution, node, writer.constant(filters), writer.constant(shift))
+            write_convolution(writer, convolution, node, writer.floats(filters), writer.floats(shift))
             return
         channels = scale.numel()
         writer.add(
@@ -217,8 +218,8 @@ class BatchNormConfig(XNNPartitionerConfig):
                 *(1, 1, channels),
                 *(0, 0),
                 writer.read(node.args[0], True),
-                writer.constant(scale.reshape(1, 1, 1, channels)),
-                writer.constant(shift),
+                writer.floats(scale.reshape(1, 1, 1, channels)),
+                writer.floats(shift),
                 writer.result(node, True),
             )
         )
@@ -260,7 +261,7 @@ class GetItemConfig(XNNPartitionerConfig):
         if name in DYNAMIC_NAMES:
             return None
         if name in SplitConfig.target_names:
-            return refusal_of_tensor(node.meta["val"], node)
+            return refusal_of_tensor(node.meta["val"], node, FLOATS)
         if name not in self.FIRST_ONLY or node.args[1] != 0:
             return "XNNPACK does not take the call it reads"
         return None

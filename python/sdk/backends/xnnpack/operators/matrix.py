@@ -37,13 +37,15 @@ def write_weights(
     if not writer.in_integers and dynamic_source(source) is None:
         values = get_constant(writer.program, weight)
         assert values is not None  # refusal() has seen to it
-        filters = writer.constant(values.permute(permutation))
-        return filters, NO_VALUE if bias is None else writer.constant(bias)
+        # XNNPACK has half precision for filters of linear layers only; others it rounds itself.
+        constant = writer.constant if values.dim() == 2 else writer.floats
+        filters = constant(values.permute(permutation))
+        return filters, NO_VALUE if bias is None else constant(bias)
     quantized = find_weight(writer.program, weight, channels)
     assert not isinstance(quantized, str)
     if not writer.in_integers:
         filters = writer.weight(quantized.permute(*permutation))
-        return filters, NO_VALUE if bias is None else writer.constant(bias)
+        return filters, NO_VALUE if bias is None else writer.floats(bias)
     filters = writer.weight(replace(quantized, bits=8).permute(*permutation))
     if bias is None:
         return filters, NO_VALUE

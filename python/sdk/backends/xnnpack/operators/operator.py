@@ -16,6 +16,7 @@ from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_channels_las
 from sdk.exir.sym_util import upper_bound
 
 MAX_RANK = 6  # of XNNPACK's tensors
+FLOATS = (torch.float32, torch.float16)
 
 
 class ConfigPrecisionType(Enum):
@@ -36,6 +37,8 @@ class XNNPartitionerConfig:
         integers: Positions of arguments that are indices.
         takes_truth: Whether it also works on truth values, or yields them.
         takes_integers: Whether it also works on integers.
+        takes_half: Whether it also works in half precision.
+        converts: Whether its result may have another type than its operands.
         keeps_scale: Whether it works on quantised numbers as they are, because it only moves or selects them.
     """
 
@@ -45,6 +48,8 @@ class XNNPartitionerConfig:
     integers: ClassVar[tuple[int, ...]] = ()
     takes_truth: ClassVar[bool] = False
     takes_integers: ClassVar[bool] = False
+    takes_half: ClassVar[bool] = True
+    converts: ClassVar[bool] = False
     keeps_scale: ClassVar[bool] = False
     supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = tuple(ConfigPrecisionType)
 
@@ -55,6 +60,8 @@ class XNNPartitionerConfig:
             reason = refusal_of_tensor(operand.meta.get("val"), operand, self._dtypes_of(operand, operand in indices))
             if reason is not None:
                 return reason
+        if not self.converts and len(floats := _floating_types(node)) > 1:
+            return f"it mixes {' and '.join(sorted(floats))}"
         for position in self.weights:
             weight = argument(node, position)
             if weight is not None and not is_constant(program, weight):
@@ -80,12 +87,16 @@ class XNNPartitionerConfig:
         """Whether the original's format has nothing for a call: it works on truth values or integers, or computes what
         XNNPACK does not."""
         tensors = (operand.meta["val"] for operand in (node, *node.all_input_nodes))
-        return any(isinstance(tensor, torch.Tensor) and tensor.dtype != torch.float32 for tensor in tensors)
+        return any(isinstance(tensor, torch.Tensor) and tensor.dtype not in FLOATS for tensor in tensors)
+
+    def is_in_floats(self, node: Node) -> bool:
+        """Whether a call in half precision is computed in float32 and its result rounded."""
+        return False
 
     def _dtypes_of(self, operand: Node, is_index: bool) -> tuple[torch.dtype, ...]:
         if is_index:
             return (torch.int64,)
-        dtypes = [torch.float32]
+        dtypes = list(FLOATS) if self.takes_half else [torch.float32]
         if self.takes_truth:
             dtypes.append(torch.bool)
         if self.takes_integers:
@@ -120,6 +131,17 @@ def refusal_of_tensor(value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = 
     if not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
         return f"{node} has its elements neither in the usual order nor in channels_last"
     return None
+
+
+def _floating_types(node: Node) -> set[str]:
+    """Of the operands of a call and its first result."""
+    values = [operand.meta.get("val") for operand in (node, *node.all_input_nodes)]
+    tensors = [value[0] if isinstance(value, (list, tuple)) and value else value for value in values]
+    return {
+        str(tensor.dtype).removeprefix("torch.")
+        for tensor in tensors
+        if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
+    }
 
 
 def _nodes_in(argument: Any) -> list[Node]:

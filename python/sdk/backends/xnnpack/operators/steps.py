@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant, is_constant
+from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.image import MeanConfig, reads_more_than_first
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.quantization import Scale
@@ -30,6 +31,9 @@ class NormConfig(XNNPartitionerConfig):
     def needs_step(self, node: Node) -> bool:
         return True
 
+    def is_in_floats(self, node: Node) -> bool:
+        return True
+
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         sizes = argument(node, 1)
         if not is_static(sizes) or not sizes:
@@ -42,7 +46,7 @@ class NormConfig(XNNPartitionerConfig):
             write_norm(writer, node, StepKind.LAYER_NORM, source, len(sizes), eps, weight, bias)
         else:
             source, sizes, weight, eps = (argument(node, i) for i in range(4))
-            eps = torch.finfo(torch.float32).eps if eps is None else eps
+            eps = torch.finfo(node.meta["val"].dtype).eps if eps is None else eps
             write_norm(writer, node, StepKind.RMS_NORM, source, len(sizes), eps, weight, None)
 
 
@@ -65,7 +69,7 @@ class ReduceConfig(MeanConfig):
         return MeanConfig.refusal_of_call(self, node, None) is not None or "sum" in node.target.__name__
 
     def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
-        if argument(node, 3) not in (None, torch.float32):
+        if argument(node, 3) not in (None, node.meta["val"].dtype):
             return f"its dtype is {argument(node, 3)}"
         return "its result has no dimensions" if rank_of(node) == 0 else None
 
@@ -91,6 +95,7 @@ class EmbeddingConfig(XNNPartitionerConfig):
     target_names = ("aten.embedding.default", "aten.index.Tensor")
     integers = (1,)
     takes_truth = True
+    takes_half = False
 
     def needs_step(self, node: Node) -> bool:
         return True
@@ -156,6 +161,7 @@ class IndexPutConfig(XNNPartitionerConfig):
 
     target_names = ("aten.index_put.default",)
     integers = (1,)
+    takes_half = False
 
     def needs_step(self, node: Node) -> bool:
         return True
@@ -189,19 +195,23 @@ class WhereConfig(XNNPartitionerConfig):
     def needs_step(self, node: Node) -> bool:
         return True
 
+    def is_in_floats(self, node: Node) -> bool:
+        return True
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         writer.add_step(StepKind.WHERE, [writer.read(operand) for operand in node.args[:3]], writer.result(node))
 
 
 class ConvertConfig(XNNPartitionerConfig):
-    """To floats and to truth values."""
+    """To floats, halves and truth values."""
 
     target_names = ("dim_order_ops._to_dim_order_copy.default", "aten._to_copy.default")
     takes_truth = True
     takes_integers = True
+    converts = True
 
-    def needs_step(self, node: Node) -> bool:
-        return True
+    def is_in_floats(self, node: Node) -> bool:
+        return any(source.meta["val"].dtype == torch.int64 for source in node.all_input_nodes)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         return "its result is integers" if node.meta["val"].dtype == torch.int64 else None
@@ -217,8 +227,15 @@ class ConvertConfig(XNNPartitionerConfig):
             write_reshaped(
                 writer, node, shape, lambda result: writer.add_step(StepKind.CONVERT, [integers], result, [kind])
             )
-        elif before == torch.float32 and after == torch.bool:
-            writer.add_step(StepKind.CONVERT, [writer.read(source)], writer.result(node), [FLOAT_TO_TRUTH])
+        elif before != torch.bool and after == torch.bool:
+            floats = writer.read(source)
+            if before == torch.float16:
+                half, floats = floats, writer.temporary(list(writer.values[floats].dims))
+                writer.add(NODES["Convert"](half, floats))
+            writer.add_step(StepKind.CONVERT, [floats], writer.result(node), [FLOAT_TO_TRUTH])
+        elif torch.float16 in (before, after) and before != after:
+            nhwc = wants_nhwc(writer, [source])
+            writer.add(NODES["Convert"](writer.read(source, nhwc), writer.result(node, nhwc)))
         else:
             writer.alias(node, source)
 

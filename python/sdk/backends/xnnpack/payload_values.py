@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`PayloadValues`: the tensors of one payload, constants among them, and what their integers stand for."""
+
+from __future__ import annotations
+
+import torch
+
+from sdk.backends.xnnpack.payload_constants import PayloadConstants
+from sdk.backends.xnnpack.quantization import Scale
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, ValueFlag, XNNDatatype, XNNTensorValue
+from sdk.backends.xnnpack.serialization.xnnpack_values import (
+    PerChannelGroupQuant,
+    PerChannelQuant,
+    PerTensorQuant,
+    Quantization,
+    XNNQuantizedTensorValue,
+)
+from sdk.backends.xnnpack.weights import QuantizedWeight
+
+_DATATYPES = {
+    torch.float32: XNNDatatype.xnn_datatype_fp32,
+    torch.float16: XNNDatatype.xnn_datatype_fp16,
+    torch.bool: XNNDatatype.xnn_datatype_bool,
+    torch.int64: XNNDatatype.xnn_datatype_int64,
+    torch.int8: XNNDatatype.xnn_datatype_qint8,
+}
+
+# By bits, and whether rows are in groups.
+_WEIGHTS = {
+    (8, False): XNNDatatype.xnn_datatype_qcint8,
+    (4, False): XNNDatatype.xnn_datatype_qcint4,
+    (4, True): XNNDatatype.xnn_datatype_qbint4,
+}
+
+
+class PayloadValues:
+    """Ids are indices into `values`."""
+
+    def __init__(self) -> None:
+        self.values: list[XNNTensorValue] = []
+        self.constants = PayloadConstants()
+        self._of_constants: dict[tuple[int, tuple[int, ...], XNNDatatype], int] = {}
+        self._quantization: dict[int, Quantization] = {}  # by id
+        self._type = torch.float32  # of what is computed
+
+    def constant(self, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
+        """A constant, stored once under a hash of its bytes; of the type in which the call computes by default."""
+        dtype = self._type if dtype is None else torch.float16 if dtype == torch.float16 else torch.float32
+        return self._add_constant(tensor.detach().to(dtype), _DATATYPES[dtype])
+
+    def floats(self, tensor: torch.Tensor) -> int:
+        """A constant of floats, whatever the call computes in."""
+        return self.constant(tensor, torch.float32)
+
+    def weight(self, weight: QuantizedWeight) -> int:
+        """A filter of integers."""
+        kind = _WEIGHTS[weight.bits, weight.group is not None]
+        index = self._add_constant(weight.packed(), kind, list(weight.values.shape))
+        if weight.group is None:
+            scales = self.constants.add(weight.scales)
+            self._quantization[index] = PerChannelQuant(weight.axis, scales, weight.scales.numel())
+        else:
+            scales = self.constants.add(weight.scales.bfloat16())
+            count = weight.scales.numel()
+            self._quantization[index] = PerChannelGroupQuant(weight.axis, weight.group, scales, count)
+        return index
+
+    def integer_bias(self, bias: torch.Tensor, scales: torch.Tensor) -> int:
+        """The bias of a layer whose products have `scales`, one for each channel."""
+        limit = torch.iinfo(torch.int32).max
+        integers = (bias.double() / scales.double()).round().clamp(-limit, limit).to(torch.int32)
+        index = self._add_constant(integers, XNNDatatype.xnn_datatype_qcint32)
+        self._quantization[index] = PerChannelQuant(0, self.constants.add(scales), scales.numel())
+        return index
+
+    def _add_constant(self, tensor: torch.Tensor, datatype: XNNDatatype, shape: list[int] | None = None) -> int:
+        shape = list(tensor.shape) if shape is None else shape
+        stored = self.constants.add(tensor)
+        key = (stored, tuple(shape), datatype)
+        # Integers have scales of their own.
+        is_float = datatype in (XNNDatatype.xnn_datatype_fp32, XNNDatatype.xnn_datatype_fp16)
+        known = self._of_constants.get(key) if is_float else None
+        if known is not None:
+            return known
+        index = self._value(shape, datatype)
+        if is_float:
+            self._of_constants[key] = index
+        self.values[index].constant_buffer_idx = stored
+        return index
+
+    def _value(self, shape: list[int], dtype: torch.dtype | XNNDatatype = torch.float32) -> int:
+        index = len(self.values)
+        datatype = _DATATYPES[dtype] if isinstance(dtype, torch.dtype) else dtype
+        self.values.append(XNNTensorValue(datatype, len(shape), shape, 0, NO_VALUE, ValueFlag.NONE, index))
+        return index
+
+    def _like(self, index: int, shape: list[int]) -> int:
+        """A new value of the same numbers in another shape."""
+        new = self._value(shape, XNNDatatype(self.values[index].datatype))
+        if index in self._quantization:
+            self._quantization[new] = self._quantization[index]
+        return new
+
+    def _set_scale(self, index: int, scale: Scale) -> None:
+        self._quantization[index] = PerTensorQuant(scale.scale, scale.zero_point)
+
+    def _quantized(self, value: XNNTensorValue) -> XNNTensorValue | XNNQuantizedTensorValue:
+        quantization = self._quantization.get(value.id_out)
+        return value if quantization is None else XNNQuantizedTensorValue(value, quantization)
