@@ -143,6 +143,16 @@ class Harness:
                     self.add(model, "file bytes", engine, answer["file_bytes"])
             self.measure_lowering_memory(model, spec)
 
+    def measure_lowering(self, rounds: int) -> None:
+        """The CPU time of the first lowering of a process, and nothing else."""
+        for model, spec in self.models.items():
+            for turn in range(rounds):
+                self.progress(f"lower {model}, round {turn + 1} of {rounds}")
+                for engine in self.engines:
+                    answer = self.ask_fresh(engine, "lower", model=spec, output=str(self.program(engine, model)))
+                    if answer:
+                        self.add(model, LOWERING, engine, answer["cpu"])
+
     def export_programs(self) -> None:
         """Only writes the programs: nothing is measured."""
         for model, spec in self.models.items():

@@ -88,9 +88,8 @@ class PteEngine:
         import torch
 
         self.compiler()
-        model, inputs = load_model(spec)
         with torch.no_grad():
-            exported = torch.export.export(model, inputs, strict=False)
+            exported = self.capture(spec)
             with Clock() as lowering:
                 manager = self.lower(exported, output)
         sizes = manager.executorch_program.execution_plan[0].non_const_buffer_sizes
@@ -99,6 +98,13 @@ class PteEngine:
             "file_bytes": Path(output).stat().st_size,
             "lowering_cpu": lowering.cpu,
         }
+
+    def capture(self, spec: str) -> Any:
+        """What torch.export makes of a model."""
+        import torch
+
+        model, inputs = load_model(spec)
+        return torch.export.export(model, inputs, strict=False)
 
     def lower(self, exported: Any, output: str) -> Any:
         """From what torch.export returned to the written file."""
@@ -181,17 +187,17 @@ class XnnpackIntegerEngine(XnnpackEngine):
     """The same on integers of 8 bits: quantised statically, a scale for each channel of the weights, calibrated
     with the example inputs."""
 
-    def lower(self, exported: Any, output: str) -> Any:
+    def capture(self, spec: str) -> Any:
         import torch
         from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
         quantizer = importlib.import_module(f"{self.package}.backends.xnnpack.quantizer.xnnpack_quantizer")
         config = quantizer.get_symmetric_quantization_config(is_per_channel=True)
+        exported = super().capture(spec)
         args, kwargs = exported.example_inputs
         prepared = prepare_pt2e(exported.module(), quantizer.XNNPACKQuantizer().set_global(config))
         prepared(*args, **kwargs)
-        quantized = convert_pt2e(prepared)
-        return super().lower(torch.export.export(quantized, args, kwargs, strict=False), output)
+        return torch.export.export(convert_pt2e(prepared), args, kwargs, strict=False)
 
 
 class OnnxEngine:
@@ -304,6 +310,10 @@ class Worker:
         """Only writes the program."""
         self.engine.export(model, output)
         return {}
+
+    def do_lower(self, model: str, output: str) -> dict[str, Any]:
+        """CPU time of the first lowering of a process, with what it imports."""
+        return {"cpu": self.engine.export(model, output)["lowering_cpu"]}
 
     def do_memory(self, model: str, output: str) -> dict[str, Any]:
         """What lowering needs beside the weights and what any process that lowers has."""
