@@ -161,6 +161,8 @@ def reasons_of(function: Callable[..., object], cls: type[XNNPartitionerConfig])
 def _texts(value: ast.expr, function: Callable[..., object], cls: type[XNNPartitionerConfig]) -> Iterator[str]:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         yield value.value
+    elif isinstance(value, ast.Name) and value.id.isupper():
+        yield inspect.unwrap(function).__globals__[value.id]
     elif isinstance(value, ast.JoinedStr):
         parts = (p.value if isinstance(p, ast.Constant) else _known(p, function) for p in value.values)
         yield "".join(map(str, parts))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from operator_page import PAGE, page, reasons_of, row
 
 from sdk.backends.xnnpack.operators.elementwise import SumConfig
-from sdk.backends.xnnpack.operators.image import MaxPoolConfig
+from sdk.backends.xnnpack.operators.pools import MaxPoolConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, XNNPartitionerConfig
 
 

@@ -136,12 +136,18 @@ def is_as_quantized(found: torch.Tensor, wanted: torch.Tensor, quanta: int = 2) 
     return float((found - wanted).abs().max()) <= (quanta + 0.01) * step
 
 
+def averaged() -> nn.Module:
+    layers = (nn.Conv2d(4, 8, 3, padding=1), nn.ReLU(), nn.AvgPool2d(3, 2), nn.Conv2d(8, 4, 1), nn.AvgPool2d(2))
+    return nn.Sequential(*layers)
+
+
 STATIC: dict[str, tuple[Callable[[], nn.Module], Inputs, list[str]]] = {
     "residual": (Residual, IMAGE, ["Convert", "StaticTranspose", "Conv2d", "Conv2d", "Add", "Convert"]),
     "inverted": (Inverted, IMAGE, ["Conv2d", "DepthwiseConv2d", "Conv2d", "Add", "GlobalAvgPooling2d"]),
     "attention": (Attention, ROWS, ["FullyConnected", "BatchMatrixMultiply", "Softmax"]),
     "mlp": (lambda: nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8)), ROWS, ["FullyConnected"]),
     "joined": (Joined, IMAGE, ["Concatenate2", "MaxPooling2d", "Multiply", "ConvTranspose2d"]),
+    "average pools": (averaged, IMAGE, ["Conv2d", "DepthwiseConv2d"]),
     "functions": (Functions, ROWS, ["Sigmoid", "Tanh", "Gelu", "ELU", "LeakyReLU"]),
 }
 
@@ -168,6 +174,18 @@ def test_no_floats_are_left_between_layers() -> None:
     torch.manual_seed(0)
     (graph,) = payloads(lower(quantize(Residual(), IMAGE, is_per_channel=True), IMAGE))
     assert kinds(graph) == ["Convert", "StaticTranspose", "Conv2d", "Conv2d", "Add", "StaticTranspose", "Convert"]
+
+
+def test_means_over_windows_are_sums_of_integers() -> None:
+    """XNN-09: XNNPACK has average pools of floats only. What does not count its padding has no constant share."""
+    torch.manual_seed(0)
+    (graph,) = payloads(lower(quantize(averaged(), IMAGE, is_per_channel=True), IMAGE))
+    assert kinds(graph)[1:] == ["StaticTranspose", *["Conv2d", "DepthwiseConv2d"] * 2, "StaticTranspose", "Convert"]
+    padded = nn.Sequential(nn.Conv2d(4, 4, 1), nn.AvgPool2d(3, 2, 1, count_include_pad=False))
+    quantized = quantize(padded, IMAGE, is_per_channel=True)
+    lowered = lower(quantized, IMAGE)
+    assert "AvgPooling2d" in kinds(payloads(lowered)[0])
+    assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
 
 
 @pytest.mark.parametrize("name", ["attention", "mlp", "residual"])

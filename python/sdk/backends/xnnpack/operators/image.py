@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -16,7 +16,6 @@ from sdk.backends.xnnpack.operators.operator import (
     FLOATS,
     XNNPartitionerConfig,
     argument,
-    is_static,
     rank_of,
     refusal_of_tensor,
 )
@@ -24,10 +23,6 @@ from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
-
-# Flags of nodes.
-ALIGN_CORNERS = 8
-KEEP_DIMS = 64
 
 
 def pair(value: Any) -> tuple[int, int]:
@@ -278,107 +273,3 @@ class GetItemConfig(XNNPartitionerConfig):
             write_part(writer, node, source, part)
         else:
             writer.alias(node, source)
-
-
-class PoolConfig(XNNPartitionerConfig):
-    def refusal_of_window(self, node: Node, ceil_mode: bool) -> str | None:
-        if rank_of(node.args[0]) != 4:
-            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
-        if ceil_mode:
-            return "ceil_mode is on"
-        return "its window is one element" if pair(argument(node, 1)) == (1, 1) else None
-
-    def write_pool(self, writer: SubgraphWriter, node: Node, kind: str, dilations: tuple[int, int]) -> None:
-        window = pair(argument(node, 1))
-        top, left = pair(argument(node, 3))
-        strides = pair(argument(node, 2) or window)
-        source, result = writer.read(node.args[0], True), writer.result(node, True)
-        writer.add(NODES[kind](top, left, top, left, *window, *strides, *dilations, source, result))
-
-
-class MaxPoolConfig(PoolConfig):
-    keeps_scale = True
-    target_names = ("aten.max_pool2d_with_indices.default",)
-
-    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        if reads_more_than_first(node):
-            return "its indices are used"
-        return self.refusal_of_window(node, argument(node, 5))
-
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
-        self.write_pool(writer, node, "MaxPooling2d", pair(argument(node, 4)))
-
-
-class AvgPoolConfig(PoolConfig):
-    target_names = ("aten.avg_pool2d.default",)
-
-    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        if argument(node, 5) and any(pair(argument(node, 3))):
-            return "its padding counts (count_include_pad), and XNNPACK leaves it out"
-        if argument(node, 6) is not None:
-            return f"divisor_override is {argument(node, 6)}"
-        return self.refusal_of_window(node, argument(node, 4))
-
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
-        self.write_pool(writer, node, "AvgPooling2d", (1, 1))
-
-
-class MeanConfig(XNNPartitionerConfig):
-    """The mean over height and width."""
-
-    target_names: ClassVar[tuple[str, ...]] = ("aten.mean.dim",)
-
-    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
-        image, dims = node.args[0], argument(node, 1)
-        if rank_of(image) != 4:
-            return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
-        if sorted(dim % 4 for dim in dims or ()) != [2, 3]:
-            return f"dim is {dims}, and XNNPACK takes height and width"
-        return None
-
-    def refusal_in_integers(
-        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
-    ) -> str | None:
-        return MeanConfig.refusal_of_call(self, node, program)
-
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
-        source = writer.read(node.args[0], True)
-        if rank_of(node) == 4:
-            writer.add(NODES["GlobalAvgPooling2d"](source, writer.result(node, True), KEEP_DIMS))
-            return
-        count, _, _, channels = writer.values[source].dims
-        mean = writer.temporary([count, 1, 1, channels])
-        writer.add(NODES["GlobalAvgPooling2d"](source, mean, KEEP_DIMS))
-        static = is_static(node.meta["val"].shape[:1])
-        writer.add(NODES["StaticReshape"](2, [count if static else 0, channels], mean, writer.result(node)))
-
-
-class AdaptivePoolConfig(MeanConfig):
-    target_names = ("aten._adaptive_avg_pool2d.default",)
-
-    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
-        if rank_of(node) != 4:
-            return f"its input has {rank_of(node)} dimensions, and XNNPACK takes 4"
-        size = argument(node, 1)
-        return None if tuple(size) == (1, 1) else f"its output is {size}, and XNNPACK takes (1, 1)"
-
-    def refusal_in_integers(
-        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
-    ) -> str | None:
-        return None
-
-
-class ResizeConfig(XNNPartitionerConfig):
-    keeps_scale = True
-    target_names = ("aten.upsample_bilinear2d.vec",)
-    keep_whole = True
-
-    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        size = node.meta["val"].shape[2:]
-        return None if is_static(size) else f"its size {tuple(size)} is known only when the model runs"
-
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
-        height, width = node.meta["val"].shape[2:]
-        flags = ALIGN_CORNERS if argument(node, 2) else 0
-        source, result = writer.read(node.args[0], True), writer.result(node, True)
-        writer.add(NODES["StaticResizeBilinear2D"](height, width, source, result, flags))

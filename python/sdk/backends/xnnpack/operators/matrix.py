@@ -18,6 +18,8 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NO
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.backends.xnnpack.weights import find_weight, is_quantized
 
+TOO_FAR_APART = "its scales are too far apart"
+
 
 def write_weights(
     writer: SubgraphWriter,
@@ -94,7 +96,7 @@ class WeightedConfig(XNNPartitionerConfig):
             return "its weights have scales for groups, and XNNPACK takes one for each channel"
         ratios = weight.scales.double() * operands[0].scale / result.scale
         fits = bool(((ratios >= 2**-32) & (ratios < 2**8)).all())
-        return None if fits else "its scales are too far apart"
+        return None if fits else TOO_FAR_APART
 
 
 class LinearConfig(WeightedConfig):

@@ -11,8 +11,9 @@ from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
-from sdk.backends.xnnpack.operators.image import MeanConfig, reads_more_than_first
+from sdk.backends.xnnpack.operators.image import reads_more_than_first
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.pools import MeanConfig
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import FLOAT_TO_TRUTH, INT64_TO_FLOAT, INT64_TO_TRUTH, SubgraphWriter

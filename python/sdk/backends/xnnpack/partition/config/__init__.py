@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sdk.backends.xnnpack.operators import attention, elementwise, image, matrix, quantize, shape, steps
+from sdk.backends.xnnpack.operators import attention, elementwise, image, matrix, pools, quantize, shape, steps
 from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig
 
 ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
@@ -19,13 +19,13 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
     elementwise.ProductConfig,
     elementwise.SumConfig,
     elementwise.UnaryConfig,
-    image.AdaptivePoolConfig,
-    image.AvgPoolConfig,
+    pools.AdaptivePoolConfig,
+    pools.AvgPoolConfig,
     image.BatchNormConfig,
     image.ConvolutionConfig,
     image.GetItemConfig,
-    image.MaxPoolConfig,
-    image.ResizeConfig,
+    pools.MaxPoolConfig,
+    pools.ResizeConfig,
     matrix.AddmmConfig,
     matrix.LinearConfig,
     matrix.MatmulConfig,

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pools, means and resizing of images, which XNNPACK computes in NHWC."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.image import pair, reads_more_than_first
+from sdk.backends.xnnpack.operators.matrix import TOO_FAR_APART
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.quantization import Scale
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.weights import QuantizedWeight
+
+# Flags of nodes.
+ALIGN_CORNERS = 8
+KEEP_DIMS = 64
+
+
+class PoolConfig(XNNPartitionerConfig):
+    def refusal_of_window(self, node: Node, ceil_mode: bool) -> str | None:
+        if rank_of(node.args[0]) != 4:
+            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
+        if ceil_mode:
+            return "ceil_mode is on"
+        return "its window is one element" if pair(argument(node, 1)) == (1, 1) else None
+
+    def write_pool(self, writer: SubgraphWriter, node: Node, kind: str, dilations: tuple[int, int]) -> None:
+        window = pair(argument(node, 1))
+        top, left = pair(argument(node, 3))
+        strides = pair(argument(node, 2) or window)
+        source, result = writer.read(node.args[0], True), writer.result(node, True)
+        writer.add(NODES[kind](top, left, top, left, *window, *strides, *dilations, source, result))
+
+
+class MaxPoolConfig(PoolConfig):
+    keeps_scale = True
+    target_names = ("aten.max_pool2d_with_indices.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if reads_more_than_first(node):
+            return "its indices are used"
+        return self.refusal_of_window(node, argument(node, 5))
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        self.write_pool(writer, node, "MaxPooling2d", pair(argument(node, 4)))
+
+
+class AvgPoolConfig(PoolConfig):
+    target_names = ("aten.avg_pool2d.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        if argument(node, 5) and any(pair(argument(node, 3))):
+            return "its padding counts (count_include_pad), and XNNPACK leaves it out"
+        if argument(node, 6) is not None:
+            return f"divisor_override is {argument(node, 6)}"
+        return self.refusal_of_window(node, argument(node, 4))
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        if any(pair(argument(node, 3))):
+            return "its padding does not count"
+        return None if 2**-32 <= self._share(node) * operands[0].scale / result.scale < 2**8 else TOO_FAR_APART
+
+    @staticmethod
+    def _share(node: Node) -> float:
+        """Of an element in the mean over its window."""
+        height, width = pair(argument(node, 1))
+        return 1 / (height * width)
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        if not writer.in_integers:
+            self.write_pool(writer, node, "AvgPooling2d", (1, 1))
+            return
+        # XNNPACK averages floats only. On integers a mean is a sum, whose scale is a share of theirs: a depthwise
+        # convolution by ones.
+        assert isinstance(node.args[0], Node)
+        channels, window = int(node.args[0].meta["val"].shape[1]), pair(argument(node, 1))
+        ones = torch.ones(1, *window, channels, dtype=torch.int8)
+        filters = writer.weight(QuantizedWeight(ones, torch.full((channels,), self._share(node)), 3))
+        strides = pair(argument(node, 2) or window)
+        source, result = writer.read(node.args[0], True), writer.result(node, True)
+        writer.add(
+            NODES["DepthwiseConv2d"](
+                *(0, 0, 0, 0), *window, *strides, *(1, 1), *(1, 1, channels), *(0, 0), source, filters, NO_VALUE, result
+            ),
+            writer.take_limits(),
+        )
+
+
+class MeanConfig(XNNPartitionerConfig):
+    """The mean over height and width."""
+
+    target_names: ClassVar[tuple[str, ...]] = ("aten.mean.dim",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
+        image, dims = node.args[0], argument(node, 1)
+        if rank_of(image) != 4:
+            return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
+        if sorted(dim % 4 for dim in dims or ()) != [2, 3]:
+            return f"dim is {dims}, and XNNPACK takes height and width"
+        return None
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return MeanConfig.refusal_of_call(self, node, program)
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        source = writer.read(node.args[0], True)
+        if rank_of(node) == 4:
+            writer.add(NODES["GlobalAvgPooling2d"](source, writer.result(node, True), KEEP_DIMS))
+            return
+        count, _, _, channels = writer.values[source].dims
+        mean = writer.temporary([count, 1, 1, channels])
+        writer.add(NODES["GlobalAvgPooling2d"](source, mean, KEEP_DIMS))
+        static = is_static(node.meta["val"].shape[:1])
+        writer.add(NODES["StaticReshape"](2, [count if static else 0, channels], mean, writer.result(node)))
+
+
+class AdaptivePoolConfig(MeanConfig):
+    target_names = ("aten._adaptive_avg_pool2d.default",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
+        if rank_of(node) != 4:
+            return f"its input has {rank_of(node)} dimensions, and XNNPACK takes 4"
+        size = argument(node, 1)
+        return None if tuple(size) == (1, 1) else f"its output is {size}, and XNNPACK takes (1, 1)"
+
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        return None
+
+
+class ResizeConfig(XNNPartitionerConfig):
+    keeps_scale = True
+    target_names = ("aten.upsample_bilinear2d.vec",)
+    keep_whole = True
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        size = node.meta["val"].shape[2:]
+        return None if is_static(size) else f"its size {tuple(size)} is known only when the model runs"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        height, width = node.meta["val"].shape[2:]
+        flags = ALIGN_CORNERS if argument(node, 2) else 0
+        source, result = writer.read(node.args[0], True), writer.result(node, True)
+        writer.add(NODES["StaticResizeBilinear2D"](height, width, source, result, flags))
