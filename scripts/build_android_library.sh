@@ -6,6 +6,7 @@
 #   scripts/build_android_library.sh --models a.pte ...  with only the operators that these programs use
 #   scripts/build_android_library.sh --host             with this machine's library, for tests: executorch-host.aar
 #   scripts/build_android_library.sh --library FILE     with this machine's library, built before
+#   scripts/build_android_library.sh ... --size         and prints what it weighs, stripped and compressed
 #
 # Variables of the environment, as in the documents:
 #   ANDROID_NDK                   the root of an NDK, r27 or later
@@ -26,18 +27,19 @@ options=(-DEXECUTORCH_BUILD_TESTS=OFF -DEXECUTORCH_BUILD_ANDROID_JNI=ON -DEXECUT
   -DEXECUTORCH_BUILD_KERNELS_QUANTIZED=ON)
 
 main() {
-  local host='' library='' models=()
+  local host='' library='' size='' models=()
   while (($#)); do
     case "$1" in
       --host) host=1 ;;
       --library) host=1; shift; library="$(cd "${here}" && realpath "$1")" ;;
+      --size) size=1 ;;
       --models)
         while (($# > 1)) && [[ "$2" != --* ]]; do
           shift
           models+=("$(cd "${here}" && realpath -e "$1")")
         done
         ((${#models[@]})) || die "--models takes the .pte files of the app, found none." ;;
-      -h | --help) sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; scripts/build_android_library.sh --help lists them." ;;
     esac
     shift
@@ -51,7 +53,8 @@ main() {
   [[ -z "${NEURON_BUFFER_ALLOCATOR_LIB:-}" ]] || options+=(-DEXECUTORCH_BUILD_NEURON=ON)
 
   java_tools
-  mkdir -p "${work}" "${out}"
+  alone "${work}"
+  mkdir -p "${out}"
   step "classes" compile_library "${work}/classes" || exit 1
   local abi libraries=()
   if [[ -n "${host}" ]]; then
@@ -76,6 +79,7 @@ main() {
   python3 sdk/android/package_aar.py --classes "${work}/classes" --out "${out}" --version "${version}" \
     --kotlin "${kotlin_version}" "${libraries[@]}"
   python3 sdk/android/check_aar.py ${host:+--host} "${out}/executorch${host:+-host}.aar"
+  [[ -z "${size}" ]] || python3 sdk/android/sizes.py "${out}/executorch${host:+-host}.aar"
 }
 
 check_ndk() {

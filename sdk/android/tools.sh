@@ -9,6 +9,18 @@ junit=/usr/share/java/junit-platform-console-standalone.jar
 coroutines="${kotlin}/kotlinx-coroutines-core-jvm.jar"
 stdlib="${kotlin}/kotlin-stdlib.jar"
 
+# alone FOLDER: makes it, and waits until no other run uses it. It is this run's until this process and its children end.
+alone() {
+  mkdir -p "$1"
+  command -v flock >/dev/null || return 0
+  local lock
+  exec {lock}>"${1%/}.lock"
+  flock --nonblock "${lock}" || {
+    say "  … another run uses ${1#"${root}"/}: waiting until it has ended"
+    flock "${lock}"
+  }
+}
+
 # A JDK and the Kotlin compiler, whose package has kotlinx-coroutines and kotlin-test too.
 java_tools() {
   system javac openjdk-17-jdk-headless "a JDK of version 17 or later"
@@ -17,8 +29,8 @@ java_tools() {
 
 fetch_kotlin() {
   system npm npm "to fetch the Kotlin compiler"
-  local folder="${root}/.cache/kotlin-download"
-  rm -rf "${folder}" && mkdir -p "${folder}" &&
+  local folder="${root}/.cache/kotlin-download-$$"
+  mkdir -p "${folder}" &&
     (cd "${folder}" && npm pack --silent "kotlin-compiler@${kotlin_version}" && tar xzf kotlin-compiler-*.tgz) &&
     mv "${folder}/package" "${kotlin%/lib}" && rm -rf "${folder}"
 }

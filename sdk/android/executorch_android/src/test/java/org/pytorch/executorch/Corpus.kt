@@ -23,6 +23,19 @@ internal class Corpus(val name: String) {
 
     /** Contiguous, little-endian. */
     val data = (fields["file"] as String?)?.let { File(folder, it).readBytes() } ?: ByteArray(0)
+
+    /** The same, in the order of a tensor's memory. */
+    fun inMemory(): ByteArray = ByteArray(data.size).also { to -> eachElement { i, at -> data.copyInto(to, at, i, i + dtype!!.bytes) } }
+
+    /** The other way: what is in the order of memory, contiguous. */
+    fun contiguous(memory: ByteArray): ByteArray =
+      ByteArray(data.size).also { to -> eachElement { i, at -> memory.copyInto(to, i, at, at + dtype!!.bytes) } }
+
+    /** With the offset of each element among the contiguous bytes, and among those in memory. */
+    private fun eachElement(use: (Int, Int) -> Unit) {
+      val item = dtype!!.bytes
+      for (i in 0 until data.size / item) use(i * item, position(i, shape, order) * item)
+    }
   }
 
   class Call(val method: String, val inputs: List<Value>, val outputs: List<Value>)
@@ -42,7 +55,9 @@ internal class Corpus(val name: String) {
 
   companion object {
     val root = File(System.getProperty("executorch.corpus") ?: error("-Dexecutorch.corpus names tests/data/corpus"))
-    val names: List<String> = root.list()!!.filter { File(root, "$it/manifest.json").exists() }.sorted()
+
+    /** Every folder: one without a manifest fails its test. */
+    val names: List<String> = root.listFiles { file -> file.isDirectory }!!.map { it.name }.sorted()
 
     fun path(name: String): String = File(root, "$name/model.pte").path
 
@@ -71,12 +86,8 @@ internal class Corpus(val name: String) {
 
     private fun toTensor(from: Value): Tensor {
       val bytes = Tensor.allocateByteBuffer(from.data.size)
-      val item = from.dtype!!.bytes
-      for (i in 0 until from.data.size / item) {
-        val to = position(i, from.shape, from.order) * item
-        for (k in 0 until item) bytes.put(to + k, from.data[i * item + k])
-      }
-      return Tensor.fromBlob(bytes, from.shape, from.dtype, from.order)
+      bytes.put(from.inMemory())
+      return Tensor.fromBlob(bytes, from.shape, from.dtype!!, from.order)
     }
 
     /** Where the element that is [index]-th in contiguous order lies in a tensor of that dim order. */
@@ -101,18 +112,22 @@ internal class Corpus(val name: String) {
       }
     }
 
-    /** The tolerances of tests/corpus/corpus_test.cpp: what one rounding in a sum of a few hundred terms costs. */
     private fun checkTensor(found: Tensor, expected: Value, program: String) {
+      val raw = allocateBytes(found.numel() * found.dtype().bytes)
+      copyBytes(found.storage, raw)
+      checkTensor(found, ByteArray(raw.capacity()).also(raw::get), expected, program)
+    }
+
+    /**
+     * With the bytes of [found] as they lie in memory. The tolerances of tests/corpus/corpus_test.cpp: what one rounding in
+     * a sum of a few hundred terms costs.
+     */
+    fun checkTensor(found: Tensor, memory: ByteArray, expected: Value, program: String) {
       assertEquals(expected.dtype, found.dtype())
       assertEquals(expected.shape.toList(), found.shape().toList())
       assertEquals(expected.order.toList(), found.dimOrder().toList())
-      val item = found.dtype().bytes
-      val bytes = ByteArray(expected.data.size)
-      val raw = ByteBuffer.allocateDirect(bytes.size).order(ByteOrder.nativeOrder())
-      copyBytes(found.storage, raw)
-      for (i in 0 until bytes.size / item) {
-        for (k in 0 until item) bytes[i * item + k] = raw.get(position(i, expected.shape, expected.order) * item + k)
-      }
+      assertEquals(expected.data.size, memory.size)
+      val bytes = expected.contiguous(memory)
       // Eager quantises the activations of this one all together, XNNPACK each row by itself.
       val relative = if (program == "q8_dynamic_linear_xnn") 1e-2 else TOLERANCES[found.dtype()] ?: 0.0
       if (relative == 0.0) {

@@ -22,6 +22,17 @@ internal class CorpusTest {
       }
     }
 
+  /** None is left out, and those of a backend run on it. */
+  @Test
+  fun runsProgramsWithAndWithoutDelegates() {
+    val delegated =
+      Corpus.names.filter { name ->
+        Corpus(name).load().use { module -> module.getMethods().any { "XnnpackBackend" in module.getMethodMetadata(it).backends } }
+      }
+    assertEquals(Corpus.names.filter { "xnn" in it }, delegated)
+    assertTrue(delegated.size >= 14 && Corpus.names.size >= 58, "${delegated.size} of ${Corpus.names.size}")
+  }
+
   private fun Corpus.run(module: Module) {
     assertTrue(calls.isNotEmpty())
     for (call in calls) {
