@@ -5,6 +5,9 @@ operating system or floating-point arithmetic.
 
 Firmware has none of these. Only the default platform layer, which a port replaces, may use the heap and stdio. What is
 forbidden is named, for the message; beyond that the core may ask for nothing but a few functions on bytes and text.
+
+Kernels run on the same firmware (RTC-11): the same is forbidden to them, but they compute, with whatever functions the
+mathematics of the C library have.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ PLATFORM_OBJECTS = re.compile(r"^(posix|minimal)\.cpp\.")
 # and linking with --gc-sections drops it.
 NEVER_CALLED = {("method.cpp", "operator delete(void*, unsigned long)"), ("method.cpp", "operator delete(void*)")}
 
+FLOATING_POINT_FUNCTIONS = "floating-point functions"
+
 FORBIDDEN = {
     "the heap": r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|operator (new|delete).*",
     "exceptions": r"__cxa_(throw|rethrow|begin_catch|allocate_exception).*|__gxx_.*|_Unwind_.*|std::__throw_.*",
@@ -29,7 +34,7 @@ FORBIDDEN = {
     "static initialisers": r"_GLOBAL__(sub_)?I_.*|__cxx_global_var_init.*|__cxa_atexit|__cxa_guard_.*|__dso_handle",
     "the operating system": r"(v?f?printf|puts|f?write|f?read|f?open|f?close|mmap|munmap|ioctl|syscall|getenv|"
     r"clock_.*|time|nanosleep|sched_.*|exit|abort|raise|signal)(64)?",
-    "floating-point functions": r"(fmod|fabs|floor|ceil|round|trunc|fmax|fmin|pow|exp|log|sqrt)[fl]?|"
+    FLOATING_POINT_FUNCTIONS: r"(fmod|fabs|floor|ceil|round|trunc|fmax|fmin|pow|exp|log|sqrt)[fl]?|"
     r"__(aeabi_[df]|(add|sub|mul|div)[sd]f).*",
     "streams and locales": r"std::(basic_)?[io]?stream.*|std::(cout|cerr|clog)|std::locale.*|std::ios_base.*",
 }
@@ -56,16 +61,18 @@ def symbols(nm: str, library: str) -> Iterator[tuple[str, str, str]]:
             yield match["object"], match["kind"], match["symbol"].split("@")[0]
 
 
-def problems(nm: str, library: str) -> Iterator[str]:
+def problems(nm: str, library: str, *, is_core: bool) -> Iterator[str]:
     seen = 0
     for object_file, kind, symbol in symbols(nm, library):
         seen += 1
         if PLATFORM_OBJECTS.match(object_file) or (object_file.rsplit(".", 1)[0], symbol) in NEVER_CALLED:
             continue
         what = next((what for what, pattern in FORBIDDEN.items() if re.fullmatch(pattern, symbol)), None)
+        if what == FLOATING_POINT_FUNCTIONS and not is_core:
+            continue
         if what is not None:
             yield f"{library}: {object_file} uses {what}: {symbol}"
-        elif kind == "U" and "executorch" not in symbol and not ALLOWED.fullmatch(symbol):
+        elif is_core and kind == "U" and "executorch" not in symbol and not ALLOWED.fullmatch(symbol):
             yield f"{library}: {object_file} asks for {symbol}, which no list allows"
     if seen == 0:
         yield f"{library}: {nm} lists no symbols"
@@ -91,9 +98,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nm", default="nm", help="the nm of the toolchain")
     parser.add_argument("--objdump", help="the objdump of the toolchain; only for x86-64")
-    parser.add_argument("libraries", nargs="+", help="static libraries")
+    parser.add_argument("--kernels", nargs="+", default=[], help="static libraries of kernels")
+    parser.add_argument("libraries", nargs="+", help="static libraries of the core")
     args = parser.parse_args()
-    found = [problem for library in args.libraries for problem in problems(args.nm, library)]
+    found = [problem for library in args.libraries for problem in problems(args.nm, library, is_core=True)]
+    found += [problem for library in args.kernels for problem in problems(args.nm, library, is_core=False)]
     if args.objdump:
         found += [problem for library in args.libraries for problem in floating_point(args.objdump, library)]
     print("\n".join(found))

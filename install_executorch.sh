@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# install_executorch.sh [--clean | [--editable] [--minimal] [--use-pt-pinned-commit]]
+#
+# Builds the Python package and installs it, with what it needs, into the active environment. CMAKE_ARGS has options of
+# the build: CMAKE_ARGS="-DEXECUTORCH_BUILD_XNNPACK=OFF" ./install_executorch.sh
+#
+#   --editable, -e          a change to a .py is live; after one to C++, run this again
+#   --minimal               without what the examples import
+#   --use-pt-pinned-commit  the release of PyTorch that everything here is tested with, not the one that is
+#                           installed or the newest
+#   --clean                 removes what was built (build, cmake-out, pip-out, dist), and what ccache remembers
+set -euo pipefail
+root="$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+python="${PYTHON:-python}"
+requirements="${root}/scripts/requirements"
+editable=() clean='' minimal='' pinned=''
+for argument in "$@"; do
+  case "${argument}" in
+    --clean) clean=1 ;;
+    --editable | -e) editable=(--no-build-isolation --editable) ;;
+    --minimal) minimal=1 ;;
+    --use-pt-pinned-commit) pinned=1 ;;
+    -h | --help) sed -n '3,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "install_executorch.sh: there is no option ${argument}; see --help" >&2; exit 1 ;;
+  esac
+done
+
+if [[ -n "${clean}" ]]; then
+  [[ $# -eq 1 ]] || { echo "install_executorch.sh: --clean stands alone: it installs nothing" >&2; exit 1; }
+  rm -rf "${root}"/{build,cmake-out,pip-out,dist} "${root}"/python/*.egg-info
+  find "${root}/python" \( -name '*.so' -o -name '*.pyd' \) -delete
+  ! command -v ccache >/dev/null || ccache --clear --zero-stats >/dev/null
+  exit 0
+fi
+
+command -v "${python}" >/dev/null || {
+  echo "install_executorch.sh: there is no ${python}; activate an environment, or set PYTHON" >&2
+  exit 1
+}
+constraints=() package="${root}"
+[[ -z "${pinned}" ]] || constraints=(-c "${requirements}/constraints.txt")
+[[ -n "${minimal}" ]] || package="${root}[examples]"
+# Without isolation, what the build needs must be there.
+[[ ${#editable[@]} -eq 0 ]] || "${python}" -m pip install ${constraints[@]+"${constraints[@]}"} -r "${requirements}/build.txt"
+"${python}" -m pip install ${constraints[@]+"${constraints[@]}"} ${editable[@]+"${editable[@]}"} "${package}"
