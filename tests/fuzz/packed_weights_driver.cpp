@@ -84,7 +84,7 @@ class Player {
     }
     const ContentName seed = file->seed();
     for (size_t steps = 1 + choices_.below(8); steps > 0; --steps) {
-      switch (choices_.below(4)) {
+      switch (choices_.below(5)) {
         case 0:
           if (file != nullptr && file->writes()) {
             add(*file);
@@ -95,6 +95,11 @@ class Player {
           break;
         case 2:
           damage();
+          break;
+        case 3:
+          if (file != nullptr) {
+            file->commit();
+          }
           break;
         default:
           file = WeightsFile::open(disk_.path(), choices_.below(2) == 0);

@@ -71,22 +71,19 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
         {value->external_id, value->datatype, value->raw, value->index, value->dims.size(), value->is_input});
   }
   pointers_.resize(externals_.size());
-  if (shared != nullptr) {
-    builder.share_weights(weights_.emplace(*shared));
-  }
+  weights_.emplace(shared).begin_runtime(*payload_, builder.subgraph(), builder.take_packed_nodes());
+  xnn_status status = xnn_status_invalid_state;
   {
     const std::lock_guard<std::mutex> lock(workspace_->mutex());
     // Its threads are those that there are when it runs. They sleep after the last operator: pthreadpool would let them
     // spin for a million turns, tens of milliseconds of each core, in case that there is more to do.
-    const xnn_status status = xnn_create_runtime_v4(builder.subgraph(), weights_ ? weights_->provider() : nullptr,
-                                                    workspace_->get(), nullptr, XNN_FLAG_YIELD_WORKERS, &runtime_);
-    if (status != xnn_status_success) {
-      ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
-      return status_error(status);
-    }
+    status = xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr,
+                                   XNN_FLAG_YIELD_WORKERS, &runtime_);
   }
-  if (weights_) {
-    weights_->finish();
+  ET_CHECK_OK_OR_RETURN_ERROR(weights_->finish());
+  if (status != xnn_status_success) {
+    ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
+    return status_error(status);
   }
   rules_ = builder.take_rules();
   shapes_ = builder.take_shapes();

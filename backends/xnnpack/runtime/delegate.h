@@ -77,7 +77,7 @@ class Delegate final {
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<NodeOrigin> origins_;
-  std::optional<DelegateWeights> weights_;
+  std::optional<NodePacker> weights_;
   std::optional<Payload> payload_;
 };
 

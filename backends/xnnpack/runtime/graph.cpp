@@ -121,7 +121,7 @@ const char* status_text(xnn_status status) {
     case xnn_status_unsupported_parameter:
       return "a parameter is not supported";
     case xnn_status_unsupported_hardware:
-      return "this processor is not supported";
+      return "this processor lacks the instructions; float16 needs AVX2 with F16C, or Arm's FP16: export in float32";
     case xnn_status_out_of_memory:
       return "there is not enough memory";
     default:
@@ -164,6 +164,7 @@ Error GraphBuilder::build() {
   for (uint32_t i = 0; i < nodes->size(); ++i) {
     const fb_xnnpack::XNode& node = *nodes->Get(i);
     ET_CHECK_OK_OR_RETURN_ERROR(define_node(*this, node, i));
+    add_packed_node(node);
     origins_.resize(node_count(subgraph), {node.debug_handle(), step_name(node)});
   }
   ET_CHECK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_) == Error::Ok, InvalidProgram,
@@ -264,16 +265,28 @@ Error GraphBuilder::define_value(const fb_xnnpack::XValue& entry, uint32_t index
 }
 
 Error GraphBuilder::find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& value) {
-  const uint32_t index = tensor.constant_buffer_idx();
-  const Result<Span<const uint8_t>> bytes = payload_.constant(index);
-  ET_CHECK_OK_OR_RETURN_ERROR(bytes.error());
   const CheckedSize wanted = tensor_size(value);
-  ET_CHECK_OR_RETURN_ERROR(wanted.value() > 0 && wanted.at_most(bytes->size()), InvalidProgram,
-                           "XNNPACK payload: constant %" PRIu32 " has %zu bytes, its value needs %" PRIu64, index,
-                           bytes->size(), wanted.value());
-  value.is_in_payload = packed_.count(tensor.id_out()) != 0;
-  value.data = value.is_in_payload ? bytes->data()
-                                   : keep(kept_, {bytes->data(), static_cast<size_t>(wanted.value())}, XNN_EXTRA_BYTES);
+  value.constant = tensor.constant_buffer_idx();
+  value.size = static_cast<size_t>(wanted.value());
+  if (value.size > 0 && packed_.count(tensor.id_out()) != 0) {
+    value.is_deferred = true;
+    value.data = payload_.placeholder();
+    return Error::Ok;
+  }
+  const Result<Span<const uint8_t>> bytes = payload_.constant(value.constant, wanted.value());
+  ET_CHECK_OK_OR_RETURN_ERROR(bytes.error());
+  value.data = keep(kept_, {bytes->data(), value.size}, XNN_EXTRA_BYTES);
+  return Error::Ok;
+}
+
+Error GraphBuilder::read_in_place(Value& value) {
+  const Result<Span<const uint8_t>> bytes = payload_.constant(value.constant, value.size);
+  ET_CHECK_OK_OR_RETURN_ERROR(bytes.error());
+  payload_.hold(value.constant);
+  needs_payload_ = true;
+  value.is_deferred = false;
+  value.data = bytes->data();
+  set_data(subgraph_.get(), value.id, value.data);
   return Error::Ok;
 }
 
@@ -295,14 +308,13 @@ Result<Span<const uint8_t>> GraphBuilder::scales(const Quant& quant, size_t coun
     }
     return Span<const uint8_t>(scales_.back().get(), count * element_size);
   }
-  const Result<Span<const uint8_t>> bytes = payload_.constant(quant.scale_buffer_idx());
+  ET_CHECK_OR_RETURN_ERROR(quant.num_scales() == count, InvalidProgram,
+                           "XNNPACK payload: expected %zu scales, found %" PRIu32, count, quant.num_scales());
+  const Result<Span<const uint8_t>> bytes =
+      payload_.constant(quant.scale_buffer_idx(), (CheckedSize(count) * element_size).value());
   if (!bytes.ok()) {
     return bytes.error();
   }
-  ET_CHECK_OR_RETURN_ERROR(quant.num_scales() == count && (CheckedSize(count) * element_size).at_most(bytes->size()),
-                           InvalidProgram,
-                           "XNNPACK payload: expected %zu scales of %zu bytes, found %" PRIu32 " in %zu bytes", count,
-                           element_size, quant.num_scales(), bytes->size());
   const uint8_t* kept = keep(scales_, {bytes->data(), count * element_size}, XNN_EXTRA_BYTES);
   return Span<const uint8_t>(kept, count * element_size);
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -17,11 +18,11 @@
 #include <executorch/runtime/core/error.h>
 #include <serialization/xnnpack_graph_generated.h>
 
+#include "node_packer.h"
 #include "payload.h"
 #include "profile.h"
 #include "shapes.h"
 #include "steps/step.h"
-#include "weights.h"
 
 namespace executorch {
 namespace backends {
@@ -45,8 +46,11 @@ struct Value {
   uint32_t external_id = XNN_INVALID_VALUE_ID;
   /// Its elements where it is constant, else null.
   const void* data = nullptr;
-  /// Whether `data` lies in the payload, because it is packed.
-  bool is_in_payload = false;
+  /// Of a constant, its number in the payload, and its bytes.
+  uint32_t constant = 0;
+  size_t size = 0;
+  /// Whether `data` stands for elements that are read when they are packed.
+  bool is_deferred = false;
   /// Whether it is an input of the delegate, an output of it, and whether a node so far has computed it and has read
   /// it.
   bool is_input = false;
@@ -91,8 +95,8 @@ class GraphBuilder final {
   /// Where the nodes of the subgraph come from, by their numbers.
   std::vector<NodeOrigin> take_origins() { return std::move(origins_); }
 
-  /// Tells the delegate's weights which of them others may have too.
-  void share_weights(DelegateWeights& weights) const;
+  /// The nodes whose weights are read, by way of a NodePacker, when the runtime is made.
+  std::vector<PackedNode> take_packed_nodes() { return std::move(packed_nodes_); }
 
   /// Whether the payload may have steps.
   bool has_steps() const { return payload_.has_steps(); }
@@ -105,7 +109,11 @@ class GraphBuilder final {
   };
 
   runtime::Error find_packed_constants();
-  void add_packed(uint32_t filter, uint32_t bias, const Shape& how);
+  /// Notes how the weights of the node that was defined last are packed.
+  void add_packed_node(const fb_xnnpack::XNode& node);
+  std::optional<PackedConstant> packed_constant(uint32_t id, const Shape& how) const;
+  /// Reads the elements of a constant that is not only packed, and keeps them.
+  runtime::Error read_in_place(Value& value);
   runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);
   runtime::Error find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& value);
   runtime::Error define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& quantized, uint32_t flags, Value& value);
@@ -118,8 +126,7 @@ class GraphBuilder final {
   std::unordered_map<uint32_t, Value> values_;
   /// Ids of filters and biases, which are packed when the runtime is made, and of tables, which are read in place.
   std::unordered_set<uint32_t> packed_;
-  /// How each filter and bias is packed; nothing where in several ways.
-  std::unordered_map<uint32_t, Shape> packing_;
+  std::vector<PackedNode> packed_nodes_;
   std::vector<bool> has_external_;
   std::vector<ShapeRule> rules_;
   std::vector<Shape> shapes_;

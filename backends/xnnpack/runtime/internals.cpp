@@ -2,6 +2,7 @@
 #include "internals.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
 
@@ -11,6 +12,14 @@ namespace xnnpack {
 
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool) {
   runtime->threadpool = pool;
+}
+
+CreateOperator replace_create(xnn_subgraph_t subgraph, uint32_t node, CreateOperator create) {
+  return std::exchange(subgraph->nodes[node].create, create);
+}
+
+void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data) {
+  subgraph->values[value].data = const_cast<void*>(data);
 }
 
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape) {

@@ -9,6 +9,11 @@
 
 #include "shapes.h"
 
+struct xnn_code_cache;
+struct xnn_node;
+struct xnn_operator_data;
+struct xnn_value;
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -16,6 +21,16 @@ namespace xnnpack {
 /// Makes the runtime work on the threads of `pool`, null for the caller's alone, from the next xnn_reshape_runtime()
 /// on. XNNPACK's own interface knows the threads only when a runtime is created.
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
+
+/// Makes the operator of a node, when a runtime is made.
+using CreateOperator = xnn_status (*)(const xnn_node* node, const xnn_value* values, size_t num_values,
+                                      xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t weights);
+
+/// Lets another function make the operator of a node, and returns the one that did.
+CreateOperator replace_create(xnn_subgraph_t subgraph, uint32_t node, CreateOperator create);
+
+/// Gives a constant of the subgraph, which no runtime was made from yet, its elements.
+void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data);
 
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape);

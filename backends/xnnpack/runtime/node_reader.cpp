@@ -142,8 +142,11 @@ const Value* NodeReader::input(uint32_t id, bool packs, RawType raw) {
     error_ = malformed("it reads a value of a type that it does not compute with");
     return nullptr;
   }
-  if (value.is_in_payload && !packs) {
-    builder_.needs_payload_ = true;
+  if (value.is_deferred && !packs) {
+    error_ = builder_.read_in_place(value);
+    if (error_ != Error::Ok) {
+      return nullptr;
+    }
   }
   value.is_read = true;
   return &value;

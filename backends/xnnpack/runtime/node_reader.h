@@ -89,8 +89,8 @@ class NodeReader final {
   Error read_leaky_relu();
   Error read_binary(xnn_binary_operator op);
   Error read_matmul();
-  /// The id of an optional bias of `channels` numbers.
-  Error read_bias(uint32_t id, CheckedSize channels, uint32_t* bias);
+  /// The id of an optional bias of `channels` numbers, which is packed with the filter or read each time.
+  Error read_bias(uint32_t id, CheckedSize channels, bool packs, uint32_t* bias);
   Error read_linear();
   Error read_convolution(XNodeUnion type);
   Error read_pool(XNodeUnion type);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constants that XNNPACK copies into a form of its own.
-#include <cinttypes>
-
-#include <executorch/runtime/platform/log.h>
+#include <optional>
+#include <utility>
 
 #include "graph.h"
 
@@ -13,29 +12,39 @@ namespace xnnpack {
 using fb_xnnpack::XNodeUnion;
 using runtime::Error;
 
-void GraphBuilder::add_packed(uint32_t filter, uint32_t bias, const Shape& how) {
-  packed_.insert(filter);
-  packed_.insert(bias);
-  const auto [entry, is_new] = packing_.emplace(filter, how);
-  if (!is_new && entry->second != how) {
-    entry->second.clear();  // packed in two ways
+namespace {
+
+/// A filter, a bias, and what says how they are packed, of the nodes that have them.
+struct Weights {
+  uint32_t filter;
+  uint32_t bias;
+  Shape how;
+};
+
+std::optional<Weights> weights_of(const fb_xnnpack::XNode& node) {
+  const XNodeUnion type = node.xnode_union_type();
+  const auto number = static_cast<size_t>(type);
+  if (const auto* linear = node.xnode_union_as_XNNFullyConnected()) {
+    return Weights{linear->filter_id(), linear->bias_id(), {number, linear->flags()}};
   }
-  packing_.emplace(bias, Shape{0});
+  if (node.xnode_union() == nullptr || (type != XNodeUnion::XNNConv2d && type != XNodeUnion::XNNDepthwiseConv2d &&
+                                        type != XNodeUnion::XNNConvTranspose2d)) {
+    return std::nullopt;
+  }
+  const auto& conv = *static_cast<const fb_xnnpack::_XNNNodeConv*>(node.xnode_union());
+  return Weights{conv.filter_id(),
+                 conv.bias_id(),
+                 {number, conv.flags(), conv.groups(), conv.group_input_channels(), conv.group_output_channels(),
+                  conv.subsampling_height(), conv.subsampling_width(), conv.kernel_height(), conv.kernel_width()}};
 }
+
+}  // namespace
 
 Error GraphBuilder::find_packed_constants() {
   for (const auto* node : *payload_.graph().xnodes()) {
-    const XNodeUnion type = node->xnode_union_type();
-    const auto number = static_cast<size_t>(type);
-    if (const auto* linear = node->xnode_union_as_XNNFullyConnected()) {
-      add_packed(linear->filter_id(), linear->bias_id(), {number, linear->flags()});
-    } else if (type == XNodeUnion::XNNConv2d || type == XNodeUnion::XNNDepthwiseConv2d ||
-               type == XNodeUnion::XNNConvTranspose2d) {
-      const auto* conv = static_cast<const fb_xnnpack::_XNNNodeConv*>(node->xnode_union());
-      ET_CHECK_OR_RETURN_ERROR(conv != nullptr, InvalidProgram, "XNNPACK payload: a node has a type and no content");
-      add_packed(conv->filter_id(), conv->bias_id(),
-                 {number, conv->flags(), conv->groups(), conv->group_input_channels(), conv->group_output_channels(),
-                  conv->subsampling_height(), conv->subsampling_width(), conv->kernel_height(), conv->kernel_width()});
+    if (const auto weights = weights_of(*node)) {
+      packed_.insert(weights->filter);
+      packed_.insert(weights->bias);
     } else if (const auto* step = node->xnode_union_as_XNNStep()) {
       const auto* inputs = step->input_ids();
       if (step->kind() == fb_xnnpack::StepKind::Embedding && inputs != nullptr && inputs->size() > 0) {
@@ -46,19 +55,24 @@ Error GraphBuilder::find_packed_constants() {
   return Error::Ok;
 }
 
-void GraphBuilder::share_weights(DelegateWeights& weights) const {
-  for (const auto& [id, how] : packing_) {
-    const auto found = values_.find(id);
-    if (found == values_.end() || how.empty()) {
-      continue;
-    }
-    const Value& value = found->second;
-    // How quantised weights are packed also depends on what they are multiplied with.
-    if (value.data != nullptr && value.is_in_payload && value.datatype == xnn_datatype_fp32) {
-      Shape numbers = value.dims;
-      numbers.insert(numbers.end(), how.begin(), how.end());
-      weights.share(value.data, element_count(value.dims) * sizeof(float), numbers);
-    }
+std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const Shape& how) const {
+  const auto found = values_.find(id);
+  if (found == values_.end() || found->second.data == nullptr) {
+    return std::nullopt;
+  }
+  const Value& value = found->second;
+  Shape shape = value.dims;
+  shape.insert(shape.end(), how.begin(), how.end());
+  // How quantised weights are packed also depends on what they are multiplied with.
+  return PackedConstant{value.id, value.constant, value.size, std::move(shape), value.datatype == xnn_datatype_fp32};
+}
+
+void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
+  const auto weights = weights_of(node);
+  auto filter = weights ? packed_constant(weights->filter, weights->how) : std::nullopt;
+  if (filter) {
+    const auto number = static_cast<uint32_t>(node_count(subgraph_.get()) - 1);
+    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {0})});
   }
 }
 

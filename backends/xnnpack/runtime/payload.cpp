@@ -92,8 +92,8 @@ Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* 
       "XNNPACK payload: expected a graph of version XN00, XN01 or XNS1, found %s%.4s",
       graph_size >= 8 ? "" : "too few bytes", graph_size >= 8 ? reinterpret_cast<const char*>(graph + 4) : "");
   if (!is_aligned(graph, kGraphAlignment)) {
-    copies_.push_back(copy_of(graph, graph_size));
-    graph = reinterpret_cast<const uint8_t*>(copies_.back().get());
+    aligned_graph_ = copy_of(graph, graph_size);
+    graph = reinterpret_cast<const uint8_t*>(aligned_graph_.get());
   }
   ET_CHECK_OR_RETURN_ERROR(
       runtime::internal::verify_tables(fb_xnnpack::kXnnpackGraphSchema, graph, graph_size, nullptr), InvalidProgram,
@@ -102,39 +102,60 @@ Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* 
   return Error::Ok;
 }
 
-Result<Span<const uint8_t>> Payload::constant(uint32_t index) {
-  if (index < found_.size() && found_[index].data() != nullptr) {
-    return found_[index];
+Payload::Entry& Payload::entry(uint32_t index) {
+  if (index >= entries_.size()) {
+    entries_.resize(index + size_t{1});
   }
-  const Result<Span<const uint8_t>> result = find_constant(index);
-  if (!result.ok()) {
-    return result.error();
-  }
-  Span<const uint8_t> bytes = result.get();
-  if (!is_aligned(bytes.data(), kConstantAlignment)) {
-    copies_.push_back(copy_of(bytes.data(), bytes.size()));
-    bytes = Span<const uint8_t>(reinterpret_cast<const uint8_t*>(copies_.back().get()), bytes.size());
-  }
-  if (index >= found_.size()) {
-    found_.resize(index + 1);
-  }
-  found_[index] = bytes;
-  return bytes;
+  return entries_[index];
 }
 
-Result<Span<const uint8_t>> Payload::find_constant(uint32_t index) {
+Result<Span<const uint8_t>> Payload::constant(uint32_t index, uint64_t least) {
+  const auto* entries = graph_->constant_data();
+  const auto* buffers = graph_->constant_buffer();
+  const bool is_old = entries == nullptr || entries->size() == 0;
+  const uint32_t count = is_old ? (buffers == nullptr ? 0 : buffers->size()) : entries->size();
+  ET_CHECK_OR_RETURN_ERROR(index < count, InvalidProgram,
+                           "XNNPACK payload: a value is constant %" PRIu32 ", there are %" PRIu32, index, count);
+  Entry& found = entry(index);
+  if (found.bytes.data() == nullptr) {
+    const Result<Span<const uint8_t>> bytes = find_constant(index, found);
+    if (!bytes.ok()) {
+      return bytes.error();
+    }
+    found.bytes = bytes.get();
+    if (!is_aligned(found.bytes.data(), kConstantAlignment)) {
+      found.copy = copy_of(found.bytes.data(), found.bytes.size());
+      found.bytes = Span<const uint8_t>(reinterpret_cast<const uint8_t*>(found.copy.get()), found.bytes.size());
+    }
+  }
+  ET_CHECK_OR_RETURN_ERROR(least > 0 && least <= found.bytes.size(), InvalidProgram,
+                           "XNNPACK payload: constant %" PRIu32 " has %zu bytes, its value needs %" PRIu64, index,
+                           found.bytes.size(), least);
+  return found.bytes;
+}
+
+std::string_view Payload::name(uint32_t index) const {
+  const auto* entries = graph_->constant_data();
+  const auto* name = entries != nullptr && index < entries->size() ? entries->Get(index)->named_key() : nullptr;
+  return name == nullptr ? std::string_view() : std::string_view(name->c_str(), name->size());
+}
+
+Error Payload::read_start(uint32_t index, void* to, size_t size) const {
+  return named_data_ == nullptr ? Error::NotFound : named_data_->load_data_into(name(index), to, size);
+}
+
+void Payload::release(uint32_t index) {
+  if (index < entries_.size() && !entries_[index].is_held) {
+    entries_[index] = {};
+  }
+}
+
+Result<Span<const uint8_t>> Payload::find_constant(uint32_t index, Entry& found) const {
   const auto* entries = graph_->constant_data();
   if (entries == nullptr || entries->size() == 0) {
-    const auto* buffers = graph_->constant_buffer();
-    ET_CHECK_OR_RETURN_ERROR(buffers != nullptr && index < buffers->size(), InvalidProgram,
-                             "XNNPACK payload: a value is constant %" PRIu32 ", there are %" PRIu32, index,
-                             buffers == nullptr ? 0 : buffers->size());
-    const auto* storage = buffers->Get(index)->storage();
+    const auto* storage = graph_->constant_buffer()->Get(index)->storage();
     return storage == nullptr ? Span<const uint8_t>() : Span<const uint8_t>(storage->data(), storage->size());
   }
-  ET_CHECK_OR_RETURN_ERROR(index < entries->size(), InvalidProgram,
-                           "XNNPACK payload: a value is constant %" PRIu32 ", there are %" PRIu32, index,
-                           entries->size());
   const auto* entry = entries->Get(index);
   const auto* name = entry->named_key();
   if (name == nullptr || name->size() == 0) {
@@ -148,13 +169,13 @@ Result<Span<const uint8_t>> Payload::find_constant(uint32_t index) {
   ET_CHECK_OR_RETURN_ERROR(named_data_ != nullptr, NotFound,
                            "XNNPACK: the weights '%s' are in another file: load the program together with its .ptd",
                            name->c_str());
-  Result<FreeableBuffer> found = named_data_->get_data(std::string_view(name->c_str(), name->size()));
-  ET_CHECK_OR_RETURN_ERROR(found.ok(), NotFound,
+  Result<FreeableBuffer> data = named_data_->get_data(std::string_view(name->c_str(), name->size()));
+  ET_CHECK_OR_RETURN_ERROR(data.ok(), NotFound,
                            "XNNPACK: the weights '%s' are neither in the program nor in the external data that was "
                            "given (error 0x%x): load the program together with its .ptd",
-                           name->c_str(), static_cast<unsigned>(found.error()));
-  buffers_.push_back(std::make_unique<FreeableBuffer>(std::move(found.get())));
-  const FreeableBuffer& buffer = *buffers_.back();
+                           name->c_str(), static_cast<unsigned>(data.error()));
+  found.buffer = std::make_unique<FreeableBuffer>(std::move(data.get()));
+  const FreeableBuffer& buffer = *found.buffer;
   ET_CHECK_OR_RETURN_ERROR(buffer.data() != nullptr || buffer.size() == 0, InvalidExternalData,
                            "XNNPACK: the weights '%s' have no address", name->c_str());
   return Span<const uint8_t>(static_cast<const uint8_t*>(buffer.data()), buffer.size());

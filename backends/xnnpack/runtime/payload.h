@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <executorch/runtime/core/freeable_buffer.h>
@@ -37,26 +38,49 @@ class Payload final {
   bool has_steps() const { return has_steps_; }
 
   /**
-   * The bytes of entry `index` (from 1 on) of the graph's constants, at a multiple of 16. Valid as long as the object.
+   * The bytes of entry `index` (from 1 on) of the graph's constants, at a multiple of 16. Valid until release().
    *
-   * @retval Error::InvalidProgram there is no such entry, or it lies outside of the payload.
+   * @param least How many bytes there have to be.
+   * @retval Error::InvalidProgram there is no such entry, it lies outside of the payload, or has too few bytes.
    * @retval Error::NotFound (logged) the program holds no data of its name.
    */
-  runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index);
+  runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index, uint64_t least);
+
+  /// The name of entry `index` among the named data; "" for what lies in the payload, and for what does not exist.
+  std::string_view name(uint32_t index) const;
+
+  /// Copies the first bytes of an entry with a name. Fails where there are fewer, or data are not read in parts.
+  runtime::Error read_start(uint32_t index, void* to, size_t size) const;
+
+  /// Keeps an entry in memory, whatever is released.
+  void hold(uint32_t index) { entry(index).is_held = true; }
+
+  /// Frees what constant() has read. It may be asked for again.
+  void release(uint32_t index);
+
+  /// Stands for elements that are not in memory: not null, and nothing to read.
+  const void* placeholder() const { return graph_; }
 
  private:
-  runtime::Result<runtime::Span<const uint8_t>> find_constant(uint32_t index);
+  /// What was read of the named data, or copied because it was not aligned.
+  struct Entry {
+    runtime::Span<const uint8_t> bytes;
+    std::unique_ptr<runtime::FreeableBuffer> buffer;
+    std::unique_ptr<std::max_align_t[]> copy;
+    bool is_held = false;
+  };
+
+  Entry& entry(uint32_t index);
+  runtime::Result<runtime::Span<const uint8_t>> find_constant(uint32_t index, Entry& entry) const;
 
   const fb_xnnpack::XNNGraph* graph_ = nullptr;
   bool has_steps_ = false;
   const uint8_t* constants_ = nullptr;
   uint64_t constants_size_ = 0;
   const runtime::NamedDataMap* named_data_ = nullptr;
-  /// By index: what was read already.
-  std::vector<runtime::Span<const uint8_t>> found_;
-  /// Named data, and copies of what is not aligned.
-  std::vector<std::unique_ptr<runtime::FreeableBuffer>> buffers_;
-  std::vector<std::unique_ptr<std::max_align_t[]>> copies_;
+  std::unique_ptr<std::max_align_t[]> aligned_graph_;
+  /// By index.
+  std::vector<Entry> entries_;
 };
 
 }  // namespace xnnpack

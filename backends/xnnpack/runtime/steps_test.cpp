@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps refuse shapes and numbers that would lead them out of their tensors, and packed weights are shared.
+// Steps refuse shapes and numbers that would lead them out of their tensors.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "steps/attention_step.h"
 #include "steps/row_steps.h"
-#include "weights.h"
 
 namespace executorch {
 namespace backends {
@@ -110,54 +108,6 @@ TEST(IndexPutStep, RefusesOtherNumbersOfSlices) {
   EXPECT_EQ(step.shape({{2, 6, 4}, {3}, {2, 3, 4}}), (Shape{2, 6, 4}));
   EXPECT_FALSE(step.shape({{2, 6, 4}, {3}, {2, 2, 4}}).has_value());
   EXPECT_FALSE(IndexPutStep(3).shape({{2, 6, 4}, {3}, {2, 3, 4}}).has_value());
-}
-
-/// Packs as XNNPACK does: asks, and writes where nobody has it.
-void* pack(DelegateWeights& weights, uint32_t seed, const void* filter, int value) {
-  xnn_weights_cache_t cache = weights.provider();
-  const xnn_weights_cache_look_up_key key{seed, filter, nullptr};
-  size_t offset = cache->look_up(cache->context, &key);
-  if (offset == SIZE_MAX) {
-    void* space = cache->reserve_space(cache->context, 64);
-    std::memset(space, value, 64);
-    offset = cache->look_up_or_insert(cache->context, &key, space, 64);
-  }
-  return cache->offset_to_addr(cache->context, offset);
-}
-
-TEST(WeightsStore, DelegatesWithTheSameWeightsShareThem) {
-  WeightsStore store;
-  const float first[] = {1, 2, 3, 4};
-  const float same[] = {1, 2, 3, 4};
-  const float other[] = {1, 2, 3, 5};
-  DelegateWeights a(store);
-  DelegateWeights b(store);
-  a.share(first, sizeof(first), {2, 2});
-  b.share(same, sizeof(same), {2, 2});
-  b.share(other, sizeof(other), {2, 2});
-  void* packed = pack(a, 7, first, 1);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(packed) % 128, 0u);
-  EXPECT_EQ(pack(b, 7, same, 2), packed);
-  EXPECT_EQ(*static_cast<uint8_t*>(packed), 1);
-  const xnn_weights_cache_look_up_key key{7, same, nullptr};
-  xnn_weights_cache_t cache = b.provider();
-  const size_t again = cache->look_up_or_insert(cache->context, &key, nullptr, 64);
-  EXPECT_EQ(cache->offset_to_addr(cache->context, again), packed) << "as convolutions ask";
-  EXPECT_NE(pack(b, 8, same, 3), packed) << "packed in another way";
-  EXPECT_NE(pack(b, 7, other, 4), packed);
-}
-
-TEST(WeightsStore, WhatIsNamedTwiceOrNotAtAllIsNotShared) {
-  WeightsStore store;
-  const float data[] = {1, 2, 3, 4};
-  DelegateWeights a(store);
-  DelegateWeights b(store);
-  a.share(data, sizeof(data), {2, 2});
-  b.share(data, sizeof(data), {2, 2});
-  b.share(data, sizeof(data), {4, 1});
-  EXPECT_NE(pack(a, 7, data, 1), pack(b, 7, data, 2));
-  DelegateWeights c(store);
-  EXPECT_NE(pack(a, 7, data, 1), pack(c, 7, data, 2));
 }
 
 }  // namespace

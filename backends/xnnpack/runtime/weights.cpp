@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include <executorch/runtime/platform/log.h>
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -12,6 +14,19 @@ namespace {
 
 constexpr size_t kAlignment = 128;  // the most that kernels of XNNPACK want
 constexpr size_t kNotFound = SIZE_MAX;
+
+/// Whether weights that are in memory are those that their name promises. Without a name there is nothing to check.
+bool has_true_digest(const OriginalWeights& weights) {
+  if (!weights.digest || sha256(weights.data, weights.size) == *weights.digest) {
+    return true;
+  }
+  ET_LOG(
+      Info,
+      "XNNPACK: weights of %zu bytes have the name of others, a SHA-256 that is not theirs; they are not kept in the "
+      "file of packed weights",
+      weights.size);
+  return false;
+}
 
 }  // namespace
 
@@ -36,9 +51,28 @@ struct PackedWeights {
 WeightsStore::WeightsStore(std::unique_ptr<WeightsFile> file)
     : file_(std::move(file)), seed_(file_ == nullptr ? random_seed() : file_->seed()) {}
 
-WeightsStore::Name WeightsStore::name(const void* data, size_t size, const Shape& shape) const {
+std::optional<WeightsStore::Name> WeightsStore::name(const OriginalWeights& weights) const {
+  const bool by_digest = trusts_digests() && weights.digest.has_value();
+  if (!weights.is_shareable || (!by_digest && weights.data == nullptr)) {
+    return std::nullopt;
+  }
+  const Shape& shape = weights.shape;
   const Name shaped = name_content(seed_, shape.data(), shape.size() * sizeof(size_t));
-  return name_content(shaped, data, size);
+  if (!by_digest) {
+    return name_content(shaped, weights.data, weights.size);
+  }
+  const Name digested = name_content(shaped, weights.digest->data(), weights.digest->size());
+  return name_content(digested, weights.start.data(), weights.start.size());
+}
+
+bool WeightsStore::may_have(const Name& filter, const Name& bias) const {
+  return file_ != nullptr && file_->may_have(filter, bias);
+}
+
+void WeightsStore::commit() {
+  if (file_ != nullptr) {
+    file_->commit();
+  }
 }
 
 std::shared_ptr<PackedWeights> WeightsStore::find_in_process(const Key& key) {
@@ -75,7 +109,7 @@ std::shared_ptr<PackedWeights> WeightsStore::add(const Key& key, std::shared_ptr
   return weights;
 }
 
-DelegateWeights::DelegateWeights(WeightsStore& store) : store_(store), provider_{} {
+DelegateWeights::DelegateWeights(WeightsStore* store) : store_(store), provider_{} {
   provider_.context = this;
   provider_.look_up = look_up;
   provider_.reserve_space = reserve;
@@ -85,40 +119,65 @@ DelegateWeights::DelegateWeights(WeightsStore& store) : store_(store), provider_
   provider_.delete_cache = [](void*) { return xnn_status_success; };
 }
 
-void DelegateWeights::share(const void* data, size_t size, const Shape& shape) {
-  const WeightsStore::Name name = store_.name(data, size, shape);
-  const auto [entry, is_new] = names_.emplace(data, name);
-  if (!is_new && entry->second != name) {
-    entry->second = {};
-  }
+void DelegateWeights::begin(const OriginalWeights* filter, const OriginalWeights* bias) {
+  filter_ = filter;
+  bias_ = bias;
+  is_asked_for_ = false;
+  are_missing_ = false;
 }
 
-bool DelegateWeights::key_of(const xnn_weights_cache_look_up_key& key, WeightsStore::Key* result) const {
-  const auto filter = names_.find(key.kernel);
-  const auto bias = names_.find(key.bias);
-  if (filter == names_.end() || filter->second == WeightsStore::Name{} ||
-      (key.bias != nullptr && (bias == names_.end() || bias->second == WeightsStore::Name{}))) {
-    return false;
+std::optional<WeightsStore::Key> DelegateWeights::key_of(const xnn_weights_cache_look_up_key& key) const {
+  if (store_ == nullptr || filter_ == nullptr || (key.bias != nullptr && bias_ == nullptr)) {
+    return std::nullopt;
   }
-  *result = {key.seed, filter->second, key.bias == nullptr ? WeightsStore::Name{} : bias->second};
-  return true;
+  const auto filter = store_->name(*filter_);
+  const auto bias = key.bias == nullptr ? WeightsStore::Name{} : store_->name(*bias_);
+  if (!filter || !bias) {
+    return std::nullopt;
+  }
+  return WeightsStore::Key{key.seed, *filter, *bias};
+}
+
+bool DelegateWeights::is_in_memory() const {
+  return (filter_ == nullptr || filter_->data != nullptr) && (bias_ == nullptr || bias_->data != nullptr);
+}
+
+size_t DelegateWeights::use(std::shared_ptr<PackedWeights> weights) {
+  used_.push_back(std::move(weights));
+  return used_.size() - 1;
 }
 
 size_t DelegateWeights::look_up(void* context, const xnn_weights_cache_look_up_key* key) {
   auto& self = *static_cast<DelegateWeights*>(context);
-  WeightsStore::Key named;
-  std::shared_ptr<PackedWeights> found = self.key_of(*key, &named) ? self.store_.find(named) : nullptr;
-  if (found == nullptr) {
-    return kNotFound;
-  }
-  self.used_.push_back(std::move(found));
-  return self.used_.size() - 1;
+  self.is_asked_for_ = true;
+  const auto named = self.key_of(*key);
+  std::shared_ptr<PackedWeights> found = named ? self.store_->find(*named) : nullptr;
+  return found == nullptr ? kNotFound : self.use(std::move(found));
 }
 
 void* DelegateWeights::reserve(void* context, size_t size) {
   auto& self = *static_cast<DelegateWeights*>(context);
+  if (!self.is_in_memory()) {
+    self.are_missing_ = true;
+    return nullptr;
+  }
   self.reserved_ = std::make_shared<PackedWeights>(size);
   return self.reserved_->memory == nullptr ? nullptr : self.reserved_->data();
+}
+
+std::shared_ptr<PackedWeights> DelegateWeights::share(const xnn_weights_cache_look_up_key& key,
+                                                      std::shared_ptr<PackedWeights> packed) {
+  const auto named = key_of(key);
+  if (!named) {
+    return packed;
+  }
+  if (store_->trusts_digests()) {
+    // What is packed without being asked for is packed on each start: nothing is gained by having it in the file.
+    if (!is_asked_for_ || !has_true_digest(*filter_) || (bias_ != nullptr && !has_true_digest(*bias_))) {
+      return packed;
+    }
+  }
+  return store_->add(*named, std::move(packed));
 }
 
 size_t DelegateWeights::look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key, void* data, size_t) {
@@ -126,10 +185,7 @@ size_t DelegateWeights::look_up_or_insert(void* context, const xnn_weights_cache
   if (self.reserved_ == nullptr || self.reserved_->data() != data) {
     return look_up(context, key);  // convolutions ask again for what they have found
   }
-  WeightsStore::Key named;
-  auto packed = std::move(self.reserved_);
-  self.used_.push_back(self.key_of(*key, &named) ? self.store_.add(named, std::move(packed)) : std::move(packed));
-  return self.used_.size() - 1;
+  return self.use(self.share(*key, std::move(self.reserved_)));
 }
 
 void* DelegateWeights::address(void* context, size_t offset) {

@@ -8,10 +8,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <tuple>
-#include <unordered_map>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "sha256.h"
 #include "shapes.h"
 #include "weights_file.h"
 
@@ -21,6 +22,24 @@ namespace xnnpack {
 
 /// Packed weights of one operator, in memory or in a mapped file.
 struct PackedWeights;
+
+/// A filter or bias as the program has it.
+struct OriginalWeights {
+  /// Null while they are not in memory.
+  const void* data = nullptr;
+  size_t size = 0;
+  /// Sizes and whatever else changes how they are packed.
+  Shape shape;
+  /// Whether others may have them too.
+  bool is_shareable = true;
+  /// The name that the program gives them, when it is a SHA-256. It is true only if the bytes say so, too.
+  std::optional<Sha256> digest;
+  /// Their first bytes, at most kStart of them, where there is a digest. They tell weights apart that were exchanged
+  /// under the name of others.
+  std::string start;
+
+  static constexpr size_t kStart = 4096;
+};
 
 /// All packed weights of the process that a delegate uses, so that delegates with the same weights, of one program or
 /// of several, pack them once; with a file, once for all starts. Thread-safe.
@@ -33,15 +52,25 @@ class WeightsStore final {
   /// @param file Where packed weights are looked for, and added to if it takes them; may be null.
   explicit WeightsStore(std::unique_ptr<WeightsFile> file = nullptr);
 
+  /// Whether weights are named by what the program calls them, so that those that are packed are not read. Whoever adds
+  /// packed weights then checks that the program tells the truth.
+  bool trusts_digests() const { return file_ != nullptr; }
+
   /// Begins with numbers drawn at random, for the process or for the file, so that nobody can make weights with the
-  /// same name.
-  Name name(const void* data, size_t size, const Shape& shape) const;
+  /// same name. Nothing for weights that cannot be shared, or have to be in memory for it and are not.
+  std::optional<Name> name(const OriginalWeights& weights) const;
+
+  /// Whether these weights may be packed already, in one way or another.
+  bool may_have(const Name& filter, const Name& bias) const;
 
   /// Null when nobody has them.
   std::shared_ptr<PackedWeights> find(const Key& key);
 
   /// What others use for the key, which is `weights` when nobody did, in the file if it takes them.
   std::shared_ptr<PackedWeights> add(const Key& key, std::shared_ptr<PackedWeights> weights);
+
+  /// Makes what was added last in the file, so that the next start need not read it to see that it is whole.
+  void commit();
 
  private:
   /// Null when nobody in the process has them.
@@ -54,20 +83,26 @@ class WeightsStore final {
 };
 
 /// The packed weights of one delegate, for XNNPACK. Must live as long as its runtime.
-class DelegateWeights final {
+class DelegateWeights {
  public:
-  explicit DelegateWeights(WeightsStore& store);
+  /// @param store Null for weights that nobody else has.
+  explicit DelegateWeights(WeightsStore* store);
   DelegateWeights(const DelegateWeights&) = delete;
   DelegateWeights& operator=(const DelegateWeights&) = delete;
 
-  /// Lets weights at `data` be shared. Others stay the delegate's own, and those that are shared in two ways.
-  /// @param shape Sizes and whatever else changes how they are packed.
-  void share(const void* data, size_t size, const Shape& shape);
+  /// What XNNPACK asks for until end() is about these weights, which stay where they are. Null: about the delegate's
+  /// own.
+  void begin(const OriginalWeights* filter, const OriginalWeights* bias);
+  void end() { begin(nullptr, nullptr); }
 
-  /// Forgets where the weights were, when all are packed.
-  void finish() { names_.clear(); }
+  /// Whether weights were asked for, since begin(), that are neither packed nor in memory: XNNPACK was told that there
+  /// is no memory, and has to be asked again when they are.
+  bool are_missing() const { return are_missing_; }
 
   xnn_weights_cache_t provider() { return &provider_; }
+
+ protected:
+  WeightsStore* store() const { return store_; }
 
  private:
   static size_t look_up(void* context, const xnn_weights_cache_look_up_key* key);
@@ -75,12 +110,19 @@ class DelegateWeights final {
   static size_t look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key, void* data, size_t size);
   static void* address(void* context, size_t offset);
 
-  /// Whether both the filter and the bias have names.
-  bool key_of(const xnn_weights_cache_look_up_key& key, WeightsStore::Key* result) const;
+  /// Nothing where the weights are the delegate's own.
+  std::optional<WeightsStore::Key> key_of(const xnn_weights_cache_look_up_key& key) const;
+  bool is_in_memory() const;
+  size_t use(std::shared_ptr<PackedWeights> weights);
+  std::shared_ptr<PackedWeights> share(const xnn_weights_cache_look_up_key& key, std::shared_ptr<PackedWeights> packed);
 
-  WeightsStore& store_;
+  WeightsStore* const store_;
   xnn_weights_cache_provider provider_;
-  std::unordered_map<const void*, WeightsStore::Name> names_;
+  const OriginalWeights* filter_ = nullptr;
+  const OriginalWeights* bias_ = nullptr;
+  /// Whether XNNPACK has looked for the packed weights before it packs them. It does not for all operators.
+  bool is_asked_for_ = false;
+  bool are_missing_ = false;
   std::shared_ptr<PackedWeights> reserved_;
   /// XNNPACK's offsets are positions here.
   std::vector<std::shared_ptr<PackedWeights>> used_;

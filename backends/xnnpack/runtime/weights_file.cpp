@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include <executorch/runtime/platform/log.h>
@@ -24,60 +23,6 @@
 namespace executorch {
 namespace backends {
 namespace xnnpack {
-
-namespace {
-
-constexpr size_t kLanes = 8;
-
-/// Reversible for a given value: what differs once differs until a later value happens to undo it.
-uint64_t mix(uint64_t state, uint64_t value) {
-  state = (state ^ value) * 0x9E3779B97F4A7C15u;
-  return state ^ (state >> 32);
-}
-
-uint64_t word_at(const uint8_t* bytes) {
-  uint64_t word = 0;
-  std::memcpy(&word, bytes, sizeof(word));
-  return word;
-}
-
-}  // namespace
-
-ContentName random_seed() {
-  std::random_device device;
-  const auto draw = [&] { return (static_cast<uint64_t>(device()) << 32) ^ device(); };
-  const uint64_t first = draw();
-  return {first, draw()};
-}
-
-ContentName name_content(const ContentName& seed, const void* data, size_t size) {
-  // Multiplications of one lane wait for each other, those of eight do not.
-  uint64_t lanes[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) {
-    lanes[i] = mix(seed[i % 2], seed[1 - i % 2] + i);
-  }
-  const auto mix_block = [&](const uint8_t* block) {
-    for (size_t i = 0; i < kLanes; ++i) {
-      lanes[i] = mix(lanes[i], word_at(block + i * sizeof(uint64_t)));
-    }
-  };
-  constexpr size_t kBlock = kLanes * sizeof(uint64_t);
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  size_t left = size;
-  for (; left >= kBlock; left -= kBlock, bytes += kBlock) {
-    mix_block(bytes);
-  }
-  uint8_t rest[kBlock] = {};
-  if (left > 0) {
-    std::memcpy(rest, bytes, left);
-  }
-  mix_block(rest);
-  ContentName name = {mix(seed[0], size), mix(seed[1], size)};
-  for (const uint64_t lane : lanes) {
-    name = {mix(name[0], lane), mix(name[1], lane + name[0])};
-  }
-  return name;
-}
 
 #if defined(__unix__) || defined(__APPLE__)
 
@@ -153,6 +98,37 @@ bool write_all(int descriptor, const void* from, size_t size, uint64_t offset) {
 uint64_t size_of(int descriptor) {
   struct stat status{};
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
+/// The nanoseconds of the modification time of a file of this size that is whole.
+long mark_of(const ContentName& seed, uint64_t size) {
+  return static_cast<long>(name_content(seed, &size, sizeof(size))[0] % 1000000000);
+}
+
+#if defined(__APPLE__)
+timespec modification_time(const struct stat& status) {
+  return status.st_mtimespec;
+}
+#else
+timespec modification_time(const struct stat& status) {
+  return status.st_mtim;
+}
+#endif
+
+bool is_marked(int descriptor, const ContentName& seed) {
+  struct stat status{};
+  return fstat(descriptor, &status) == 0 &&
+         modification_time(status).tv_nsec == mark_of(seed, static_cast<uint64_t>(status.st_size));
+}
+
+bool mark(int descriptor, const ContentName& seed) {
+  struct stat status{};
+  if (fstat(descriptor, &status) != 0) {
+    return false;
+  }
+  timespec times[2] = {{0, UTIME_OMIT}, modification_time(status)};
+  times[1].tv_nsec = mark_of(seed, static_cast<uint64_t>(status.st_size));
+  return futimens(descriptor, times) == 0;
 }
 
 /// Of a file among processes; a lock that cannot be had, as on some network drives, is done without.
@@ -232,7 +208,8 @@ std::unique_ptr<WeightsFile> WeightsFile::open(const std::string& path, bool wri
         file->seed_ = seed;
         file->end_ = sizeof(FileHeader);
         const FileLock lock(descriptor, LOCK_SH);
-        file->read_records();
+        file->is_committed_ = is_marked(descriptor, seed);
+        file->read_records(file->is_committed_);
         return file;
       }
       close(descriptor);
@@ -258,7 +235,7 @@ WeightsFile::~WeightsFile() {
   close(descriptor_);
 }
 
-void WeightsFile::read_records() {
+void WeightsFile::read_records(bool are_whole) {
   const uint64_t file_size = size_of(descriptor_);
   RecordHeader header{};
   while (file_size >= end_ && file_size - end_ >= sizeof(header) &&
@@ -268,27 +245,37 @@ void WeightsFile::read_records() {
       return;
     }
     records_[{static_cast<uint32_t>(header.packing), header.filter, header.bias}] = {offset, header.size,
-                                                                                     header.content};
+                                                                                     header.content, are_whole};
+    originals_.emplace(header.filter, header.bias);
     end_ = offset + round_up(header.size);
   }
 }
 
-std::shared_ptr<const MappedBytes> WeightsFile::map(const Record& record) const {
+std::shared_ptr<const FileMapping> WeightsFile::map(uint64_t start, uint64_t end) const {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const uint64_t start = record.offset / page * page;
-  const auto length = static_cast<size_t>(record.offset - start + round_up(record.size));
+  start = start / page * page;
+  const auto length = static_cast<size_t>(end - start);
   void* const mapping = mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor_, static_cast<off_t>(start));
-  if (mapping == MAP_FAILED) {
-    return nullptr;
-  }
-  return std::make_shared<const MappedBytes>(mapping, length,
-                                             static_cast<const uint8_t*>(mapping) + (record.offset - start),
-                                             static_cast<size_t>(record.size));
+  return mapping == MAP_FAILED ? nullptr : std::make_shared<const FileMapping>(mapping, length, start);
 }
 
-std::shared_ptr<const MappedBytes> WeightsFile::map_whole(const Record& record) const {
-  auto mapped = map(record);
-  return mapped != nullptr && name_content(seed_, mapped->data, mapped->size) == record.content ? mapped : nullptr;
+std::shared_ptr<const MappedBytes> WeightsFile::map_with_others(const Record& record) {
+  auto mapping = mapping_.lock();
+  if (mapping == nullptr || mapping->offset + mapping->size < record.offset + round_up(record.size)) {
+    mapping = map(0, end_);
+    mapping_ = mapping;
+  }
+  return mapping == nullptr ? nullptr : std::make_shared<const MappedBytes>(mapping, record.offset, record.size);
+}
+
+bool WeightsFile::check(const MappedBytes& content, Record& record) const {
+  record.is_whole = record.is_whole || name_content(seed_, content.data, content.size) == record.content;
+  return record.is_whole;
+}
+
+bool WeightsFile::may_have(const ContentName& filter, const ContentName& bias) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return originals_.count({filter, bias}) != 0;
 }
 
 std::shared_ptr<const MappedBytes> WeightsFile::find(const PackedKey& key) {
@@ -297,13 +284,29 @@ std::shared_ptr<const MappedBytes> WeightsFile::find(const PackedKey& key) {
   if (found == records_.end()) {
     return nullptr;
   }
-  auto mapped = map_whole(found->second);
-  if (mapped != nullptr) {
+  auto mapped = map_with_others(found->second);
+  if (mapped != nullptr && check(*mapped, found->second)) {
     return mapped;
   }
+  // It stays among the records: while no other takes its place, nobody may say that the file is whole.
   ET_LOG(Error, "XNNPACK: %s holds weights that are damaged; they are packed again", path_.c_str());
-  records_.erase(found);
   return nullptr;
+}
+
+void WeightsFile::commit() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!writes_ || is_committed_) {
+    return;
+  }
+  const FileLock file_lock(descriptor_, LOCK_EX);
+  read_records(false);
+  for (auto& [key, record] : records_) {
+    const auto mapped = record.is_whole ? nullptr : map_with_others(record);
+    if (!record.is_whole && (mapped == nullptr || !check(*mapped, record))) {
+      return;
+    }
+  }
+  is_committed_ = fsync(descriptor_) == 0 && mark(descriptor_, seed_);
 }
 
 bool WeightsFile::write_record(const PackedKey& key, const void* data, const Record& record) {
@@ -328,14 +331,16 @@ std::shared_ptr<const MappedBytes> WeightsFile::add(const PackedKey& key, const 
     return nullptr;
   }
   const FileLock file_lock(descriptor_, LOCK_EX);
-  read_records();  // that others have added
-  const Record record = {end_ + sizeof(RecordHeader), size, name_content(seed_, data, size)};
+  read_records(false);  // that others have added
+  const Record record = {end_ + sizeof(RecordHeader), size, name_content(seed_, data, size), true};
   const auto known = records_.find(key);
   if (known != records_.end() && known->second.size == size && known->second.content == record.content) {
-    if (auto mapped = map_whole(known->second)) {
+    auto mapped = map_with_others(known->second);
+    if (mapped != nullptr && check(*mapped, known->second)) {
       return mapped;
     }
   }
+  is_committed_ = false;
   if (!write_record(key, data, record)) {
     ET_LOG(Error,
            "XNNPACK: packed weights of %zu bytes cannot be written to %s: %s; those that are not in it are packed "
@@ -345,12 +350,14 @@ std::shared_ptr<const MappedBytes> WeightsFile::add(const PackedKey& key, const 
     return nullptr;
   }
   records_[key] = record;
+  originals_.emplace(std::get<1>(key), std::get<2>(key));
   end_ = record.offset + round_up(size);
-  return map(record);
+  auto mapping = map(record.offset, end_);
+  return mapping == nullptr ? nullptr : std::make_shared<const MappedBytes>(std::move(mapping), record.offset, size);
 }
 
-MappedBytes::~MappedBytes() {
-  munmap(mapping, mapping_size);
+FileMapping::~FileMapping() {
+  munmap(data, size);
 }
 
 #else
@@ -369,7 +376,11 @@ std::shared_ptr<const MappedBytes> WeightsFile::find(const PackedKey&) {
 std::shared_ptr<const MappedBytes> WeightsFile::add(const PackedKey&, const void*, size_t) {
   return nullptr;
 }
-MappedBytes::~MappedBytes() = default;
+bool WeightsFile::may_have(const ContentName&, const ContentName&) {
+  return false;
+}
+void WeightsFile::commit() {}
+FileMapping::~FileMapping() = default;
 
 #endif
 

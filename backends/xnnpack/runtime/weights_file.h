@@ -2,31 +2,26 @@
 // Packed weights in a file, which the next start maps.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+
+#include "content_name.h"
 
 namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// What tells contents apart; all zeros stand for none.
-using ContentName = std::array<uint64_t, 2>;
-
-/// For names that nobody can foresee.
-ContentName random_seed();
-
-/// The name of `size` bytes, which begins with `seed`. Reads 64 bytes a step, as fast as memory gives them.
-ContentName name_content(const ContentName& seed, const void* data, size_t size);
-
 /// How weights are packed, and the names of the filter and of the bias.
 using PackedKey = std::tuple<uint32_t, ContentName, ContentName>;
 
+struct FileMapping;
 /// Bytes of a file that are mapped while an object of these lives.
 struct MappedBytes;
 
@@ -34,10 +29,11 @@ struct MappedBytes;
  * A file of packed weights. Thread-safe, and processes may use one file at the same time.
  *
  * The file is a header and records behind one another, each a key, a size, the name of the content, the name of all
- * that, and the content. A record counts when both names are right: what a crash, a full disk or a broken disk leaves
- * is not found, and overwritten by the next record. Nothing in it is changed afterwards and the file is never made
- * shorter, so what is mapped stays. Integers are the machine's own: the header names the machine, and the version of
- * XNNPACK.
+ * that, and the content. A record counts when both names are right: what a crash, a full disk or another program leaves
+ * is not found, and overwritten by the next record. The name of a content is looked at only where the file is not
+ * marked as whole, see commit(): a start then reads no more than the headers. Nothing in it is changed afterwards and
+ * the file is never made shorter, so what is mapped stays. Integers are the machine's own: the header names the
+ * machine, and the version of XNNPACK.
  *
  * Whoever may write the file can give a model other weights: it belongs into a folder of the application.
  */
@@ -58,11 +54,23 @@ class WeightsFile final {
   /// For the names of contents: drawn at random when the file was made.
   const ContentName& seed() const { return seed_; }
 
-  /// Null when it is not there. Reads the content once, to see that it is whole.
+  /// Null when it is not there. Reads the content, to see that it is whole, unless it was committed before the file was
+  /// opened.
   std::shared_ptr<const MappedBytes> find(const PackedKey& key);
+
+  /// Whether there is a record of this filter and bias, packed in any way.
+  bool may_have(const ContentName& filter, const ContentName& bias);
 
   /// Writes a record. Null when there is no place or no right to write, which is logged once.
   std::shared_ptr<const MappedBytes> add(const PackedKey& key, const void* data, size_t size);
+
+  /**
+   * Writes what was added to the disk, and then marks the file as whole up to its end: the nanoseconds of its
+   * modification time are drawn from the seed and the size. Whatever writes to it later changes that time, so that
+   * contents are read again before they are used, and committed when all are found to be right. Does nothing when there
+   * is nothing to commit, or no right to. A file system without nanoseconds, or that loses them, makes starts slower.
+   */
+  void commit();
 
   /// Whether records may be added.
   bool writes() const { return writes_; }
@@ -71,17 +79,22 @@ class WeightsFile final {
   struct Record {
     uint64_t offset, size;
     ContentName content;
+    /// Whether the content is known to be whole.
+    bool is_whole;
   };
 
   WeightsFile(std::string path, int descriptor, bool writes)
       : path_(std::move(path)), descriptor_(descriptor), writes_(writes) {}
 
-  /// Finds the records from end_ on.
-  void read_records();
+  /// Finds the records from end_ on, whose contents are whole if the caller says so.
+  void read_records(bool are_whole);
   bool write_record(const PackedKey& key, const void* data, const Record& record);
-  std::shared_ptr<const MappedBytes> map(const Record& record) const;
-  /// Null when the content is not what its record says.
-  std::shared_ptr<const MappedBytes> map_whole(const Record& record) const;
+  /// Maps the bytes [start, end) of the file. Null when that is not possible.
+  std::shared_ptr<const FileMapping> map(uint64_t start, uint64_t end) const;
+  /// Among the other records, in one mapping.
+  std::shared_ptr<const MappedBytes> map_with_others(const Record& record);
+  /// Whether the content is what its record says.
+  bool check(const MappedBytes& content, Record& record) const;
 
   const std::string path_;
   const int descriptor_;
@@ -89,24 +102,41 @@ class WeightsFile final {
   ContentName seed_{};
   std::mutex mutex_;
   std::map<PackedKey, Record> records_;
+  /// Filters and biases of the records.
+  std::set<std::pair<ContentName, ContentName>> originals_;
+  /// Of all records that there were when it was made.
+  std::weak_ptr<const FileMapping> mapping_;
   /// Behind the last record that is whole.
   uint64_t end_ = 0;
+  /// Whether the file is marked as whole.
+  bool is_committed_ = false;
+};
+
+/// A part of a file in memory.
+struct FileMapping {
+  FileMapping(void* base, size_t length, uint64_t at) : data(base), size(length), offset(at) {}
+  ~FileMapping();
+  FileMapping(const FileMapping&) = delete;
+  FileMapping& operator=(const FileMapping&) = delete;
+
+  void* const data;
+  const size_t size;
+  /// Where it begins in the file.
+  const uint64_t offset;
 };
 
 struct MappedBytes {
-  MappedBytes(void* base, size_t length, const void* content, size_t bytes)
-      : data(content), size(bytes), mapping(base), mapping_size(length) {}
-  ~MappedBytes();
-  MappedBytes(const MappedBytes&) = delete;
-  MappedBytes& operator=(const MappedBytes&) = delete;
+  MappedBytes(std::shared_ptr<const FileMapping> from, uint64_t offset, uint64_t bytes)
+      : data(static_cast<const uint8_t*>(from->data) + (offset - from->offset)),
+        size(static_cast<size_t>(bytes)),
+        mapping(std::move(from)) {}
 
   /// At a multiple of 128 bytes.
   const void* const data;
   const size_t size;
 
  private:
-  void* const mapping;
-  const size_t mapping_size;
+  const std::shared_ptr<const FileMapping> mapping;
 };
 
 }  // namespace xnnpack

@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
@@ -159,6 +161,69 @@ TEST_F(PackedWeightsFile, DamagedAnywhereItGivesWhatWasPutInOrNothing) {
   EXPECT_EQ(used, (128u - 64u) + (128u - 80u) + (256u - 200u));
 }
 
+/// What a broken disk does: a byte is another one, and the file system does not know.
+void damage_silently(const std::string& path, size_t at) {
+  struct stat before{};
+  ASSERT_EQ(stat(path.c_str(), &before), 0);
+  {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put('\x5a');
+  }
+#if defined(__APPLE__)
+  const timespec times[] = {{0, UTIME_OMIT}, before.st_mtimespec};
+#else
+  const timespec times[] = {{0, UTIME_OMIT}, before.st_mtim};
+#endif
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+constexpr size_t kFirstContent = 256;  // behind two headers
+
+TEST_F(PackedWeightsFile, CommittedItIsNotReadAgain) {
+  const Bytes first = content(1000, 1);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    file->commit();
+  }
+  EXPECT_EQ(found(*open(), kFirst), first);
+  damage_silently(path_, kFirstContent);
+  EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "nobody looks";
+  // Once anybody has written to it, everybody does.
+  const Bytes damaged = read();
+  write(damaged);
+  EXPECT_EQ(open()->find(kFirst), nullptr);
+  EXPECT_EQ(open(false)->find(kFirst), nullptr);
+}
+
+TEST_F(PackedWeightsFile, IsOnlyCommittedWhenAllOfItIsWhole) {
+  const Bytes first = content(1000, 1), second = content(2000, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr);
+  }
+  Bytes damaged = read();
+  damaged[kFirstContent] ^= 1;
+  write(damaged);
+  {
+    const auto file = open();
+    EXPECT_EQ(file->find(kFirst), nullptr);
+    EXPECT_EQ(found(*file, kSecond), second);
+    file->commit();
+  }
+  EXPECT_EQ(open()->find(kFirst), nullptr) << "still damaged, although other weights were right";
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    file->commit();
+  }
+  EXPECT_EQ(found(*open(), kFirst), first);
+  damage_silently(path_, read().size() - 1024);
+  EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "the new one is committed";
+}
+
 TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
   const Bytes theirs = content(4000, 9);
   write(theirs);
@@ -193,25 +258,43 @@ TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
   EXPECT_EQ(found(*open(), kSecond), large);
 }
 
+/// The backend's file of packed weights while an object of these lives.
+class UsesFile {
+ public:
+  UsesFile(const std::string& path, bool writes) { set(path, writes); }
+  ~UsesFile() { set("", false); }
+
+ private:
+  static void set(const std::string& path, bool writes) {
+    runtime::BackendOptions<2> options;
+    ASSERT_EQ(options.set_option(packed_cache_path_option_key, path.c_str()), runtime::Error::Ok);
+    ASSERT_EQ(options.set_option(save_weight_cache_on_disk_option_key, writes), runtime::Error::Ok);
+    ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), runtime::Error::Ok);
+  }
+};
+
+const char kLinear[] = CORPUS_FOLDER "/linear_xnn/model.pte";
+
+std::vector<float> run(const std::string& program) {
+  extension::Module module(program);
+  const auto meta = module.method_meta("forward");
+  EXPECT_TRUE(meta.ok());
+  const auto sizes = meta->input_tensor_meta(0)->sizes();
+  const auto output = module.forward(extension::ones({sizes.begin(), sizes.end()}));
+  EXPECT_TRUE(output.ok());
+  if (!output.ok()) {
+    return {};
+  }
+  const auto tensor = output->at(0).toTensor();
+  return {tensor.const_data_ptr<float>(), tensor.const_data_ptr<float>() + tensor.numel()};
+}
+
 TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
-  using extension::Module;
-  const std::string folder = CORPUS_FOLDER "/linear_xnn/";
   std::vector<float> results[3];
   fs::file_time_type written;
   for (size_t start = 0; start < 3; ++start) {
-    runtime::BackendOptions<2> options;
-    ASSERT_EQ(options.set_option(packed_cache_path_option_key, path_.c_str()), runtime::Error::Ok);
-    ASSERT_EQ(options.set_option(save_weight_cache_on_disk_option_key, start == 0), runtime::Error::Ok);
-    ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), runtime::Error::Ok);
-    Module module(folder + "model.pte");
-    const auto meta = module.method_meta("forward");
-    ASSERT_TRUE(meta.ok());
-    const auto sizes = meta->input_tensor_meta(0)->sizes();
-    const auto input = extension::ones({sizes.begin(), sizes.end()});
-    const auto output = module.forward(input);
-    ASSERT_TRUE(output.ok());
-    const auto tensor = output->at(0).toTensor();
-    results[start].assign(tensor.const_data_ptr<float>(), tensor.const_data_ptr<float>() + tensor.numel());
+    const UsesFile uses(path_, start == 0);
+    results[start] = run(kLinear);
     ASSERT_TRUE(fs::exists(path_));
     if (start == 0) {
       ASSERT_GT(fs::file_size(path_), 128u) << "a record behind the header";
@@ -221,10 +304,28 @@ TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
       EXPECT_EQ(fs::last_write_time(path_), written);
     }
   }
-  runtime::BackendOptions<2> none;
-  ASSERT_EQ(none.set_option(packed_cache_path_option_key, ""), runtime::Error::Ok);
-  ASSERT_EQ(none.set_option(save_weight_cache_on_disk_option_key, false), runtime::Error::Ok);
-  ASSERT_EQ(runtime::set_option(xnnpack_backend_key, none.view()), runtime::Error::Ok);
+}
+
+TEST_F(PackedWeightsFile, AProgramWithTheNamesOfOtherWeightsGetsItsOwn) {
+  std::ifstream file(kLinear, std::ios::binary);
+  Bytes bytes{std::istreambuf_iterator<char>(file), {}};
+  // The file ends with the bias, four numbers whose signs change; its name, a SHA-256, stays.
+  for (size_t at = bytes.size() - 16; at < bytes.size(); at += 4) {
+    bytes[at + 3] ^= 0x80;
+  }
+  const std::string other = (folder_ / "other.pte").string();
+  std::ofstream(other, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const std::vector<float> expected = run(kLinear), expected_other = run(other);
+  ASSERT_NE(expected, expected_other);
+  for (const bool liar_first : {false, true}) {
+    path_ += "+";
+    const UsesFile uses(path_, true);
+    EXPECT_EQ(run(liar_first ? other : kLinear), liar_first ? expected_other : expected);
+    EXPECT_EQ(run(other), expected_other);
+    EXPECT_EQ(run(kLinear), expected);
+    EXPECT_EQ(run(other), expected_other);
+  }
 }
 
 }  // namespace

@@ -6,12 +6,12 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-runtime::Error NodeReader::read_bias(uint32_t id, CheckedSize channels, uint32_t* bias) {
+runtime::Error NodeReader::read_bias(uint32_t id, CheckedSize channels, bool packs, uint32_t* bias) {
   *bias = XNN_INVALID_VALUE_ID;
   if (id == XNN_INVALID_VALUE_ID) {
     return Error::Ok;
   }
-  const Value* value = input(id, /*packs=*/true);
+  const Value* value = input(id, packs);
   if (value == nullptr) {
     return error_;
   }
@@ -37,7 +37,8 @@ runtime::Error NodeReader::read_linear() {
     return malformed("its filter must be a matrix");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;
-  ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), filter->dims[transposed ? 1 : 0], &bias));
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      read_bias(table.bias_id(), filter->dims[transposed ? 1 : 0], filter->data != nullptr, &bias));
   const size_t from = in->index;
   const size_t by = filter->index;
   return finish(xnn_define_fully_connected(subgraph_, min_, max_, in->id, filter->id, bias, out->id, table.flags()),
@@ -104,7 +105,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
     return malformed("its filter must be constant, of the shape that its channels and its window say");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;
-  ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), out_channels, &bias));
+  ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), out_channels, /*packs=*/true, &bias));
   const size_t adjust_height = table.adjustment_height();
   const size_t adjust_width = table.adjustment_width();
   xnn_status status = xnn_status_invalid_parameter;

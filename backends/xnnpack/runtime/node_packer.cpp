@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_packer.h"
+
+#include <xnnpack/subgraph.h>  // what a node is, in the pinned sources
+
+#include <algorithm>
+#include <cinttypes>
+#include <utility>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+using runtime::Error;
+
+void NodePacker::begin_runtime(Payload& payload, xnn_subgraph_t subgraph, std::vector<PackedNode> nodes) {
+  payload_ = &payload;
+  for (PackedNode& packed : nodes) {
+    const uint32_t number = packed.node;
+    nodes_.emplace(number, Node{std::move(packed), replace_create(subgraph, number, create_operator)});
+  }
+}
+
+Error NodePacker::finish() {
+  nodes_.clear();
+  payload_ = nullptr;
+  if (error_ == Error::Ok && store() != nullptr) {
+    store()->commit();
+  }
+  return error_;
+}
+
+OriginalWeights NodePacker::describe(const PackedConstant& constant) const {
+  OriginalWeights weights;
+  weights.size = constant.size;
+  weights.shape = constant.shape;
+  weights.is_shareable = constant.is_shareable && store() != nullptr;
+  if (!weights.is_shareable || !store()->trusts_digests()) {
+    return weights;
+  }
+  weights.digest = read_sha256(payload_->name(constant.index));
+  if (weights.digest) {
+    weights.start.resize(std::min(constant.size, OriginalWeights::kStart));
+    if (payload_->read_start(constant.index, weights.start.data(), weights.start.size()) != Error::Ok) {
+      weights.digest.reset();  // whoever loads them reports what is wrong
+    }
+  }
+  return weights;
+}
+
+bool NodePacker::may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const {
+  if (!filter.digest || (bias != nullptr && !bias->digest)) {
+    return false;
+  }
+  const auto filter_name = store()->name(filter);
+  const auto bias_name = bias == nullptr ? WeightsStore::Name{} : store()->name(*bias);
+  return filter_name && bias_name && store()->may_have(*filter_name, *bias_name);
+}
+
+bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values) {
+  const auto bytes = payload_->constant(constant.index, constant.size);
+  if (!bytes.ok()) {
+    error_ = bytes.error();
+    return false;
+  }
+  weights.data = bytes->data();
+  if (weights.digest) {
+    weights.size = bytes->size();  // the digest is of all that there is
+  }
+  values[constant.value].data = const_cast<uint8_t*>(bytes->data());
+  return true;
+}
+
+void NodePacker::release(const PackedConstant& constant, xnn_value* values) {
+  payload_->release(constant.index);
+  values[constant.value].data = const_cast<void*>(payload_->placeholder());
+}
+
+xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,
+                                       xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache) {
+  auto& self = *static_cast<NodePacker*>(static_cast<DelegateWeights*>(cache->context));
+  const Node& found = self.nodes_.at(node->id);
+  const PackedNode& packed = found.packed;
+  auto* changed = const_cast<xnn_value*>(values);  // those of the runtime that is being made
+  OriginalWeights filter = self.describe(packed.filter);
+  OriginalWeights bias_if_any = packed.bias ? self.describe(*packed.bias) : OriginalWeights{};
+  OriginalWeights* const bias = packed.bias ? &bias_if_any : nullptr;
+  const auto create = [&] {
+    self.begin(&filter, bias);
+    return found.create(node, values, num_values, data, code, cache);
+  };
+  xnn_status status = xnn_status_invalid_parameter;
+  bool has_to_read = !self.may_be_packed(filter, bias);
+  if (!has_to_read) {
+    status = create();
+    has_to_read = self.are_missing();
+  }
+  if (has_to_read) {
+    const bool is_read =
+        self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
+    status = is_read ? create() : xnn_status_invalid_parameter;
+    self.release(packed.filter, changed);
+    if (bias != nullptr) {
+      self.release(*packed.bias, changed);
+    }
+  }
+  self.end();
+  return status;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
