@@ -53,7 +53,7 @@ extern "C" {
 /* ---- Version --------------------------------------------------------------------------------------------------- */
 
 #define ET_C_API_VERSION_MAJOR 1
-#define ET_C_API_VERSION_MINOR 2
+#define ET_C_API_VERSION_MINOR 3
 #define ET_C_API_VERSION ((uint32_t)ET_C_API_VERSION_MAJOR << 16 | ET_C_API_VERSION_MINOR)
 
 /** ET_C_API_VERSION of the library. It works for this header when the major numbers are equal and the library's minor
@@ -267,6 +267,9 @@ ET_API et_status et_module_set_output(et_module* module, const char* method, siz
 typedef struct et_result et_result;
 ET_API et_status et_module_execute(et_module* module, const char* method, const et_value* inputs, size_t input_count,
                                    et_result** out, et_error** error);
+/** The outputs as they are, without a run. Those that are the method's own state, such as parameters that are trained,
+ * have its value; of others, what the last run left. (1.3) */
+ET_API et_status et_module_outputs(et_module* module, const char* method, et_result** out, et_error** error);
 ET_API size_t et_result_size(const et_result* result);
 /** et_result_size() values, in order; they, their tensors and lists live as long as the result. */
 ET_API const et_value* et_result_values(const et_result* result);
