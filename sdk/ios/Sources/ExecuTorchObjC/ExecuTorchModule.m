@@ -3,20 +3,84 @@
 
 #import "ExecuTorchInternal.h"
 
+@implementation ExecuTorchCancellation {
+  et_cancellation *_handle;
+}
+@synthesize handle = _handle;
+
+- (instancetype)init {
+  self = [super init];
+  et_cancellation_create(&_handle, NULL);  // without memory for it nothing is ever cancelled
+  return self;
+}
+
+- (void)dealloc {
+  et_cancellation_free(_handle);
+}
+
+- (void)cancel {
+  et_cancellation_cancel(_handle);
+}
+
+- (BOOL)isCancelled {
+  return et_cancellation_is_cancelled(_handle);
+}
+
+@end
+
+/// A tensor of a result with memory of its own. Nil with an error.
+static ExecuTorchTensor *ReadTensor(const et_tensor *tensor, NSError **error) {
+  et_tensor *copy = NULL;
+  et_error *failure = NULL;
+  const et_status status = et_tensor_clone(tensor, &copy, &failure);
+  return ExecuTorchCheck(status, failure, error) ? [[ExecuTorchTensor alloc] initWithRuntimeTensor:copy] : nil;
+}
+
+/// An output that is a list. Nil with an error.
+static ExecuTorchValue *ReadList(const et_value *value, NSError **error) {
+  const et_span span = value->payload.as_span;
+  NSMutableArray *list = [NSMutableArray array];
+  for (size_t i = 0; i < span.size; ++i) {
+    id element = nil;
+    switch (value->tag) {
+      case ET_TAG_LIST_BOOL:
+        element = [NSNumber numberWithBool:((const uint8_t *)span.data)[i] != 0];
+        break;
+      case ET_TAG_LIST_DOUBLE:
+        element = [NSNumber numberWithDouble:((const double *)span.data)[i]];
+        break;
+      case ET_TAG_LIST_INT:
+        element = [NSNumber numberWithLongLong:((const int64_t *)span.data)[i]];
+        break;
+      default: {
+        const et_tensor *tensor = ((const et_tensor *const *)span.data)[i];
+        element = tensor == NULL ? (id)[NSNull null] : ReadTensor(tensor, error);
+        break;
+      }
+    }
+    if (element == nil) {
+      return nil;
+    }
+    [list addObject:element];
+  }
+  return [ExecuTorchValue valueWithTag:(ExecuTorchValueTag)value->tag list:list];
+}
+
 /// An output: tensors get memory of their own. Nil with an error.
 static ExecuTorchValue *ReadOutput(const et_value *value, NSError **error) {
   switch (value->tag) {
     case ET_TAG_NONE:
       return [[ExecuTorchValue alloc] init];
     case ET_TAG_TENSOR: {
-      et_tensor *copy = NULL;
-      et_error *failure = NULL;
-      const et_status status = et_tensor_clone(value->payload.as_tensor, &copy, &failure);
-      if (!ExecuTorchCheck(status, failure, error)) {
-        return nil;
-      }
-      return [ExecuTorchValue valueWithTensor:[[ExecuTorchTensor alloc] initWithRuntimeTensor:copy]];
+      ExecuTorchTensor *tensor = ReadTensor(value->payload.as_tensor, error);
+      return tensor != nil ? [ExecuTorchValue valueWithTensor:tensor] : nil;
     }
+    case ET_TAG_LIST_BOOL:
+    case ET_TAG_LIST_DOUBLE:
+    case ET_TAG_LIST_INT:
+    case ET_TAG_LIST_TENSOR:
+    case ET_TAG_LIST_OPTIONAL_TENSOR:
+      return ReadList(value, error);
     case ET_TAG_STRING: {
       NSString *text = [[NSString alloc] initWithBytes:value->payload.as_span.data
                                                 length:value->payload.as_span.size
@@ -62,8 +126,8 @@ static et_value RuntimeValue(ExecuTorchValue *input) {
     case ExecuTorchValueTagBoolean:
       value.payload.as_bool = input.boolValue ? 1 : 0;
       break;
-    case ExecuTorchValueTagNone:
-      break;
+    default:
+      break;  // no value; lists are refused by the runtime, with its words
   }
   return value;
 }
@@ -97,12 +161,15 @@ static et_value RuntimeValue(ExecuTorchValue *input) {
   et_module_free(_module);
 }
 
-static et_status LoadFile(NSString *path, NSArray<NSString *> *dataPaths, et_load_mode mode, et_module **out,
-                          et_error **failure) {
+static et_status LoadFile(NSString *path, NSArray<NSString *> *dataPaths, et_load_mode mode, BOOL verify,
+                          et_module **out, et_error **failure) {
   et_options *options = NULL;
   et_status status = et_options_create(&options, failure);
   if (status == ET_STATUS_OK) {
     status = et_options_set_load_mode(options, mode, failure);
+  }
+  if (status == ET_STATUS_OK) {
+    status = et_options_set_verify(options, verify, failure);
   }
   for (NSString *dataPath in dataPaths) {
     if (status == ET_STATUS_OK) {
@@ -117,12 +184,17 @@ static et_status LoadFile(NSString *path, NSArray<NSString *> *dataPaths, et_loa
 }
 
 - (BOOL)load:(NSError **)error {
+  return [self loadWithVerification:ExecuTorchVerificationInternalConsistency error:error];
+}
+
+- (BOOL)loadWithVerification:(ExecuTorchVerification)verification error:(NSError **)error {
   @synchronized(self) {
     if (_module != NULL) {
       return YES;
     }
     et_error *failure = NULL;
-    const et_status status = LoadFile(_filePath, _dataFilePaths, (et_load_mode)_loadMode, &_module, &failure);
+    const et_status status = LoadFile(_filePath, _dataFilePaths, (et_load_mode)_loadMode,
+                                      verification != ExecuTorchVerificationMinimal, &_module, &failure);
     return ExecuTorchCheck(status, failure, error);
   }
 }
@@ -171,8 +243,30 @@ static et_status LoadFile(NSString *path, NSArray<NSString *> *dataPaths, et_loa
   }
 }
 
+- (ExecuTorchMethodMetadata *)methodMetadata:(NSString *)methodName error:(NSError **)error {
+  @synchronized(self) {
+    if (![self load:error]) {
+      return nil;
+    }
+    const et_method_meta *meta = NULL;
+    et_error *failure = NULL;
+    const et_status status = et_module_method(_module, methodName.UTF8String, &meta, &failure);
+    if (!ExecuTorchCheck(status, failure, error)) {
+      return nil;
+    }
+    return [[ExecuTorchMethodMetadata alloc] initWithMeta:meta error:error];
+  }
+}
+
 - (NSArray<ExecuTorchValue *> *)executeMethod:(NSString *)methodName
                                    withInputs:(NSArray<ExecuTorchValue *> *)inputs
+                                        error:(NSError **)error {
+  return [self executeMethod:methodName withInputs:inputs cancellation:nil error:error];
+}
+
+- (NSArray<ExecuTorchValue *> *)executeMethod:(NSString *)methodName
+                                   withInputs:(NSArray<ExecuTorchValue *> *)inputs
+                                 cancellation:(ExecuTorchCancellation *)cancellation
                                         error:(NSError **)error {
   @synchronized(self) {
     if (![self load:error]) {
@@ -180,13 +274,14 @@ static et_status LoadFile(NSString *path, NSArray<NSString *> *dataPaths, et_loa
     }
     NSMutableData *values = [NSMutableData dataWithLength:inputs.count * sizeof(et_value)];
     et_value *runtimeValues = values.mutableBytes;
-    for (NSUInteger i = 0; i < inputs.count; ++i) {
-      runtimeValues[i] = RuntimeValue(inputs[i]);
+    NSUInteger count = 0;
+    for (ExecuTorchValue *input in inputs) {
+      runtimeValues[count++] = RuntimeValue(input);
     }
     et_result *result = NULL;
     et_error *failure = NULL;
-    const et_status status =
-        et_module_execute(_module, methodName.UTF8String, runtimeValues, inputs.count, &result, &failure);
+    const et_status status = et_module_execute_cancellable(_module, methodName.UTF8String, runtimeValues, inputs.count,
+                                                           cancellation.handle, &result, &failure);
     if (!ExecuTorchCheck(status, failure, error)) {
       return nil;
     }

@@ -24,14 +24,27 @@ static NSUInteger ReadShape(NSArray<NSNumber *> *shape, int32_t sizes[]) {
          raise:NSInvalidArgumentException
         format:@"expected at most %lu dimensions, found %lu", (unsigned long)kMaxRank, (unsigned long)shape.count];
   }
-  for (NSUInteger i = 0; i < shape.count; ++i) {
-    const long long size = shape[i].longLongValue;
+  NSUInteger rank = 0;
+  for (NSNumber *number in shape) {
+    const long long size = number.longLongValue;
     if (size < 0 || size > INT32_MAX) {
       [NSException raise:NSInvalidArgumentException format:@"expected sizes from 0 to %d, found %lld", INT32_MAX, size];
     }
-    sizes[i] = (int32_t)size;
+    sizes[rank++] = (int32_t)size;
   }
-  return shape.count;
+  return rank;
+}
+
+static size_t ByteCount(NSArray<NSNumber *> *shape, ExecuTorchDataType dataType) {
+  int32_t sizes[kMaxRank];
+  const NSUInteger rank = ReadShape(shape, sizes);
+  size_t bytes = et_dtype_size(dataType);
+  for (NSUInteger i = 0; i < rank; ++i) {
+    if (__builtin_mul_overflow(bytes, (size_t)sizes[i], &bytes)) {
+      [NSException raise:NSInvalidArgumentException format:@"a tensor of these sizes is larger than memory"];
+    }
+  }
+  return bytes;
 }
 
 static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataType) {
@@ -44,48 +57,12 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
   return made;
 }
 
-static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index, NSNumber *number) {
-  switch (dataType) {
-    case ExecuTorchDataTypeByte:
-      ((uint8_t *)data)[index] = number.unsignedCharValue;
-      break;
-    case ExecuTorchDataTypeChar:
-      ((int8_t *)data)[index] = (int8_t)number.charValue;
-      break;
-    case ExecuTorchDataTypeShort:
-      ((int16_t *)data)[index] = number.shortValue;
-      break;
-    case ExecuTorchDataTypeInt:
-      ((int32_t *)data)[index] = number.intValue;
-      break;
-    case ExecuTorchDataTypeLong:
-      ((int64_t *)data)[index] = number.longLongValue;
-      break;
-    case ExecuTorchDataTypeFloat:
-      ((float *)data)[index] = number.floatValue;
-      break;
-    case ExecuTorchDataTypeDouble:
-      ((double *)data)[index] = number.doubleValue;
-      break;
-    case ExecuTorchDataTypeBool:
-      ((uint8_t *)data)[index] = number.boolValue ? 1 : 0;
-      break;
-    case ExecuTorchDataTypeUInt16:
-      ((uint16_t *)data)[index] = number.unsignedShortValue;
-      break;
-    case ExecuTorchDataTypeUInt32:
-      ((uint32_t *)data)[index] = number.unsignedIntValue;
-      break;
-    case ExecuTorchDataTypeUInt64:
-      ((uint64_t *)data)[index] = number.unsignedLongLongValue;
-      break;
-    default:
-      [NSException raise:NSInvalidArgumentException
-                  format:@"numbers cannot become elements of type %s", et_dtype_name(dataType)];
-  }
+@implementation ExecuTorchTensor {
+  et_tensor *_runtimeTensor;
+  id _owner;       // of the memory, where that is neither the runtime's nor the caller's to keep
+  BOOL _isShared;  // the memory is of an object that does not change
 }
-
-@implementation ExecuTorchTensor
+@synthesize runtimeTensor = _runtimeTensor;
 
 - (instancetype)initWithRuntimeTensor:(et_tensor *)tensor {
   self = [super init];
@@ -97,17 +74,26 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
   et_tensor_free(_runtimeTensor);
 }
 
+- (instancetype)initWithTensor:(ExecuTorchTensor *)tensor {
+  const et_tensor *other = tensor.runtimeTensor;
+  et_tensor *made = NULL;
+  et_error *failure = NULL;
+  const et_status status =
+      et_tensor_wrap(et_tensor_dtype(other), et_tensor_sizes(other), et_tensor_rank(other), et_tensor_dim_order(other),
+                     (void *)et_tensor_data(other), et_tensor_nbytes(other), NULL, NULL, &made, &failure);
+  Require(status, failure);
+  self = [self initWithRuntimeTensor:made];
+  _owner = tensor;
+  _isShared = tensor->_isShared;
+  return self;
+}
+
 - (instancetype)initWithBytesNoCopy:(void *)pointer
                               shape:(NSArray<NSNumber *> *)shape
                            dataType:(ExecuTorchDataType)dataType {
   int32_t sizes[kMaxRank];
   const NSUInteger rank = ReadShape(shape, sizes);
-  size_t bytes = et_dtype_size(dataType);
-  for (NSUInteger i = 0; i < rank; ++i) {
-    if (__builtin_mul_overflow(bytes, (size_t)sizes[i], &bytes)) {
-      [NSException raise:NSInvalidArgumentException format:@"a tensor of these sizes is larger than memory"];
-    }
-  }
+  const size_t bytes = ByteCount(shape, dataType);
   et_tensor *made = NULL;
   et_error *failure = NULL;
   const et_status status = et_tensor_wrap(dataType, sizes, rank, NULL, pointer, bytes, NULL, NULL, &made, &failure);
@@ -127,13 +113,18 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
 }
 
 - (instancetype)initWithData:(NSData *)data shape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
-  self = [self initWithRuntimeTensor:NewTensor(shape, dataType)];
-  const size_t bytes = et_tensor_nbytes(_runtimeTensor);
-  if (data.length != bytes) {
+  const size_t wanted = ByteCount(shape, dataType);
+  if (data.length != wanted) {
     [NSException raise:NSInvalidArgumentException
-                format:@"a tensor of these sizes has %zu bytes, found %lu", bytes, (unsigned long)data.length];
+                format:@"a tensor of these sizes has %zu bytes, found %lu", wanted, (unsigned long)data.length];
   }
-  [data getBytes:et_tensor_mutable_data(_runtimeTensor) length:bytes];
+  const NSInteger size = ExecuTorchSizeOfDataType(dataType);
+  if (size > 0 && (uintptr_t)data.bytes % (uintptr_t)size != 0) {
+    return [self initWithBytes:data.bytes shape:shape dataType:dataType];
+  }
+  self = [self initWithBytesNoCopy:(void *)data.bytes shape:shape dataType:dataType];
+  _owner = data;
+  _isShared = YES;
   return self;
 }
 
@@ -146,8 +137,9 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
     [NSException raise:NSInvalidArgumentException
                 format:@"a tensor of these sizes has %zu elements, found %lu", count, (unsigned long)scalars.count];
   }
-  for (NSUInteger i = 0; i < count; ++i) {
-    SetElement(dataType, et_tensor_mutable_data(_runtimeTensor), i, scalars[i]);
+  NSUInteger index = 0;
+  for (NSNumber *scalar in scalars) {
+    ExecuTorchSetElement(dataType, et_tensor_mutable_data(_runtimeTensor), index++, scalar);
   }
   return self;
 }
@@ -160,8 +152,8 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
   return [self initWithBytes:&scalar shape:@[] dataType:ExecuTorchDataTypeFloat];
 }
 
-+ (instancetype)zerosTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
-  return [[self alloc] initWithRuntimeTensor:NewTensor(shape, dataType)];
+- (instancetype)initWithZerosOfShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
+  return [self initWithRuntimeTensor:NewTensor(shape, dataType)];
 }
 
 - (id)copyWithZone:(NSZone *)zone {
@@ -192,6 +184,28 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
   return order;
 }
 
+- (NSArray<NSNumber *> *)strides {
+  // Contiguous in the dimension order: each stride is the product of the sizes of the dimensions after it there.
+  const size_t rank = et_tensor_rank(_runtimeTensor);
+  long long strides[kMaxRank];
+  long long stride = 1;
+  for (size_t i = rank; i > 0; --i) {
+    const size_t dimension = et_tensor_dim_order(_runtimeTensor)[i - 1];
+    const int32_t size = et_tensor_sizes(_runtimeTensor)[dimension];
+    strides[dimension] = stride;
+    stride *= size > 1 ? size : 1;
+  }
+  NSMutableArray<NSNumber *> *result = [NSMutableArray array];
+  for (size_t i = 0; i < rank; ++i) {
+    [result addObject:@(strides[i])];
+  }
+  return result;
+}
+
+- (ExecuTorchShapeDynamism)shapeDynamism {
+  return ExecuTorchShapeDynamismDynamicBound;
+}
+
 - (NSInteger)count {
   return (NSInteger)et_tensor_numel(_runtimeTensor);
 }
@@ -201,15 +215,69 @@ static void SetElement(ExecuTorchDataType dataType, void *data, NSUInteger index
 }
 
 - (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *, NSInteger, ExecuTorchDataType))handler {
+  if (_isShared) {
+    et_tensor *copy = NULL;
+    et_error *failure = NULL;
+    const et_status status = et_tensor_clone(_runtimeTensor, &copy, &failure);
+    Require(status, failure);
+    et_tensor_free(_runtimeTensor);
+    _runtimeTensor = copy;
+    _owner = nil;
+    _isShared = NO;
+  }
   handler(et_tensor_mutable_data(_runtimeTensor), self.count, self.dataType);
 }
 
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error {
+  if ([shape isEqual:self.shape]) {
+    return YES;
+  }
+  if (ByteCount(shape, self.dataType) != et_tensor_nbytes(_runtimeTensor)) {
+    if (error != NULL) {
+      NSString *text = [NSString stringWithFormat:@"expected a shape of %ld elements, as [%@] has; found [%@]",
+                                                  (long)self.count, [self.shape componentsJoinedByString:@", "],
+                                                  [shape componentsJoinedByString:@", "]];
+      *error = [NSError errorWithDomain:ExecuTorchErrorDomain
+                                   code:ExecuTorchErrorCodeInvalidArgument
+                               userInfo:@{NSLocalizedDescriptionKey : text}];
+    }
+    return NO;
+  }
   int32_t sizes[kMaxRank];
   const NSUInteger rank = ReadShape(shape, sizes);
   et_error *failure = NULL;
-  const et_status status = et_tensor_resize(_runtimeTensor, sizes, rank, &failure);
-  return ExecuTorchCheck(status, failure, error);
+  if (rank == et_tensor_rank(_runtimeTensor)) {
+    const et_status status = et_tensor_resize(_runtimeTensor, sizes, rank, &failure);
+    return ExecuTorchCheck(status, failure, error);
+  }
+  // Another tensor over the same memory, which the first one may have to keep.
+  et_tensor *made = NULL;
+  const et_status status =
+      et_tensor_wrap(et_tensor_dtype(_runtimeTensor), sizes, rank, NULL, (void *)et_tensor_data(_runtimeTensor),
+                     et_tensor_nbytes(_runtimeTensor), NULL, NULL, &made, &failure);
+  if (!ExecuTorchCheck(status, failure, error)) {
+    return NO;
+  }
+  ExecuTorchTensor *before = [[ExecuTorchTensor alloc] initWithRuntimeTensor:_runtimeTensor];
+  before->_owner = _owner;
+  _runtimeTensor = made;
+  _owner = before;
+  return YES;
+}
+
+- (BOOL)isEqual:(id)other {
+  if (![other isKindOfClass:[ExecuTorchTensor class]]) {
+    return NO;
+  }
+  ExecuTorchTensor *tensor = other;
+  return self.dataType == tensor.dataType && [self.shape isEqual:tensor.shape] &&
+         [self.dimensionOrder isEqual:tensor.dimensionOrder] &&
+         (self.count == 0 || memcmp(et_tensor_data(_runtimeTensor), et_tensor_data(tensor->_runtimeTensor),
+                                    et_tensor_nbytes(_runtimeTensor)) == 0);
+}
+
+- (NSUInteger)hash {
+  return self.shape.hash ^ (NSUInteger)self.dataType;
 }
 
 - (NSString *)description {

@@ -2,10 +2,12 @@
 #import "ExecuTorchInternal.h"
 
 @implementation ExecuTorchValue {
-  id _object;  // the tensor or text
+  ExecuTorchValueTag _tag;
+  id _object;  // the tensor, text or list
   double _real;
   NSInteger _integer;  // also of a Boolean
 }
+@synthesize tag = _tag;
 
 - (instancetype)init {
   return [super init];
@@ -44,6 +46,10 @@
   return [self valueWithDouble:(double)real];
 }
 
++ (instancetype)valueWithTag:(ExecuTorchValueTag)tag list:(NSArray *)list {
+  return [self valueWithTag:tag object:[list copy] real:0 integer:0];
+}
+
 - (ExecuTorchTensor *)tensorValue {
   return self.isTensor ? _object : nil;
 }
@@ -68,6 +74,27 @@
   return (float)_real;
 }
 
+- (NSNumber *)scalarValue {
+  if (self.isBoolean) {
+    return [NSNumber numberWithBool:self.boolValue];
+  }
+  if (self.isInteger) {
+    return [NSNumber numberWithInteger:_integer];
+  }
+  return self.isDouble ? [NSNumber numberWithDouble:_real] : nil;
+}
+
+- (NSArray<NSNumber *> *)numbersValue {
+  const BOOL isNumbers = _tag == ExecuTorchValueTagBooleanList || _tag == ExecuTorchValueTagDoubleList ||
+                         _tag == ExecuTorchValueTagIntegerList;
+  return isNumbers ? _object : nil;
+}
+
+- (NSArray *)tensorsValue {
+  const BOOL isTensors = _tag == ExecuTorchValueTagTensorList || _tag == ExecuTorchValueTagOptionalTensorList;
+  return isTensors ? _object : nil;
+}
+
 - (BOOL)isNone {
   return _tag == ExecuTorchValueTagNone;
 }
@@ -90,6 +117,27 @@
 
 - (BOOL)isDouble {
   return _tag == ExecuTorchValueTagDouble;
+}
+
+- (BOOL)isFloat {
+  return self.isDouble;
+}
+
+- (BOOL)isScalar {
+  return self.isBoolean || self.isInteger || self.isDouble;
+}
+
+- (BOOL)isEqual:(id)other {
+  if (![other isKindOfClass:[ExecuTorchValue class]]) {
+    return NO;
+  }
+  ExecuTorchValue *value = other;
+  return _tag == value->_tag && _real == value->_real && _integer == value->_integer &&
+         (_object == value->_object || [_object isEqual:value->_object]);
+}
+
+- (NSUInteger)hash {
+  return (NSUInteger)_tag ^ (NSUInteger)_integer ^ [_object hash];
 }
 
 @end

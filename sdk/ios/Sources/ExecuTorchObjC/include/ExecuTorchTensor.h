@@ -24,6 +24,14 @@ typedef NS_ENUM(int8_t, ExecuTorchDataType) {
   ExecuTorchDataTypeUInt64 = 29,
 };
 
+/// Whether a tensor's shape may change: never, or within the number of elements that it was made with. The runtime has
+/// no memory that grows by itself: unbound is the same as bound.
+typedef NS_ENUM(uint8_t, ExecuTorchShapeDynamism) {
+  ExecuTorchShapeDynamismStatic = 0,
+  ExecuTorchShapeDynamismDynamicBound = 1,
+  ExecuTorchShapeDynamismDynamicUnbound = 2,
+};
+
 /// Bytes of an element; 0 for an unknown type.
 extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 
@@ -33,7 +41,14 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 @property(nonatomic, readonly) ExecuTorchDataType dataType;
 @property(nonatomic, readonly) NSArray<NSNumber *> *shape;
 @property(nonatomic, readonly) NSArray<NSNumber *> *dimensionOrder;
+/// How many elements lie between neighbours along each dimension.
+@property(nonatomic, readonly) NSArray<NSNumber *> *strides;
+/// DynamicBound: whoever wants a shape to stay does not resize.
+@property(nonatomic, readonly) ExecuTorchShapeDynamism shapeDynamism;
 @property(nonatomic, readonly) NSInteger count;  ///< number of elements
+
+/// A view: another tensor over the same memory, which it keeps.
+- (instancetype)initWithTensor:(ExecuTorchTensor *)tensor;
 
 /// In the memory of the caller, which must live as long as the tensor.
 - (instancetype)initWithBytesNoCopy:(void *)pointer
@@ -42,7 +57,7 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 - (instancetype)initWithBytes:(const void *)pointer
                         shape:(NSArray<NSNumber *> *)shape
                      dataType:(ExecuTorchDataType)dataType;
-/// A copy of `data`, which has exactly the bytes of the tensor.
+/// Over the bytes of `data`, exactly those of the tensor, which it keeps; mutableBytesWithHandler: copies them first.
 - (instancetype)initWithData:(NSData *)data shape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 - (instancetype)initWithScalars:(NSArray<NSNumber *> *)scalars
                           shape:(NSArray<NSNumber *> *)shape
@@ -51,7 +66,6 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 - (instancetype)initWithScalars:(NSArray<NSNumber *> *)scalars;
 /// Without dimensions.
 - (instancetype)initWithFloat:(float)scalar;
-+ (instancetype)zerosTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 - (instancetype)init NS_UNAVAILABLE;
 
 /// Gives the memory to `handler`, for reading, until that returns.
@@ -60,9 +74,38 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 /// For changing it.
 - (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *pointer, NSInteger count, ExecuTorchDataType dataType))
                                     handler;
-/// To at most as many elements as there were at first; the rank stays.
+/// To another shape of as many elements, which stay as they are.
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error;
+/// Whether type, shape, dimension order and the bytes of all elements are equal.
+- (BOOL)isEqual:(nullable id)other;
 
+@end
+
+/// New tensors. Like another one: of its shape and type.
+@interface ExecuTorchTensor (Factories)
+/// Elements of undefined value.
++ (instancetype)emptyTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
++ (instancetype)emptyTensorLikeTensor:(ExecuTorchTensor *)tensor;
++ (instancetype)fullTensorWithShape:(NSArray<NSNumber *> *)shape
+                             scalar:(NSNumber *)scalar
+                           dataType:(ExecuTorchDataType)dataType;
++ (instancetype)fullTensorLikeTensor:(ExecuTorchTensor *)tensor scalar:(NSNumber *)scalar;
++ (instancetype)onesTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
++ (instancetype)onesTensorLikeTensor:(ExecuTorchTensor *)tensor;
++ (instancetype)zerosTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
++ (instancetype)zerosTensorLikeTensor:(ExecuTorchTensor *)tensor;
+/// Uniform in [0, 1).
++ (instancetype)randTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
++ (instancetype)randTensorLikeTensor:(ExecuTorchTensor *)tensor;
+/// Of the normal distribution with mean 0 and variance 1.
++ (instancetype)randnTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
++ (instancetype)randnTensorLikeTensor:(ExecuTorchTensor *)tensor;
+/// Whole numbers in [low, high).
++ (instancetype)randintTensorWithLow:(NSInteger)low
+                                high:(NSInteger)high
+                               shape:(NSArray<NSNumber *> *)shape
+                            dataType:(ExecuTorchDataType)dataType;
++ (instancetype)randintTensorLikeTensor:(ExecuTorchTensor *)tensor low:(NSInteger)low high:(NSInteger)high;
 @end
 
 NS_ASSUME_NONNULL_END

@@ -12,9 +12,14 @@ typedef NS_ENUM(uint32_t, ExecuTorchValueTag) {
   ExecuTorchValueTagDouble = 3,
   ExecuTorchValueTagInteger = 4,
   ExecuTorchValueTagBoolean = 5,
+  ExecuTorchValueTagBooleanList = 6,
+  ExecuTorchValueTagDoubleList = 7,
+  ExecuTorchValueTagIntegerList = 8,
+  ExecuTorchValueTagTensorList = 9,
+  ExecuTorchValueTagOptionalTensorList = 11,
 };
 
-/// An input or output of a method. Accessors of another kind than `tag` give nil, 0 or NO.
+/// An input or output of a method. Accessors of another kind than `tag` give nil, 0 or NO. Lists are outputs only.
 @interface ExecuTorchValue : NSObject
 
 @property(nonatomic, readonly) ExecuTorchValueTag tag;
@@ -24,12 +29,22 @@ typedef NS_ENUM(uint32_t, ExecuTorchValueTag) {
 @property(nonatomic, readonly) NSInteger integerValue;
 @property(nonatomic, readonly) double doubleValue;
 @property(nonatomic, readonly) float floatValue;
+/// The Boolean, the integer or the double.
+@property(nonatomic, readonly, nullable) NSNumber *scalarValue;
+/// A list of Booleans, integers or doubles.
+@property(nonatomic, readonly, nullable) NSArray<NSNumber *> *numbersValue;
+/// A list of tensors; NSNull in it where one is absent.
+@property(nonatomic, readonly, nullable) NSArray *tensorsValue;
 @property(nonatomic, readonly) BOOL isNone;
 @property(nonatomic, readonly) BOOL isTensor;
 @property(nonatomic, readonly) BOOL isString;
 @property(nonatomic, readonly) BOOL isBoolean;
 @property(nonatomic, readonly) BOOL isInteger;
 @property(nonatomic, readonly) BOOL isDouble;
+/// The runtime has one floating-point type: the same as `isDouble`.
+@property(nonatomic, readonly) BOOL isFloat;
+/// A Boolean, an integer or a double.
+@property(nonatomic, readonly) BOOL isScalar;
 
 /// No value.
 - (instancetype)init;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <math.h>
+#include <stdlib.h>
+
+#import "ExecuTorchInternal.h"
+
+void ExecuTorchSetElement(ExecuTorchDataType dataType, void *data, NSUInteger index, NSNumber *number) {
+  switch (dataType) {
+    case ExecuTorchDataTypeByte:
+      ((uint8_t *)data)[index] = number.unsignedCharValue;
+      break;
+    case ExecuTorchDataTypeChar:
+      ((int8_t *)data)[index] = (int8_t)number.charValue;
+      break;
+    case ExecuTorchDataTypeShort:
+      ((int16_t *)data)[index] = number.shortValue;
+      break;
+    case ExecuTorchDataTypeInt:
+      ((int32_t *)data)[index] = number.intValue;
+      break;
+    case ExecuTorchDataTypeLong:
+      ((int64_t *)data)[index] = number.longLongValue;
+      break;
+    case ExecuTorchDataTypeFloat:
+      ((float *)data)[index] = number.floatValue;
+      break;
+    case ExecuTorchDataTypeDouble:
+      ((double *)data)[index] = number.doubleValue;
+      break;
+    case ExecuTorchDataTypeBool:
+      ((uint8_t *)data)[index] = number.boolValue ? 1 : 0;
+      break;
+    case ExecuTorchDataTypeUInt16:
+      ((uint16_t *)data)[index] = number.unsignedShortValue;
+      break;
+    case ExecuTorchDataTypeUInt32:
+      ((uint32_t *)data)[index] = number.unsignedIntValue;
+      break;
+    case ExecuTorchDataTypeUInt64:
+      ((uint64_t *)data)[index] = number.unsignedLongLongValue;
+      break;
+    default:
+      [NSException raise:NSInvalidArgumentException
+                  format:@"numbers cannot become elements of type %s", et_dtype_name(dataType)];
+  }
+}
+
+/// 24 random bits, so that the number is less than 1 as a float too.
+static double Uniform(void) {
+  uint32_t bits = 0;
+  arc4random_buf(&bits, sizeof(bits));
+  return (double)(bits >> 8) / (double)(1 << 24);
+}
+
+@implementation ExecuTorchTensor (Factories)
+
++ (instancetype)tensorWithShape:(NSArray<NSNumber *> *)shape
+                       dataType:(ExecuTorchDataType)dataType
+                        numbers:(NSNumber * (^)(void))numbers {
+  ExecuTorchTensor *tensor = [self zerosTensorWithShape:shape dataType:dataType];
+  void *data = et_tensor_mutable_data(tensor.runtimeTensor);
+  for (NSInteger i = 0; i < tensor.count; ++i) {
+    ExecuTorchSetElement(dataType, data, (NSUInteger)i, numbers());
+  }
+  return tensor;
+}
+
++ (instancetype)zerosTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
+  return [[self alloc] initWithZerosOfShape:shape dataType:dataType];
+}
+
++ (instancetype)zerosTensorLikeTensor:(ExecuTorchTensor *)tensor {
+  return [self zerosTensorWithShape:tensor.shape dataType:tensor.dataType];
+}
+
+// The runtime's own memory is zeroed in any case.
++ (instancetype)emptyTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
+  return [self zerosTensorWithShape:shape dataType:dataType];
+}
+
++ (instancetype)emptyTensorLikeTensor:(ExecuTorchTensor *)tensor {
+  return [self zerosTensorLikeTensor:tensor];
+}
+
++ (instancetype)fullTensorWithShape:(NSArray<NSNumber *> *)shape
+                             scalar:(NSNumber *)scalar
+                           dataType:(ExecuTorchDataType)dataType {
+  return [self tensorWithShape:shape
+                      dataType:dataType
+                       numbers:^NSNumber * {
+                         return scalar;
+                       }];
+}
+
++ (instancetype)fullTensorLikeTensor:(ExecuTorchTensor *)tensor scalar:(NSNumber *)scalar {
+  return [self fullTensorWithShape:tensor.shape scalar:scalar dataType:tensor.dataType];
+}
+
++ (instancetype)onesTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
+  return [self fullTensorWithShape:shape scalar:@1 dataType:dataType];
+}
+
++ (instancetype)onesTensorLikeTensor:(ExecuTorchTensor *)tensor {
+  return [self onesTensorWithShape:tensor.shape dataType:tensor.dataType];
+}
+
++ (instancetype)randTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
+  return [self tensorWithShape:shape
+                      dataType:dataType
+                       numbers:^NSNumber * {
+                         return @(Uniform());
+                       }];
+}
+
++ (instancetype)randTensorLikeTensor:(ExecuTorchTensor *)tensor {
+  return [self randTensorWithShape:tensor.shape dataType:tensor.dataType];
+}
+
+// Box and Muller's method.
++ (instancetype)randnTensorWithShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType {
+  return [self tensorWithShape:shape
+                      dataType:dataType
+                       numbers:^NSNumber * {
+                         return @(sqrt(-2 * log(1 - Uniform())) * cos(2 * M_PI * Uniform()));
+                       }];
+}
+
++ (instancetype)randnTensorLikeTensor:(ExecuTorchTensor *)tensor {
+  return [self randnTensorWithShape:tensor.shape dataType:tensor.dataType];
+}
+
++ (instancetype)randintTensorWithLow:(NSInteger)low
+                                high:(NSInteger)high
+                               shape:(NSArray<NSNumber *> *)shape
+                            dataType:(ExecuTorchDataType)dataType {
+  if (low >= high) {
+    [NSException raise:NSInvalidArgumentException
+                format:@"expected low < high, found %ld and %ld", (long)low, (long)high];
+  }
+  const double range = (double)high - (double)low;
+  return [self tensorWithShape:shape
+                      dataType:dataType
+                       numbers:^NSNumber * {
+                         return [NSNumber numberWithInteger:low + (NSInteger)(Uniform() * range)];
+                       }];
+}
+
++ (instancetype)randintTensorLikeTensor:(ExecuTorchTensor *)tensor low:(NSInteger)low high:(NSInteger)high {
+  return [self randintTensorWithLow:low high:high shape:tensor.shape dataType:tensor.dataType];
+}
+
+@end

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#import <Foundation/Foundation.h>
+
+/// Ends the program, naming the place, unless the condition holds.
+#define CHECK(condition, what)                                                                               \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, [[(what) description] UTF8String], #condition); \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+// As subscripts, which clang does not take for GCC's runtime.
+#define At(array, index) [(array) objectAtIndex:(index)]
+#define Of(dictionary, key) [(dictionary) objectForKey:(key)]
+
+/// Runs the programs in a folder.
+/// Returns: how many calls there were.
+int RunCorpus(NSString *path);
