@@ -35,10 +35,10 @@ bool visit_quantized(ScalarType dtype, const Visitor& visitor) {
 
 // Rounds to the nearest even integer: at 1.5 * 2^23 (2^52) neighbouring numbers are one apart. |x| must be below 2^22
 // (2^51).
-inline float round_even(float x) {
+[[maybe_unused]] inline float round_even(float x) {
   return (x + 12582912.0f) - 12582912.0f;
 }
-inline double round_even(double x) {
+[[maybe_unused]] inline double round_even(double x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
