@@ -58,6 +58,18 @@ class Cache(nn.Module):
         return self.rows.sum(2)
 
 
+class Prefill(nn.Module):
+    """Writes the first rows of a cache."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(1, 2, 6, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.rows.index_copy_(2, torch.arange(3), x)
+        return self.rows.sum(2)
+
+
 def lower(model: nn.Module, inputs: tuple[torch.Tensor, ...], compat: str | None = None, **kwargs: object):
     program = export(model.eval(), inputs, **kwargs)  # type: ignore[arg-type]
     return to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat=compat)])
@@ -92,6 +104,9 @@ def split_heads(x: torch.Tensor) -> torch.Tensor:
 
 INDICES = torch.tensor([[3, 0, 2], [1, 1, 4]])
 TABLE = torch.linspace(-1, 1, 5 * 4).reshape(5, 4)
+# What the rows of the second type make of a sentence is too large to be computed when the model is lowered.
+TYPES = torch.ones(1, 64, dtype=torch.long)
+WIDE = torch.linspace(-1, 1, 2 * 384).reshape(2, 384)
 
 PATTERNS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "layer norm": (nn.LayerNorm(12), (ROWS,)),
@@ -133,6 +148,7 @@ PATTERNS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "powers": (Call(lambda x: x.pow(3) + (x * x + 1).pow(0.5) + (x * x + 1).pow(-0.5)), (ROWS,)),
     "embedding": (Call(lambda i, t: F.embedding(i, t) * 2), (INDICES, TABLE)),
     "rows of a table": (Call(lambda i, t: t[i] * 2), (torch.tensor([4, -1, 0]), TABLE)),
+    "rows of one type": (Call(lambda x: x + F.embedding(TYPES, WIDE)), (torch.ones(1, 64, 384),)),
     "expand": (Call(lambda x: x.unsqueeze(1).expand(-1, 3, -1, -1) + 1), (ROWS,)),
     "split and select": (Call(lambda x: torch.cat(x.split([2, 7, 3], -1)[::2], -1) + x[:, 1:2, :5]), (ROWS,)),
     "select": (Call(lambda x: x[:, -1] * 2), (ROWS,)),
@@ -197,6 +213,22 @@ def test_an_index_outside_of_the_table_is_an_error() -> None:
         with pytest.raises(RuntimeError):
             method.execute((torch.tensor([1, wrong]),))
     assert method.execute((torch.tensor([4, 0]),))
+
+
+def test_constant_indices_that_differ_stay_outside() -> None:
+    """The format has integers as arguments only."""
+    types = torch.arange(64) % 2
+    model = Call(lambda x, t: x + F.embedding(types, t))
+    inputs = (torch.ones(1, 64, 384), WIDE)
+    lowered = lower(model, inputs)
+    (left,) = get_non_lowered_nodes(lowered.exported_program().graph)
+    assert get_refusals(left)["XnnpackBackend"] == "its indices are constant and differ"
+    check(model, inputs, lowered=lowered)
+    model = Prefill()
+    lowered = lower(model, (torch.ones(1, 2, 3, 4),))
+    reasons = [get_refusals(n).get("XnnpackBackend") for n in get_non_lowered_nodes(lowered.exported_program().graph)]
+    assert "its indices are constant" in reasons
+    check(Prefill(), (torch.ones(1, 2, 3, 4),), lowered=lowered)
 
 
 def test_compat_keeps_to_the_format_of_the_original() -> None:

@@ -177,11 +177,15 @@ class ExpandConfig(XNNPartitionerConfig):
         if before == after:
             writer.alias(node, source)
             return
-        # XNNPACK repeats the operands of a product.
-        before = (1,) * (len(after) - len(before)) + before
-        ones = torch.ones([new if new != old else 1 for old, new in zip(before, after, strict=True)])
-        result = writer.result(node)
-        writer.add(NODES["Multiply"](writer.read(source), writer.constant(ones), result), (-math.inf, math.inf))
+        write_expanded(writer, node, writer.read(source))
+
+
+def write_expanded(writer: SubgraphWriter, node: Node, source: int) -> None:
+    """Repeats a value to the static shape of `node`: XNNPACK repeats the operands of a product."""
+    before, after = writer.values[source].dims, list(node.meta["val"].shape)
+    before = [1] * (len(after) - len(before)) + before
+    ones = torch.ones([new if new != old else 1 for old, new in zip(before, after, strict=True)])
+    writer.add(NODES["Multiply"](source, writer.constant(ones), writer.result(node)), (-math.inf, math.inf))
 
 
 class CatConfig(XNNPartitionerConfig):

@@ -14,6 +14,7 @@ from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.image import reads_more_than_first
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.operators.pools import MeanConfig
+from sdk.backends.xnnpack.operators.shape import write_expanded, write_slice
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import FLOAT_TO_TRUTH, INT64_TO_FLOAT, INT64_TO_TRUTH, SubgraphWriter
@@ -109,6 +110,9 @@ class EmbeddingConfig(XNNPartitionerConfig):
             return "it has indices for several dimensions, or none for the first one"
         if isinstance(table, Node) and not is_static(table.meta["val"].shape):
             return "its table has sizes that are known only when the model runs"
+        numbers = indices[0] if isinstance(indices, (list, tuple)) else indices
+        if is_constant(program, numbers) and _only_index(program, numbers) is None:
+            return "its indices are constant and differ"
         return None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -119,6 +123,10 @@ class EmbeddingConfig(XNNPartitionerConfig):
             return
         is_index = isinstance(indices, (list, tuple))
         numbers = indices[0] if is_index else indices
+        row = _only_index(writer.program, numbers)
+        if row is not None:
+            write_repeated_row(writer, node, table, row)
+            return
         source = writer.read_integers(numbers)
         shape = [int(size) for size in writer.values[source].dims] + writer.values[writer.read(table)].dims[1:]
         write_reshaped(
@@ -129,6 +137,27 @@ class EmbeddingConfig(XNNPartitionerConfig):
                 StepKind.EMBEDDING, [writer.read(table), source], result, flags=WRAPS if is_index else 0
             ),
         )
+
+
+def _only_index(program: ExportedProgram, numbers: Any) -> int | None:
+    """The index that constant indices are all equal to, as those of a sentence's token types."""
+    if not is_constant(program, numbers):
+        return None
+    known = get_constant(program, numbers)
+    assert known is not None
+    return int(known.flatten()[0]) if known.numel() and bool((known == known.flatten()[0]).all()) else None
+
+
+def write_repeated_row(writer: SubgraphWriter, node: Node, table: Node, row: int) -> None:
+    """One row of a table at all places of the result, whose last dimensions are those of a row."""
+    shape = writer.values[writer.read(table)].dims
+    chosen, flat = (
+        writer.temporary([1, *shape[1:]]),
+        writer.temporary([1] * (rank_of(node) - len(shape) + 1) + shape[1:]),
+    )
+    write_slice(writer, table, 0, row % shape[0], [1, *shape[1:]], chosen)
+    writer.add(NODES["StaticReshape"](rank_of(node), writer.values[flat].dims, chosen, flat))
+    write_expanded(writer, node, flat)
 
 
 def _is_reshape(program: ExportedProgram, node: Node) -> bool:
@@ -176,6 +205,8 @@ class IndexPutConfig(XNNPartitionerConfig):
         if argument(node, 3):
             return "it accumulates"
         dim = given[0]
+        if is_constant(program, indices[dim]):
+            return "its indices are constant"
         slices = list(target.meta["val"].shape)
         slices[dim] = indices[dim].meta["val"].shape[0]
         written = list(values.meta["val"].shape)
