@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole models on int8: the runtime computes what the quantised graph computes in PyTorch eager.
+
+Tolerance. Both multiply a sum of integer products by the same scales and round to the nearest integer; eager does it in
+float32 from dequantised numbers, the kernels from the integers. They differ where a sum lies between two integers up to
+the error of float32, by one step of that layer. A step of one operand among many moves the next sum by a small part
+of its own step, so that steps do not add up over layers: one step at the end is what is allowed. Outputs behind a
+function on floats have no step; their noise has to be 40 dB below them. And the runtime's error of quantising may be at
+most 3 dB above that of the graph.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from test_quantized import Inputs, lower, quantize
+from torch import nn
+from torchao.quantization.utils import compute_error
+
+from bench.models import BasicBlock, Bottleneck, Made, SpeechDetector, mlp
+from sdk.backends.xnnpack.quantization import is_dequantize
+from sdk.runtime import Runtime
+from zoo.language import Decoder, Encoder
+from zoo.vision import InvertedResidual, VisionTransformer
+
+IMAGE = (torch.linspace(-3, 3, 3 * 48 * 48).mul(11).sin().reshape(1, 3, 48, 48),)
+
+
+def stem(channels: int) -> list[nn.Module]:
+    return [nn.Conv2d(3, channels, 3, 2, 1, bias=False), nn.BatchNorm2d(channels), nn.ReLU()]
+
+
+def head(channels: int) -> list[nn.Module]:
+    return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10)]
+
+
+def mobilenet() -> Made:
+    blocks = [InvertedResidual(8, 8, 1, 6), InvertedResidual(8, 12, 2, 6), InvertedResidual(12, 12, 1, 6)]
+    return nn.Sequential(*stem(8), *blocks, *head(12)), IMAGE
+
+
+def resnet() -> Made:
+    """A block of ResNet18 and two of ResNet50."""
+    blocks = [BasicBlock(8, 16, 2), Bottleneck(16, 8, 2), Bottleneck(32, 8, 1)]
+    return nn.Sequential(*stem(8), nn.MaxPool2d(3, 2, 1), *blocks, *head(32)), IMAGE
+
+
+def encoder() -> Made:
+    mask = torch.ones(2, 10, dtype=torch.long)
+    mask[1, 6:] = 0
+    return Encoder(), (torch.randint(0, 64, (2, 10)), mask)
+
+
+MODELS: dict[str, Callable[[], Made]] = {
+    "mobilenet": mobilenet,
+    "resnet": resnet,
+    "vision transformer": lambda: (VisionTransformer(), (torch.randn(1, 3, 32, 32),)),
+    "encoder": encoder,
+    "decoder, prefill": lambda: (Decoder(depth=1), (torch.randint(0, 64, (1, 8)), torch.arange(8))),
+    "decoder, one token": lambda: (Decoder(depth=1), (torch.tensor([[3]]), torch.tensor([0]))),
+    "mlp": mlp,
+    "speech detector": lambda: (SpeechDetector(), (torch.randn(1, 576), torch.zeros(2, 1, 128))),
+}
+
+
+def steps_of(quantized: nn.Module) -> list[float | None]:
+    """The scale of each output, where it is dequantised."""
+    results = quantized.graph.output_node().args[0]
+    return [float(node.args[1]) if is_dequantize(node) else None for node in results]
+
+
+def outputs(model: nn.Module, inputs: Inputs) -> list[torch.Tensor]:
+    """Of a copy, because a cache keeps what it is given."""
+    results = copy.deepcopy(model)(*inputs)
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", MODELS)
+def test_the_runtime_is_the_quantised_graph(name: str) -> None:
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.normal_(module.running_mean, 0, 0.2)
+            nn.init.uniform_(module.running_var, 0.5, 1.5)
+    quantized = quantize(model, inputs, is_per_channel=True)
+    method = Runtime.get().load_program(lower(quantized, inputs).to_executorch().buffer).load_method("forward")
+    everything = zip(
+        method.execute(inputs),
+        outputs(quantized, inputs),
+        outputs(model.eval(), inputs),
+        steps_of(quantized),
+        strict=True,
+    )
+    for found, reference, exact, step in everything:
+        result = torch.as_tensor(found)
+        if step is not None:
+            assert float((result - reference).abs().max()) <= 1.01 * step
+        else:
+            assert compute_error(reference, result) > 40
+        assert compute_error(exact, result) > compute_error(exact, reference) - 3
