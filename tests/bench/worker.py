@@ -164,6 +164,10 @@ class PteEngine:
 class XnnpackEngine(PteEngine):
     """Everything delegated to XNNPACK that the partitioner takes."""
 
+    def capture(self, spec: str) -> Any:
+        self.spec = spec
+        return super().capture(spec)
+
     def lower(self, exported: Any, output: str) -> Any:
         partitioner = importlib.import_module(f"{self.package}.backends.xnnpack.partition.xnnpack_partitioner")
         lower = self.compiler().to_edge_transform_and_lower
@@ -174,8 +178,8 @@ class XnnpackEngine(PteEngine):
             import torch
             from torch.fx.experimental.optimization import fuse
 
-            inputs, _ = exported.example_inputs
-            exported = torch.export.export(fuse(exported.module(check_guards=False)), inputs, strict=False)
+            model, inputs = load_model(self.spec)
+            exported = torch.export.export(fuse(model), inputs, strict=False)
             edge = lower(exported, partitioner=[partitioner.XnnpackPartitioner()])
         manager = edge.to_executorch()
         with Path(output).open("wb") as file:
