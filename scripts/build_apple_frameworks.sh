@@ -2,34 +2,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the runtime, the kernels and the backends as xcframeworks for iOS, its simulator and macOS (arm64).
 #
-#   scripts/build_apple_frameworks.sh                             all products, into cmake-out/
-#   scripts/build_apple_frameworks.sh --products executorch       only these, separated by commas
-#   scripts/build_apple_frameworks.sh --slices macos-arm64        only for these systems
-#   scripts/build_apple_frameworks.sh --output DIRECTORY
+#   scripts/build_apple_frameworks.sh                          all products, into cmake-out/
+#   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only the kernels and dtypes that these need
+#   scripts/build_apple_frameworks.sh --models App/Resources   the same for all .pte files in a folder
+#   scripts/build_apple_frameworks.sh --products executorch,backend_xnnpack    only these
+#   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
+#   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
 #
-# Products: executorch kernels_optimized kernels_quantized backend_xnnpack. Systems: ios-arm64 ios-arm64-simulator macos-arm64.
+# Products: executorch, kernels_optimized, kernels_quantized, backend_xnnpack; with --models kernels_selected takes the place of
+# the kernels_ ones. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
+# Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
-# On a Mac with Xcode 15 they are what apps link: the Swift package sdk/ios finds them. On Linux clang 19 compiles the same sources
-# with the open headers of the PyPI package ziglang: the libraries are unsigned, nothing was linked with them, and they serve to
-# check that everything compiles and what the frameworks look like.
+# On a Mac with Xcode 15 they are what apps link: the Swift package sdk/ios offers the products that were built. On Linux
+# clang 19 compiles the same sources with the open headers of the PyPI package ziglang: nothing is signed, and nothing was
+# linked with them. They show that everything compiles, that every function the products call is in one of them, and what
+# the frameworks look like.
 set -euo pipefail
 root="$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${root}/sdk/ios/frameworks"
 python="${PYTHON:-python3}"
 jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 
-all_products=(executorch kernels_optimized kernels_quantized backend_xnnpack)
+all_products=(executorch kernels_optimized kernels_quantized kernels_selected backend_xnnpack)
 all_slices=(ios-arm64 ios-arm64-simulator macos-arm64)
 
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# The targets of CMake in a product, each a static library. What several products need is in the first.
+# The targets of CMake in a product, each a static library, or several whose names begin with a pattern's. What several
+# products need is in the first.
 targets_of() {
   case "$1" in
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
-      extension_named_data_map extension_threadpool extension_tensor extension_module extension_c_api ;;
+      extension_named_data_map extension_threadpool extension_tensor extension_image extension_module extension_c_api ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;
+    kernels_selected) echo selected_ops_lib ;;
     backend_xnnpack) echo xnnpack_backend ;;
   esac
 }
@@ -39,29 +46,54 @@ symbol_of() {
   case "$1" in
     kernels_optimized) echo executorch_optimized_native_cpu_kernels_at_load ;;
     kernels_quantized) echo executorch_quantized_kernels_at_load ;;
+    kernels_selected) echo executorch_selected_ops_lib_kernels_at_load ;;
     backend_xnnpack) echo executorch_xnnpack_backend_at_load ;;
   esac
 }
 
+# What an app links with a product, as sdk/ios/Package.swift says.
+needs_of() {
+  case "$1" in
+    executorch) ;;
+    kernels_quantized) echo executorch kernels_optimized ;;
+    *) echo executorch ;;
+  esac
+}
+
+models=()  # absolute paths
+
 main() {
-  local output="${root}/cmake-out" products=("${all_products[@]}") slices=("${all_slices[@]}")
+  local output="${root}/cmake-out" products=() slices=("${all_slices[@]}")
   while (($#)); do
     case "$1" in
       --products) IFS=, read -r -a products <<<"$2"; shift ;;
       --slices) IFS=, read -r -a slices <<<"$2"; shift ;;
       --output) mkdir -p "$2"; output="$(cd "$2" && pwd)"; shift ;;
-      -h | --help) sed -n '3,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      --models)
+        while (($# > 1)) && [[ "$2" != --* ]]; do
+          shift
+          [[ -e "$1" ]] || die "there is no file or folder $1, which --models names."
+          models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
+        done
+        ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
+      -h | --help) sed -n '3,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; --help lists them." ;;
     esac
     shift
   done
   local name
+  if ((!${#products[@]})); then
+    products=(executorch kernels_optimized kernels_quantized backend_xnnpack)
+    ((!${#models[@]})) || products=(executorch kernels_selected backend_xnnpack)
+  fi
   for name in "${products[@]}"; do
     [[ " ${all_products[*]} " == *" ${name} "* ]] || die "there is no product ${name}; the products are: ${all_products[*]}"
   done
   for name in "${slices[@]}"; do
     [[ " ${all_slices[*]} " == *" ${name} "* ]] || die "there is no system ${name}; the systems are: ${all_slices[*]}"
   done
+  [[ " ${products[*]} " != *" kernels_selected "* ]] || ((${#models[@]})) ||
+    die "kernels_selected holds what models need: name them with --models."
   mkdir -p "${output}"
   if [[ "$(uname)" == Darwin ]]; then
     command -v xcodebuild >/dev/null || die "xcodebuild is missing: install Xcode 15 or newer, and run xcode-select --install."
@@ -108,6 +140,9 @@ build_slice() {
   local slice="$1" folder="$2" options=(-DCMAKE_BUILD_TYPE=Release) targets=() product name
   shift 2
   [[ " $* " == *" backend_xnnpack "* ]] && options+=(-DEXECUTORCH_BUILD_XNNPACK=ON) || options+=(-DEXECUTORCH_BUILD_XNNPACK=OFF)
+  # The folder may have been that of other models.
+  options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]:-}")")
+  ((${#models[@]})) && options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON) || options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=OFF)
   if [[ "$(uname)" == Darwin ]]; then
     options+=(-DCMAKE_OSX_ARCHITECTURES=arm64)
     case "${slice}" in
@@ -133,11 +168,13 @@ build_slice() {
   # One library a product: the objects of its targets.
   mkdir -p "${folder}/products"
   for product in "$@"; do
-    local archives=() archive
+    local archives=() found
     for name in $(targets_of "${product}"); do
-      archive="$(find "${folder}" -name "lib${name/%_ops_table/_kernels_bindings}.a" -not -path "${folder}/products/*")"
-      [[ -n "${archive}" ]] || die "the build made no library for the target ${name}."
-      archives+=("${archive}")
+      # The kernels of a selection are compiled for its dtypes, as libraries of their own.
+      [[ "${name}" != selected_ops_lib ]] || name='selected_ops_lib*'
+      found="$(find "${folder}" -name "lib${name/%_ops_table/_kernels_bindings}.a" -not -path "${folder}/products/*")"
+      [[ -n "${found}" ]] || die "the build made no library for the target ${name}."
+      while IFS= read -r archive; do archives+=("${archive}"); done <<<"${found}"
     done
     "${libtool:-libtool}" -static -o "${folder}/products/lib${product}.a" "${archives[@]}" 2> >(grep -v 'has no symbols' >&2 || true)
   done
@@ -147,15 +184,15 @@ build_slice() {
 make_framework() {
   local product="$1" output="$2" slice arguments=() checks=()
   shift 2
-  local framework="${output}/${product}.xcframework" include="${output}/include"
+  local framework="${output}/${product}.xcframework" include="${output}/include" needed
   if [[ "${product}" == executorch ]]; then
     local c_api="${root}/sdk/cpp/executorch/extension/c_api"
     rm -rf "${include}" && mkdir -p "${include}/CExecuTorch"
-    cp "${c_api}"/{executorch,metadata,cancellation,devtools}.h "${include}/CExecuTorch/"
+    cp "${c_api}"/{executorch,metadata,cancellation,devtools,images}.h "${include}/CExecuTorch/"
     # Apps link the static library by themselves: nothing names a shared one.
     sed '/link "executorch_c"/d' "${c_api}/module.modulemap" >"${include}/CExecuTorch/module.modulemap"
     local header
-    for header in executorch metadata cancellation devtools; do checks+=(--header "CExecuTorch/${header}.h"); done
+    for header in executorch metadata cancellation devtools images; do checks+=(--header "CExecuTorch/${header}.h"); done
   else
     checks=(--symbol "$(symbol_of "${product}")")
   fi
@@ -171,6 +208,9 @@ make_framework() {
     for slice in "$@"; do arguments+=("${slice}=${output}/build-${slice}/products/lib${product}.a"); done
     "${python}" "${tools}/xcframework.py" assemble "${framework}" "${arguments[@]}"
   fi
+  for needed in $(needs_of "${product}"); do
+    [[ ! -d "${output}/${needed}.xcframework" ]] || checks+=(--needs "${output}/${needed}.xcframework")
+  done
   "${python}" "${tools}/xcframework.py" check "${framework}" "${checks[@]}"
 }
 

@@ -54,6 +54,10 @@ class MachO:
         """Darwin's number: 1 macOS, 2 iOS, 7 the simulator of iOS; None where the file says nothing."""
         self.defined: list[str] = []
         """The symbols that others see."""
+        self.hidden: list[str] = []
+        """The symbols that only what is linked with it sees."""
+        self.undefined: list[str] = []
+        """The symbols that it takes from elsewhere."""
         position = 32
         for _ in range(struct.unpack_from("<I", content, 16)[0]):
             command, size = struct.unpack_from("<II", content, position)
@@ -71,6 +75,12 @@ class MachO:
         table = content[strings : strings + length]
         for index in range(count):
             name, kind, _, _, _ = struct.unpack_from("<IBBHQ", content, symbols + 16 * index)
-            if kind & _N_STAB or not kind & _N_EXT or kind & _N_PEXT or kind & _N_TYPE == _N_UNDF:
+            if kind & _N_STAB or not kind & _N_EXT:
                 continue
-            self.defined.append(table[name : table.index(b"\0", name)].decode())
+            text = table[name : table.index(b"\0", name)].decode()
+            if kind & _N_TYPE == _N_UNDF:
+                self.undefined.append(text)
+            elif kind & _N_PEXT:
+                self.hidden.append(text)
+            else:
+                self.defined.append(text)

@@ -3,10 +3,11 @@
 """Puts static libraries together to an xcframework, and checks one.
 
     xcframework.py assemble OUTPUT.xcframework --headers FOLDER SLICE=LIBRARY.a ...
-    xcframework.py check OUTPUT.xcframework [--header HEADER ...] [--symbol NAME ...]
+    xcframework.py check OUTPUT.xcframework [--header HEADER ...] [--symbol NAME ...] [--needs OTHER.xcframework ...]
 
 A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` looks at the Info.plist, at every object file's
-processor and platform, and that what the headers declare with ET_API, and each --symbol, is defined once.
+processor and platform, that what the headers declare with ET_API, and each --symbol, is defined once, and that what the
+library takes from elsewhere and is ours (or XNNPACK's, pthreadpool's, cpuinfo's) is in it or in one that it --needs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ PLATFORMS = {
     "macos-arm64": ("macos", None, 1),
 }
 """Slice -> SupportedPlatform, SupportedPlatformVariant, and the platform's number in object files."""
+
+
+OURS = re.compile(r"_(_ZN?K?\d*(10executorch|5torch)|et_|executorch_|xnn_|pthreadpool_|cpuinfo_)")
+"""What no library of Apple's defines."""
 
 
 def assemble(output: Path, headers: Path | None, libraries: dict[str, Path]) -> None:
@@ -55,8 +60,8 @@ def assemble(output: Path, headers: Path | None, libraries: dict[str, Path]) -> 
     (output / "Info.plist").write_bytes(plistlib.dumps(plist))
 
 
-def problems(framework: Path, headers: list[str], symbols: list[str]) -> Iterator[str]:
-    """What is wrong with an xcframework, a line for each thing."""
+def problems(framework: Path, headers: list[str], symbols: list[str], needs: list[Path]) -> Iterator[str]:
+    """What is wrong with an xcframework, which is linked with those that it `needs`; a line for each thing."""
     try:
         plist = plistlib.loads((framework / "Info.plist").read_bytes())
     except (OSError, plistlib.InvalidFileException, ValueError) as error:
@@ -72,11 +77,13 @@ def problems(framework: Path, headers: list[str], symbols: list[str]) -> Iterato
         yield f"the folders are {sorted(folders)}, Info.plist names others"
     for entry in entries:
         name = entry["LibraryIdentifier"]
-        for problem in _slice_problems(framework / name, entry, headers, symbols):
+        for problem in _slice_problems(framework / name, entry, headers, symbols, needs):
             yield f"{name}: {problem}"
 
 
-def _slice_problems(folder: Path, entry: dict[str, object], headers: list[str], symbols: list[str]) -> Iterator[str]:
+def _slice_problems(
+    folder: Path, entry: dict[str, object], headers: list[str], symbols: list[str], needs: list[Path]
+) -> Iterator[str]:
     known = {(platform, variant): number for platform, variant, number in PLATFORMS.values()}
     platform = known.get((entry["SupportedPlatform"], entry.get("SupportedPlatformVariant")))  # type: ignore[call-overload]
     library = folder / str(entry["LibraryPath"])
@@ -91,6 +98,8 @@ def _slice_problems(folder: Path, entry: dict[str, object], headers: list[str], 
             continue
         wanted |= set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE))
     defined: dict[str, int] = {}
+    linked: set[str] = set()
+    undefined: set[str] = set()
     count = 0
     for name, content in archive_members(library.read_bytes()):
         count += 1
@@ -106,11 +115,21 @@ def _slice_problems(folder: Path, entry: dict[str, object], headers: list[str], 
             yield f"{name} is for the platform {object_.platform}, not {platform}"
         for symbol in object_.defined:
             defined[symbol] = defined.get(symbol, 0) + 1
+        linked.update(object_.defined, object_.hidden)
+        undefined.update(object_.undefined)
     if count == 0:
         yield f"{library.name} holds no object files"
     for symbol in sorted(wanted):
         if defined.get(f"_{symbol}", 0) != 1:
             yield f"{symbol} is defined {defined.get(f'_{symbol}', 0)} times, expected once"
+    for other in needs:
+        for path in (other / folder.name).glob("*.a"):
+            for _, content in archive_members(path.read_bytes()):
+                object_ = MachO(content)
+                linked.update(object_.defined, object_.hidden)
+    for symbol in sorted(undefined - linked):
+        if OURS.match(symbol):
+            yield f"{symbol} is defined nowhere"
 
 
 def main() -> int:
@@ -125,6 +144,7 @@ def main() -> int:
     checking.add_argument("framework", type=Path)
     checking.add_argument("--header", action="append", default=[])
     checking.add_argument("--symbol", action="append", default=[])
+    checking.add_argument("--needs", action="append", default=[], type=Path)
     args = parser.parse_args()
     if args.command == "assemble":
         libraries = dict(item.split("=", 1) for item in args.libraries)
@@ -133,7 +153,7 @@ def main() -> int:
             parser.error(f"there is no slice {sorted(unknown)[0]}; the slices are {', '.join(PLATFORMS)}")
         assemble(args.output, args.headers, {slice_: Path(path) for slice_, path in libraries.items()})
         return 0
-    found = list(problems(args.framework, args.header, args.symbol))
+    found = list(problems(args.framework, args.header, args.symbol, args.needs))
     for problem in found:
         print(f"{args.framework.name}: {problem}")
     if not found:

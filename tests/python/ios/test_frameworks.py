@@ -87,13 +87,39 @@ def test_ios01_the_check_finds_what_is_missing(framework: Path) -> None:
     assert "Info.plist cannot be read" in _tool("check", framework)[1]
 
 
+def test_ios01_the_check_finds_what_no_framework_of_an_app_defines(framework: Path, tmp_path: Path) -> None:
+    source = tmp_path / "caller.c"
+    source.write_text("int et_thing(void);\nint et_caller(void) { return et_thing(); }\n")
+    slices = []
+    for name, target in _TARGETS.items():
+        object_, library = tmp_path / f"caller.{name}.o", tmp_path / f"caller.{name}.a"
+        subprocess.run([_CLANG, "-target", target, "-c", str(source), "-o", str(object_)], check=True)
+        subprocess.run([_AR, "rcs", "--format=darwin", str(library), str(object_)], check=True)
+        slices.append(f"{name}={library}")
+    output = tmp_path / "caller.xcframework"
+    assert _tool("assemble", output, *slices) == (0, "")
+    status, text = _tool("check", output, "--symbol", "et_caller")
+    assert status == 1
+    assert "macos-arm64: _et_thing is defined nowhere" in text
+    assert _tool("check", output, "--needs", framework) == (0, "caller.xcframework: good\n")
+
+
 def test_ios03_the_script_says_what_it_does_and_refuses_what_it_does_not_know() -> None:
     script = str(_ROOT / "scripts/build_apple_frameworks.sh")
     help_ = subprocess.run([script, "--help"], capture_output=True, text=True, check=True).stdout
-    assert "--products" in help_ and "cmake-out" in help_
+    assert "--products" in help_ and "--models" in help_ and "cmake-out" in help_
+    assert "set -euo" not in help_
     wrong = subprocess.run([script, "--products", "backend_magic"], capture_output=True, text=True)
     assert wrong.returncode == 1
     assert "there is no product backend_magic" in wrong.stderr
+    for arguments, words in (
+        (["--models"], "--models takes the app's .pte files"),
+        (["--models", "nowhere.pte"], "there is no file or folder nowhere.pte"),
+        (["--products", "kernels_selected"], "name them with --models"),
+    ):
+        wrong = subprocess.run([script, *arguments], capture_output=True, text=True)
+        assert wrong.returncode == 1
+        assert words in wrong.stderr
 
 
 def test_ios04_linking_a_product_is_enough() -> None:
@@ -102,9 +128,10 @@ def test_ios04_linking_a_product_is_enough() -> None:
     manifest = (sources / "Package.swift").read_text()
     assert "unsafeFlags" not in manifest and "all_load" not in manifest
     script = (_ROOT / "scripts/build_apple_frameworks.sh").read_text()
-    for product in ("kernels_optimized", "kernels_quantized", "backend_xnnpack"):
+    for product in ("kernels_optimized", "kernels_quantized", "kernels_selected", "backend_xnnpack"):
+        assert f'"{product}"' in manifest
         (source,) = (sources / f"Sources/{product}").glob("*.c")
-        symbol = source.read_text().rsplit("= ", 1)[1].split(";")[0]
+        symbol = source.read_text().rsplit("registers)(void) = ", 1)[1].split(";")[0]
         assert f"{product}) echo {symbol} ;;" in script
 
 

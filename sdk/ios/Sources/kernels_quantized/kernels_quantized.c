@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels_quantized.h"
 
+#ifdef __APPLE__
 /* Refers to the object file that registers the kernels of quantised models, so that the linker takes it out of its library. */
 __attribute__((used)) static bool (*const registers)(void) = executorch_quantized_kernels_at_load;
+#endif /* elsewhere the shared library of the C interface registers everything itself */
