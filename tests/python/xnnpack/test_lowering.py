@@ -145,7 +145,7 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_operator_is_delegated_and_right(name: str) -> None:
-    """XNN-04."""
+    """XNN-04, XNN-16."""
     torch.manual_seed(0)
     model, inputs = WHOLE[name]
     lowered = lower(model, inputs)
@@ -180,7 +180,7 @@ def test_dynamic_shapes() -> None:
 
 
 def test_what_is_not_taken_stays_with_a_reason() -> None:
-    """XNN-20."""
+    """XNN-20, BKO-05: it runs on the kernels."""
     model = Call(lambda x: torch.cumsum(x, 0).softmax(0).double().float() + x)
     lowered = lower(model, ROWS)
     reasons = {

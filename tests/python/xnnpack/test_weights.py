@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -71,3 +74,25 @@ def test_damaged_payloads_are_refused_or_run() -> None:
     with pytest.raises(RuntimeError, match="XNS1"):
         other = program[: start + 36] + b"XNS9" + program[start + 40 :]
         Runtime.get().load_program(other).load_method("forward")
+
+
+def test_a_loaded_method_holds_its_weights_once(tmp_path: Path) -> None:
+    """XNN-15: packed, without those of the file. In another process, whose memory nobody else grows."""
+    layer = nn.Linear(2048, 2048)
+    (tmp_path / "model.pte").write_bytes(lower(layer, (torch.ones(1, 2048),)))
+    code = """if True:
+        import sys
+        from pathlib import Path
+        from sdk.runtime import Runtime
+        def own() -> int:
+            (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("RssAnon")]
+            return int(line.split()[1]) * 1024
+        runtime, before = Runtime.get(), own()
+        method = runtime.load_program(sys.argv[1]).load_method("forward")
+        print(own() - before)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "model.pte"], check=True, capture_output=True, text=True
+    )
+    weights = layer.weight.numel() * layer.weight.element_size()
+    assert 0.9 * weights < int(done.stdout) < 1.4 * weights

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/backends.md: what it says of the folders of backends, of what they depend on and of their pages is so."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+tomllib = pytest.importorskip("tomllib")  # from Python 3.11 on
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "backends.md").read_text(encoding="utf-8")
+BACKENDS = sorted(path.name for path in (ROOT / "backends").iterdir() if (path / "CMakeLists.txt").exists())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NUMBER = re.compile(r"==\d")
+
+
+def package(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9_.-]+", requirement)
+    assert match is not None, requirement
+    return match[0]
+
+
+def requirements(backend: str) -> list[str]:
+    path = ROOT / "backends" / backend / "requirements.txt"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_every_backend_has_a_row_and_those_that_are_here_a_page() -> None:
+    """BKO-02: twelve rows. BKO-03: those of Android."""
+    rows = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.count(" | ") == 3]
+    table = [row for row in rows if row[3] in ("yes", "no")]
+    assert len(table) == 12
+    here = [row[0] for row in table if row[3] == "yes"]
+    assert [re.search(r"\((.+)\)", cell)[1] for cell in here] == [f"backends-{name}.md" for name in BACKENDS]
+    assert sum("Android" in row[1] for row in table) == 5  # and XNNPACK, which is everywhere
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_backend_has_its_folders(name: str) -> None:
+    """DINT-01, DINT-02, DINT-04, DINT-05: C++, Python, tests of both, and what there is to know."""
+    folder, python = ROOT / "backends" / name, ROOT / "python" / "sdk" / "backends" / name
+    assert (folder / "runtime").is_dir() and (python / "partition").is_dir()
+    assert list(folder.rglob("*_test.cpp")) and list((ROOT / "tests" / "python" / name).glob("test_*.py"))
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)", readme, re.M) == ["Structure", "Features", "Known issues", "Dependencies"]
+    assert (folder / "setup.md").is_file()
+    assert not [path for path in python.rglob("*") if path.suffix in (".cpp", ".h", ".so")]
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_backend_is_built_by_its_option_alone(name: str) -> None:
+    """DINT-03: off by default, and nothing else adds the folder."""
+    options = (ROOT / "cmake" / "Options.cmake").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"executorch_option\(EXECUTORCH_BUILD_{name.upper()} .*IN backends/{name} ", options)
+    assert f"EXECUTORCH_BUILD_{name.upper()} OFF" in line
+    assert f"add_subdirectory(backends/{name}" not in (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_nothing_but_the_backend_includes_what_it_links(name: str) -> None:
+    """DINT-07, DINT-08: neither the runtime nor the extensions nor the kernels know of a backend's libraries; the pool
+    of threads is the one that they have."""
+    own = re.compile(rf'#include [<"](executorch/backends/|{name}\.h|cpuinfo\.h)')
+    sources = [*(ROOT / "sdk" / "cpp").rglob("*.cpp"), *(ROOT / "sdk" / "cpp").rglob("*.h")]
+    sources += [*(ROOT / "kernels").rglob("*.cpp"), *(ROOT / "kernels").rglob("*.h")]
+    assert len(sources) > 500
+    known = [path for path in sources if own.search(path.read_text(encoding="utf-8", errors="replace"))]
+    assert [path for path in known if not path.name.endswith("_test.cpp")] == []
+    assert "extension_threadpool" in (ROOT / "backends" / name / "CMakeLists.txt").read_text(encoding="utf-8")
+
+
+def test_the_package_needs_no_backends_dependencies() -> None:
+    """DINT-06, DINT-09, DINT-10, DINT-12: what backends and tests need is in extras, with exact versions for backends,
+    and in the backend's own list."""
+    always = {package(requirement) for requirement in PROJECT["dependencies"]}
+    assert always == {"numpy", "torch"}
+    extras = PROJECT["optional-dependencies"]
+    for name in BACKENDS:
+        needed = requirements(name)
+        assert all(NUMBER.search(requirement) for requirement in needed)
+        assert any(set(needed) <= set(extra) for extra in extras.values())
+        assert not always & {package(requirement) for requirement in needed}
+    assert "pytest" in {package(requirement) for requirement in extras["test"]}
+
+
+def test_a_backend_imports_its_dependencies_where_it_uses_them() -> None:
+    """DINT-06, XNN-07: the partitioner, and lowering with it, need nothing beside the package."""
+    code = (
+        "import json, sys, torch; from sdk.exir import to_edge_transform_and_lower;"
+        "from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner;"
+        "before = set(sys.modules);"
+        "program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),));"
+        "to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch();"
+        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert "sdk" in loaded
+    assert not {package(requirement) for name in BACKENDS for requirement in requirements(name)} & set(loaded)
+
+
+def test_sources_are_pinned_and_not_in_the_repository() -> None:
+    """DINT-10, DINT-13: by a hash of their contents; no submodules."""
+    assert not (ROOT / ".gitmodules").exists()
+    script = (ROOT / "scripts" / "third_party").read_text(encoding="utf-8")
+    for name in BACKENDS:
+        text = (ROOT / "backends" / name / "third_party.cmake").read_text(encoding="utf-8")
+        (fetched,) = re.findall(r"executorch_fetch\((.+)\)", text)
+        for source in fetched.split():
+            (pin,) = re.findall(rf'"{source}": Pin\((.+?)\n    \)', script, re.S)
+            assert re.search(r'content_sha256="[0-9a-f]{64}"', pin), source
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_dependencies_are_explained(name: str) -> None:
+    """DINT-11: each of them with why it is there and how to upgrade it."""
+    table = (ROOT / "backends" / name / "README.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
+    text = (ROOT / "backends" / name / "third_party.cmake").read_text(encoding="utf-8")
+    (fetched,) = re.findall(r"executorch_fetch\((.+)\)", text)
+    for needed in (*fetched.split(), *map(package, requirements(name))):
+        (row,) = [line for line in table.splitlines() if line.lower().split(" | ")[0].find(needed) >= 0]
+        assert all(len(cell) > 10 for cell in row.strip("| ").split(" | ")[1:])
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_page_answers_what_the_overview_of_a_backend_has_to(name: str) -> None:
+    """TPL-01, TPL-02, TPL-04: features, requirements, use, how it is built and linked, and whether libraries for
+    phones have it; its operators and its quantisation on pages of their own."""
+    text = (ROOT / "docs" / f"backends-{name}.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.+)", text, re.M)
+    wanted = ["Features", "Target requirements", "Development requirements", "Export", "Run", "When something is wrong"]
+    assert [section for section in sections if section in wanted] == wanted
+    for said in (f"-DEXECUTORCH_BUILD_{name.upper()}=ON", f"`{name}_backend`", "Android", "iOS"):
+        assert said in text
+    assert f"{name}-operators.md" in text and "quantization.md" in text
+
+
+def test_the_page_on_quantising_answers_for_each_scheme() -> None:
+    """TPL-03: weights, activations, bits and granularity; the steps and code; what is limited to some operators.
+    QNT-13: static, dynamic, after training and aware of it."""
+    text = (ROOT / "docs" / "quantization.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if re.match(r"\| `int", line)]
+    assert len(rows) == 3 and all("bits" in row and "scale" in row for row in rows)
+    assert "of linear layers" in rows[2]
+    for word in ("*Static*", "*Dynamic*", "*post-training*", "*quantisation-aware training*", "prepare_qat_pt2e"):
+        assert word in text
