@@ -187,4 +187,9 @@ TEST(CorpusListTest, HasProgramsWithAndWithoutDelegates) {
   EXPECT_GE(static_cast<ptrdiff_t>(names.size()) - delegated, 44);
 }
 
+// Programs of a backend that was built would otherwise count as run although none was.
+TEST(CorpusListTest, HasTheBackendItWasBuiltWith) {
+  EXPECT_EQ(get_backend_class("XnnpackBackend") != nullptr, CORPUS_HAS_XNNPACK);
+}
+
 }  // namespace

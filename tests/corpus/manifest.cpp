@@ -162,7 +162,7 @@ ErrorTable read_error_table() {
 std::vector<std::string> program_names() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(CORPUS_FOLDER)) {
-    if (fs::exists(entry.path() / "manifest.json")) {
+    if (entry.is_directory()) {
       names.push_back(entry.path().filename().string());
     }
   }

@@ -4,6 +4,7 @@
 
 list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each kind; an exporter takes lists apart.
 endless.pte: corpus/counter, which begins anew at its end and never comes to one.
+in_place.pte: corpus/no_planned_io, which uses its input where it lies, and gives it as its first output, too.
 """
 
 from __future__ import annotations
@@ -44,6 +45,14 @@ def endless() -> None:
     (FOLDER / "endless.pte").write_bytes(bytes(serialize_pte_binary(file)))
 
 
+def in_place() -> None:
+    file = deserialize_pte_binary((FOLDER / "corpus/no_planned_io/model.pte").read_bytes())
+    plan = file.program.execution_plan[0]
+    plan.outputs = [*plan.inputs, *plan.outputs]
+    (FOLDER / "in_place.pte").write_bytes(bytes(serialize_pte_binary(file)))
+
+
 if __name__ == "__main__":
     list_outputs()
     endless()
+    in_place()

@@ -188,6 +188,16 @@ TEST_P(CApiCorpusTest, GivesWhatEagerGave) {
 INSTANTIATE_TEST_SUITE_P(Programs, CApiCorpusTest, ::testing::ValuesIn(corpus::program_names()),
                          [](const auto& info) { return info.param; });
 
+/// Programs of a backend that was built would otherwise count as run although none was.
+TEST(CApiCorpusListTest, RunsEveryProgramOfTheBackendsItWasBuiltWith) {
+  EXPECT_GE(corpus::program_names().size(), 58u);
+  bool has_xnnpack = false;
+  for (size_t i = 0; i < et_backend_count(); ++i) {
+    has_xnnpack = has_xnnpack || std::strcmp(et_backend_name(i), "XnnpackBackend") == 0;
+  }
+  EXPECT_EQ(has_xnnpack, CORPUS_HAS_XNNPACK);
+}
+
 /// tests/data/errors.json: the same mistake gives the same status and the same words in every language.
 TEST(CApiErrorTableTest, EveryMistakeHasItsStatusAndItsWords) {
   const corpus::ErrorTable table = corpus::read_error_table();

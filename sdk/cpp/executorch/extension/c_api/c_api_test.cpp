@@ -251,6 +251,35 @@ TEST(CApiTest, WritesAnOutputIntoTheCallersMemory) {
   EXPECT_EQ(floats(value_at(after, 0).payload.as_tensor), expected);
 }
 
+// Parameters that are trained: what is written to them is what the next run reads.
+TEST(CApiTest, GivesOutputsWithoutARun) {
+  const Module module = C_API_MAKE(Module, et_module_load_file, DATA_FOLDER "/training/xor.pte", nullptr);
+  const auto parameters = C_API_MAKE(ExecutionResult, et_module_outputs, module.get(), "forward");
+  ASSERT_EQ(et_result_size(parameters.get()), 10u);  // loss, prediction, four gradients, four parameters
+  const et_tensor* const weight = value_at(parameters, 6).payload.as_tensor;
+  EXPECT_EQ(std::vector<int32_t>(et_tensor_sizes(weight), et_tensor_sizes(weight) + 2), (std::vector<int32_t>{10, 2}));
+  auto* const elements = static_cast<float*>(const_cast<void*>(et_tensor_data(weight)));
+  EXPECT_NE(elements[0], 0.0f);
+
+  std::vector<float> x = {1, 0};
+  std::vector<int64_t> target = {1};
+  const int32_t one = 1;
+  const Tensor input = wrap(x, {1, 2});
+  const Tensor label =
+      C_API_MAKE(Tensor, et_tensor_wrap, ET_DTYPE_INT64, &one, 1, nullptr, target.data(), 8, nullptr, nullptr);
+  const auto loss = [&] {
+    const auto result = execute(module, "forward", {value_of(input), value_of(label)});
+    EXPECT_EQ(et_tensor_data(value_at(result, 6).payload.as_tensor), elements);
+    return floats(value_at(result, 0).payload.as_tensor)[0];
+  };
+  const float before = loss();
+  std::fill(elements, elements + 20, 0.0f);
+  EXPECT_NE(loss(), before);
+  et_result* none = nullptr;
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "no method 'backward'", et_module_outputs, module.get(), "backward",
+                     &none);
+}
+
 TEST(CApiTest, TakesSmallerSizesWhereTheShapeIsDynamic) {
   const Module module = load("dyn_batch");
   et_value_info info = {};

@@ -110,6 +110,25 @@ Error execute(et_module& module, const char* method, const et_value* values, siz
   return run(module, *slot.get(), std::move(inputs.memory()), execute_method, out);
 }
 
+Error outputs_of(et_module& module, const char* method, et_result** out) {
+  ModuleState& state = *module.state;
+  const auto slot = state.method(method);
+  if (!slot.ok()) {
+    return slot.error();
+  }
+  const Claim claim(state);
+  ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+  const auto loaded = state.module->method(method);
+  if (!loaded.ok()) {
+    return loaded.error();
+  }
+  std::vector<EValue> outputs;
+  for (size_t i = 0; i < (*loaded)->outputs_size(); ++i) {
+    outputs.push_back((*loaded)->get_output(i));
+  }
+  return give(module, *slot.get(), {}, outputs, out);
+}
+
 Error unload(ModuleState& state, const char* method) {
   const auto slot = state.method(method);
   if (!slot.ok()) {
@@ -209,5 +228,12 @@ et_status et_module_execute_cancellable(et_module* module, const char* method, c
   return call_for(out, error, [&]() -> Error {
     ET_CHECK_NOT_NULL(module);
     return execute(*module, method, inputs, input_count, cancellation, out);
+  });
+}
+
+et_status et_module_outputs(et_module* module, const char* method, et_result** out, et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_CHECK_NOT_NULL(module);
+    return outputs_of(*module, method, out);
   });
 }

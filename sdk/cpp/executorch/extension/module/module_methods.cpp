@@ -65,6 +65,21 @@ Result<HierarchicalAllocator*> Module::planned_memory_for(const std::string& met
   return shared_buffers_->allocator();
 }
 
+namespace {
+
+/// Whether an output of a method is one of its inputs as it is, which has the caller's memory.
+bool is_input(const Method& method, const executorch::aten::Tensor& output) {
+  for (size_t i = 0; i < method.inputs_size(); ++i) {
+    const EValue& input = method.get_input(i);
+    if (input.isTensor() && input.toTensor().unsafeGetTensorImpl() == output.unsafeGetTensorImpl()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Error Module::LoadedMethod::provide_unplanned_outputs(size_t max_bytes) {
   size_t bytes = 0;
   const MethodMeta meta = method->method_meta();
@@ -74,7 +89,7 @@ Error Module::LoadedMethod::provide_unplanned_outputs(size_t max_bytes) {
       continue;
     }
     const auto info = meta.output_tensor_meta(i);
-    if (!info.ok() || info->is_memory_planned()) {
+    if (!info.ok() || info->is_memory_planned() || is_input(*method, output.toTensor())) {
       continue;
     }
     ET_CHECK_OR_RETURN_ERROR(info->nbytes() <= max_bytes - bytes, OutOfResources,

@@ -196,6 +196,16 @@ TEST(ModuleTest, WrongInputsAreRefused) {
   EXPECT_TRUE(module.forward({one, one}).ok()) << "a refused call leaves the module usable";
 }
 
+// The addresses: the program uses its input where it lies, and gives it as its first output, too.
+TEST(ModuleTest, InputsOutsideThePlanAreNotCopied) {
+  Module module(corpus("../in_place.pte"));
+  auto input_data = read_floats("no_planned_io/call0_in0.bin");
+  const auto outputs = module.forward(from_blob(input_data.data(), {3, 8}));
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_EQ(outputs->at(0).toTensor().const_data_ptr(), input_data.data());
+  EXPECT_THAT(values(outputs->at(1)), Pointwise(FloatNear(1e-5f), read_floats("no_planned_io/call0_out0.bin")));
+}
+
 // MOD-18 to MOD-20
 TEST(ModuleTest, OutputsOutsideThePlan) {
   Module module(corpus("no_planned_io/model.pte"));
