@@ -55,7 +55,7 @@ main() {
   java_tools
   alone "${work}"
   mkdir -p "${out}"
-  step "classes" compile_library "${work}/classes" || exit 1
+  unless_compiled "${work}/classes" "${library_sources}/main" -- "classes" compile_library "${work}/classes"
   local abi libraries=()
   if [[ -n "${host}" ]]; then
     abi="$(uname -m)"

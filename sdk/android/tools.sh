@@ -41,6 +41,23 @@ kotlinc() {
     org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect "$@"
 }
 
+# unless_compiled FOLDER SOURCES-FOLDERS... -- NAME COMMAND...: a step that compiles the sources into FOLDER, left out while
+# they, and what this is itself, are as they were when it last succeeded.
+unless_compiled() {
+  local folder="$1" sources=() now
+  shift
+  while [[ "$1" != "--" ]]; do
+    sources+=("$1")
+    shift
+  done
+  shift
+  now="$(find "${sources[@]}" "${android}/tools.sh" "${android}/test" -type f | LC_ALL=C sort | xargs sha256sum | sha256sum)"
+  [[ -d "${folder}" && "$(cat "${folder}.of" 2>/dev/null)" == "${now}" ]] && return 0
+  rm -f "${folder}.of"
+  step "$@" || exit 1
+  printf '%s' "${now}" >"${folder}.of"
+}
+
 # compile_library FOLDER: the classes of the library. Against the API of Java 8, without lambdas made at run time: what
 # Android 5 (API 21) has.
 compile_library() {
@@ -66,6 +83,6 @@ check_android_api() {
 # The public names of compiled classes, as Java sees them. What is internal in Kotlin is left out by class or name.
 public_names() {
   (cd "$1" && find . -name '*.class' | sed 's|^\./||; s|\.class$||' | LC_ALL=C sort |
-    grep -vE '/(Cancellation|Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|executeAsync|executeOn|loadAsync|executeAndCopy|whenCancelled)' |
+    grep -vE '/(Cancellation|Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|Layout|executeAsync|executeOn|loadAsync|executeAndCopy|whenCancelled)' |
     xargs javap -public -cp . | grep -vE '^Compiled from|[$]executorch_android|DefaultConstructorMarker|static final .*Companion Companion|access[$]')
 }

@@ -140,6 +140,13 @@ jobjectArray execute(JNIEnv* env, jclass, jlong module, jbyteArray method, jobje
   return to_java(env, result, run);
 }
 
+jobjectArray outputs(JNIEnv* env, jclass, jlong module, jbyteArray method, jobject run) {
+  et_result* result = nullptr;
+  et_error* error = nullptr;
+  const et_status status = et_module_outputs(to_module(module), to_string(env, method).c_str(), &result, &error);
+  return throw_if(env, status, error) ? nullptr : to_java(env, result, run);
+}
+
 /// The test case `index` of a bundled program.
 jobjectArray execute_bundled(JNIEnv* env, jclass, jlong module, jbyteArray method, jint index, jobject run) {
   et_result* result = nullptr;
@@ -175,6 +182,7 @@ const std::vector<JNINativeMethod> kExecuteFunctions = {
     ET_NATIVE("execute",
               "(J[B[Lorg/pytorch/executorch/EValue;Lorg/pytorch/executorch/Run;J)[Lorg/pytorch/executorch/EValue;",
               execute),
+    ET_NATIVE("outputs", "(J[BLorg/pytorch/executorch/Run;)[Lorg/pytorch/executorch/EValue;", outputs),
     ET_NATIVE("executeBundled", "(J[BILorg/pytorch/executorch/Run;)[Lorg/pytorch/executorch/EValue;", execute_bundled),
     ET_NATIVE("newCancellation", "()J", new_cancellation),
     ET_NATIVE("cancel", "(J)V", cancel),

@@ -21,7 +21,7 @@ import kotlin.concurrent.withLock
  * Whatever the runtime refuses is an [ExecutorchRuntimeException]. After [close] every function but that one throws an
  * [IllegalStateException]. A module that is forgotten is freed some time after it became unreachable.
  */
-public class Module private constructor(private var handle: Long) : Closeable {
+public open class Module private constructor(private var handle: Long) : Closeable {
   private val lock = ReentrantLock()
   private val methods = ConcurrentHashMap<String, MethodState>()
   private var cancellation = Cancellation()
@@ -53,6 +53,13 @@ public class Module private constructor(private var handle: Long) : Closeable {
       } finally {
         running = null
       }
+    }
+
+  /** What the outputs of a method hold now: of those that are its own state, the value. Like a run, it ends the last one. */
+  internal fun outputs(methodName: String): Array<EValue> =
+    exclusively { module ->
+      val method = stateOf(methodName)
+      run(method) { Native.outputs(module, method.nameBytes, it) }
     }
 
   private inline fun run(method: MethodState, execute: (Run) -> Array<EValue>): Array<EValue> {

@@ -58,6 +58,9 @@ internal object Native {
     cancellation: Long,
   ): Array<EValue>
 
+  /** The same outputs without a run: what they hold. */
+  @JvmStatic external fun outputs(module: Long, method: ByteArray, run: Run): Array<EValue>
+
   @JvmStatic external fun newCancellation(): Long
 
   @JvmStatic external fun cancel(cancellation: Long)

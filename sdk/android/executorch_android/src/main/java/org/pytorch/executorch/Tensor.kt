@@ -114,6 +114,12 @@ private constructor(
     fromStart(storage)
   }
 
+  /** The same memory, also after later runs: of an output that is the module's state, which lasts. */
+  internal fun lasting(): Tensor = guarded {
+    pin()
+    Tensor(dtype, shape, order, storage, null, base)
+  }
+
   /** Before others get hold of the memory of an output. */
   internal fun pin() {
     run?.read {

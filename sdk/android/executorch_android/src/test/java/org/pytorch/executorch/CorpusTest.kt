@@ -6,6 +6,7 @@ import java.io.RandomAccessFile
 import java.nio.channels.FileChannel
 import kotlin.test.assertContentEquals
 import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
 import kotlin.test.assertTrue
 import org.junit.jupiter.api.DynamicTest
 import org.junit.jupiter.api.Test
@@ -47,6 +48,18 @@ internal class CorpusTest {
     val corpus = Corpus("linear_xnn")
     for (mode in Module.LOAD_MODE_FILE..Module.LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS) {
       Module.load(corpus.program, mode).use { corpus.run(it) }
+    }
+  }
+
+  @Test
+  fun optionsReachTheBackend() {
+    val corpus = Corpus("linear_xnn")
+    fun options(mode: Int) = BackendOptionsMap().setInt("XnnpackBackend", "workspace_sharing_mode", mode)
+    Module.load(corpus.program, options(1)).use { corpus.run(it) }
+    Module.load(corpus.program, options(7)).use { module ->
+      val error = assertFailsWith<ExecutorchRuntimeException> { module.loadMethod("forward") }
+      assertEquals(ExecutorchRuntimeException.INVALID_ARGUMENT, error.errorCode)
+      assertTrue("workspace_sharing_mode is 7" in error.message!!, error.message)
     }
   }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
+import java.io.File
 import kotlin.test.assertContentEquals
+import kotlin.test.assertTrue
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.conflate
 import kotlinx.coroutines.flow.flowOf
@@ -9,6 +11,8 @@ import kotlinx.coroutines.flow.map
 import kotlinx.coroutines.flow.single
 import kotlinx.coroutines.runBlocking
 import org.junit.jupiter.api.Test
+import org.pytorch.executorch.training.SGD
+import org.pytorch.executorch.training.TrainingModule
 
 /** The code of docs/android.md, which tests/python/android compares with this. */
 internal class GuideTest {
@@ -21,6 +25,17 @@ internal class GuideTest {
     corpus.load().use { module ->
       assertContentEquals(expected, scores(module, input))
       assertContentEquals(expected, scores(module, flowOf(input)).single())
+    }
+  }
+
+  @Test
+  fun theGuidesTrainingLearns() {
+    val sample = Tensor.fromBlob(floatArrayOf(1f, 0f), longArrayOf(1, 2)) to Tensor.fromBlob(longArrayOf(1), longArrayOf(1))
+    TrainingModule.load(File(Corpus.root.parentFile, "training/xor.pte").path).use { module ->
+      fun loss() = module.executeForwardBackward("forward", EValue.from(sample.first), EValue.from(sample.second))[0].toTensor().dataAsFloatArray[0]
+      val before = loss()
+      learn(module, List(5) { sample })
+      assertTrue(loss() < before)
     }
   }
 }
@@ -37,3 +52,11 @@ suspend fun scores(module: Module, image: Tensor): FloatArray =
 
 fun scores(module: Module, frames: Flow<Tensor>): Flow<FloatArray> =
   frames.conflate().map { EValue.from(it) }.executeOn(module).map { it[0].toTensor().dataAsFloatArray }
+
+fun learn(module: TrainingModule, samples: List<Pair<Tensor, Tensor>>) {
+  val optimizer = SGD.create(module.namedParameters("forward"), 0.1)
+  for ((input, target) in samples) {
+    module.executeForwardBackward("forward", EValue.from(input), EValue.from(target))
+    optimizer.step(module.namedGradients("forward"))
+  }
+}

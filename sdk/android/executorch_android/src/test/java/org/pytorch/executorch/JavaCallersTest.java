@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.Closeable;
+import java.lang.reflect.Modifier;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
@@ -17,7 +19,16 @@ import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import org.junit.jupiter.api.Test;
+import org.pytorch.executorch.training.SGD;
+import org.pytorch.executorch.training.TrainingModule;
 
 /** The documented Java names, as code that was written for the original uses them: GS-12, AND-10 and AND-11. */
 class JavaCallersTest {
@@ -149,6 +160,77 @@ class JavaCallersTest {
     assertEquals(1f, EValue.fromByteArray(tensor.toByteArray()).toTensor().getDataAsFloatArray()[0]);
     assertThrows(IllegalStateException.class, tensor::toBool);
     assertThrows(IllegalStateException.class, () -> EValue.from(1L).toDouble());
+  }
+
+  /** The signatures as they are documented, with their types: method references would not compile with others. */
+  @Test
+  void signaturesAreUnchanged() throws Exception {
+    BiFunction<String, EValue[], EValue[]> execute;
+    try (Module module = Module.load(program("add"), Module.LOAD_MODE_FILE)) {
+      execute = module::execute;
+      Function<EValue[], EValue[]> forward = module::forward;
+      Consumer<String> loadMethod = module::loadMethod;
+      Supplier<String[]> methods = module::getMethods;
+      Function<String, MethodMetadata> metadata = module::getMethodMetadata;
+      Supplier<String[]> log = module::readLogBuffer;
+      Predicate<String> etdump = module::etdump;
+      EValue ones = EValue.from(Tensor.ones(new long[] {2, 3}, DType.FLOAT));
+      loadMethod.accept(methods.get()[0]);
+      assertEquals(1, execute.apply("forward", new EValue[] {ones, ones}).length);
+      assertEquals(1, forward.apply(new EValue[] {ones, ones}).length);
+      assertEquals("forward", metadata.apply("forward").getName());
+      assertNotNull(log.get());
+      assertFalse(etdump.test("/nowhere/result.etdump"));
+      module.destroy();
+      assertThrows(IllegalStateException.class, () -> module.forward(ones, ones));
+    }
+    assertFalse(Modifier.isFinal(Module.class.getModifiers()), "the documented class is open");
+    BiFunction<String, Integer, BackendOption> option = BackendOption::new;
+    Supplier<BackendOptionsMap> options = BackendOptionsMap::new;
+    assertEquals(3, option.apply("key", 3).getValue());
+    assertTrue(options.get().isEmpty());
+    DType[] inOrder = {
+      DType.UINT8, DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.HALF, DType.FLOAT, DType.DOUBLE,
+      DType.COMPLEX_HALF, DType.COMPLEX_FLOAT, DType.COMPLEX_DOUBLE, DType.BOOL, DType.QINT8, DType.QUINT8,
+      DType.QINT32, DType.BFLOAT16, DType.QINT4X2, DType.QINT2X4, DType.BITS1X8, DType.BITS2X4, DType.BITS4X2,
+      DType.BITS8, DType.BITS16
+    };
+    for (int code = 0; code < inOrder.length; code++) {
+      assertEquals(code, inOrder[code].jniCode);
+      assertEquals(inOrder[code], DType.fromJniCode(code));
+    }
+    BiFunction<long[], DType, Tensor> ones = Tensor::ones;
+    BiFunction<long[], DType, Tensor> zeros = Tensor::zeros;
+    ToLongFunction<long[]> numel = Tensor::numel;
+    Function<byte[], Tensor> fromByteArray = Tensor::fromByteArray;
+    Function<byte[], EValue> valueFromByteArray = EValue::fromByteArray;
+    Tensor tensor = ones.apply(new long[] {2}, DType.INT8);
+    assertEquals(2L, numel.applyAsLong(tensor.shape()));
+    assertArrayEquals(new byte[] {1, 1}, fromByteArray.apply(tensor.toByteArray()).getDataAsByteArray());
+    assertEquals(0, zeros.apply(new long[] {1}, DType.INT8).getDataAsByteArray()[0]);
+    Buffer raw = tensor.getRawDataBuffer();
+    assertTrue(raw.isDirect());
+    assertTrue(valueFromByteArray.apply(EValue.optionalNone().toByteArray()).isNone());
+  }
+
+  /** org.pytorch.executorch.training, as it is documented. */
+  @Test
+  void trainingHasItsNames() {
+    String folder = System.getProperty("executorch.corpus") + "/../training/";
+    TrainingModule.load(folder + "xor_external.pte", folder + "xor_external.ptd").close();
+    TrainingModule module = TrainingModule.load(folder + "xor.pte");
+    Map<String, Tensor> parameters = module.namedParameters("forward");
+    SGD sgd = SGD.create(parameters, 0.1);
+    assertNotNull(SGD.create(parameters, 0.1, 0.9, 0.0, 0.0, true));
+    EValue x = EValue.from(Tensor.fromBlob(new float[] {1, 0}, new long[] {1, 2}));
+    EValue target = EValue.from(Tensor.fromBlob(new long[] {1}, new long[] {1}));
+    float first = module.executeForwardBackward("forward", x, target)[0].toTensor().getDataAsFloatArray()[0];
+    Map<String, Tensor> gradients = module.namedGradients("forward");
+    assertEquals(parameters.keySet(), gradients.keySet());
+    sgd.step(gradients);
+    float second = module.executeForwardBackward("forward", x, target)[0].toTensor().getDataAsFloatArray()[0];
+    assertTrue(second < first, "a step makes the loss of its point smaller");
+    module.close();
   }
 
   @Test

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
+import java.io.File
 import java.lang.ref.WeakReference
+import java.nio.Buffer
 import java.nio.FloatBuffer
 import kotlin.test.assertContentEquals
 import kotlin.test.assertEquals
@@ -42,6 +44,24 @@ internal class OutputsTest {
       assertEquals(7f, raw.get(0), "the buffer shows the module's memory")
     }
   }
+
+  /** The addresses: this program uses its input where it lies, and gives it as its first output, too. */
+  @Test
+  fun directBuffersAreNotCopied() {
+    Module.load(File(Corpus.root.parentFile, "in_place.pte").path).use { module ->
+      val buffer = Tensor.allocateFloatBuffer(24)
+      val outputs = module.forward(EValue.from(Tensor.fromBlob(buffer, longArrayOf(3, 8))))
+      assertEquals(addressOf(buffer), addressOf(outputs[0].toTensor().getRawDataBuffer()))
+      assertContentEquals(longArrayOf(3, 4), outputs[1].toTensor().shape())
+    }
+    add().use { module ->
+      val inputs = arrayOf(filled(1f), filled(2f))
+      val addresses = List(3) { addressOf(module.forward(*inputs)[0].toTensor().getRawDataBuffer()) }
+      assertEquals(1, addresses.toSet().size, "the output is where the program's plan has it")
+    }
+  }
+
+  private fun addressOf(buffer: Buffer) = Buffer::class.java.getDeclaredField("address").apply { isAccessible = true }.getLong(buffer)
 
   @Test
   fun aRawBufferKeepsItsMemory() {
