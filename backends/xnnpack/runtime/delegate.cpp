@@ -107,6 +107,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     threads_ = threads;
     is_shaped_ = false;
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
+    is_small_ = find_small_operators(runtime_);
     is_shaped_ = true;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
@@ -116,7 +117,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   set_profiling(runtime_, is_measured);
   const et_timestamp_t start = is_measured ? et_pal_current_ticks() : 0;
   if (status == xnn_status_success) {
-    status = xnn_invoke_runtime(runtime_);
+    status = invoke(runtime_, is_small_);
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",
                            status_text(status));

@@ -2,9 +2,12 @@
 #include "internals.h"
 
 #include <algorithm>
+#include <ctime>
+#include <limits>
 #include <utility>
 
-#include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
+#include "xnnpack/operator.h"  // what a runtime is made of, in the pinned sources
+#include "xnnpack/subgraph.h"
 
 namespace executorch {
 namespace backends {
@@ -12,6 +15,97 @@ namespace xnnpack {
 
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool) {
   runtime->threadpool = pool;
+}
+
+namespace {
+
+/// Products that a core computes in some two microseconds, about what telling a thread and waiting for it takes at
+/// best.
+constexpr double kSmallWork = 1 << 15;
+/// What an element of other operators costs, in products.
+constexpr double kElementWork = 8;
+
+double elements(const xnn_value& value) {
+  double count = 1;
+  for (size_t i = 0; i < value.shape.num_dims; ++i) {
+    count *= static_cast<double>(value.shape.dim[i]);
+  }
+  return count;
+}
+
+/// Roughly, in products. Infinity for operators whose work does not follow from the shapes of what they read and write.
+double work_of(const xnn_operator_data& op, const xnn_value* values) {
+  const xnn_value& out = values[op.outputs[0]];
+  const double results = elements(out);
+  switch (op.type) {
+    case xnn_node_type_fully_connected:
+    case xnn_node_type_convolution_2d:
+    case xnn_node_type_depthwise_convolution_2d: {
+      const double channels = out.shape.num_dims == 0 ? 1 : static_cast<double>(out.shape.dim[out.shape.num_dims - 1]);
+      return results * elements(values[op.inputs[1]]) / std::max(channels, 1.0);
+    }
+    case xnn_node_type_binary_elementwise:
+    case xnn_node_type_concatenate2:
+    case xnn_node_type_concatenate3:
+    case xnn_node_type_concatenate4:
+    case xnn_node_type_concatenate5:
+    case xnn_node_type_convert:
+    case xnn_node_type_copy:
+    case xnn_node_type_static_reshape:
+    case xnn_node_type_static_slice:
+    case xnn_node_type_static_transpose:
+    case xnn_node_type_unary_elementwise:
+      return results * kElementWork;
+    default:
+      return std::numeric_limits<double>::infinity();
+  }
+}
+
+/// As XNNPACK notes times; of no use where profile.cpp does not read them.
+xnn_timestamp now() {
+#if defined(__MACH__)
+  return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
+#else
+  xnn_timestamp time{};
+#if !defined(_WIN32) && !defined(__EMSCRIPTEN__)
+  (void)clock_gettime(CLOCK_MONOTONIC, &time);
+#endif
+  return time;
+#endif
+}
+
+}  // namespace
+
+std::vector<bool> find_small_operators(xnn_runtime_t runtime) {
+  std::vector<bool> is_small(runtime->num_ops);
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
+    const xnn_operator_data& op = runtime->opdata[i];
+    is_small[i] = op.operator_objects[0] != nullptr && work_of(op, runtime->values) < kSmallWork;
+  }
+  return is_small;
+}
+
+xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small) {
+  if (runtime->profiling) {
+    runtime->start_ts = now();
+  }
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
+    xnn_operator_data& op = runtime->opdata[i];
+    for (size_t j = 0; j < XNN_MAX_OPERATOR_OBJECTS; ++j) {
+      if (op.operator_objects[j] == nullptr) {
+        continue;  // it became a part of another one
+      }
+      const xnn_status status =
+          xnn_run_operator_with_index(op.operator_objects[j], i, j, is_small[i] ? nullptr : runtime->threadpool);
+      if (status != xnn_status_success) {
+        return status;
+      }
+      if (runtime->profiling) {
+        op.end_ts[j] = now();
+      }
+    }
+  }
+  return xnn_status_success;
 }
 
 CreateOperator replace_create(xnn_subgraph_t subgraph, uint32_t node, CreateOperator create) {

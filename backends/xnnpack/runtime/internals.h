@@ -7,6 +7,8 @@
 
 #include <xnnpack.h>
 
+#include <vector>
+
 #include "shapes.h"
 
 struct xnn_code_cache;
@@ -21,6 +23,13 @@ namespace xnnpack {
 /// Makes the runtime work on the threads of `pool`, null for the caller's alone, from the next xnn_reshape_runtime()
 /// on. XNNPACK's own interface knows the threads only when a runtime is created.
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
+
+/// The operators, by the numbers of their nodes, that do so little that telling other threads and waiting for them
+/// takes longer than what those save. Follows the shapes of the last xnn_reshape_runtime().
+std::vector<bool> find_small_operators(xnn_runtime_t runtime);
+
+/// Runs what was set up, as xnn_invoke_runtime() does, but small operators on the calling thread alone.
+xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small);
 
 /// Makes the operator of a node, when a runtime is made.
 using CreateOperator = xnn_status (*)(const xnn_node* node, const xnn_value* values, size_t num_values,

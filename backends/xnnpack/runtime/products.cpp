@@ -54,15 +54,27 @@ EXECUTORCH_AVX2_INLINE void store(float* to, __m256 low, __m256 high, size_t col
   }
 }
 
-/// Sums of `Rows` rows from `first_row` on with one panel.
-template <size_t Rows, typename Source>
+/// Panels that few rows pass by at once. Such products wait for the weights, and memory brings several streams of them
+/// faster than one; one sum after the other would wait for itself as well.
+template <size_t Rows>
+constexpr size_t kPanels = Rows == 1   ? 4
+                           : Rows == 2 ? 3
+                           : Rows == 3 ? 2
+                                       : 1;
+
+/// Sums of `Rows` rows from `first_row` on with `Panels` panels.
+template <size_t Rows, size_t Panels, typename Source>
 EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source, size_t first_row, const float* panel,
                                    float* c, size_t columns) {
-  __m256 low[Rows], high[Rows];
+  const size_t panel_size = kColumns * (1 + source.tap_count() * product.depth);
+  __m256 low[Rows * Panels], high[Rows * Panels];
   EXECUTORCH_UNROLL
-  for (size_t i = 0; i < Rows; ++i) {
-    low[i] = _mm256_load_ps(panel);
-    high[i] = _mm256_load_ps(panel + 8);
+  for (size_t p = 0; p < Panels; ++p) {
+    EXECUTORCH_UNROLL
+    for (size_t i = 0; i < Rows; ++i) {
+      low[p * Rows + i] = _mm256_load_ps(panel + p * panel_size);
+      high[p * Rows + i] = _mm256_load_ps(panel + p * panel_size + 8);
+    }
   }
   panel += kColumns;
   for (size_t tap = 0; tap < source.tap_count(); ++tap) {
@@ -72,23 +84,32 @@ EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source,
       a[i] = source.at(tap, first_row + i);
     }
     for (size_t k = 0; k < product.depth; ++k, panel += kColumns) {
-      const __m256 left = _mm256_load_ps(panel), right = _mm256_load_ps(panel + 8);
-      _mm_prefetch(reinterpret_cast<const char*>(panel + kAhead), _MM_HINT_T0);
       EXECUTORCH_UNROLL
-      for (size_t i = 0; i < Rows; ++i) {
-        const __m256 element = _mm256_broadcast_ss(a[i] + k);
-        low[i] = _mm256_fmadd_ps(element, left, low[i]);
-        high[i] = _mm256_fmadd_ps(element, right, high[i]);
+      for (size_t p = 0; p < Panels; ++p) {
+        const float* const weights = panel + p * panel_size;
+        const __m256 left = _mm256_load_ps(weights), right = _mm256_load_ps(weights + 8);
+        if constexpr (Panels == 1) {
+          _mm_prefetch(reinterpret_cast<const char*>(weights + kAhead), _MM_HINT_T0);
+        }
+        EXECUTORCH_UNROLL
+        for (size_t i = 0; i < Rows; ++i) {
+          const __m256 element = _mm256_broadcast_ss(a[i] + k);
+          low[p * Rows + i] = _mm256_fmadd_ps(element, left, low[p * Rows + i]);
+          high[p * Rows + i] = _mm256_fmadd_ps(element, right, high[p * Rows + i]);
+        }
       }
     }
   }
   const __m256 least = _mm256_set1_ps(product.least), most = _mm256_set1_ps(product.most);
   c = plus_bytes(c, first_row * product.row_stride);
   EXECUTORCH_UNROLL
-  for (size_t i = 0; i < Rows; ++i) {
-    store(c, _mm256_min_ps(most, _mm256_max_ps(least, low[i])), _mm256_min_ps(most, _mm256_max_ps(least, high[i])),
-          columns);
-    c = plus_bytes(c, product.row_stride);
+  for (size_t p = 0; p < Panels; ++p) {
+    EXECUTORCH_UNROLL
+    for (size_t i = 0; i < Rows; ++i) {
+      store(plus_bytes(c, i * product.row_stride + p * product.panel_stride),
+            _mm256_min_ps(most, _mm256_max_ps(least, low[p * Rows + i])),
+            _mm256_min_ps(most, _mm256_max_ps(least, high[p * Rows + i])), columns - p * kColumns);
+    }
   }
 }
 
@@ -99,17 +120,26 @@ void multiply(size_t rows, size_t columns, const Product& product, const Source&
   float* c = product.c;
   while (true) {
     // Tiles of about the same height: seven rows are four and three.
+    size_t panels = 1;
     for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
       const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
-      with_row_count(count, [&](auto height) { multiply_tile<height()>(product, source, row, panel, c, columns); });
+      with_row_count(count, [&](auto height) {
+        constexpr size_t kMost = kPanels<height()>;
+        if (kMost > 1 && tiles == 1 && columns > (kMost - 1) * kColumns) {
+          panels = kMost;
+          multiply_tile<height(), kMost>(product, source, row, panel, c, columns);
+        } else {
+          multiply_tile<height(), 1>(product, source, row, panel, c, columns);
+        }
+      });
       row += count;
     }
-    if (columns <= kColumns) {
+    if (columns <= panels * kColumns) {
       return;
     }
-    columns -= kColumns;
-    panel += kColumns * (1 + source.tap_count() * product.depth);
-    c = plus_bytes(c, product.panel_stride);
+    columns -= panels * kColumns;
+    panel += panels * kColumns * (1 + source.tap_count() * product.depth);
+    c = plus_bytes(c, panels * product.panel_stride);
   }
 }
 
@@ -141,9 +171,8 @@ void tall_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, cons
 
 template <size_t... Rows>
 void set_kernels(xnn_gemm_config& config, std::index_sequence<Rows...>) {
-  // A single row is XNNPACK's own.
-  ((config.minmax.gemm[Rows + 1].function[XNN_UARCH_DEFAULT] = tall_gemm), ...);
-  ((config.minmax.igemm[Rows + 1].function[XNN_UARCH_DEFAULT] = tall_igemm<Rows + 2>), ...);
+  ((config.minmax.gemm[Rows].function[XNN_UARCH_DEFAULT] = tall_gemm), ...);
+  ((config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT] = tall_igemm<Rows + 1>), ...);
 }
 
 }  // namespace
@@ -156,7 +185,7 @@ void use_tall_products() {
       !__builtin_cpu_supports("avx2")) {
     return;
   }
-  set_kernels(*config, std::make_index_sequence<kRows - 1>());
+  set_kernels(*config, std::make_index_sequence<kRows>());
   config->mr = kRows;
 }
 

@@ -36,7 +36,7 @@ class XnnpackProducts : public ::testing::Test {
 
 TEST_F(XnnpackProducts, EachNumberOfRowsAndColumns) {
   constexpr size_t kDepth = 37;
-  for (const size_t columns : {1, 3, 8, 15, 16, 17, 30, 49}) {
+  for (const size_t columns : {1, 3, 8, 15, 16, 17, 30, 49, 64, 67, 113}) {
     const auto weights = integers(columns * kDepth, 1);
     const auto bias = integers(columns, 2);
     xnn_operator_t op = nullptr;

@@ -6,18 +6,19 @@
 // The program is mapped, its method "forward" loaded and executed once on zeros. Prints numbers, in this order: CPU
 // seconds of all threads for loading the program and the method, and for the first execution; bytes of the largest
 // resident set over the one before loading; those of it that are the process's own (the rest are pages of files, which
-// the system may drop), at the end; bytes of planned memory.
+// the system may drop), at the end; bytes of the program's planned memory; and how many of the process's own bytes the
+// first execution added: what lies between the operators of delegates, and their tables.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <vector>
 
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
 #include <executorch/extension/module/module.h>
-#include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/runtime.h>
+
+#include "zeros.h"
 
 namespace {
 
@@ -91,25 +92,19 @@ int main(int argc, char** argv) {
   for (size_t index = 0; index < meta->num_memory_planned_buffers(); ++index) {
     planned += static_cast<size_t>(*meta->memory_planned_buffer_size(index));
   }
-  std::vector<executorch::extension::TensorPtr> tensors;
-  std::vector<executorch::runtime::EValue> inputs;
-  for (size_t index = 0; index < meta->num_inputs(); ++index) {
-    const auto tensor = meta->input_tensor_meta(index);
-    if (!tensor.ok()) {
-      std::fprintf(stderr, "input %zu is no tensor\n", index);
-      return 1;
-    }
-    const auto sizes = tensor->sizes();
-    tensors.push_back(executorch::extension::zeros({sizes.begin(), sizes.end()}, tensor->scalar_type()));
-    inputs.emplace_back(tensors.back());
+  executorch::bench::Zeros inputs;
+  if (!inputs.make(*meta)) {
+    return 1;
   }
+  const long own_loaded = status("RssAnon");
   const double ready = cpu_seconds();
-  if (!module.forward(inputs).ok()) {
+  if (!module.forward(inputs.values).ok()) {
     std::fprintf(stderr, "%s cannot be executed on zeros\n", argv[1]);
     return 1;
   }
   const double executed = cpu_seconds();
-  std::printf("%.9f %.9f %ld %ld %zu\n", loaded - start, executed - ready, status("VmHWM") - before,
-              status("RssAnon") - own_before, planned);
+  const long own = status("RssAnon");
+  std::printf("%.9f %.9f %ld %ld %zu %ld\n", loaded - start, executed - ready, status("VmHWM") - before,
+              own - own_before, planned, own - own_loaded);
   return 0;
 }
