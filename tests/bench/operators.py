@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each operator of a model takes, by the events of a build with the event tracer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.peer_table import PeerTable
+from bench.worker import ROOT
+
+HEAD = "| model | operator | calls | ms | share |\n|---|---|---|---|---|"
+MOST = 5  # rows of a model
+KERNEL, DELEGATE = "OPERATOR_CALL", "DELEGATE_CALL"  # the runtime's own events
+
+
+@dataclass(frozen=True)
+class Event:
+    """An operator: its seconds in an execution, its debug handle (-1 for none), and its name."""
+
+    seconds: float
+    handle: int
+    name: str
+
+
+def operator_times() -> str:
+    """The program that traces. `SDK_OPERATOR_TIMES` names one that is built; otherwise it is built here."""
+    if found := os.environ.get("SDK_OPERATOR_TIMES"):
+        return found
+    build = ROOT / "build" / "bench-profile"
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_BUILD_TESTS=ON"]
+    options.append("-DEXECUTORCH_ENABLE_EVENT_TRACER=ON")
+    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options], check=True, stdout=sys.stderr)
+    subprocess.run(["cmake", "--build", build, "--target", "operator_times"], check=True, stdout=sys.stderr)
+    return str(build / "tests/bench/operators/operator_times")
+
+
+def trace(program: Path, seconds: float) -> tuple[float, list[Event]]:
+    """Seconds of an execution, and what it consists of."""
+    command = [operator_times(), str(program), str(seconds)]
+    first, *lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    count, total = first.split("\t")
+    events = [line.split("\t") for line in lines]
+    return float(total) / int(count), [Event(float(s) / int(count), int(handle), name) for s, handle, name in events]
+
+
+def by_name(events: list[Event]) -> dict[str, tuple[int, float]]:
+    """Operators with the same name: how many, and their seconds, most first. What delegates take beside their operators
+    is one of them."""
+    sums: dict[str, tuple[int, float]] = {}
+    inside = sum(event.seconds for event in events if event.name not in (KERNEL, DELEGATE))
+    for event in events:
+        name = {KERNEL: "kernels outside of delegates", DELEGATE: "delegates, beside their operators"}.get(event.name)
+        calls, seconds = sums.get(name or event.name, (0, 0.0))
+        sums[name or event.name] = (calls + 1, seconds + event.seconds)
+        if event.name == DELEGATE:
+            sums[name or event.name] = (calls + 1, seconds + event.seconds - inside)
+            inside = 0.0
+    return dict(sorted(sums.items(), key=lambda item: -item[1][1]))
+
+
+def measure(table: PeerTable, seconds: float) -> Iterator[str]:
+    """Rows of the models whose programs `table` has written."""
+    yield HEAD
+    for model in table.models:
+        program = table.program("sdk-xnnpack", model)
+        if model == "peak" or not program.exists():
+            continue
+        table.progress(f"the operators of {model}")
+        whole, events = trace(program, seconds)
+        for name, (calls, taken) in list(by_name(events).items())[:MOST]:
+            yield f"| {model} | {name} | {calls} | {taken * 1e3:.3g} | {taken / whole:.2f} |"

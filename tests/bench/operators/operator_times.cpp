@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the operators of a program take, by the events that an ETDump would hold, on one thread:
+//
+//     operator_times model.pte seconds
+//
+// The method "forward" is executed on zeros for at least so many seconds, after one execution that does not count.
+// Prints the number of executions and their seconds, and then a line for each operator: its seconds in all of them, its
+// debug handle and its name, with tabs between. Handles of operators inside of a delegate are those of the delegate's
+// map; without a name, it is a kernel outside of them, or a delegate, whose time its operators are part of. Wants a
+// build with EXECUTORCH_ENABLE_EVENT_TRACER.
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/platform/platform.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include "../start/zeros.h"
+
+namespace {
+
+using namespace executorch::runtime;
+using executorch::extension::Module;
+
+double seconds_between(et_timestamp_t start, et_timestamp_t end) {
+  const auto ratio = et_pal_ticks_to_ns_multiplier();
+  return static_cast<double>(end - start) * static_cast<double>(ratio.numerator) /
+         static_cast<double>(ratio.denominator) * 1e-9;
+}
+
+/// Adds up the times of events with the same name and handle.
+class Sums final : public EventTracer {
+ public:
+  using Operator = std::pair<int64_t, std::string>;
+
+  EventTracerEntry start_profiling(const char* name, ChainID, DebugHandle handle) override {
+    EventTracerEntry entry{};
+    names_.emplace_back(name);
+    entry.event_id = static_cast<int64_t>(names_.size()) - 1;
+    entry.debug_handle = handle == kUnsetDebugHandle ? current_debug_handle() : handle;
+    entry.start_time = et_pal_current_ticks();
+    return entry;
+  }
+  void end_profiling(EventTracerEntry entry) override {
+    const std::string& name = names_[static_cast<size_t>(entry.event_id)];
+    if (name == "OPERATOR_CALL" || name == "DELEGATE_CALL") {
+      seconds[{entry.debug_handle, name}] += seconds_between(entry.start_time, et_pal_current_ticks());
+    }
+  }
+  void log_profiling_delegate(const char* name, DelegateDebugIntId id, et_timestamp_t start, et_timestamp_t end,
+                              const void* metadata, size_t size) override {
+    const bool is_named = metadata == nullptr || size == 0;
+    const std::string text =
+        is_named ? (name == nullptr ? "" : name) : std::string(static_cast<const char*>(metadata), size);
+    seconds[{id, text}] += seconds_between(start, end);
+  }
+  void forget() {
+    seconds.clear();
+    names_.clear();
+  }
+
+  void create_event_block(const char*) override {}
+  EventTracerEntry start_profiling_delegate(const char*, DelegateDebugIntId) override { return {}; }
+  void end_profiling_delegate(EventTracerEntry, const void*, size_t) override {}
+  void track_allocation(AllocatorID, size_t) override {}
+  AllocatorID track_allocator(const char*) override { return 0; }
+  Result<bool> log_evalue(const EValue&, LoggedEValueType) override { return false; }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                const executorch::aten::Tensor&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                ArrayRef<executorch::aten::Tensor>) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId, const int&) override { return false; }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId, const bool&) override { return false; }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId, const double&) override {
+    return false;
+  }
+  void set_delegation_intermediate_output_filter(EventTracerFilterBase*) override {}
+
+  std::map<Operator, double> seconds;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: operator_times model.pte seconds\n");
+    return 1;
+  }
+  if (!internal::event_tracer_enabled()) {
+    std::fprintf(stderr, "operator_times cannot trace: build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON\n");
+    return 1;
+  }
+  runtime_init();
+  executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(1);
+  auto owned = std::make_unique<Sums>();
+  Sums& sums = *owned;
+  sums.set_event_tracer_profiling_level(EventTracerProfilingLevel::kProfileAllEvents);
+  Module module(argv[1], Module::LoadMode::Mmap, std::move(owned));
+  const auto meta = module.method_meta("forward");
+  executorch::bench::Zeros inputs;
+  if (!meta.ok() || !inputs.make(*meta) || !module.forward(inputs.values).ok()) {
+    std::fprintf(stderr, "%s has no method \"forward\" that can be executed on zeros\n", argv[1]);
+    return 1;
+  }
+  sums.forget();
+  const double wanted = std::atof(argv[2]);
+  const et_timestamp_t start = et_pal_current_ticks();
+  double taken = 0;
+  int count = 0;
+  for (; taken < wanted; ++count, taken = seconds_between(start, et_pal_current_ticks())) {
+    if (!module.forward(inputs.values).ok()) {
+      return 1;
+    }
+  }
+  std::printf("%d\t%.9f\n", count, taken);
+  for (const auto& [key, seconds] : sums.seconds) {
+    std::printf("%.9f\t%" PRId64 "\t%s\n", seconds, key.first, key.second.c_str());
+  }
+  return 0;
+}
