@@ -132,7 +132,7 @@ bool has_instructions() {
 #if defined(__ARM_FEATURE_SHA2)
 #define ET_SHA256_TARGET
 #else
-#define ET_SHA256_TARGET __attribute__((target("+sha2")))
+#define ET_SHA256_TARGET __attribute__((target("+crypto")))
 #endif
 
 /// The next four words of the message, in place of the first of the last sixteen.
