@@ -32,19 +32,21 @@ Error NodePacker::finish() {
   return error_;
 }
 
-OriginalWeights NodePacker::describe(const PackedConstant& constant) const {
+OriginalWeights NodePacker::describe(const PackedConstant& constant) {
   OriginalWeights weights;
   weights.size = constant.size;
   weights.shape = constant.shape;
   weights.is_shareable = constant.is_shareable && store() != nullptr;
-  if (!weights.is_shareable || !store()->trusts_digests()) {
+  if (!weights.is_shareable || !store()->trusts_digests() || !reads_parts_) {
     return weights;
   }
   weights.digest = read_sha256(payload_->name(constant.index));
   if (weights.digest) {
     weights.start.resize(std::min(constant.size, OriginalWeights::kStart));
-    if (payload_->read_start(constant.index, weights.start.data(), weights.start.size()) != Error::Ok) {
+    const Error error = payload_->read_start(constant.index, weights.start.data(), weights.start.size());
+    if (error != Error::Ok) {
       weights.digest.reset();  // whoever loads them reports what is wrong
+      reads_parts_ = error != Error::NotImplemented;
     }
   }
   return weights;

@@ -62,7 +62,7 @@ class NodePacker final : public DelegateWeights {
                                     xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache);
 
   /// What is known of a constant without reading all of it.
-  OriginalWeights describe(const PackedConstant& constant) const;
+  OriginalWeights describe(const PackedConstant& constant);
   /// Whether both are to be looked for before they are read.
   bool may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const;
   /// False, with error_, when it cannot be read.
@@ -71,6 +71,8 @@ class NodePacker final : public DelegateWeights {
 
   Payload* payload_ = nullptr;
   std::unordered_map<uint32_t, Node> nodes_;
+  /// Whether the loader of the named data may read less than all.
+  bool reads_parts_ = true;
   runtime::Error error_ = runtime::Error::Ok;
 };
 
