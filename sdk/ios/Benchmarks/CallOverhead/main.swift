@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a call through Module costs above the C interface: the same program with the same inputs, in turns.
 //
-//   sdk/ios/test --benchmark [program.pte]
+//   sdk/ios/test --benchmark [program.pte ...]     programs in this source tree; without any, one that adds two tensors
 import CExecuTorch
 import ExecuTorch
 import Foundation
-
-let path =
-  CommandLine.arguments.count > 1
-  ? CommandLine.arguments[1]
-  : URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .appendingPathComponent("../../../../tests/data/corpus/add/model.pte").standardizedFileURL.path
 
 /// CPU time of this thread, in nanoseconds: others may use the machine meanwhile.
 func now() -> UInt64 {
@@ -19,52 +13,79 @@ func now() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-let module = Module(filePath: path)
-let metadata = try module.methodMetadata("forward")
-let inputs = metadata.inputValueTags.indices.map { index -> AnyTensor in
-  guard let input = metadata.inputTensorMetadata[index] else { fatalError("input \(index) of \(path) is no tensor") }
-  return AnyTensor.rand(shape: input.shape, dataType: input.dataType)
-}
+/// The same call through both: made once, as an app does.
+struct Calls {
+  let module: Module
+  let inputs: [AnyTensor]
+  let handle: OpaquePointer
+  let values: [et_value]
 
-// The same through the C interface.
-var handle: OpaquePointer?
-guard et_module_load_file(path, nil, &handle, nil) == 0 else { fatalError("cannot load \(path)") }
-var values: [et_value] = inputs.map { input in
-  let shape = input.shape.map { Int32($0) }
-  var tensor: OpaquePointer?
-  guard et_tensor_create(et_dtype(input.dataType.rawValue), shape, shape.count, &tensor, nil) == 0 else { fatalError() }
-  input.bytes { pointer, count, dataType in
-    et_tensor_mutable_data(tensor).copyMemory(from: pointer, byteCount: count * size(ofDataType: dataType))
+  init(_ path: String) throws {
+    module = Module(filePath: path)
+    let metadata = try module.methodMetadata("forward")
+    inputs = metadata.inputValueTags.indices.map { index in
+      guard let input = metadata.inputTensorMetadata[index] else { fatalError("input \(index) of \(path) is no tensor") }
+      let isReal = [DataType.float, .double, .half].contains(input.dataType)
+      return isReal ? .rand(shape: input.shape, dataType: input.dataType) : .zeros(shape: input.shape, dataType: input.dataType)
+    }
+    var made: OpaquePointer?
+    guard et_module_load_file(path, nil, &made, nil) == 0 else { fatalError("cannot load \(path)") }
+    handle = made!
+    values = inputs.map { input in
+      let shape = input.shape.map { Int32($0) }
+      var tensor: OpaquePointer?
+      guard et_tensor_create(et_dtype(input.dataType.rawValue), shape, shape.count, &tensor, nil) == 0 else { fatalError() }
+      input.bytes { pointer, count, dataType in
+        et_tensor_mutable_data(tensor).copyMemory(from: pointer, byteCount: count * size(ofDataType: dataType))
+      }
+      var value = et_value()
+      value.tag = et_tag(ET_TAG_TENSOR)
+      value.payload.as_tensor = tensor
+      return value
+    }
   }
-  var value = et_value()
-  value.tag = et_tag(ET_TAG_TENSOR)
-  value.payload.as_tensor = tensor
-  return value
-}
-@MainActor func callC() {
-  var result: OpaquePointer?
-  guard et_module_execute(handle, "forward", values, values.count, &result, nil) == 0 else { fatalError() }
-  et_result_free(result)
-}
-@MainActor func callSwift() throws {
-  _ = try module.forward(inputs)
+
+  func callC() {
+    var result: OpaquePointer?
+    guard et_module_execute(handle, "forward", values, values.count, &result, nil) == 0 else { fatalError() }
+    et_result_free(result)
+  }
+
+  func callSwift() throws {
+    _ = try module.forward(inputs)
+  }
 }
 
-let rounds = 200
-let calls = 100
-var swiftTimes: [Double] = []
-var cTimes: [Double] = []
-for _ in 0..<rounds {
-  var start = now()
-  for _ in 0..<calls { callC() }
-  cTimes.append(Double(now() - start) / Double(calls))
-  start = now()
-  for _ in 0..<calls { try callSwift() }
-  swiftTimes.append(Double(now() - start) / Double(calls))
+/// Nanoseconds of one of `count` calls.
+func time(_ count: Int, _ call: () throws -> Void) rethrows -> Double {
+  let start = now()
+  for _ in 0..<count { try call() }
+  return Double(now() - start) / Double(count)
 }
-func median(_ times: [Double]) -> Double { times.sorted()[times.count / 2] / 1000 }
-let (swift, c) = (median(swiftTimes), median(cTimes))
-print(
-  String(
-    format: "C %.2f us, Swift %.2f us a call: %.2f us more (median of %d rounds of %d calls, CPU time)", c, swift,
-    swift - c, rounds, calls))
+
+func measure(_ path: String) throws {
+  let calls = try Calls(path)
+  calls.callC()
+  try calls.callSwift()
+  // A round takes a millisecond or more, so that the clock does not count.
+  let count = max(1, Int(1_000_000 / max(time(3, calls.callC), 1)))
+  var (c, swift): ([Double], [Double]) = ([], [])
+  let rounds = 400
+  for _ in 0..<rounds {
+    c.append(time(count, calls.callC))
+    swift.append(try time(count, calls.callSwift))
+  }
+  func median(_ times: [Double]) -> Double { times.sorted()[times.count / 2] }
+  func line(_ name: String, _ c: Double, _ swift: Double) -> String {
+    String(format: "%@: C %.2f us, Swift %.2f us, %.2f us more", name, c / 1000, swift / 1000, (swift - c) / 1000)
+  }
+  print(URL(fileURLWithPath: path).lastPathComponent, "- CPU time of a call, \(rounds) rounds of \(count) in turns")
+  print("  " + line("least", c.min()!, swift.min()!))
+  print("  " + line("median", median(c), median(swift)))
+}
+
+try Runtime.setThreadCount(1)
+let given = Array(CommandLine.arguments.dropFirst())
+let add = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  .appendingPathComponent("../../../../tests/data/corpus/add/model.pte").standardizedFileURL.path
+for path in given.isEmpty ? [add] : given { try measure(path) }

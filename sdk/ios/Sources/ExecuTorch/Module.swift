@@ -60,7 +60,7 @@ public final class Module {
   /// A module of the program in `data`, which is used in place.
   public init(data: Data, dataFilePaths: [String] = [], loadMode: ModuleLoadMode = .file) {
     filePath = ""
-    source = ModuleSource(program: .bytes(data as NSData), dataFilePaths: dataFilePaths, loadMode: loadMode)
+    source = ModuleSource(program: .bytes(DataBytes(data)), dataFilePaths: dataFilePaths, loadMode: loadMode)
   }
 
   private init(loaded handle: OpaquePointer, filePath: String, source: ModuleSource) {

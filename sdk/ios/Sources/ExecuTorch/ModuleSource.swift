@@ -7,7 +7,7 @@ struct ModuleSource: @unchecked Sendable {
   enum Program {
     case file(String)
     case bundledFile(String)
-    case bytes(NSData)
+    case bytes(DataBytes)
   }
 
   let program: Program
@@ -31,7 +31,7 @@ struct ModuleSource: @unchecked Sendable {
       let owner = Unmanaged.passRetained(data)  // given back by the release function, also on failure
       try check {
         et_module_load_buffer(
-          data.bytes, data.length, { _, context in Unmanaged<NSData>.fromOpaque(context!).release() },
+          data.base, data.count, { _, context in Unmanaged<DataBytes>.fromOpaque(context!).release() },
           owner.toOpaque(), options, &made, $0)
       }
     }

@@ -10,7 +10,7 @@ final class TensorStorage {
     /// The caller's, who keeps it.
     case borrowed
     /// Bytes of a value that others may have too: they are copied before the first change.
-    case shared(NSData)
+    case shared(DataBytes)
     /// A module's, until its method runs again.
     case output(ExecutionResult)
   }
@@ -61,12 +61,12 @@ final class TensorStorage {
 
   /// The bytes of `data` in place; copied where they are not at a multiple of `alignment`.
   static func sharing(_ data: Data, byteCount: Int, alignment: Int) -> TensorStorage {
-    let bytes = data as NSData
-    guard Int(bitPattern: bytes.bytes) % alignment == 0 else {
-      return copy(of: bytes.bytes, byteCount: byteCount)
+    let bytes = DataBytes(data)
+    guard Int(bitPattern: bytes.base) % alignment == 0 else {
+      return withExtendedLifetime(bytes) { copy(of: bytes.base, byteCount: byteCount) }
     }
     return TensorStorage(
-      base: UnsafeMutableRawPointer(mutating: bytes.bytes), byteCount: byteCount, owner: .shared(bytes))
+      base: UnsafeMutableRawPointer(mutating: bytes.base), byteCount: byteCount, owner: .shared(bytes))
   }
 
   /// The memory of an output, which `result` holds.

@@ -129,6 +129,7 @@ extension UInt16: ValueConvertible, ValueConstructible, ValueSequenceConstructib
 extension UInt32: ValueConvertible, ValueConstructible, ValueSequenceConstructible {}
 extension UInt64: ValueConvertible, ValueConstructible, ValueSequenceConstructible {}
 
-extension NSNumber: ValueConvertible {
+extension NSNumber: ValueConvertible, ValueConstructible, ValueSequenceConstructible {
   public func asValue() -> Value { Value(self) }
+  public static func from(_ value: Value) throws -> Self { try expected(Self.self, value, value.scalar as? Self) }
 }

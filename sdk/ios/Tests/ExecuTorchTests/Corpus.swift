@@ -20,6 +20,11 @@ enum Corpus {
       .filter { FileManager.default.fileExists(atPath: path($0, "manifest.json")) }.sorted()
   }
 
+  static func folders() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.isDirectoryKey])
+      .filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }.map(\.lastPathComponent).sorted()
+  }
+
   static func manifest(_ program: String) throws -> Manifest {
     let data = try Data(contentsOf: URL(fileURLWithPath: path(program, "manifest.json")))
     return try JSONDecoder().decode(Manifest.self, from: data)

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import CExecuTorch
+
+/// How an image is made to fit.
+public enum ImageResizeMode: UInt8, Sendable {
+  /// Each direction by itself.
+  case stretch = 0
+  /// With its proportions, and padding.
+  case letterbox = 1
+}
+
+/// Where the image is in a letterbox.
+public enum ImageLetterboxAnchor: UInt8, Sendable {
+  case center = 0
+  case topLeft = 1
+}
+
+/// How a stored image is turned to be displayed, with the numbers of Exif, which `CGImagePropertyOrientation` has too.
+public enum ImageOrientation: Int32, Sendable {
+  case up = 1
+  case down = 3
+  /// Clockwise by 90 degrees.
+  case right = 6
+  /// Counterclockwise by 90 degrees.
+  case left = 8
+}
+
+/// How pixels lie in memory.
+public enum ImagePixelFormat: Int32, Sendable {
+  /// Four bytes; alpha is ignored.
+  case bgra = 0
+  case rgba = 1
+  /// Luma, and chroma (blue first) at half the width and height; ITU-R BT.601, from 16 to 235 and 240.
+  case nv12 = 2
+  /// The same with red first.
+  case nv21 = 3
+  /// From 0 to 255.
+  case nv12FullRange = 4
+  case nv21FullRange = 5
+}
+
+/// Element = (byte * scaleFactor - mean) / standardDeviation, by channel: red, green, blue.
+public struct ImageNormalization: Hashable, Sendable {
+  public let scaleFactor: Float
+  public let mean: [Float]
+  public let standardDeviation: [Float]
+
+  /// - Parameters:
+  ///   - mean: three numbers, or more of which the first three count; so are the deviations, which are positive.
+  public init(scaleFactor: Float, mean: [Float], standardDeviation: [Float]) {
+    precondition(
+      mean.count >= 3 && standardDeviation.count >= 3,
+      "expected a mean and a deviation for each of three channels, found \(mean) and \(standardDeviation)")
+    self.scaleFactor = scaleFactor
+    self.mean = Array(mean.prefix(3))
+    self.standardDeviation = Array(standardDeviation.prefix(3))
+  }
+
+  /// Bytes from 0 to 255 become 0 to 1.
+  public static func zeroToOne() -> ImageNormalization {
+    ImageNormalization(scaleFactor: 1 / 255, mean: [0, 0, 0], standardDeviation: [1, 1, 1])
+  }
+
+  /// The mean and the deviation of ImageNet, as torchvision's models are trained with.
+  public static func imagenet() -> ImageNormalization {
+    ImageNormalization(scaleFactor: 1 / 255, mean: [0.485, 0.456, 0.406], standardDeviation: [0.229, 0.224, 0.225])
+  }
+}
+
+/// What to make of images.
+public struct ImageProcessorConfig: Hashable, Sendable {
+  public let targetWidth: Int
+  public let targetHeight: Int
+  public let resizeMode: ImageResizeMode
+  public let letterboxAnchor: ImageLetterboxAnchor
+  /// Elements of the padding, after normalization.
+  public let padValue: Float
+  public let normalization: ImageNormalization
+  /// Images of this many pixels or more may go to a GPU, where a processor has one. This one has none.
+  public let gpuMinInputPixels: Int
+
+  public init(
+    targetWidth: Int = 224, targetHeight: Int = 224, resizeMode: ImageResizeMode = .stretch,
+    letterboxAnchor: ImageLetterboxAnchor = .center, padValue: Float = 0,
+    normalization: ImageNormalization = .zeroToOne(), gpuMinInputPixels: Int = 1920 * 1080 + 1
+  ) {
+    self.targetWidth = targetWidth
+    self.targetHeight = targetHeight
+    self.resizeMode = resizeMode
+    self.letterboxAnchor = letterboxAnchor
+    self.padValue = padValue
+    self.normalization = normalization
+    self.gpuMinInputPixels = gpuMinInputPixels
+  }
+
+  fileprivate var options: et_image_options {
+    let resize =
+      resizeMode == .stretch
+      ? ET_IMAGE_RESIZE_STRETCH
+      : letterboxAnchor == .center ? ET_IMAGE_RESIZE_LETTERBOX : ET_IMAGE_RESIZE_LETTERBOX_TOP_LEFT
+    return et_image_options(
+      width: Int32(clamping: targetWidth), height: Int32(clamping: targetHeight), resize: et_image_resize(resize),
+      pad_value: padValue, scale_factor: normalization.scaleFactor,
+      mean: (normalization.mean[0], normalization.mean[1], normalization.mean[2]),
+      std_dev: (
+        normalization.standardDeviation[0], normalization.standardDeviation[1], normalization.standardDeviation[2]
+      ))
+  }
+}
+
+/// From the pixels of a camera or a decoder to the tensor that a vision model takes: `[1, 3, targetHeight, targetWidth]`,
+/// red first. Scaling is bilinear with the centres of pixels at halves, as PyTorch does it. From any thread.
+public final class ImageProcessor: Sendable {
+  public let config: ImageProcessorConfig
+
+  public init(_ config: ImageProcessorConfig = ImageProcessorConfig()) {
+    self.config = config
+  }
+
+  /// The tensor of an image in memory.
+  /// - Parameters:
+  ///   - pixels: rows of `bytesPerRow` bytes; the luma of the formats that have such.
+  ///   - chroma: that of these formats.
+  /// - Throws: `invalidArgument` for an image, or a target, without pixels, for rows that are too short, and a missing chroma.
+  public func process(
+    _ pixels: UnsafeRawPointer, width: Int, height: Int, bytesPerRow: Int, format: ImagePixelFormat,
+    chroma: UnsafeRawPointer? = nil, chromaBytesPerRow: Int = 0, orientation: ImageOrientation = .up
+  ) throws -> Tensor<Float> {
+    let output = Tensor<Float>.empty(shape: [1, 3, max(config.targetHeight, 0), max(config.targetWidth, 0)])
+    try process(
+      pixels, width: width, height: height, bytesPerRow: bytesPerRow, format: format, chroma: chroma,
+      chromaBytesPerRow: chromaBytesPerRow, orientation: orientation, into: output)
+    return output
+  }
+
+  /// The same into a tensor that is there, such as one for each frame of a camera.
+  /// - Throws: `invalidArgument` also for a tensor of another shape.
+  public func process(
+    _ pixels: UnsafeRawPointer, width: Int, height: Int, bytesPerRow: Int, format: ImagePixelFormat,
+    chroma: UnsafeRawPointer? = nil, chromaBytesPerRow: Int = 0, orientation: ImageOrientation = .up,
+    into output: Tensor<Float>
+  ) throws {
+    var options = config.options
+    var image = et_image(
+      pixels: pixels, chroma: chroma, width: Int32(clamping: width), height: Int32(clamping: height),
+      stride: Int32(clamping: bytesPerRow), chroma_stride: Int32(clamping: chromaBytesPerRow),
+      format: et_pixel_format(format.rawValue), orientation: et_image_orientation(orientation.rawValue))
+    let storage = output.anyTensor.storage
+    storage.prepareForMutation()
+    let tensor = try output.anyTensor.runtimeTensor()
+    try withExtendedLifetime(output) {
+      try check { et_image_to_tensor(&options, &image, tensor, $0) }
+    }
+  }
+
+  /// Columns and rows of padding to the left of such an image and above it, to find a place of the output in the image.
+  /// (0, 0) for an image without pixels.
+  public func computeLetterboxPadding(
+    inputWidth: Int, inputHeight: Int, orientation: ImageOrientation = .up
+  ) -> (x: Int, y: Int) {
+    var options = config.options
+    var image = et_image()
+    image.width = Int32(clamping: inputWidth)
+    image.height = Int32(clamping: inputHeight)
+    image.orientation = et_image_orientation(orientation.rawValue)
+    var left: Int32 = 0
+    var above: Int32 = 0
+    _ = et_image_padding(&options, &image, &left, &above, nil)
+    return (Int(left), Int(above))
+  }
+}
