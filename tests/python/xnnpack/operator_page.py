@@ -74,9 +74,9 @@ def row(cls: type[XNNPartitionerConfig], name: str) -> str:
 
 
 def dtypes(cls: type[XNNPartitionerConfig]) -> str:
-    if cls.supported_precision_types != tuple(ConfigPrecisionType):
-        return "float32, int8"
     found = ["float32", "float16"] if cls.takes_half else ["float32"]
+    if cls.supported_precision_types != tuple(ConfigPrecisionType):
+        return ", ".join([*found, "int8"])
     found += ["bool"] if cls.takes_truth else []
     found += ["int64"] if cls.takes_integers or cls.integers else []
     return ", ".join(found)

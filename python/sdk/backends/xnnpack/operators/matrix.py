@@ -15,7 +15,7 @@ from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
 from sdk.backends.xnnpack.quantization import Scale, dynamic_source, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import find_weight, is_quantized
 
 TOO_FAR_APART = "its scales are too far apart"
@@ -55,16 +55,22 @@ def write_weights(
 
 
 def write_linear(
-    writer: SubgraphWriter, node: Node, source: Node, weight: Any, bias: torch.Tensor | None, transposes: bool
+    writer: SubgraphWriter,
+    node: Node,
+    source: Node,
+    weight: Any,
+    bias: torch.Tensor | None,
+    transposes: bool,
+    result: int | None = None,
 ) -> None:
     """`source` by the transpose of `weight` [outputs, inputs], plus `bias` [outputs]. The node `weight` holds it so, or
-    its transpose where `transposes`."""
+    its transpose where `transposes`. `result` is a value for it, if it is not that of `node`."""
     turn = (1, 0) if transposes else (0, 1)
     writer.add(
         XNNFullyConnected(
             writer.read(source),
             *write_weights(writer, source, weight, 1 if transposes else 0, turn, bias),
-            writer.result(node),
+            writer.result(node) if result is None else result,
         ),
         writer.take_limits() or (-math.inf, math.inf),
     )
@@ -114,25 +120,42 @@ class LinearConfig(WeightedConfig):
 
 
 class AddmmConfig(WeightedConfig):
+    """A linear layer with a bias, or a product to which something else is added."""
+
     target_names = ("aten.addmm.default",)
-    weights = (0, 2)
+    weights = (2,)
     input_at, weight_at = 1, 2
 
     def channels_of(self, node: Node) -> int:
         return 1
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        if rank_of(node.args[0]) != 1:
-            return f"what is added has {rank_of(node.args[0])} dimensions, and XNNPACK takes 1"
         if node.kwargs.get("beta", 1) != 1 or node.kwargs.get("alpha", 1) != 1:
             return "alpha or beta is not 1"
         return None
 
+    def refusal_in_integers(
+        self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
+    ) -> str | None:
+        if not _is_bias(program, node.args[0]):
+            return "what it adds is no bias"
+        return super().refusal_in_integers(node, program, operands, result)
+
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        bias = get_constant(writer.program, node.args[0])
-        assert isinstance(node.args[1], Node) and isinstance(node.args[2], Node) and bias is not None
-        channels = node.args[2].meta["val"].shape[1]
-        write_linear(writer, node, node.args[1], node.args[2], bias.expand(channels), True)
+        added, source, weight = node.args[:3]
+        assert isinstance(source, Node) and isinstance(weight, Node)
+        if _is_bias(writer.program, added):
+            bias = get_constant(writer.program, added)
+            assert bias is not None
+            write_linear(writer, node, source, weight, bias.expand(weight.meta["val"].shape[1]), True)
+            return
+        product = writer.temporary(shape_of(node))
+        write_linear(writer, node, source, weight, None, True, product)
+        writer.add(NODES["Add"](writer.read(added), product, writer.result(node)), (-math.inf, math.inf))
+
+
+def _is_bias(program: ExportedProgram, node: Any) -> bool:
+    return rank_of(node) == 1 and is_constant(program, node)
 
 
 class MatmulConfig(WeightedConfig):

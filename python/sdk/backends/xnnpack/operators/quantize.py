@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
-from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig, refusal_of_tensor
+from sdk.backends.xnnpack.operators.operator import FLOATS, ConfigPrecisionType, XNNPartitionerConfig, refusal_of_tensor
 from sdk.backends.xnnpack.quantization import (
     DEQUANTIZE,
     DEQUANTIZE_AFFINE,
@@ -36,6 +36,7 @@ class QuantizeConfig(_ConversionConfig):
     """Floats to integers with a scale that is known."""
 
     target_names = (QUANTIZE,)
+    takes_half = False
     supported_precision_types = (ConfigPrecisionType.STATIC_QUANT,)
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
@@ -53,12 +54,14 @@ class DequantizeConfig(_ConversionConfig):
     """Integers to floats: added where somebody reads them."""
 
     target_names = (DEQUANTIZE,)
+    takes_half = False
     supported_precision_types = (ConfigPrecisionType.STATIC_QUANT,)
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         source = node.args[0]
         assert isinstance(source, Node)
-        return refusal_of_scale(node) or refusal_of_tensor(source.meta.get("val"), source, (torch.int8,))
+        reason = refusal_of_scale(node) or refusal_of_tensor(source.meta.get("val"), source, (torch.int8,))
+        return reason or refusal_of_tensor(node.meta.get("val"), node)
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         pass
@@ -80,7 +83,7 @@ class DynamicQuantConfig(_ConversionConfig):
             low, high, _, dtype = node.args[1:5]
             return f"its integers are {dtype} from {low} to {high}, and XNNPACK takes torch.int8 from -128 to 127"
         if name in self._CHOOSE:
-            return refusal_of_tensor(node.args[0].meta.get("val"), node.args[0])
+            return refusal_of_tensor(node.args[0].meta.get("val"), node.args[0], FLOATS)
         is_last = any(name == names[-1] for names in DYNAMIC)
         if is_last and dynamic_source(node) is None:
             return "its scale does not come from what it quantises, row by row"

@@ -195,8 +195,6 @@ class CatConfig(XNNPartitionerConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         tensors = node.args[0]
         assert isinstance(tensors, (list, tuple))
-        if len(tensors) > MOST_CONCATENATED:
-            return f"it joins {len(tensors)} tensors, and XNNPACK takes {MOST_CONCATENATED}"
         if any(rank_of(tensor) != rank_of(node) for tensor in tensors):
             return "its tensors have different numbers of dimensions"
         return None
@@ -209,8 +207,27 @@ class CatConfig(XNNPartitionerConfig):
             writer.add(NODES["Copy"](ids[0], writer.result(node, nhwc)))
             return
         axis = TO_NHWC.index(dim) if nhwc else dim
-        a, b, c, d, e = ids + [0] * (MOST_CONCATENATED - len(ids))
-        writer.add(NODES[f"Concatenate{len(ids)}"](axis, a, b, c, d, writer.result(node, nhwc), 0, e))
+        while len(ids) > MOST_CONCATENATED:
+            groups = [ids[i : i + MOST_CONCATENATED] for i in range(0, len(ids), MOST_CONCATENATED)]
+            ids = [_join(writer, group, axis) for group in groups]
+        _write_join(writer, ids, axis, writer.result(node, nhwc))
+
+
+def _join(writer: SubgraphWriter, ids: list[int], axis: int) -> int:
+    """Values that lie behind one another in dimension `axis`, in a value of their own."""
+    if len(ids) == 1:
+        return ids[0]
+    shapes = [writer.values[index].dims for index in ids]
+    joined = list(shapes[0])
+    joined[axis] = sum(shape[axis] for shape in shapes)
+    result = writer.temporary(joined)
+    _write_join(writer, ids, axis, result)
+    return result
+
+
+def _write_join(writer: SubgraphWriter, ids: list[int], axis: int, result: int) -> None:
+    a, b, c, d, e = ids + [0] * (MOST_CONCATENATED - len(ids))
+    writer.add(NODES[f"Concatenate{len(ids)}"](axis, a, b, c, d, result, 0, e))
 
 
 class PadConfig(XNNPartitionerConfig):
