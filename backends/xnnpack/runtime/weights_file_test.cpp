@@ -224,6 +224,20 @@ TEST_F(PackedWeightsFile, IsOnlyCommittedWhenAllOfItIsWhole) {
   EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "the new one is committed";
 }
 
+TEST_F(PackedWeightsFile, WhatIsAddedAfterACommitEndsIt) {
+  const Bytes first = content(1000, 1), second = content(2000, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    file->commit();
+    // Another process adds a record and ends before it commits.
+    ASSERT_NE(open()->add(kSecond, second.data(), second.size()), nullptr);
+  }
+  damage_silently(path_, kFirstContent);
+  EXPECT_EQ(open()->find(kFirst), nullptr);
+  EXPECT_EQ(found(*open(), kSecond), second);
+}
+
 TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
   const Bytes theirs = content(4000, 9);
   write(theirs);
@@ -248,6 +262,7 @@ TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   EXPECT_EQ(file->add(kSecond, large.data(), large.size()), nullptr);
   EXPECT_FALSE(file->writes()) << "it is not tried for each weight again";
+  file->commit();
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(found(*file, kFirst), first);
