@@ -45,12 +45,13 @@ class Call(nn.Module):
 class Product(nn.Module):
     """addmm, whose matrix is not transposed as a layer's is."""
 
-    def __init__(self) -> None:
+    def __init__(self, *rows: int, added: Callable[[torch.Tensor], torch.Tensor] | None = None) -> None:
         super().__init__()
-        self.weight, self.bias = nn.Parameter(torch.randn(8, 3)), nn.Parameter(torch.randn(3))
+        self.weight, self.bias = nn.Parameter(torch.randn(8, 3)), nn.Parameter(torch.randn(*rows, 3))
+        self.added = added
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.addmm(self.bias, x, self.weight)
+        return torch.addmm(self.bias if self.added is None else self.added(x), x, self.weight)
 
 
 class Normalized(nn.Module):
@@ -113,6 +114,9 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "linear": (nn.Linear(8, 5), ROWS),
     "linear without bias, three dimensions": (nn.Linear(8, 5, bias=False), (ROWS[0].reshape(2, 3, 8),)),
     "addmm": (Product(), ROWS),
+    "addmm to a constant of each row": (Product(6), ROWS),
+    "addmm to what is computed": (Product(added=lambda x: x.sigmoid()[:, :3]), ROWS),
+    "addmm to a column": (Product(added=lambda x: x[:, :1].tanh()), ROWS),
     "mm": (Call(lambda x: x @ x.t()), ROWS),
     "bmm": (Call(lambda x: torch.bmm(x, x.transpose(1, 2))), (ROWS[0].reshape(2, 3, 8),)),
     "add, sub, mul, div": (Call(lambda x, y: (x + y) * (x - 2.0) / (y + 9)), (ROWS[0], ROWS[0][:1])),
@@ -134,6 +138,8 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "mean without its dimensions": (Call(lambda x: x.mean([-1, -2])), IMAGE),
     "softmax": (nn.Softmax(-1), ROWS),
     "cat": (Call(lambda x: torch.cat([x, x * 2, x + 1], 1)), IMAGE),
+    "cat of more than five": (Call(lambda x: torch.cat([x * i for i in range(7)], 1)), IMAGE),
+    "cat of more than five times five": (Call(lambda x: torch.cat([x + i for i in range(26)], -1)), ROWS),
     "cat after convolutions": (nn.Sequential(nn.Conv2d(4, 4, 1), Call(lambda x: torch.cat([x, x.relu()], 1))), IMAGE),
     "permute, view, unsqueeze": (Call(lambda x: x.permute(0, 2, 3, 1).reshape(2, 64, 4).unsqueeze(0)), IMAGE),
     "slice": (Call(lambda x: x[:, 1:3, -4:]), IMAGE),
