@@ -28,7 +28,7 @@ internal fun main(arguments: Array<String>) {
   check(cpp != 0L) { "expected a program whose method 'forward' takes tensors only: $path" }
   Module.load(path, Module.LOAD_MODE_FILE, 1).use { module ->
     val inputs = module.getMethodMetadata("forward").inputs.map { onesInPlace(it) }.toTypedArray()
-    val calls = max(1L, 2_000_000 / (InCpp.run(cpp, 10) / 10)).toInt() // 2 ms each time
+    val calls = max(1L, 200_000 / (InCpp.run(cpp, 10) / 10)).toInt() // the shorter, the more rounds nothing interrupts
     compare("forward, direct buffers", calls, cpp) { module.forward(*inputs) }
     val floats = inputs.all { it.toTensor().dtype() == DType.FLOAT }
     if (floats) {
@@ -58,7 +58,7 @@ private fun compare(what: String, calls: Int, cpp: Long, call: () -> Unit) {
   while (InCpp.now(false) < warm) inKotlin() // until it is compiled
   val start = InCpp.now(true)
   var ofThread = 0L
-  val rounds = List(500) { InCpp.run(cpp, calls) to inKotlin().also { ofThread += it } }
+  val rounds = List(3000) { InCpp.run(cpp, calls) to inKotlin().also { ofThread += it } }
   val ofProcess = InCpp.now(true) - start - rounds.sumOf { it.first }
   fun each(nanoseconds: Long) = nanoseconds / 1e3 / calls
   val inCpp = each(rounds.minOf { it.first })
