@@ -20,7 +20,7 @@ KERNEL, DELEGATE = "OPERATOR_CALL", "DELEGATE_CALL"  # the runtime's own events
 
 @dataclass(frozen=True)
 class Event:
-    """An operator: its seconds in an execution, its debug handle (-1 for none), and its name."""
+    """An operator: its seconds where it was fastest, its debug handle (-1 for none), and its name."""
 
     seconds: float
     handle: int
@@ -40,12 +40,11 @@ def operator_times() -> str:
 
 
 def trace(program: Path, seconds: float) -> tuple[float, list[Event]]:
-    """Seconds of an execution, and what it consists of."""
+    """Seconds of the fastest execution, and what executions consist of."""
     command = [operator_times(), str(program), str(seconds)]
     first, *lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    count, total = first.split("\t")
     events = [line.split("\t") for line in lines]
-    return float(total) / int(count), [Event(float(s) / int(count), int(handle), name) for s, handle, name in events]
+    return float(first.split("\t")[1]), [Event(float(taken), int(handle), name) for taken, handle, name in events]
 
 
 def by_name(events: list[Event]) -> dict[str, tuple[int, float]]:
