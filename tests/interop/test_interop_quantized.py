@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from both_ways import exchange
 from torch import nn
-from torch.export import export, save
+from torch.export import export
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
 from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
 
-from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from sdk.exir import to_edge, to_edge_transform_and_lower
-from sdk.runtime import Runtime
+from sdk.exir import to_edge
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
@@ -65,27 +64,9 @@ def test_both_ways(oracle, tmp_path: Path) -> None:
         "groups": four_bits(PerGroup(32)),
         "channels": four_bits(PerAxis(0)),
     }
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    for name, model in models.items():
-        program = export(model, INPUTS)
-        save(program, theirs / f"{name}.pt2")
-        torch.save([], theirs / f"{name}.calls.pt")
-        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat="1.4")])
-        (tmp_path / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
-        torch.save([("forward", INPUTS)], tmp_path / f"{name}.calls.pt")
-    oracle("run", tmp_path, *models)
-    oracle("delegate", theirs, *models)
-    for name, model in models.items():
-        for folder in (tmp_path, theirs):
-            error = folder / f"{name}.error.txt"
-            assert not error.exists(), f"{name}: {error.read_text()}"
-        ((ours_there,),) = torch.load(tmp_path / f"{name}.outputs.pt")
-        program = Runtime.get().load_program((theirs / f"{name}.pte").read_bytes())
-        theirs_here = torch.as_tensor(program.load_method("forward").execute(INPUTS)[0])
-        wanted = model(*INPUTS)
-        for found in (ours_there, theirs_here):
-            assert compute_error(wanted, found) > 30, name
+    given = {name: (model, INPUTS) for name, model in models.items()}
+    for name, found, wanted in exchange(oracle, tmp_path, given):
+        assert compute_error(wanted, found) > 30, name
 
 
 def test_quantised_tables_run_on_the_original(oracle, tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from both_ways import exchange
 from torch import nn
-from torch.export import export, save
+from torch.export import export
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
-from sdk.runtime import Runtime
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
@@ -67,27 +67,9 @@ def test_the_original_runs_them(oracle, tmp_path: Path) -> None:
 def test_half_precision_both_ways(oracle, tmp_path: Path) -> None:
     """XNN-05. Each operator rounds to half, 2^-11 of its result, here, there and in eager."""
     torch.manual_seed(0)
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    models = {name: copy.deepcopy(MODELS[name]) for name in ("mlp", "mobilenet", "pools", "bilinear")}
-    for name, (model, inputs) in models.items():
-        inputs = tuple(x.half() for x in inputs)
-        models[name] = model.eval().half(), inputs
-        program = export(model, inputs)
-        save(program, theirs / f"{name}.pt2")
-        torch.save([], theirs / f"{name}.calls.pt")
-        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat="1.4")])
-        (tmp_path / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
-        torch.save([("forward", inputs)], tmp_path / f"{name}.calls.pt")
-    oracle("run", tmp_path, *models)
-    oracle("delegate", theirs, *models)
-    for name, (model, inputs) in models.items():
-        for folder in (tmp_path, theirs):
-            error = folder / f"{name}.error.txt"
-            assert not error.exists(), f"{name}: {error.read_text()}"
-        ((ours_there,),) = torch.load(tmp_path / f"{name}.outputs.pt")
-        program = Runtime.get().load_program((theirs / f"{name}.pte").read_bytes())
-        theirs_here = torch.as_tensor(program.load_method("forward").execute(inputs)[0])
-        wanted = model(*inputs)
-        for found in (ours_there, theirs_here):
-            torch.testing.assert_close(found, wanted, rtol=2**-9, atol=2**-9 * float(wanted.abs().max()))
+    models = {}
+    for name in ("mlp", "mobilenet", "pools", "bilinear"):
+        model, inputs = copy.deepcopy(MODELS[name])
+        models[name] = model.eval().half(), tuple(x.half() for x in inputs)
+    for _, found, wanted in exchange(oracle, tmp_path, models):
+        torch.testing.assert_close(found, wanted, rtol=2**-9, atol=2**-9 * float(wanted.abs().max()))
