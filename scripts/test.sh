@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
 gate=(lint cpp android consume python documents interop baremetal aarch64 asan swift fuzz wheel)
-all=(android-asan debug tsan aarch64-all fuzz-long slow operators-asan swift-asan apple)
+all=(android-asan debug tsan aarch64-xnnpack aarch64-all fuzz-long slow operators-asan swift-asan apple)
 network=(android android-asan interop swift swift-asan apple wheel)
 
 main() {
@@ -142,6 +142,16 @@ step_aarch64() {
     extension_{data_loader,evalue_util,flat_tensor,kernel_util,memory_allocator,tensor})
   build_for_aarch64 "${names[@]/%/_test}" &&
     ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' -E '_NOT_BUILT$'
+}
+# XNNPACK's kernels are chosen by the processor: with all extensions of the emulator, with dot products, and with neither.
+step_aarch64-xnnpack() {
+  build_for_aarch64 xnnpack_backend_test || return
+  local cpu status=0
+  for cpu in max cortex-a76 cortex-a53; do
+    echo "--- ${cpu}"
+    qemu-aarch64 -cpu "${cpu}" -L /usr/aarch64-linux-gnu build/linux-aarch64/backends/xnnpack/xnnpack_backend_test || status=1
+  done
+  return "${status}"
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 
