@@ -13,8 +13,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp android consume python documents interop baremetal aarch64 asan swift fuzz wheel)
-all=(android-asan debug tsan aarch64-xnnpack aarch64-all fuzz-long slow operators-asan swift-asan apple)
+gate=(lint cpp android consume python documents interop baremetal aarch64 asan android-asan swift fuzz wheel)
+all=(debug tsan aarch64-xnnpack aarch64-all fuzz-long slow operators-asan swift-asan apple)
 network=(android android-asan interop swift swift-asan apple wheel)
 
 main() {
@@ -80,9 +80,11 @@ step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 step_tsan() {
   TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=thread
 }
+# With event tracers: the tests that need them run here, those that need a build without them in the step cpp.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_SANITIZE=address,undefined
+    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON \
+    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_SANITIZE=address,undefined
 }
 
 # All of PyTorch's samples of every operator, through the kernels that Python links by default, under both sanitizers. A
@@ -122,7 +124,8 @@ step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop; }
 
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
-step_android-asan() { sdk/android/test --asan; }
+# What asan has compiled, with event tracers, too: here Java's and Kotlin's ETDumps are written.
+step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan" sdk/android/test --asan; }
 
 # Firmware for three boards, in an emulator.
 step_baremetal() {
