@@ -51,6 +51,7 @@ internal class DevtoolsTest {
 
   @Test
   fun etdumpIsWrittenWhereEventsAreRecorded() {
+    if (System.getProperty("executorch.events") != null) assertTrue(ExecuTorchRuntime.recordsEvents(), "this library should record events")
     val file = File.createTempFile("run", ".etdp")
     try {
       Module.load(Corpus.path("add")).use { module ->
