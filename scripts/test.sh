@@ -165,17 +165,18 @@ step_fuzz-long() { FUZZ_XNNPACK=ON tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 # The Swift package on Linux, with a Swift that is installed in a system of its own: 77 says that it cannot be.
 step_swift() {
   local status=0
-  sdk/ios/check_objc || return
+  EXECUTORCH_BUILD="${root}/build/release" sdk/ios/check_objc --run || return
   EXECUTORCH_BUILD="${root}/build/release" JOBS="${jobs}" sdk/ios/test "$@" || status=$?
   [[ ${status} -ne 77 ]] || { echo "0 passed, 1 skipped in 0s"; return 0; }
   return "${status}"
 }
 step_swift-asan() { step_swift --asan; }
 
-# The runtime compiled for Apple's systems, and the form of the xcframework.
+# The runtime compiled for Apple's systems with the kernels of one program, and the form of the xcframeworks.
 step_apple() {
   system llvm-libtool-darwin-19 "clang-19 llvm-19" &&
-    PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh --products executorch --output build/apple
+    PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh --products executorch,kernels_selected \
+      --models tests/data/corpus/add/model.pte --output build/apple
 }
 
 # What C++ and C projects get: installed, inside their own build, fetched.
