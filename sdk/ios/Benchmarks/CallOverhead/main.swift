@@ -28,8 +28,13 @@ struct Calls {
       let isReal = [DataType.float, .double, .half].contains(input.dataType)
       return isReal ? .rand(shape: input.shape, dataType: input.dataType) : .zeros(shape: input.shape, dataType: input.dataType)
     }
+    // Weights in memory of the same kind.
+    var options: OpaquePointer?
+    guard et_options_create(&options, nil) == 0 else { fatalError() }
+    defer { et_options_free(options) }
+    guard et_options_set_load_mode(options, et_load_mode(ModuleLoadMode.file.rawValue), nil) == 0 else { fatalError() }
     var made: OpaquePointer?
-    guard et_module_load_file(path, nil, &made, nil) == 0 else { fatalError("cannot load \(path)") }
+    guard et_module_load_file(path, options, &made, nil) == 0 else { fatalError("cannot load \(path)") }
     handle = made!
     values = inputs.map { input in
       let shape = input.shape.map { Int32($0) }
