@@ -77,7 +77,9 @@ bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, 
 
 void NodePacker::release(const PackedConstant& constant, xnn_value* values) {
   payload_->release(constant.index);
-  values[constant.value].data = const_cast<void*>(payload_->placeholder());
+  if (!payload_->is_held(constant.index)) {  // other nodes read what is held
+    values[constant.value].data = const_cast<void*>(payload_->placeholder());
+  }
 }
 
 xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,

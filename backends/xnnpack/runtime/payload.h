@@ -54,6 +54,7 @@ class Payload final {
 
   /// Keeps an entry in memory, whatever is released.
   void hold(uint32_t index) { entry(index).is_held = true; }
+  bool is_held(uint32_t index) const { return index < entries_.size() && entries_[index].is_held; }
 
   /// Frees what constant() has read. It may be asked for again.
   void release(uint32_t index);
