@@ -28,7 +28,7 @@ constexpr size_t kColumns = 16;
 /// Rows whose sums fit into registers: 12 of 16 hold sums, two a row of the panel and one an element of A.
 constexpr size_t kTileRows = 6;
 /// Rows that pass by a panel of weights while that is in the cache.
-constexpr size_t kRows = 2 * kTileRows;
+constexpr size_t kRows = 4 * kTileRows;
 /// Floats between what is read of a panel and what is fetched meanwhile.
 constexpr size_t kAhead = 16 * kColumns;
 

@@ -12,11 +12,12 @@ namespace xnnpack {
 
 #ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
 
-/// Gives XNNPACK's operators products whose tiles have twelve rows in place of five, on CPUs where it would take its
+/// Gives XNNPACK's operators products whose tiles have up to 24 rows in place of five, on CPUs where it would take its
 /// AVX2 kernels; elsewhere nothing changes. The weights stay packed as they are, and the sums are the same bits.
 ///
-/// XNNPACK runs through all the weights for each tile of rows. With twelve rows these are read less than half as often,
-/// and once for a batch of up to twelve, where five rows and five rows and one cost as much as fifteen.
+/// XNNPACK runs through all the weights for each tile of rows. With 24 rows these are read a fifth as often, and once
+/// for a batch of up to 24, where five rows and five rows and one cost as much as fifteen. One to three rows pass by
+/// several panels of weights at a time.
 ///
 /// To be called after xnn_initialize() and before the first operator is made, by one thread.
 void use_tall_products();
