@@ -8,6 +8,7 @@ is the same value of the program.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 
 import torch
@@ -22,6 +23,7 @@ from sdk.exir._tensor_lifetimes import (
     get_node_tensor_specs,
     storage_spec,
 )
+from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.tensor import TensorSpec
 
 _ELEMENTWISE = frozenset(
@@ -97,7 +99,7 @@ def place_results_on_operands(
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):
             place_results_on_operands(branch, None, False)
-        for spec in get_node_tensor_specs(node) if node.target is memory.alloc else ():
+        for spec in get_node_tensor_specs(node) if node.target in (memory.alloc, executorch_call_delegate) else ():
             spec.inplace_base = spec.inplace_offset = None
     graph = _Graph(graph_module)
     if with_buffers:
@@ -128,6 +130,7 @@ class _Graph:
     """Who reads which storage, and when."""
 
     def __init__(self, graph_module: GraphModule) -> None:
+        self.module = graph_module
         self.nodes = list(graph_module.graph.nodes)
         self.index = {node: i for i, node in enumerate(self.nodes)}
         # Storage -> indices of the nodes that use it.
@@ -165,6 +168,9 @@ class _Graph:
         reads = {i for i in self.uses.get(home, ()) if i != end}
         if not reads:
             return
+        if _is_delegate_result(value):
+            self._write_delegate_result(value, buffer, home, max(reads))
+            return
         node: Node | None = value
         while node is not None:
             result = _single_result(node)
@@ -184,6 +190,21 @@ class _Graph:
             made = [self.made[source] for source in self._dying_operands(node)]
             node = next((n for n in made if _operator(n) in _IN_PLACE), made[0] if made else None)
 
+    def _write_delegate_result(self, value: Node, buffer: Node, home: TensorSpec, last_read: int) -> None:
+        """Has a delegate compute a buffer's new value in its memory, if the delegate says that it can."""
+        call, position = value.args
+        assert isinstance(call, Node) and isinstance(position, int)
+        result = value.meta["spec"]
+        if not (self._movable(result) and _same_layout(value, buffer) and result.mem_id == home.mem_id):
+            return
+        if last_read > self.index[call]:
+            return
+        inputs = list(call.args[1:])
+        reading = [i for i, operand in enumerate(inputs) if isinstance(operand, Node) and _home(operand) is home]
+        lowered = getattr(self.module, str(call.args[0].target))
+        if not reading or (len(reading) == 1 and lowered.meta.get("in_place_outputs", {}).get(position) == reading[0]):
+            self._join(result, home)
+
     def _dying_operands(self, node: Node) -> Iterator[TensorSpec]:
         """Storage of operands that the result of a node may be put on."""
         for operand in filter_nodes(node.args):
@@ -198,13 +219,13 @@ class _Graph:
 
     def _fits(self, node: Node, operand: Node, home: TensorSpec) -> bool:
         """Whether a result may be put on an operand, as far as sizes, places and the other operands go."""
-        operator = _operator(node)
+        name = _operator(node)
         result = node.meta["spec"]
-        if operator not in _ELEMENTWISE and not (operator in _PARTIAL_WRITES and operand is node.args[0]):
+        if name not in _ELEMENTWISE and not (name in _PARTIAL_WRITES and operand is node.args[0]):
             return False
         others = [arg for arg in filter_nodes(node.args) if arg is not operand and _home(arg) is home]
         twice = sum(arg is operand for arg in filter_nodes(node.args)) > 1
-        if others or (twice and operator not in _ELEMENTWISE):
+        if others or (twice and name not in _ELEMENTWISE):
             return False
         return (
             _same_layout(node, operand)
@@ -217,6 +238,10 @@ class _Graph:
     def _join(self, result: TensorSpec, home: TensorSpec) -> None:
         result.inplace_base = home
         self.uses.setdefault(home, set()).update(self.uses.get(result, ()))
+
+
+def _is_delegate_result(node: Node) -> bool:
+    return node.target is operator.getitem and getattr(node.args[0], "target", None) is executorch_call_delegate
 
 
 def _home(operand: Node) -> TensorSpec | None:

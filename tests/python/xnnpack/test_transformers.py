@@ -15,8 +15,9 @@ from torch.export import Dim, export
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
-from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
+from sdk.exir import EdgeProgramManager, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes, get_refusals
+from sdk.exir.schema import KernelCall
 from sdk.runtime import Runtime
 from zoo.language import Decoder, Encoder
 from zoo.vision import VisionTransformer
@@ -84,9 +85,10 @@ def identifiers(lowered: EdgeProgramManager) -> list[bytes]:
 def check(model: nn.Module, *calls: tuple[torch.Tensor, ...], lowered: EdgeProgramManager) -> None:
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     for inputs in calls:
-        (found,) = method.execute(inputs)
+        expected = torch.utils._pytree.tree_leaves(model(*inputs))
+        found = [torch.as_tensor(output) for output in method.execute(inputs)]
         # Functions are approximated to a few units in the last place; sums have another order.
-        torch.testing.assert_close(torch.as_tensor(found), model(*inputs), rtol=2e-5, atol=2e-5)
+        torch.testing.assert_close(found, expected, rtol=2e-5, atol=2e-5)
 
 
 def attend(**kwargs: object) -> nn.Module:
@@ -196,6 +198,61 @@ def test_a_cache_keeps_what_was_written() -> None:
     lowered = lower(model, (torch.ones(1, 2, 1, 4), torch.tensor([0])))
     calls = [(torch.full((1, 2, 1, 4), float(i + 1)), torch.tensor([i * 2])) for i in range(3)]
     check(fresh, *calls, lowered=lowered)
+
+
+def names_of_calls(program: ExecutorchProgramManager) -> list[str]:
+    plan = program.executorch_program.execution_plan[0]
+    kinds = [instruction.instr_args for chain in plan.chains for instruction in chain.instructions]
+    return [plan.operators[call.op_index].name if isinstance(call, KernelCall) else "delegate" for call in kinds]
+
+
+def test_a_cache_is_written_in_its_own_memory() -> None:
+    """Neither the delegate copies it, nor does the program: what goes in is what comes out."""
+    program = lower(Cache(), (torch.ones(1, 2, 1, 4), torch.tensor([0]))).to_executorch()
+    assert names_of_calls(program) == ["delegate"]
+    plan = program.executorch_program.execution_plan[0]
+    arguments = plan.chains[0].instructions[0].instr_args.args
+    assert len(arguments) == len(set(arguments)) + 1
+
+
+class KeepsTheOld(Cache):
+    """Returns what was in the cache before, computed from it inside of the delegate or as it was."""
+
+    def __init__(self, computes: bool) -> None:
+        super().__init__()
+        self.computes = computes
+
+    def forward(self, x: torch.Tensor, position: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        old = self.rows.sum(2) if self.computes else self.rows.clone()
+        return super().forward(x, position), old
+
+
+@pytest.mark.parametrize("computes", [True, False])
+def test_a_cache_whose_old_contents_are_read_is_not_overwritten_before(computes: bool) -> None:
+    model, fresh = KeepsTheOld(computes), KeepsTheOld(computes)
+    lowered = lower(model, (torch.ones(1, 2, 1, 4), torch.tensor([0])))
+    assert "aten::copy_" in names_of_calls(lowered.to_executorch())
+    calls = [(torch.full((1, 2, 1, 4), float(i + 1)), torch.tensor([i % 2])) for i in range(4)]
+    check(fresh, *calls, lowered=lowered)
+
+
+def test_two_caches_that_change_places_are_both_right() -> None:
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("a", torch.zeros(1, 2, 6, 4))
+            self.register_buffer("b", torch.ones(1, 2, 6, 4))
+
+        def forward(self, x: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+            a = torch.ops.aten.index_put(self.a, (None, None, position), x)
+            b = torch.ops.aten.index_put(self.b, (None, None, position), x * 2)
+            self.a.copy_(b)
+            self.b.copy_(a)
+            return (a - b).sum(2)
+
+    lowered = lower(Two(), (torch.ones(1, 2, 1, 4), torch.tensor([0])))
+    calls = [(torch.full((1, 2, 1, 4), float(i + 1)), torch.tensor([i])) for i in range(4)]
+    check(Two(), *calls, lowered=lowered)
 
 
 def test_dynamic_lengths() -> None:

@@ -12,7 +12,7 @@ from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import is_foldable
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
-from sdk.backends.xnnpack.operators.steps import fused_rms_norm, write_norm
+from sdk.backends.xnnpack.operators.steps import IndexPutConfig, fused_rms_norm, write_norm
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 from sdk.backends.xnnpack.quantization import integer_call
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
@@ -69,7 +69,8 @@ class XnnpackBackend(BackendDetails):
                 else:
                     x, eps, weight = norm
                     write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)
-        for result in edge_program.graph.output_node().args[0]:
+        results = edge_program.graph.output_node().args[0]
+        for result in results:
             if not isinstance(result, Node):
                 raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
             writer.add_output(result)
@@ -78,4 +79,17 @@ class XnnpackBackend(BackendDetails):
             serialize_xnnpack_binary(writer.graph(), bytearray()),
             debug_handle_map=handles,
             data_store_output=writer.constants.store.get_named_data_store_output(),
+            in_place_outputs=_in_place_outputs(
+                [n for n in edge_program.graph.nodes if n.op == "placeholder" and n.name in arguments], list(results)
+            ),
         )
+
+
+def _in_place_outputs(inputs: list[Node], outputs: list[Node]) -> dict[int, int]:
+    """Caches: an input that is written to at some places, and read nowhere else."""
+    found = {}
+    for position, node in enumerate(outputs):
+        cache = node.args[0] if node.target.__name__ in IndexPutConfig.target_names else None
+        if isinstance(cache, Node) and cache in inputs and list(cache.users) == [node] and outputs.count(node) == 1:
+            found[position] = inputs.index(cache)
+    return found

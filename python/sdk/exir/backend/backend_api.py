@@ -216,6 +216,8 @@ def _lowered(
         )
     module = LoweredBackendModule(program, backend_id, result.processed_bytes, compile_specs, result.data_store_output)
     module.meta = {"debug_handle_map": result.debug_handle_map}
+    if in_place := getattr(result, "in_place_outputs", None):
+        module.meta["in_place_outputs"] = in_place
     if result._delegate_info_meta is not None:
         module.meta["_delegate_info_meta"] = result._delegate_info_meta
     return module

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -22,13 +22,15 @@ class PreprocessResult:
 
     `processed_bytes` is passed to the backend's `init()` at run time, unchanged. `debug_handle_map` maps the
     backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,
-    by key.
+    by key. `in_place_outputs` maps outputs to inputs, by position, in whose memory the backend can compute them because
+    nothing else reads what was there: the new contents of a cache. The program may then pass one tensor for both.
     """
 
     processed_bytes: bytes = b""
     debug_handle_map: dict[int, tuple[int]] | dict[str, tuple[int]] | None = None
     data_store_output: NamedDataStoreOutput | None = None
     _delegate_info_meta: Any | None = None
+    in_place_outputs: dict[int, int] = field(default_factory=dict)
 
 
 class BackendDetails(ABC):
