@@ -33,7 +33,8 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 targets_of() {
   case "$1" in
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
-      extension_named_data_map extension_threadpool extension_tensor extension_image extension_module extension_c_api ;;
+      extension_named_data_map extension_threadpool extension_tensor extension_image extension_module bundled_program etdump \
+      extension_c_api ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;
     kernels_selected) echo selected_ops_lib ;;

@@ -13,9 +13,9 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp android consume python documents interop baremetal aarch64 asan android-asan swift fuzz wheel)
-all=(debug tsan aarch64-xnnpack aarch64-all fuzz-long slow operators-asan swift-asan apple)
-network=(android android-asan interop swift swift-asan apple wheel)
+gate=(lint cpp android consume python documents interop baremetal aarch64 asan android-asan swift apple fuzz wheel)
+all=(debug tsan aarch64-xnnpack aarch64-all fuzz-long slow operators-asan swift-asan apple-all)
+network=(android android-asan interop swift swift-asan apple apple-all wheel)
 
 main() {
   local wanted=() without_network='' long='' argument
@@ -172,11 +172,14 @@ step_swift() {
 }
 step_swift-asan() { step_swift --asan; }
 
-# The runtime compiled for Apple's systems with the kernels of one program, and the form of the xcframeworks.
+# The runtime compiled for an iPhone with the kernels of one program, and whether the xcframeworks are whole.
 step_apple() {
+  apple_frameworks --products executorch,kernels_selected --models tests/data/corpus/add/model.pte --slices ios-arm64
+}
+step_apple-all() { apple_frameworks; }
+apple_frameworks() {
   system llvm-libtool-darwin-19 "clang-19 llvm-19" &&
-    PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh --products executorch,kernels_selected \
-      --models tests/data/corpus/add/model.pte --output build/apple
+    PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh "$@" --output build/apple
 }
 
 # What C++ and C projects get: installed, inside their own build, fetched.
