@@ -37,7 +37,7 @@ targets_of() {
       extension_c_api ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;
-    kernels_selected) echo selected_ops_lib ;;
+    kernels_selected) echo selected_ops_lib portable_kernels ;;
     backend_xnnpack) echo xnnpack_backend ;;
   esac
 }
@@ -115,6 +115,7 @@ main() {
 # clang, and headers of Apple's systems that are free to use.
 prepare_linux() {
   command -v clang++-19 >/dev/null || command -v clang++ >/dev/null || die "clang is missing. On Debian: apt-get install clang-19 llvm-19"
+  ar="$(command -v llvm-ar-19 || command -v llvm-ar)" || die "llvm-ar is missing. On Debian: apt-get install llvm-19"
   libtool="$(command -v llvm-libtool-darwin-19 || command -v llvm-libtool-darwin)" || die "llvm-libtool-darwin is missing. On Debian: apt-get install llvm-19"
   headers="${root}/.cache/apple/lib"
   [[ -d "${headers}/libcxx" ]] && return
@@ -175,10 +176,22 @@ build_slice() {
       [[ "${name}" != selected_ops_lib ]] || name='selected_ops_lib*'
       found="$(find "${folder}" -name "lib${name/%_ops_table/_kernels_bindings}.a" -not -path "${folder}/products/*")"
       [[ -n "${found}" ]] || die "the build made no library for the target ${name}."
+      [[ "${product} ${name}" != "kernels_selected portable_kernels" ]] || found="$(without_selected "${folder}" "${found}")"
       while IFS= read -r archive; do archives+=("${archive}"); done <<<"${found}"
     done
     "${libtool:-libtool}" -static -o "${folder}/products/lib${product}.a" "${archives[@]}" 2> >(grep -v 'has no symbols' >&2 || true)
   done
+}
+
+# without_selected FOLDER ARCHIVE: a copy of the archive without the objects that a selection has of its own. Fast kernels
+# leave some calls to portable ones that no model needs: what is not selected must be there for the linker to drop.
+without_selected() {
+  local rest="$1/products/portable_kernels_rest.a" selected
+  cp "$2" "${rest}"
+  selected="$("${ar:-ar}" t "$1/libselected_ops_lib_portable_kernels.a" | grep -v '^__')"
+  # shellcheck disable=SC2086  # one name a word
+  "${ar:-ar}" d "${rest}" ${selected}
+  printf '%s\n' "${rest}"
 }
 
 # make_framework PRODUCT OUTPUT SLICES...

@@ -172,11 +172,9 @@ step_swift() {
 }
 step_swift-asan() { step_swift --asan; }
 
-# The runtime compiled for an iPhone with the kernels of one program, and whether the xcframeworks are whole.
-step_apple() {
-  apple_frameworks --products executorch,kernels_selected --models tests/data/corpus/add/model.pte --slices ios-arm64
-}
-step_apple-all() { apple_frameworks; }
+# The runtime compiled for an iPhone, and whether its xcframework is whole; all products for all systems.
+step_apple() { apple_frameworks --products executorch --slices ios-arm64; }
+step_apple-all() { apple_frameworks && apple_frameworks --products executorch,kernels_selected --models tests/data/corpus/add/model.pte; }
 apple_frameworks() {
   system llvm-libtool-darwin-19 "clang-19 llvm-19" &&
     PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh "$@" --output build/apple
