@@ -124,8 +124,9 @@ Tensor& searchsorted(KernelRuntimeContext& ctx, const char* op, const Tensor& se
   }
   ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, out,
                       "%s: the sequence must have one dimension, or all but the last size of the values", op);
-  if (check_search(ctx, op, sequence, sorter, out_int32, out) &&
-      (tensor == nullptr ? check_resize(ctx, op, out, nullptr, 0) : check_resize_like(ctx, op, out, *tensor))) {
+  // The output may be the sequence: its size is known once it has its new one.
+  if ((tensor == nullptr ? check_resize(ctx, op, out, nullptr, 0) : check_resize_like(ctx, op, out, *tensor)) &&
+      check_search(ctx, op, sequence, sorter, out_int32, out) && (!sorter || check_no_overlap(ctx, op, *sorter, out))) {
     search(ctx, op, sequence, sorter, values, right || (side && *side == "right"), out);
   }
   return out;

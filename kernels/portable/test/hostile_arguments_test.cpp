@@ -122,6 +122,11 @@ TEST_F(HostileArgumentsTest, IndicesThatAreBeingWritten) {
                      bag_offsets, largest);
   expect_failure();
 
+  Tensor order = longs.make({3}, {0, 1, 2});
+  const Tensor sequence = longs.make({3}, {4, 5, 6});
+  searchsorted_Tensor_out(ctx, sequence, longs.make({3}, {9, 9, 4}), false, false, std::nullopt, order, order);
+  expect_failure();
+
   Tensor gradients = longs.make({4, 1}, {0, 1, 2, 3});
   const Tensor places(gradients.unsafeGetTensorImpl());
   embedding_dense_backward_out(ctx, longs.make({4, 1, 1}, {5, 6, 7, 8}), places, 4, -1, false, gradients);
