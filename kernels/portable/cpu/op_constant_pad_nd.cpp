@@ -40,9 +40,8 @@ bool parse_padding(KernelRuntimeContext& ctx, const char* name, const Tensor& in
   return check_same_dtype(ctx, name, in, out) && check_resize(ctx, name, out, sizes, rank);
 }
 
-// Copies the part of `in` that remains to its place in `out` and returns that place.
-StridedView copy_inside(const Tensor& in, const Padding& padding, const Tensor& out) {
-  StridedView source = StridedView::of(in);
+// Copies the part of the input that remains to its place in `out` and returns that place.
+StridedView copy_inside(StridedView source, const Padding& padding, const Tensor& out) {
   StridedView target = StridedView::of(out);
   for (size_t d = 0; d < source.dims; ++d) {
     const int64_t start = std::max<int64_t>(-padding.before[d], 0);
@@ -68,15 +67,15 @@ int64_t replicate(int64_t index, int64_t size) {
 }
 
 // Element by element along the dimensions from `d` on that are padded, for when what an element repeats is cropped.
-void pad_from_input(const Tensor& in, const Padding& padding, int64_t (*origin)(int64_t, int64_t), size_t d,
-                    const StridedView& target, const StridedView& source) {
+void pad_from_input(const Padding& padding, int64_t (*origin)(int64_t, int64_t), size_t d, const StridedView& target,
+                    const StridedView& source) {
   if (d == target.dims) {
     copy(target, source);
     return;
   }
   for (int64_t position = 0; position < target.sizes[d]; ++position) {
-    const int64_t from = origin(position - padding.before[d], in.sizes()[d]);
-    pad_from_input(in, padding, origin, d + 1, StridedView(target).slice(d, position, 1),
+    const int64_t from = origin(position - padding.before[d], source.sizes[d]);
+    pad_from_input(padding, origin, d + 1, StridedView(target).slice(d, position, 1),
                    StridedView(source).slice(d, from, 1));
   }
 }
@@ -95,28 +94,29 @@ Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tenso
                         "%s: a dimension of size %lld cannot be padded by %lld", name, static_cast<long long>(size),
                         static_cast<long long>(pad[i]));
   }
+  const StridedView source = StridedView::of(in);  // as it is before the output, which may be the input, is resized
   if (!parse_padding(ctx, name, in, pad, out, &padding) || out.numel() == 0) {
     return out;
   }
   const StridedView all = StridedView::of(out);
   if (std::any_of(pad.begin(), pad.end(), [](int64_t amount) { return amount < 0; })) {
-    pad_from_input(in, padding, origin, all.dims - dims, all, StridedView::of(in));
+    pad_from_input(padding, origin, all.dims - dims, all, source);
     return out;
   }
-  StridedView done = copy_inside(in, padding, out);
+  StridedView done = copy_inside(source, padding, out);
   for (size_t d = done.dims; d-- > 0;) {
     // `done` is complete in all dimensions behind d; widen it along d.
     const int64_t first = std::max<int64_t>(padding.before[d], 0);
-    const int64_t size = in.sizes()[d];
+    const int64_t size = source.sizes[d];
     const auto copy_slab = [&](int64_t position) {
       // Positions in the output, for an index of the input and back.
       const int64_t from = origin(position - padding.before[d], size) + padding.before[d];
       StridedView target = done;
-      StridedView source = done;
+      StridedView repeated = done;
       target.offset((position - first) * all.strides[d]);
-      source.offset((from - first) * all.strides[d]);
-      target.sizes[d] = source.sizes[d] = 1;
-      copy(target, source);
+      repeated.offset((from - first) * all.strides[d]);
+      target.sizes[d] = repeated.sizes[d] = 1;
+      copy(target, repeated);
     };
     for (int64_t position = 0; position < first; ++position) {
       copy_slab(position);
@@ -138,11 +138,12 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& in, IntArra
   Padding padding;
   ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(in.scalar_type()));
+  const StridedView source = StridedView::of(in);  // as above
   if (!parse_padding(ctx, name, in, pad, out, &padding)) {
     return out;
   }
   fill(StridedView::of(out), value);
-  copy_inside(in, padding, out);
+  copy_inside(source, padding, out);
   return out;
 }
 

@@ -102,6 +102,14 @@ TEST_F(HostileArgumentsTest, AMaskThatIsBeingWritten) {
   repeat_interleave_Tensor_out(ctx, repeats, std::nullopt, repeats);
 }
 
+TEST_F(HostileArgumentsTest, AnInputThatIsResizedWithTheOutput) {
+  // Cropped to its last element.
+  Tensor both = floats.make({5}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f}, {}, TensorShapeDynamism::DYNAMIC_BOUND);
+  reflection_pad1d_out(ctx, both, list({-4, 0}), both);
+  ASSERT_EQ(both.numel(), 1);
+  EXPECT_EQ(*both.const_data_ptr<float>(), 5.0f);
+}
+
 TEST_F(HostileArgumentsTest, IndicesThatAreBeingWritten) {
   // Were they checked and then looked at again, they would lead out of the tensor by then.
   Tensor both = longs.make({3}, {0, 1, 2});
