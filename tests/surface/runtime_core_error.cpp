@@ -30,6 +30,7 @@ static_assert(static_cast<long>(Error::OutOfResources) == 37);
 static_assert(static_cast<long>(Error::DelegateInvalidCompatibility) == 48);
 static_assert(static_cast<long>(Error::DelegateMemoryAllocationFailed) == 49);
 static_assert(static_cast<long>(Error::DelegateInvalidHandle) == 50);
+static_assert(static_cast<long>(Error::Cancelled) == 64);
 static_assert(std::is_same_v<std::underlying_type_t<Error>, error_code_t>);
 static_assert(is<const char* (*)(const Error)>(&to_string));
 static_assert(std::is_same_v<error_code_t, uint32_t>);

@@ -71,6 +71,7 @@ void compress_portable(State& state, const uint8_t* data, size_t count) {
 
 #if defined(ET_SHA256_X86)
 
+using Words = __m128i;
 #define ET_SHA256_TARGET __attribute__((target("sha,ssse3,sse4.1")))
 
 /// The next four words of the message, in place of the first of the last sixteen.
@@ -85,6 +86,8 @@ ET_SHA256_TARGET inline void four_rounds(__m128i& abef, __m128i& cdgh, __m128i w
   cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
   abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0E));
 }
+
+ET_SHA256_TARGET inline void all_rounds(Words& half, Words& other_half, Words w0, Words w1, Words w2, Words w3);
 
 ET_SHA256_TARGET void compress_here(State& state, const uint8_t* data, size_t count) {
   auto* numbers = reinterpret_cast<__m128i*>(state.data());
@@ -101,19 +104,7 @@ ET_SHA256_TARGET void compress_here(State& state, const uint8_t* data, size_t co
     __m128i w1 = _mm_shuffle_epi8(_mm_loadu_si128(block + 1), big_endian);
     __m128i w2 = _mm_shuffle_epi8(_mm_loadu_si128(block + 2), big_endian);
     __m128i w3 = _mm_shuffle_epi8(_mm_loadu_si128(block + 3), big_endian);
-    for (size_t round = 0;; round += 16) {
-      four_rounds(abef, cdgh, w0, round);
-      four_rounds(abef, cdgh, w1, round + 4);
-      four_rounds(abef, cdgh, w2, round + 8);
-      four_rounds(abef, cdgh, w3, round + 12);
-      if (round == 48) {
-        break;
-      }
-      extend(w0, w1, w2, w3);
-      extend(w1, w2, w3, w0);
-      extend(w2, w3, w0, w1);
-      extend(w3, w0, w1, w2);
-    }
+    all_rounds(abef, cdgh, w0, w1, w2, w3);
     abef = _mm_add_epi32(abef, abef_before);
     cdgh = _mm_add_epi32(cdgh, cdgh_before);
   }
@@ -129,6 +120,7 @@ bool has_instructions() {
 
 #elif defined(ET_SHA256_ARM)
 
+using Words = uint32x4_t;
 #if defined(__ARM_FEATURE_SHA2)
 #define ET_SHA256_TARGET
 #else
@@ -151,6 +143,8 @@ ET_SHA256_TARGET inline uint32x4_t big_endian_words(const uint8_t* data) {
   return vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(data)));
 }
 
+ET_SHA256_TARGET inline void all_rounds(Words& half, Words& other_half, Words w0, Words w1, Words w2, Words w3);
+
 ET_SHA256_TARGET void compress_here(State& state, const uint8_t* data, size_t count) {
   uint32x4_t abcd = vld1q_u32(state.data());
   uint32x4_t efgh = vld1q_u32(state.data() + 4);
@@ -161,19 +155,7 @@ ET_SHA256_TARGET void compress_here(State& state, const uint8_t* data, size_t co
     uint32x4_t w1 = big_endian_words(data + 16);
     uint32x4_t w2 = big_endian_words(data + 32);
     uint32x4_t w3 = big_endian_words(data + 48);
-    for (size_t round = 0;; round += 16) {
-      four_rounds(abcd, efgh, w0, round);
-      four_rounds(abcd, efgh, w1, round + 4);
-      four_rounds(abcd, efgh, w2, round + 8);
-      four_rounds(abcd, efgh, w3, round + 12);
-      if (round == 48) {
-        break;
-      }
-      extend(w0, w1, w2, w3);
-      extend(w1, w2, w3, w0);
-      extend(w2, w3, w0, w1);
-      extend(w3, w0, w1, w2);
-    }
+    all_rounds(abcd, efgh, w0, w1, w2, w3);
     abcd = vaddq_u32(abcd, abcd_before);
     efgh = vaddq_u32(efgh, efgh_before);
   }
@@ -191,6 +173,27 @@ constexpr Compress compress_here = compress_portable;
 
 bool has_instructions() {
   return false;
+}
+
+#endif
+
+#if defined(ET_SHA256_TARGET)
+
+/// A block, on the two halves of the state; `w0` to `w3` are its sixteen words.
+ET_SHA256_TARGET inline void all_rounds(Words& half, Words& other_half, Words w0, Words w1, Words w2, Words w3) {
+  for (size_t round = 0;; round += 16) {
+    four_rounds(half, other_half, w0, round);
+    four_rounds(half, other_half, w1, round + 4);
+    four_rounds(half, other_half, w2, round + 8);
+    four_rounds(half, other_half, w3, round + 12);
+    if (round == 48) {
+      return;
+    }
+    extend(w0, w1, w2, w3);
+    extend(w1, w2, w3, w0);
+    extend(w2, w3, w0, w1);
+    extend(w3, w0, w1, w2);
+  }
 }
 
 #endif

@@ -174,9 +174,6 @@ uint32_t et_c_api_version(void) {
 }
 
 const char* et_status_name(et_status status) {
-  if (status == ET_STATUS_CANCELLED) {
-    return "Cancelled";
-  }
   return executorch::runtime::to_string(static_cast<Error>(status));
 }
 

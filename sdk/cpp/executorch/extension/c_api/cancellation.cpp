@@ -17,7 +17,7 @@ et_status et_cancellation_create(et_cancellation** out, et_error** error) {
 
 void et_cancellation_cancel(et_cancellation* cancellation) {
   if (cancellation != nullptr) {
-    cancellation->interrupt.store(kCancelled, std::memory_order_relaxed);
+    cancellation->interrupt.store(Error::Cancelled, std::memory_order_relaxed);
   }
 }
 

@@ -16,9 +16,6 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// A number that no function of the runtime returns.
-constexpr auto kCancelled = static_cast<runtime::Error>(ET_STATUS_CANCELLED);
-
 /// While it lives, a cancellation (null: none) stops a method.
 class Interruptible final {
  public:

@@ -43,6 +43,8 @@ enum class Error : error_code_t {
   DelegateInvalidCompatibility = 0x30,    ///< The backend is incompatible with the delegate's data or the device.
   DelegateMemoryAllocationFailed = 0x31,  ///< The backend could not get memory.
   DelegateInvalidHandle = 0x32,           ///< The delegate handle is invalid or stale.
+  // What the caller asked for; the original has no such number.
+  Cancelled = 0x40,  ///< The run was stopped, see Method::set_interrupt().
 };
 
 /// Name of an error without a prefix, for example "InvalidProgram". Static text; never null.
@@ -91,6 +93,8 @@ constexpr const char* to_string(const Error error) {
       return "DelegateMemoryAllocationFailed";
     case Error::DelegateInvalidHandle:
       return "DelegateInvalidHandle";
+    case Error::Cancelled:
+      return "Cancelled";
   }
   return "Unknown";
 #else

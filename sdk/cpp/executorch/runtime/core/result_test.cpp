@@ -81,11 +81,13 @@ TEST(ErrorTest, NumbersAreThePublicContract) {
   EXPECT_EQ(static_cast<uint32_t>(Error::InvalidProgram), 0x23u);
   EXPECT_EQ(static_cast<uint32_t>(Error::OutOfResources), 0x25u);
   EXPECT_EQ(static_cast<uint32_t>(Error::DelegateInvalidHandle), 0x32u);
+  EXPECT_EQ(static_cast<uint32_t>(Error::Cancelled), 0x40u);
 }
 
 TEST(ErrorTest, Names) {
   EXPECT_STREQ(to_string(Error::Ok), "Ok");
   EXPECT_STREQ(to_string(Error::InvalidExternalData), "InvalidExternalData");
+  EXPECT_STREQ(to_string(Error::Cancelled), "Cancelled");
   EXPECT_STREQ(to_string(static_cast<Error>(0x7777)), "Unknown");
 }
 

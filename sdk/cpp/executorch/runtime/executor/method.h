@@ -92,8 +92,8 @@ class Method final {
   /// method can be executed again.
   ET_NODISCARD Error execute();
 
-  /// Lets another thread stop execute(): it looks at `*interrupt` before each instruction and, unless that is Ok, ends
-  /// with it. Null: nothing stops it. Not owned; must live while the method executes. A backend's part is one
+  /// Lets another thread stop execute(): it looks at `*interrupt` before each instruction and, unless that is Ok (say,
+  /// Cancelled), ends with it. Null: nothing stops it. Not owned; must live while the method executes. A backend's part is one
   /// instruction. The method can be executed again after that.
   void set_interrupt(const std::atomic<Error>* interrupt) { interrupt_ = interrupt; }
 

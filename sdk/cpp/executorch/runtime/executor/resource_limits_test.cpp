@@ -89,13 +89,13 @@ TEST_F(ResourceLimitsTest, AnotherThreadStopsALoopThatNeverEnds) {
   method->set_interrupt(&interrupt);
   std::thread other([&interrupt] {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    interrupt = Error::EndOfMethod;
+    interrupt = Error::Cancelled;
   });
-  EXPECT_EQ(method->execute(), Error::EndOfMethod);
+  EXPECT_EQ(method->execute(), Error::Cancelled);
   other.join();
   EXPECT_THAT(log(), HasSubstr("was stopped before instruction 0"));
   EXPECT_FALSE(method->in_progress());
-  EXPECT_EQ(method->execute(), Error::EndOfMethod) << "before the first instruction";
+  EXPECT_EQ(method->execute(), Error::Cancelled) << "before the first instruction";
 }
 
 TEST_F(ResourceLimitsTest, WhatIsNotStoppedRunsToItsEnd) {
