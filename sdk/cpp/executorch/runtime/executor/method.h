@@ -93,8 +93,8 @@ class Method final {
   ET_NODISCARD Error execute();
 
   /// Lets another thread stop execute(): it looks at `*interrupt` before each instruction and, unless that is Ok (say,
-  /// Cancelled), ends with it. Null: nothing stops it. Not owned; must live while the method executes. A backend's part is one
-  /// instruction. The method can be executed again after that.
+  /// Cancelled), ends with it. Null: nothing stops it. Not owned; must live while the method executes. A backend's part
+  /// is one instruction. The method can be executed again after that.
   void set_interrupt(const std::atomic<Error>* interrupt) { interrupt_ = interrupt; }
 
   /// Runs one instruction; the caller counts them. Errors: EndOfMethod when none is left, otherwise as execute().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
+import java.nio.ByteBuffer
 import kotlin.math.max
 
 /** src/test/cpp/call_overhead.cpp: the same calls in C++. */
@@ -9,9 +10,9 @@ internal object InCpp {
     System.loadLibrary("executorch_call_overhead")
   }
 
-  @JvmStatic external fun open(path: String): Long
+  @JvmStatic external fun open(module: Long, inputs: Array<ByteBuffer>): Long
 
-  @JvmStatic external fun run(program: Long, calls: Int): Long
+  @JvmStatic external fun run(calls: Long, count: Int): Long
 
   @JvmStatic external fun now(process: Boolean): Long
 }
@@ -20,14 +21,16 @@ internal object InCpp {
  * What a call from Kotlin adds to the same call in C++: of a program that adds two tensors of 6 numbers, so that next to
  * nothing of the time is the model's, or of the one named. `sdk/android/test --bench [FILE.pte]`
  *
- * CPU time of the calling thread, on one thread, Kotlin and C++ in turns, the least of all rounds.
+ * One module and the same inputs for both, in turns, on one thread: CPU time of the calling thread.
  */
 internal fun main(arguments: Array<String>) {
   val path = arguments.firstOrNull() ?: Corpus.path("add")
-  val cpp = InCpp.open(path)
-  check(cpp != 0L) { "expected a program whose method 'forward' takes tensors only: $path" }
   Module.load(path, Module.LOAD_MODE_FILE, 1).use { module ->
-    val inputs = module.getMethodMetadata("forward").inputs.map { onesInPlace(it) }.toTypedArray()
+    val buffers = module.getMethodMetadata("forward").inputs.map { it to onesInPlace(it) }
+    val inputs = buffers.map { (metadata, buffer) -> EValue.from(Tensor.fromBlob(buffer, metadata.shape!!, metadata.dtype!!)) }.toTypedArray()
+    module.forward(*inputs)
+    val cpp = InCpp.open(handleOf(module), buffers.map { it.second }.toTypedArray())
+    check(cpp != 0L) { "expected a program whose method 'forward' takes tensors only: $path" }
     val calls = max(1L, 200_000 / (InCpp.run(cpp, 10) / 10)).toInt() // the shorter, the more rounds nothing interrupts
     compare("forward, direct buffers", calls, cpp) { module.forward(*inputs) }
     val floats = inputs.all { it.toTensor().dtype() == DType.FLOAT }
@@ -41,12 +44,13 @@ internal fun main(arguments: Array<String>) {
   }
 }
 
-private fun onesInPlace(metadata: ValueMetadata): EValue {
+private fun onesInPlace(metadata: ValueMetadata): ByteBuffer {
   val ones = Tensor.ones(metadata.shape!!, metadata.dtype!!)
-  val buffer = allocateBytes(ones.numel() * ones.dtype().bytes)
-  copyBytes(ones.storage, buffer)
-  return EValue.from(Tensor.fromBlob(buffer, ones.shape(), ones.dtype()))
+  return allocateBytes(ones.numel() * ones.dtype().bytes).also { copyBytes(ones.storage, it) }
 }
+
+private fun handleOf(module: Module): Long =
+  Module::class.java.getDeclaredField("handle").apply { isAccessible = true }.getLong(module)
 
 private fun compare(what: String, calls: Int, cpp: Long, call: () -> Unit) {
   fun inKotlin(): Long {
@@ -61,12 +65,11 @@ private fun compare(what: String, calls: Int, cpp: Long, call: () -> Unit) {
   val rounds = List(3000) { InCpp.run(cpp, calls) to inKotlin().also { ofThread += it } }
   val ofProcess = InCpp.now(true) - start - rounds.sumOf { it.first }
   fun each(nanoseconds: Long) = nanoseconds / 1e3 / calls
-  val inCpp = each(rounds.minOf { it.first })
-  val inKotlin = each(rounds.minOf { it.second })
-  println(
-    "%-54s C++ %8.2f us, Kotlin %8.2f us: %5.2f us more; in the mean %.2f us more, with the garbage collector %.2f us".format(
-      what, inCpp, inKotlin, inKotlin - inCpp, each(rounds.sumOf { it.second - it.first }) / rounds.size,
-      each(ofProcess - ofThread + rounds.sumOf { it.second - it.first }) / rounds.size,
-    )
-  )
+  fun median(times: List<Long>) = times.sorted()[times.size / 2]
+  val (inCpp, inKotlin) = rounds.unzip()
+  println("%s, %d rounds of %d calls in turns, us of a call:".format(what, rounds.size, calls))
+  for ((name, of) in listOf<Pair<String, (List<Long>) -> Long>>("least" to { it.min() }, "median" to ::median, "mean" to { it.sum() / it.size })) {
+    println("  %-7s C++ %8.2f, Kotlin %8.2f: %5.2f more".format(name, each(of(inCpp)), each(of(inKotlin)), each(of(inKotlin) - of(inCpp))))
+  }
+  println("  the garbage collector and the compiler besides: %.2f".format(each(ofProcess - ofThread) / rounds.size))
 }
