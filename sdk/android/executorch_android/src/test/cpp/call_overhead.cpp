@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What CallOverhead.kt compares with: the C++ Module that a Module of Kotlin stands on, called directly. Weights, plan and
-// the memory of the inputs are the same ones, so that only the call differs.
+// What CallOverhead.kt compares with: the C++ Module that a Module of Kotlin stands on, called directly. Weights, plan
+// and the memory of the inputs are the same ones, so that only the call differs.
 #include <ctime>
 #include <memory>
 #include <vector>
@@ -33,7 +33,8 @@ jlong nanoseconds(clockid_t clock) {
 extern "C" {
 
 /// Of the handle of a Module, with its inputs' direct buffers. 0 if the method takes something else than tensors.
-JNIEXPORT jlong JNICALL Java_org_pytorch_executorch_InCpp_open(JNIEnv* env, jclass, jlong handle, jobjectArray buffers) {
+JNIEXPORT jlong JNICALL Java_org_pytorch_executorch_InCpp_open(JNIEnv* env, jclass, jlong handle,
+                                                               jobjectArray buffers) {
   auto calls = std::make_unique<Calls>(Calls{*reinterpret_cast<et_module*>(handle)->state->module, {}, {}});
   const auto meta = calls->module.method_meta("forward");
   if (!meta.ok() || meta->num_inputs() != static_cast<size_t>(env->GetArrayLength(buffers))) {
