@@ -5,7 +5,7 @@
 // once a row.
 #include "products.h"
 
-#ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
+#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
 #include <immintrin.h>
 

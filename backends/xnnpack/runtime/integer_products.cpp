@@ -5,7 +5,7 @@
 // of A meets sixteen of them.
 #include "products.h"
 
-#ifdef EXECUTORCH_XNNPACK_AVX2_KERNELS
+#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
 #include <immintrin.h>
 
@@ -163,7 +163,7 @@ EXECUTORCH_AVX2 void multiply_panels(size_t columns, const Product& product, con
 
 template <typename Source>
 void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
-  with_row_count(rows, [&](auto count) { multiply_panels<count()>(columns, product, source); });
+  with_row_count<kRows>(rows, [&](auto count) { multiply_panels<count()>(columns, product, source); });
 }
 
 Product make_product(size_t depth, const void* w, void* c, size_t row_stride, size_t panel_stride, const void* params) {

@@ -51,23 +51,15 @@ IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t off
 }
 
 /// Calls function(std::integral_constant<size_t, rows>()): registers hold a tile only where its height is a constant.
-/// `rows`: 1 to 6, what sixteen registers have room for.
-template <typename Function>
+/// `rows`: 1 to `Most`.
+template <size_t Most, typename Function>
 void with_row_count(size_t rows, const Function& function) {
-  switch (rows) {
-    case 1:
-      return function(std::integral_constant<size_t, 1>());
-    case 2:
-      return function(std::integral_constant<size_t, 2>());
-    case 3:
-      return function(std::integral_constant<size_t, 3>());
-    case 4:
-      return function(std::integral_constant<size_t, 4>());
-    case 5:
-      return function(std::integral_constant<size_t, 5>());
-    default:
-      return function(std::integral_constant<size_t, 6>());
+  if constexpr (Most > 1) {
+    if (rows < Most) {
+      return with_row_count<Most - 1>(rows, function);
+    }
   }
+  function(std::integral_constant<size_t, Most>());
 }
 
 }  // namespace xnnpack

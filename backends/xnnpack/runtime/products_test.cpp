@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -61,6 +62,44 @@ TEST_F(XnnpackProducts, EachNumberOfRowsAndColumns) {
     xnn_delete_operator(op);
   }
 }
+
+#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
+
+/// XNNPACK's operators take the kernels of the widest vectors that the processor has: here are the others, too.
+TEST_F(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
+  constexpr size_t kDepth = 21;
+  const float limits[2] = {-kInfinity, 40.0f};
+  for (const TallProduct& product : {avx2_product(), avx512_product()}) {
+    if (product.function == nullptr) {
+      continue;
+    }
+    for (const size_t columns : {1, 7, 8, 9, 16, 17, 24, 33, 48, 57, 64, 71, 96, 130}) {
+      // Panels of biases, and of weights for each step of the depth; what a panel has beyond the columns is not used.
+      const size_t panels = (columns + product.columns - 1) / product.columns;
+      const auto packed = integers(panels * product.columns * (1 + kDepth), columns);
+      for (size_t rows = 1; rows <= 24; ++rows) {
+        const auto input = integers(rows * kDepth, rows);
+        std::vector<float> output(rows * columns + 1, -1e6f);
+        product.function(rows, columns, kDepth * sizeof(float), input.data(), kDepth * sizeof(float), packed.data(),
+                         output.data(), columns * sizeof(float), product.columns * sizeof(float), limits);
+        for (size_t i = 0; i < rows * columns; ++i) {
+          const size_t column = i % columns;
+          const float* const panel =
+              packed.data() + column / product.columns * product.columns * (1 + kDepth) + column % product.columns;
+          float sum = panel[0];
+          for (size_t k = 0; k < kDepth; ++k) {
+            sum += input[i / columns * kDepth + k] * panel[(1 + k) * product.columns];
+          }
+          ASSERT_EQ(output[i], std::min(sum, 40.0f))
+              << product.instructions << ", " << rows << " rows, " << columns << " columns, element " << i;
+        }
+        ASSERT_EQ(output.back(), -1e6f) << "written behind the end";
+      }
+    }
+  }
+}
+
+#endif
 
 /// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
 TEST_F(XnnpackProducts, WindowsWithPadding) {

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Tiles of products of matrices in float32. A file that includes this has defined EXECUTORCH_TARGET, the attribute of
+ * functions with the instructions of a processor, and compiles the templates with a type of its own for these:
+ *
+ *     struct Simd {
+ *       using Vector = ...;
+ *       static constexpr size_t kWidth = ...;     // floats of a vector
+ *       static constexpr size_t kTilePanels = ...;  // whose sums, two vectors a row, fit into registers for six rows
+ *       static constexpr size_t kMostPanels = ...;  // of fewer rows
+ *       static constexpr size_t kAhead = ...;       // steps of a panel between what is read and what is fetched; or 0
+ *       static constexpr bool kHasWindows = ...;  // whether convolutions' tables of rows are for them, too
+ *       static Vector load(const float* from);    // of any address, as all that follow
+ *       static Vector broadcast(const float* from);
+ *       static Vector multiply_add(Vector a, Vector b, Vector sum);
+ *       static Vector clamp(Vector value, Vector least, Vector most);
+ *       static void store(float* to, Vector value);
+ *     };
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "product_rows.h"
+#include "xnnpack/config.h"
+#include "xnnpack/gemm.h"
+
+#ifndef EXECUTORCH_TARGET
+#error "Define EXECUTORCH_TARGET, for example __attribute__((target(\"avx2,fma\"))), before this header."
+#endif
+
+/// The arrays of a tile are registers only when each loop over them is written out.
+#define EXECUTORCH_UNROLL _Pragma("GCC unroll 16")
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+struct Product {
+  size_t depth;  // of each position of the window
+  const float* weights;
+  float* c;
+  size_t row_stride, panel_stride;  // bytes
+  float least, most;
+};
+
+template <typename Simd>
+struct Tiles {
+  using Vector = typename Simd::Vector;
+
+  /// Columns of a panel of packed weights: the biases, then the weights for each step of the depth.
+  static constexpr size_t kColumns = 2 * Simd::kWidth;
+  /// Rows that pass by a panel of weights while that is in the cache.
+  static constexpr size_t kRows = 24;
+  static constexpr size_t kTileRows = 6;
+  /// Panels that few rows pass by at once. Such products wait for the weights, and memory brings several streams of
+  /// them faster than one; one sum after the other would wait for itself as well.
+  template <size_t Rows>
+  static constexpr size_t kPanels = std::min(Simd::kMostPanels, kTileRows* Simd::kTilePanels / Rows);
+
+  template <size_t Vectors>
+  EXECUTORCH_TARGET __attribute__((always_inline)) static void store(float* to, const Vector (&sums)[Vectors],
+                                                                     size_t columns) {
+    float some[kColumns];
+    float* const first = columns >= Vectors * Simd::kWidth ? to : some;
+    EXECUTORCH_UNROLL
+    for (size_t v = 0; v < Vectors; ++v) {
+      Simd::store(first + v * Simd::kWidth, sums[v]);
+    }
+    if (first == some) {
+      std::copy_n(some, columns, to);
+    }
+  }
+
+  /// Sums of `Rows` rows from `first_row` on with `Panels` panels, of which the first `Vectors` of two vectors count.
+  template <size_t Rows, size_t Panels, size_t Vectors, typename Source>
+  EXECUTORCH_TARGET static void multiply_tile(const Product& product, const Source& source, size_t first_row,
+                                              const float* panel, float* c, size_t columns) {
+    const size_t panel_size = kColumns * (1 + source.tap_count() * product.depth);
+    Vector sums[Panels][Rows][Vectors];
+    EXECUTORCH_UNROLL
+    for (size_t p = 0; p < Panels; ++p) {
+      EXECUTORCH_UNROLL
+      for (size_t i = 0; i < Rows; ++i) {
+        EXECUTORCH_UNROLL
+        for (size_t v = 0; v < Vectors; ++v) {
+          sums[p][i][v] = Simd::load(panel + p * panel_size + v * Simd::kWidth);
+        }
+      }
+    }
+    panel += kColumns;
+    for (size_t tap = 0; tap < source.tap_count(); ++tap) {
+      const float* a[Rows];
+      EXECUTORCH_UNROLL
+      for (size_t i = 0; i < Rows; ++i) {
+        a[i] = source.at(tap, first_row + i);
+      }
+      for (size_t k = 0; k < product.depth; ++k, panel += kColumns) {
+        EXECUTORCH_UNROLL
+        for (size_t p = 0; p < Panels; ++p) {
+          const float* const from = panel + p * panel_size;
+          Vector weights[Vectors];
+          EXECUTORCH_UNROLL
+          for (size_t v = 0; v < Vectors; ++v) {
+            weights[v] = Simd::load(from + v * Simd::kWidth);
+          }
+          if constexpr (Simd::kAhead > 0 && Panels <= Simd::kTilePanels) {
+            __builtin_prefetch(from + Simd::kAhead * kColumns);
+          }
+          EXECUTORCH_UNROLL
+          for (size_t i = 0; i < Rows; ++i) {
+            const Vector element = Simd::broadcast(a[i] + k);
+            EXECUTORCH_UNROLL
+            for (size_t v = 0; v < Vectors; ++v) {
+              sums[p][i][v] = Simd::multiply_add(element, weights[v], sums[p][i][v]);
+            }
+          }
+        }
+      }
+    }
+    const Vector least = Simd::broadcast(&product.least), most = Simd::broadcast(&product.most);
+    c = plus_bytes(c, first_row * product.row_stride);
+    EXECUTORCH_UNROLL
+    for (size_t p = 0; p < Panels; ++p) {
+      EXECUTORCH_UNROLL
+      for (size_t i = 0; i < Rows; ++i) {
+        EXECUTORCH_UNROLL
+        for (size_t v = 0; v < Vectors; ++v) {
+          sums[p][i][v] = Simd::clamp(sums[p][i][v], least, most);
+        }
+        store(plus_bytes(c, i * product.row_stride + p * product.panel_stride), sums[p][i], columns - p * kColumns);
+      }
+    }
+  }
+
+  template <typename Source>
+  static void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
+    const size_t tiles = (rows + kTileRows - 1) / kTileRows;
+    const size_t panel_size = kColumns * (1 + source.tap_count() * product.depth);
+    const float* panel = product.weights;
+    float* c = product.c;
+    while (true) {
+      // Tiles of about the same height: seven rows are four and three.
+      size_t panels = 1;
+      for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
+        const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
+        with_row_count<kTileRows>(count, [&](auto height) {
+          constexpr size_t kMost = kPanels<height()>, kUsual = Simd::kTilePanels;
+          if (kMost > kUsual && tiles == 1 && columns > (kMost - 1) * kColumns) {
+            panels = kMost;
+            multiply_tile<height(), kMost, 2>(product, source, row, panel, c, columns);
+          } else if (kUsual > 1 && columns > (kUsual - 1) * kColumns) {
+            panels = kUsual;
+            multiply_tile<height(), kUsual, 2>(product, source, row, panel, c, columns);
+          } else if (columns > Simd::kWidth) {
+            multiply_tile<height(), 1, 2>(product, source, row, panel, c, columns);
+          } else {
+            multiply_tile<height(), 1, 1>(product, source, row, panel, c, columns);
+          }
+        });
+        row += count;
+      }
+      if (columns <= panels * kColumns) {
+        return;
+      }
+      columns -= panels * kColumns;
+      panel += panels * panel_size;
+      c = plus_bytes(c, panels * product.panel_stride);
+    }
+  }
+
+  static Product make_product(size_t depth_bytes, const void* w, void* c, size_t row_stride, size_t panel_stride,
+                              const void* params) {
+    const auto& limits = static_cast<const xnn_f32_minmax_params*>(params)->scalar;
+    return {depth_bytes / sizeof(float),
+            static_cast<const float*>(w),
+            static_cast<float*>(c),
+            row_stride,
+            panel_stride,
+            limits.min,
+            limits.max};
+  }
+
+  /// Of the type xnn_gemm_ukernel_fn.
+  static void gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
+                   size_t cm_stride, size_t cn_stride, const void* params) {
+    multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+             StridedRows<float>{static_cast<const float*>(a), a_stride});
+  }
+
+  /// Of the type xnn_igemm_ukernel_fn, for tables with pointers to `TableRows` rows.
+  template <size_t TableRows>
+  static void igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c,
+                    size_t cm_stride, size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
+    multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+             indirect_rows<float, TableRows>(a, ks, a_offset, zero));
+  }
+
+  template <size_t... Rows>
+  static void set_kernels(xnn_gemm_config& config, std::index_sequence<Rows...>) {
+    ((config.minmax.gemm[Rows].function[XNN_UARCH_DEFAULT] = gemm), ...);
+    if constexpr (Simd::kHasWindows) {
+      ((config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT] = igemm<Rows + 1>), ...);
+    }
+  }
+
+  /// Where XNNPACK's products would be `known`, for `rows` rows and weights packed as these want them. Its operators
+  /// choose among the numbers of rows for which there is a kernel: XNNPACK_ENABLE_GEMM_M_SPECIALIZATION.
+  static void take_place_of(xnn_f32_gemm_minmax_ukernel_fn known, size_t rows) {
+    // The configuration is a variable of XNNPACK's, made by the first call, which its operators read when they are
+    // made.
+    auto* config = const_cast<xnn_gemm_config*>(xnn_init_f32_gemm_config());
+    if (config != nullptr && config->mr == rows &&
+        config->minmax.gemm[rows - 1].function[XNN_UARCH_DEFAULT] == reinterpret_cast<xnn_gemm_ukernel_fn>(known)) {
+      set_kernels(*config, std::make_index_sequence<kRows>());
+      config->mr = kRows;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
