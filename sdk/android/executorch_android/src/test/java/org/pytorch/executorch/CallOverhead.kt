@@ -24,19 +24,25 @@ internal object InCpp {
  * One module and the same inputs for both, in turns, on one thread: CPU time of the calling thread.
  */
 internal fun main(arguments: Array<String>) {
-  val path = arguments.firstOrNull() ?: Corpus.path("add")
+  val add = Corpus.path("add")
+  // What the JVM compiles it compiles now: a program of a millisecond is not called often enough for it.
+  measure(add) { _, _, _, call -> until(3.0, call) }
+  measure(arguments.firstOrNull() ?: add, ::compare)
+}
+
+private fun measure(path: String, how: (what: String, calls: Int, cpp: Long, call: () -> Unit) -> Unit) {
   Module.load(path, Module.LOAD_MODE_FILE, 1).use { module ->
-    val buffers = module.getMethodMetadata("forward").inputs.map { it to onesInPlace(it) }
-    val inputs = buffers.map { (metadata, buffer) -> EValue.from(Tensor.fromBlob(buffer, metadata.shape!!, metadata.dtype!!)) }.toTypedArray()
+    val metadata = module.getMethodMetadata("forward").inputs
+    val buffers = metadata.map(::onesInPlace).toTypedArray()
+    val inputs = Array(buffers.size) { tensorIn(buffers[it], metadata[it]) }
     module.forward(*inputs)
-    val cpp = InCpp.open(handleOf(module), buffers.map { it.second }.toTypedArray())
+    val cpp = InCpp.open(handleOf(module), buffers)
     check(cpp != 0L) { "expected a program whose method 'forward' takes tensors only: $path" }
     val calls = max(1L, 200_000 / (InCpp.run(cpp, 10) / 10)).toInt() // the shorter, the more rounds nothing interrupts
-    compare("forward, direct buffers", calls, cpp) { module.forward(*inputs) }
-    val floats = inputs.all { it.toTensor().dtype() == DType.FLOAT }
-    if (floats) {
+    how("forward, direct buffers", calls, cpp) { module.forward(*inputs) }
+    if (inputs.all { it.toTensor().dtype() == DType.FLOAT }) {
       val arrays = inputs.map { it.toTensor().dataAsFloatArray to it.toTensor().shape() }
-      compare("fromBlob(FloatArray) each, forward, dataAsFloatArray", calls, cpp) {
+      how("fromBlob(FloatArray) each, forward, dataAsFloatArray", calls, cpp) {
         val copies = Array(arrays.size) { EValue.from(Tensor.fromBlob(arrays[it].first, arrays[it].second)) }
         module.forward(*copies).forEach { it.toTensor().dataAsFloatArray }
       }
@@ -44,10 +50,18 @@ internal fun main(arguments: Array<String>) {
   }
 }
 
+private fun until(seconds: Double, call: () -> Unit) {
+  val end = InCpp.now(false) + (seconds * 1e9).toLong()
+  while (InCpp.now(false) < end) repeat(100) { call() }
+}
+
 private fun onesInPlace(metadata: ValueMetadata): ByteBuffer {
   val ones = Tensor.ones(metadata.shape!!, metadata.dtype!!)
   return allocateBytes(ones.numel() * ones.dtype().bytes).also { copyBytes(ones.storage, it) }
 }
+
+private fun tensorIn(buffer: ByteBuffer, metadata: ValueMetadata): EValue =
+  EValue.from(Tensor.fromBlob(buffer, metadata.shape!!, metadata.dtype!!))
 
 private fun handleOf(module: Module): Long =
   Module::class.java.getDeclaredField("handle").apply { isAccessible = true }.getLong(module)
@@ -58,8 +72,7 @@ private fun compare(what: String, calls: Int, cpp: Long, call: () -> Unit) {
     repeat(calls) { call() }
     return InCpp.now(false) - start
   }
-  val warm = InCpp.now(false) + 3_000_000_000
-  while (InCpp.now(false) < warm) inKotlin() // until it is compiled
+  until(0.5, call)
   val start = InCpp.now(true)
   var ofThread = 0L
   val rounds = List(3000) { InCpp.run(cpp, calls) to inKotlin().also { ofThread += it } }
@@ -68,8 +81,10 @@ private fun compare(what: String, calls: Int, cpp: Long, call: () -> Unit) {
   fun median(times: List<Long>) = times.sorted()[times.size / 2]
   val (inCpp, inKotlin) = rounds.unzip()
   println("%s, %d rounds of %d calls in turns, us of a call:".format(what, rounds.size, calls))
-  for ((name, of) in listOf<Pair<String, (List<Long>) -> Long>>("least" to { it.min() }, "median" to ::median, "mean" to { it.sum() / it.size })) {
-    println("  %-7s C++ %8.2f, Kotlin %8.2f: %5.2f more".format(name, each(of(inCpp)), each(of(inKotlin)), each(of(inKotlin) - of(inCpp))))
-  }
+  fun line(name: String, cpp: Long, kotlin: Long) =
+    println("  %-7s C++ %8.2f, Kotlin %8.2f: %5.2f more".format(name, each(cpp), each(kotlin), each(kotlin - cpp)))
+  line("least", inCpp.min(), inKotlin.min())
+  line("median", median(inCpp), median(inKotlin))
+  line("mean", inCpp.sum() / inCpp.size, inKotlin.sum() / inKotlin.size)
   println("  the garbage collector and the compiler besides: %.2f".format(each(ofProcess - ofThread) / rounds.size))
 }
