@@ -8,6 +8,7 @@
 #   scripts/build_apple_frameworks.sh --products executorch,backend_xnnpack    only these
 #   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
+#   scripts/build_apple_frameworks.sh --debug                  the same products unoptimised, with all log messages
 #
 # Products: executorch, kernels_optimized, kernels_quantized, backend_xnnpack; with --models kernels_selected takes the place of
 # the kernels_ ones. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
@@ -62,6 +63,8 @@ needs_of() {
 }
 
 models=()  # absolute paths
+kind=(-DCMAKE_BUILD_TYPE=Release)
+suffix=''  # of the folders of a kind of build
 
 main() {
   local output="${root}/cmake-out" products=() slices=("${all_slices[@]}")
@@ -69,6 +72,7 @@ main() {
     case "$1" in
       --products) IFS=, read -r -a products <<<"$2"; shift ;;
       --slices) IFS=, read -r -a slices <<<"$2"; shift ;;
+      --debug) kind=(-DCMAKE_BUILD_TYPE=Debug -DEXECUTORCH_LOG_LEVEL=debug) suffix=-debug ;;
       --output) mkdir -p "$2"; output="$(cd "$2" && pwd)"; shift ;;
       --models)
         while (($# > 1)) && [[ "$2" != --* ]]; do
@@ -77,7 +81,7 @@ main() {
           models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
         done
         ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
-      -h | --help) sed -n '3,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,22s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; --help lists them." ;;
     esac
     shift
@@ -102,7 +106,7 @@ main() {
     prepare_linux
   fi
   for name in "${slices[@]}"; do
-    build_slice "${name}" "${output}/build-${name}" "${products[@]}"
+    build_slice "${name}" "${output}/build-${name}${suffix}" "${products[@]}"
   done
   local product
   for product in "${products[@]}"; do
@@ -139,7 +143,7 @@ PY
 
 # build_slice SLICE FOLDER PRODUCTS...
 build_slice() {
-  local slice="$1" folder="$2" options=(-DCMAKE_BUILD_TYPE=Release) targets=() product name
+  local slice="$1" folder="$2" options=("${kind[@]}") targets=() product name
   shift 2
   [[ " $* " == *" backend_xnnpack "* ]] && options+=(-DEXECUTORCH_BUILD_XNNPACK=ON) || options+=(-DEXECUTORCH_BUILD_XNNPACK=OFF)
   # The folder may have been that of other models.
@@ -213,13 +217,13 @@ make_framework() {
   if [[ "$(uname)" == Darwin ]]; then
     rm -rf "${framework}"
     for slice in "$@"; do
-      arguments+=(-library "${output}/build-${slice}/products/lib${product}.a")
+      arguments+=(-library "${output}/build-${slice}${suffix}/products/lib${product}.a")
       [[ "${product}" != executorch ]] || arguments+=(-headers "${include}")
     done
     xcodebuild -create-xcframework "${arguments[@]}" -output "${framework}"
   else
     [[ "${product}" != executorch ]] || arguments+=(--headers "${include}")
-    for slice in "$@"; do arguments+=("${slice}=${output}/build-${slice}/products/lib${product}.a"); done
+    for slice in "$@"; do arguments+=("${slice}=${output}/build-${slice}${suffix}/products/lib${product}.a"); done
     "${python}" "${tools}/xcframework.py" assemble "${framework}" "${arguments[@]}"
   fi
   for needed in $(needs_of "${product}"); do

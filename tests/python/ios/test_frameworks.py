@@ -4,6 +4,7 @@ check of it finds what is wrong."""
 
 from __future__ import annotations
 
+import os
 import plistlib
 import shutil
 import subprocess
@@ -141,3 +142,20 @@ def test_the_privacy_manifest_says_that_nothing_is_collected() -> None:
     assert manifest["NSPrivacyCollectedDataTypes"] == []
     # What needs a reason is what its documentation lists; the runtime calls none of it.
     assert manifest["NSPrivacyAccessedAPITypes"] == []
+
+
+@pytest.mark.parametrize(("flags", "wanted"), [((), "Release"), (("--debug",), "Debug")])
+def test_ios01_the_kind_of_build(tmp_path: Path, flags: tuple[str, ...], wanted: str) -> None:
+    """What the script asks of CMake on a Mac, which these programs pretend to be."""
+    asked = tmp_path / "asked"
+    for name, text in {"uname": "echo Darwin", "xcodebuild": "", "cmake": f'echo "$@" >>{asked}; exit 7'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    script = _ROOT / "scripts/build_apple_frameworks.sh"
+    command = [script, "--slices", "macos-arm64", "--output", tmp_path / "out", *flags]
+    done = subprocess.run(command, env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True)
+    assert done.returncode == 7
+    first = asked.read_text().splitlines()[0].split()
+    assert f"-DCMAKE_BUILD_TYPE={wanted}" in first
+    assert ("-DEXECUTORCH_LOG_LEVEL=debug" in first) == (wanted == "Debug")
+    assert first[first.index("-B") + 1].endswith("-debug") == (wanted == "Debug")
