@@ -223,6 +223,13 @@ Error register_xnnpack() {
 }  // namespace backends
 }  // namespace executorch
 
-// The link option -u of the library `xnnpack_backend` asks for this name, so that the linker keeps the file.
-extern "C" const executorch::runtime::Error executorch_xnnpack_backend_at_load;
-const executorch::runtime::Error executorch_xnnpack_backend_at_load = executorch::backends::xnnpack::register_xnnpack();
+namespace {
+// A failure is logged by the registry; loading a method then names the backend that is missing.
+const executorch::runtime::Error kRegistered = executorch::backends::xnnpack::register_xnnpack();
+}  // namespace
+
+// The link option -u of the library `xnnpack_backend` asks for this name, so that the linker keeps the file; so does the
+// Swift package, which calls it.
+extern "C" __attribute__((visibility("default"))) bool executorch_xnnpack_backend_at_load() {
+  return kRegistered == executorch::runtime::Error::Ok;
+}
