@@ -228,8 +228,8 @@ namespace {
 const executorch::runtime::Error kRegistered = executorch::backends::xnnpack::register_xnnpack();
 }  // namespace
 
-// The link option -u of the library `xnnpack_backend` asks for this name, so that the linker keeps the file; so does the
-// Swift package, which calls it.
+// The link option -u of the library `xnnpack_backend` asks for this name, so that the linker keeps the file; so does
+// the Swift package, which calls it.
 extern "C" __attribute__((visibility("default"))) bool executorch_xnnpack_backend_at_load() {
   return kRegistered == executorch::runtime::Error::Ok;
 }
