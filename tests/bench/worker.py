@@ -164,6 +164,9 @@ class PteEngine:
 class XnnpackEngine(PteEngine):
     """Everything delegated to XNNPACK that the partitioner takes."""
 
+    may_fold = True
+    """Whether a model that cannot be lowered may be tried again with its batch norms folded."""
+
     def capture(self, spec: str) -> Any:
         self.spec = spec
         return super().capture(spec)
@@ -174,6 +177,8 @@ class XnnpackEngine(PteEngine):
         try:
             edge = lower(exported, partitioner=[partitioner.XnnpackPartitioner()])
         except Exception:
+            if not self.may_fold:
+                raise
             # The original's pass that folds batch norms fails on some models: fold them before.
             import torch
             from torch.fx.experimental.optimization import fuse
@@ -190,6 +195,8 @@ class XnnpackEngine(PteEngine):
 class XnnpackIntegerEngine(XnnpackEngine):
     """The same on integers of 8 bits: quantised statically, a scale for each channel of the weights, calibrated
     with the example inputs."""
+
+    may_fold = False  # what is folded is in float32
 
     def capture(self, spec: str) -> Any:
         import torch

@@ -35,26 +35,47 @@ def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
     if not is_foldable(program, node):
         return None
     known = _computed.setdefault(program, {})
-    if node not in known:
-        known[node] = _compute(program, node)
+    pending = [node]  # a chain may be deeper than Python calls functions
+    while pending:
+        missing = [n for n in pending[-1].all_input_nodes if n.op != "placeholder" and n not in known]
+        if missing:
+            pending += missing
+            continue
+        call = pending.pop()
+        if call not in known:
+            known[call] = _compute(program, call, known)
     return known[node]
 
 
 def is_foldable(program: ExportedProgram, node: Node) -> bool:
     """Whether a call computes a tensor, no larger than its operands, from constants alone."""
+    seen, pending = {node}, [node]
+    while pending:
+        call = pending.pop()
+        if not _folds(call):
+            return False
+        for operand in call.all_input_nodes:
+            if operand.op == "placeholder":
+                if _of_placeholder(program, operand) is None:
+                    return False
+            elif operand not in seen:
+                seen.add(operand)
+                pending.append(operand)
+    return True
+
+
+def _folds(node: Node) -> bool:
+    """Whether a call would compute a tensor that is no larger than its operands, if they were constants."""
     operator = getattr(node.target, "_op", None)
     if node.op != "call_function" or not isinstance(operator, torch._ops.OpOverload):
         return False
-    value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
-        return False
     if operator._schema.is_mutable or torch.Tag.nondeterministic_seeded in operator.tags:
         return False
-    operands = node.all_input_nodes
-    if not all(is_constant(program, operand) for operand in operands):
+    values = [n.meta.get("val") for n in (node, *node.all_input_nodes)]
+    if not all(isinstance(v, torch.Tensor) and all(isinstance(size, int) for size in v.shape) for v in values):
         return False
-    elements = sum(operand.meta["val"].numel() for operand in operands)
-    return value.numel() <= max(_MOST_GROWTH * elements, _ALWAYS_SMALL)
+    result, *operands = (value.numel() for value in values)
+    return result <= max(_MOST_GROWTH * sum(operands), _ALWAYS_SMALL)
 
 
 def _of_placeholder(program: ExportedProgram, node: Node) -> torch.Tensor | None:
@@ -69,9 +90,9 @@ def _of_placeholder(program: ExportedProgram, node: Node) -> torch.Tensor | None
     return program.constants[target] if target is not None else None
 
 
-def _compute(program: ExportedProgram, node: Node) -> torch.Tensor:
-    def tensor_of(argument: Any) -> Any:
-        return get_constant(program, argument) if isinstance(argument, Node) else argument
+def _compute(program: ExportedProgram, node: Node, known: dict[Node, torch.Tensor | None]) -> torch.Tensor:
+    def tensor_of(argument: Node) -> torch.Tensor | None:
+        return _of_placeholder(program, argument) if argument.op == "placeholder" else known[argument]
 
     assert callable(node.target)
     args, kwargs = pytree.tree_map_only(Node, tensor_of, (node.args, node.kwargs))
