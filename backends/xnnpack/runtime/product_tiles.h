@@ -6,12 +6,12 @@
  *
  *     struct Simd {
  *       using Vector = ...;
- *       static constexpr size_t kWidth = ...;     // floats of a vector
+ *       static constexpr size_t kWidth = ...;       // floats of a vector
  *       static constexpr size_t kTilePanels = ...;  // whose sums, two vectors a row, fit into registers for six rows
  *       static constexpr size_t kMostPanels = ...;  // of fewer rows
  *       static constexpr size_t kAhead = ...;       // steps of a panel between what is read and what is fetched; or 0
- *       static constexpr bool kHasWindows = ...;  // whether convolutions' tables of rows are for them, too
- *       static Vector load(const float* from);    // of any address, as all that follow
+ *       static constexpr bool kHasWindows = ...;    // whether convolutions' tables of rows are for them, too
+ *       static Vector load(const float* from);      // of any address, as all that follow
  *       static Vector broadcast(const float* from);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);
@@ -61,7 +61,7 @@ struct Tiles {
   /// Panels that few rows pass by at once. Such products wait for the weights, and memory brings several streams of
   /// them faster than one; one sum after the other would wait for itself as well.
   template <size_t Rows>
-  static constexpr size_t kPanels = std::min(Simd::kMostPanels, kTileRows* Simd::kTilePanels / Rows);
+  static constexpr size_t kPanels = std::min(Simd::kMostPanels, (kTileRows * Simd::kTilePanels) / Rows);
 
   template <size_t Vectors>
   EXECUTORCH_TARGET __attribute__((always_inline)) static void store(float* to, const Vector (&sums)[Vectors],
