@@ -100,10 +100,12 @@ uint8_t* keep(std::vector<std::unique_ptr<uint8_t[]>>& where, Span<const uint8_t
   return where.back().get();
 }
 
-/// Null for nodes of XNNPACK's.
-const char* step_name(const fb_xnnpack::XNode& node) {
-  const auto* step = node.xnode_union_as_XNNStep();
-  return step == nullptr || step->kind() == fb_xnnpack::StepKind::Reduce ? nullptr : EnumNameStepKind(step->kind());
+/// Null for nodes of XNNPACK's. `step` is what the node became, if one of ours.
+const char* step_name(const fb_xnnpack::XNode& node, const Step* step) {
+  if (step == nullptr || step->name() != nullptr) {
+    return step == nullptr ? nullptr : step->name();
+  }
+  return EnumNameStepKind(node.xnode_union_as_XNNStep()->kind());
 }
 
 }  // namespace
@@ -163,9 +165,11 @@ Error GraphBuilder::build() {
   }
   for (uint32_t i = 0; i < nodes->size(); ++i) {
     const fb_xnnpack::XNode& node = *nodes->Get(i);
+    const size_t steps = steps_.size();
     ET_CHECK_OK_OR_RETURN_ERROR(define_node(*this, node, i));
     add_packed_node(node);
-    origins_.resize(node_count(subgraph), {node.debug_handle(), step_name(node)});
+    const Step* step = steps_.size() > steps ? steps_.back().get() : nullptr;
+    origins_.resize(node_count(subgraph), {node.debug_handle(), step_name(node, step)});
   }
   ET_CHECK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_) == Error::Ok, InvalidProgram,
                            "XNNPACK payload: the shapes of its values contradict each other");

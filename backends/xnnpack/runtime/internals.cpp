@@ -116,6 +116,12 @@ void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data) {
   subgraph->values[value].data = const_cast<void*>(data);
 }
 
+bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values) {
+  return std::all_of(values.begin(), values.end(), [&](uint32_t value) {
+    return value == XNN_INVALID_VALUE_ID || subgraph->values[value].datatype == xnn_datatype_fp32;
+  });
+}
+
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape) {
   xnn_value& changed = subgraph->values[value];
   std::copy(shape.begin(), shape.end(), changed.shape.dim);

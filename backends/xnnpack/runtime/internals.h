@@ -7,6 +7,7 @@
 
 #include <xnnpack.h>
 
+#include <initializer_list>
 #include <vector>
 
 #include "shapes.h"
@@ -40,6 +41,9 @@ CreateOperator replace_create(xnn_subgraph_t subgraph, uint32_t node, CreateOper
 
 /// Gives a constant of the subgraph, which no runtime was made from yet, its elements.
 void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data);
+
+/// Whether all values are of float32; XNN_INVALID_VALUE_ID, for those that a node has not, is.
+bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values);
 
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape);

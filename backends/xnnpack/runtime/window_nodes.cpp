@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes that have a filter, or look at images.
 #include "node_reader.h"
+#include "steps/winograd_step.h"
 
 namespace executorch {
 namespace backends {
@@ -121,6 +122,13 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
         table.kernel_height(), table.kernel_width(), table.subsampling_height(), table.subsampling_width(),
         table.dilation_height(), table.dilation_width(), table.group_output_channels(), groups, min_, max_, in->id,
         filter->id, bias, out->id, flags);
+  } else if (auto step = flags == 0 && groups == 1 && are_floats(subgraph_, {in->id, filter->id, bias, out->id})
+                             ? WinogradStep::make({window, group_in, group_out, min_, max_}, in->dims)
+                             : nullptr) {
+    const uint32_t ids[] = {in->id, filter->id, bias};
+    status = define_step(subgraph_, *step, ids, bias == XNN_INVALID_VALUE_ID ? 2 : 3, in->dims.size(), out->id,
+                         out->dims.size());
+    builder_.steps_.push_back(std::move(step));
   } else {
     status = xnn_define_convolution_2d(subgraph_, table.padding_top(), table.padding_right(), table.padding_bottom(),
                                        table.padding_left(), table.kernel_height(), table.kernel_width(),

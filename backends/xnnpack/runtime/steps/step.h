@@ -34,6 +34,13 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
+  /// What events call it; null where the payload's name for it will do.
+  virtual const char* name() const { return nullptr; }
+
+  /// Takes what it needs of inputs that are constant, whose `in` is not null, when a runtime is made: they may be freed
+  /// afterwards. As XNNPACK's own operators do, it looks for its form of them in `weights` first.
+  virtual xnn_status pack(const StepData&, xnn_weights_cache_t) { return xnn_status_success; }
+
   /// The shape of the result. Nothing where the inputs do not fit each other or the numbers of the step: what it reads
   /// and writes afterwards lies inside of tensors of these shapes.
   virtual OptionalShape shape(const std::vector<Shape>& in) const = 0;

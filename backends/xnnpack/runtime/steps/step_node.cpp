@@ -36,15 +36,23 @@ void run_unit(void* context, size_t thread, size_t unit) {
   step.step->run(step.data, unit, step.scratch == nullptr ? nullptr : step.scratch + thread * step.scratch_size);
 }
 
-xnn_status create_operator(const xnn_node* node, const xnn_value*, size_t, xnn_operator_data* data, xnn_code_cache*,
-                           xnn_weights_cache_t) {
+xnn_status create_operator(const xnn_node* node, const xnn_value* values, size_t, xnn_operator_data* data,
+                           xnn_code_cache*, xnn_weights_cache_t weights) {
+  auto* step = reinterpret_cast<Step*>(static_cast<uintptr_t>(node->params.static_reshape.new_shape.dim[0]));
+  StepData constants;
+  for (uint32_t i = 0; i < node->num_inputs; ++i) {
+    constants.in[i] = values[node->inputs[i]].data;
+  }
+  const xnn_status status = step->pack(constants, weights);
+  if (status != xnn_status_success) {
+    return status;
+  }
   auto* made = static_cast<xnn_operator_t>(xnn_allocate_zero_simd_memory(sizeof(xnn_operator)));
   if (made == nullptr) {
     return xnn_status_out_of_memory;
   }
   made->type = xnn_operator_type_copy_nc_x32;  // only a name here
   made->flags = node->flags;
-  auto* step = reinterpret_cast<Step*>(static_cast<uintptr_t>(node->params.static_reshape.new_shape.dim[0]));
   new (&made->context) StepContext{step, {}, nullptr, 0};
   data->operator_objects[0] = made;
   return xnn_status_success;
