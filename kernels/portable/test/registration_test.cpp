@@ -107,6 +107,18 @@ TEST_F(BoxedKernelTest, NoneWhereAValueIsNeededAndWrongElementsFail) {
   EXPECT_EQ(calls, 0);
 }
 
+TEST_F(BoxedKernelTest, AnOutputThatIsAnInputFails) {
+  std::vector<EValue*> stack;
+  for (EValue& value : values) {
+    stack.push_back(&value);
+  }
+  stack.back() = stack.front();
+  calls = 0;
+  BoxedKernel<&every_kind>::call(ctx, Span<EValue*>(stack.data(), stack.size()));
+  EXPECT_EQ(calls, 0);
+  expect_failure(Error::InvalidProgram);
+}
+
 TEST(RegistrationTest, LinkingIsEnough) {
   EXPECT_TRUE(executorch::runtime::registry_has_op_function("aten::convolution.out"));
   for (const auto& kernel : torch::executor::portable_kernels()) {

@@ -40,7 +40,8 @@ enum class ArgumentKind : uint8_t {
 
 struct ArgumentSpec {
   ArgumentKind kind;
-  bool optional;
+  bool optional : 1;
+  bool written : 1;  ///< a tensor that the kernel may write to
 };
 
 /// The tag that an argument of this kind normally has (a Scalar may be Int, Double or Bool; a double may be Int).
@@ -134,6 +135,25 @@ inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_
   return returned.isTensorList() && returned.payload.copyable_union.as_tensor_list_ptr->size() == expected;
 }
 
+/// Whether an output is another argument as well. It would change its shape with the output's, while the kernel reads
+/// it by the one that it had. What works in place has no argument for its output.
+inline ET_NOINLINE bool shares_outputs(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
+                                       size_t count, size_t outputs) {
+  for (size_t i = outputs <= count ? count - outputs : count; i < count; ++i) {
+    for (size_t j = 0; specs[i].written && j < i; ++j) {
+      if (stack[i] == stack[j]) {
+        ET_LOG(Error,
+               "Argument %zu of the operator, an output, is argument %zu as well; give the output a tensor of its own, "
+               "which may lie in the same memory",
+               i, j);
+        context.fail(Error::InvalidProgram);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// Checks the number and the types of a kernel's arguments. The executor passes the outputs a second time as the return
 /// value, so one more value than parameters is right too.
 inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
@@ -159,6 +179,9 @@ inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*>
       return false;
     }
   }
+  if (shares_outputs(context, stack, specs, count, outputs)) {
+    return false;
+  }
   if (!returns_outputs(stack, count, outputs)) {
     ET_LOG(Error,
            "The program does not name what the operator returns after its arguments; it does not match the operator's "
@@ -175,17 +198,17 @@ struct BoxedArgument;
 
 template <>
 struct BoxedArgument<aten::Tensor> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kTensor, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kTensor, false, false};
   static aten::Tensor& get(EValue& value) { return value.payload.as_tensor; }
 };
 template <>
 struct BoxedArgument<int64_t> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kInt, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kInt, false, false};
   static int64_t get(EValue& value) { return value.payload.copyable_union.as_int; }
 };
 template <>
 struct BoxedArgument<double> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kDouble, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kDouble, false, false};
   static double get(EValue& value) {
     return value.isInt() ? static_cast<double>(value.payload.copyable_union.as_int)
                          : value.payload.copyable_union.as_double;
@@ -193,59 +216,59 @@ struct BoxedArgument<double> {
 };
 template <>
 struct BoxedArgument<bool> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kBool, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kBool, false, false};
   static bool get(EValue& value) { return value.payload.copyable_union.as_bool; }
 };
 template <>
 struct BoxedArgument<aten::Scalar> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kScalar, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kScalar, false, false};
   static ET_NOINLINE aten::Scalar get(EValue& value) { return value.toScalar(); }
 };
 template <typename T>
 struct BoxedArgument<T, std::enable_if_t<std::is_enum<T>::value>> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kEnum, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kEnum, false, false};
   static T get(EValue& value) { return static_cast<T>(value.payload.copyable_union.as_int); }
 };
 template <>
 struct BoxedArgument<aten::Device> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kEnum, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kEnum, false, false};
   static aten::Device get(EValue& value) { return value.toDevice(); }
 };
 template <>
 struct BoxedArgument<std::string_view> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kString, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kString, false, false};
   static ET_NOINLINE std::string_view get(EValue& value) { return value.toString(); }
 };
 template <>
 struct BoxedArgument<aten::ArrayRef<int64_t>> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kIntList, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kIntList, false, false};
   static ET_NOINLINE aten::ArrayRef<int64_t> get(EValue& value) { return value.toIntList(); }
 };
 template <>
 struct BoxedArgument<aten::ArrayRef<double>> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kDoubleList, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kDoubleList, false, false};
   static ET_NOINLINE aten::ArrayRef<double> get(EValue& value) { return value.toDoubleList(); }
 };
 template <>
 struct BoxedArgument<aten::ArrayRef<bool>> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kBoolList, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kBoolList, false, false};
   static ET_NOINLINE aten::ArrayRef<bool> get(EValue& value) { return value.toBoolList(); }
 };
 template <>
 struct BoxedArgument<aten::ArrayRef<aten::Tensor>> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kTensorList, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kTensorList, false, false};
   static ET_NOINLINE aten::ArrayRef<aten::Tensor> get(EValue& value) { return value.toTensorList(); }
 };
 template <>
 struct BoxedArgument<aten::ArrayRef<std::optional<aten::Tensor>>> {
-  static constexpr ArgumentSpec kSpec{ArgumentKind::kOptionalTensorList, false};
+  static constexpr ArgumentSpec kSpec{ArgumentKind::kOptionalTensorList, false, false};
   static ET_NOINLINE aten::ArrayRef<std::optional<aten::Tensor>> get(EValue& value) {
     return value.toListOptionalTensor();
   }
 };
 template <typename T>
 struct BoxedArgument<std::optional<T>> {
-  static constexpr ArgumentSpec kSpec{BoxedArgument<T>::kSpec.kind, true};
+  static constexpr ArgumentSpec kSpec{BoxedArgument<T>::kSpec.kind, true, false};
   static std::optional<T> get(EValue& value) {
     return value.isNone() ? std::nullopt : std::optional<T>(BoxedArgument<T>::get(value));
   }
@@ -254,10 +277,17 @@ struct BoxedArgument<std::optional<T>> {
 template <typename T>
 using BoxedArgumentOf = BoxedArgument<std::remove_cv_t<std::remove_reference_t<T>>>;
 
+template <typename T>
+constexpr ArgumentSpec spec_of() {
+  ArgumentSpec spec = BoxedArgumentOf<T>::kSpec;
+  spec.written = std::is_same<T, aten::Tensor&>::value;
+  return spec;
+}
+
 template <auto kFunction, typename Return, typename... Arguments>
 struct BoxedCall {
   static void call(KernelRuntimeContext& context, Span<EValue*> stack) {
-    static constexpr ArgumentSpec kSpecs[] = {BoxedArgumentOf<Arguments>::kSpec...};
+    static constexpr ArgumentSpec kSpecs[] = {spec_of<Arguments>()...};
     if (check_stack(context, stack, kSpecs, sizeof...(Arguments), OutputCount<Return, Arguments...>::value)) {
       invoke(context, stack, std::index_sequence_for<Arguments...>());
     }
