@@ -30,6 +30,9 @@ function(executorch_add_xnnpack)
   set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
   set(CMAKE_BUILD_TYPE Release)
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
+  # Ours takes the place of its plan for the memory between operators, see there.
+  set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/runtime.c" TARGET_DIRECTORY XNNPACK
+    PROPERTIES COMPILE_DEFINITIONS xnn_plan_value_allocation_tracker=executorch_xnnpack_plan_values)
 endfunction()
 if(NOT TARGET XNNPACK)
   executorch_add_xnnpack()
