@@ -3,8 +3,6 @@
 #define HWY_TARGET_INCLUDE "backends/xnnpack/runtime/steps/winograd_tiles.cpp"
 #include "backends/xnnpack/runtime/steps/winograd_tiles.h"
 
-#include <algorithm>
-
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "kernels/optimized/cpu/elementwise/functions-inl.h"
 
@@ -39,6 +37,15 @@ struct Transform<2> {
     v[3] = hn::Sub(d[3], d[1]);
   }
 
+  HWY_INLINE static void filter(const Vec* g, Vec* u) {
+    const Vec half = constant(0.5f);
+    const Vec even = hn::Mul(half, hn::Add(g[0], g[2])), odd = hn::Mul(half, g[1]);
+    u[0] = g[0];
+    u[1] = hn::Add(even, odd);
+    u[2] = hn::Sub(even, odd);
+    u[3] = g[2];
+  }
+
   HWY_INLINE static void results(const Vec* v, Vec* y) {
     y[0] = hn::Add(v[0], hn::Add(v[1], v[2]));
     y[1] = hn::Add(hn::Sub(v[1], v[2]), v[3]);
@@ -57,6 +64,18 @@ struct Transform<4> {
     v[3] = hn::MulAdd(constant(kRoot2), odd_3, even_3);
     v[4] = hn::NegMulAdd(constant(kRoot2), odd_3, even_3);
     v[5] = hn::Add(hn::NegMulAdd(five_halves, d[3], d[1]), d[5]);
+  }
+
+  HWY_INLINE static void filter(const Vec* g, Vec* u) {
+    const Vec third = constant(1.0f / 3.0f), sixth = constant(1.0f / 6.0f);
+    const Vec even_1 = hn::NegMulAdd(third, g[2], hn::Mul(constant(-2.0f / 3.0f), g[0]));
+    const Vec even_3 = hn::MulAdd(third, g[2], hn::Mul(sixth, g[0]));
+    u[0] = g[0];
+    u[1] = hn::NegMulAdd(constant(kRoot2 / 3.0f), g[1], even_1);
+    u[2] = hn::MulAdd(constant(kRoot2 / 3.0f), g[1], even_1);
+    u[3] = hn::MulAdd(constant(kRoot2 / 6.0f), g[1], even_3);
+    u[4] = hn::NegMulAdd(constant(kRoot2 / 6.0f), g[1], even_3);
+    u[5] = g[2];
   }
 
   HWY_INLINE static void results(const Vec* v, Vec* y) {
@@ -88,58 +107,64 @@ HWY_INLINE void for_channels(size_t channels, const F& f) {
   }
 }
 
+/// By `change` along columns and then along rows, from kFrom x kFrom values that load(i) gives to kTo x kTo for
+/// store().
+template <size_t kFrom, size_t kTo, typename Load, typename Change, typename Store>
+HWY_INLINE void change_both_ways(const Load& load, const Change& change, const Store& store) {
+  Vec rows[kTo][kFrom];
+  for (size_t j = 0; j < kFrom; ++j) {
+    Vec column[kFrom], changed[kTo];
+    for (size_t i = 0; i < kFrom; ++i) {
+      column[i] = load(i * kFrom + j);
+    }
+    change(column, changed);
+    for (size_t i = 0; i < kTo; ++i) {
+      rows[i][j] = changed[i];
+    }
+  }
+  for (size_t i = 0; i < kTo; ++i) {
+    Vec changed[kTo];
+    change(rows[i], changed);
+    for (size_t j = 0; j < kTo; ++j) {
+      store(changed[j], i * kTo + j);
+    }
+  }
+}
+
+template <size_t kResults>
+void transform_filter_of(const float* filter, size_t channels, float* values, size_t point_stride) {
+  for_channels(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
+    change_both_ways<kWinogradWindow, winograd_side(kResults)>(
+        [&](size_t i) HWY_ATTR { return load(filter + i * channels + channel); }, Transform<kResults>::filter,
+        [&](Vec x, size_t i) HWY_ATTR { store(x, values + i * point_stride + channel); });
+  });
+}
+
 template <size_t kResults>
 void transform_tile_of(const float* const* pixels, size_t channels, float* values, size_t point_stride) {
   constexpr size_t kSide = winograd_side(kResults);
   for_channels(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
-    Vec rows[kSide][kSide];
-    for (size_t j = 0; j < kSide; ++j) {
-      Vec column[kSide], changed[kSide];
-      for (size_t i = 0; i < kSide; ++i) {
-        column[i] = load(pixels[i * kSide + j] + channel);
-      }
-      Transform<kResults>::values(column, changed);
-      for (size_t i = 0; i < kSide; ++i) {
-        rows[i][j] = changed[i];
-      }
-    }
-    float* to = values + channel;
-    for (const auto& row : rows) {
-      Vec changed[kSide];
-      Transform<kResults>::values(row, changed);
-      for (size_t j = 0; j < kSide; ++j, to += point_stride) {
-        store(changed[j], to);
-      }
-    }
+    change_both_ways<kSide, kSide>([&](size_t i) HWY_ATTR { return load(pixels[i] + channel); },
+                                   Transform<kResults>::values,
+                                   [&](Vec x, size_t i) HWY_ATTR { store(x, values + i * point_stride + channel); });
   });
 }
 
 template <size_t kResults>
 void restore_tile_of(const float* values, size_t point_stride, size_t channels, const float* bias, float least,
                      float most, float* const* pixels) {
-  constexpr size_t kSide = winograd_side(kResults);
   for_channels(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
-    Vec rows[kResults][kSide];
-    for (size_t j = 0; j < kSide; ++j) {
-      Vec column[kSide], changed[kResults];
-      for (size_t i = 0; i < kSide; ++i) {
-        column[i] = load(values + (i * kSide + j) * point_stride + channel);
-      }
-      Transform<kResults>::results(column, changed);
-      for (size_t i = 0; i < kResults; ++i) {
-        rows[i][j] = changed[i];
-      }
-    }
     const Vec added = load(bias + channel);
-    for (size_t i = 0; i < kResults; ++i) {
-      Vec changed[kResults];
-      Transform<kResults>::results(rows[i], changed);
-      for (size_t j = 0; j < kResults; ++j) {
-        const Vec sum = hn::Add(changed[j], added);
-        store(hn::Min(hn::Max(sum, constant(least)), constant(most)), pixels[i * kResults + j] + channel);
-      }
-    }
+    change_both_ways<winograd_side(kResults), kResults>(
+        [&](size_t i) HWY_ATTR { return load(values + i * point_stride + channel); }, Transform<kResults>::results,
+        [&](Vec x, size_t i) HWY_ATTR {
+          store(hn::Min(hn::Max(hn::Add(x, added), constant(least)), constant(most)), pixels[i] + channel);
+        });
   });
+}
+
+void transform_filter(size_t results, const float* filter, size_t channels, float* values, size_t point_stride) {
+  (results == 2 ? transform_filter_of<2> : transform_filter_of<4>)(filter, channels, values, point_stride);
 }
 
 void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride) {
@@ -162,6 +187,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+HWY_EXPORT(transform_filter);
 HWY_EXPORT(transform_tile);
 HWY_EXPORT(restore_tile);
 
@@ -175,35 +201,7 @@ void restore_tile(size_t results, const float* values, size_t point_stride, size
 }
 
 void transform_filter(size_t results, const float* filter, size_t channels, float* values, size_t point_stride) {
-  // A row for each point p: 1, p and p^2 over the product of (p - r), r being the other points but infinity. In
-  // doubles, as these are rounded only once in the life of a program.
-  constexpr double kRootHalf = 0.70710678118654752, kRoot2 = 1.41421356237309505;
-  static constexpr double kOf2[][kWinogradWindow] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-  static constexpr double kOf4[][kWinogradWindow] = {
-      {1, 0, 0},
-      {-2.0 / 3, -2 * kRootHalf / 3, -1.0 / 3},
-      {-2.0 / 3, 2 * kRootHalf / 3, -1.0 / 3},
-      {1.0 / 6, kRoot2 / 6, 1.0 / 3},
-      {1.0 / 6, -kRoot2 / 6, 1.0 / 3},
-      {0, 0, 1},
-  };
-  const double(*rows)[kWinogradWindow] = results == 2 ? kOf2 : kOf4;
-  const size_t side = winograd_side(results);
-  for (size_t i = 0; i < side; ++i) {
-    for (size_t j = 0; j < side; ++j, values += point_stride) {
-      double factors[kWinogradWindow * kWinogradWindow];
-      for (size_t k = 0; k < kWinogradWindow * kWinogradWindow; ++k) {
-        factors[k] = rows[i][k / kWinogradWindow] * rows[j][k % kWinogradWindow];
-      }
-      for (size_t channel = 0; channel < channels; ++channel) {
-        double sum = 0;
-        for (size_t k = 0; k < kWinogradWindow * kWinogradWindow; ++k) {
-          sum += factors[k] * static_cast<double>(filter[k * channels + channel]);
-        }
-        values[channel] = static_cast<float>(sum);
-      }
-    }
-  }
+  HWY_DYNAMIC_DISPATCH(transform_filter)(results, filter, channels, values, point_stride);
 }
 
 }  // namespace xnnpack
