@@ -61,9 +61,10 @@ size_t cache_size() {
 /// XNNPACK's products where they take weights in panels, one row after the other.
 const xnn_gemm_config* find_products() {
   const xnn_gemm_config* products = xnn_init_f32_gemm_config();
-  return products == nullptr || products->log2_kr != 0 || products->log2_sr != 0 || products->pack_gemm_goi == nullptr
-             ? nullptr
-             : products;
+  const bool fits = products != nullptr && products->log2_kr == 0 && products->log2_sr == 0 &&
+                    products->pack_gemm_goi != nullptr &&
+                    products->minmax.gemm[products->mr - 1].function[XNN_UARCH_DEFAULT] != nullptr;
+  return fits ? products : nullptr;
 }
 
 }  // namespace

@@ -135,25 +135,6 @@ inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_
   return returned.isTensorList() && returned.payload.copyable_union.as_tensor_list_ptr->size() == expected;
 }
 
-/// Whether an output is another argument as well. It would change its shape with the output's, while the kernel reads
-/// it by the one that it had. What works in place has no argument for its output.
-inline ET_NOINLINE bool shares_outputs(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
-                                       size_t count, size_t outputs) {
-  for (size_t i = outputs <= count ? count - outputs : count; i < count; ++i) {
-    for (size_t j = 0; specs[i].written && j < i; ++j) {
-      if (stack[i] == stack[j]) {
-        ET_LOG(Error,
-               "Argument %zu of the operator, an output, is argument %zu as well; give the output a tensor of its own, "
-               "which may lie in the same memory",
-               i, j);
-        context.fail(Error::InvalidProgram);
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 /// Checks the number and the types of a kernel's arguments. The executor passes the outputs a second time as the return
 /// value, so one more value than parameters is right too.
 inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
@@ -179,9 +160,6 @@ inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*>
       return false;
     }
   }
-  if (shares_outputs(context, stack, specs, count, outputs)) {
-    return false;
-  }
   if (!returns_outputs(stack, count, outputs)) {
     ET_LOG(Error,
            "The program does not name what the operator returns after its arguments; it does not match the operator's "
@@ -190,6 +168,32 @@ inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*>
     return false;
   }
   return true;
+}
+
+using InvokeKernel = void (*)(KernelRuntimeContext& context, Span<EValue*> stack);
+
+/// Calls a kernel whose arguments are checked. An output from `output` on that is another argument as well keeps its
+/// shape: the kernel would read the argument by the shape that it had while the output takes another.
+inline ET_NOINLINE void call_checked(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
+                                     size_t count, size_t output, InvokeKernel invoke) {
+#ifndef USE_ATEN_LIB
+  for (; output < count; ++output) {
+    if (!specs[output].written) {
+      continue;
+    }
+    aten::TensorImpl* const written = stack[output]->payload.as_tensor.unsafeGetTensorImpl();
+    for (size_t i = 0; i < output; ++i) {
+      if (stack[i]->isTensor() && stack[i]->payload.as_tensor.unsafeGetTensorImpl() == written) {
+        const TensorShapeDynamism dynamism = written->shape_dynamism();
+        written->internal_set_shape_dynamism(TensorShapeDynamism::STATIC);
+        call_checked(context, stack, specs, count, output + 1, invoke);
+        written->internal_set_shape_dynamism(dynamism);
+        return;
+      }
+    }
+  }
+#endif
+  invoke(context, stack);
 }
 
 /// How a parameter of type T is taken from an EValue that check_stack() has accepted.
@@ -288,12 +292,17 @@ template <auto kFunction, typename Return, typename... Arguments>
 struct BoxedCall {
   static void call(KernelRuntimeContext& context, Span<EValue*> stack) {
     static constexpr ArgumentSpec kSpecs[] = {spec_of<Arguments>()...};
-    if (check_stack(context, stack, kSpecs, sizeof...(Arguments), OutputCount<Return, Arguments...>::value)) {
-      invoke(context, stack, std::index_sequence_for<Arguments...>());
+    constexpr size_t kCount = sizeof...(Arguments), kOutputs = OutputCount<Return, Arguments...>::value;
+    if (check_stack(context, stack, kSpecs, kCount, kOutputs)) {
+      call_checked(context, stack, kSpecs, kCount, kOutputs <= kCount ? kCount - kOutputs : kCount, invoke_all);
     }
   }
 
  private:
+  static void invoke_all(KernelRuntimeContext& context, Span<EValue*> stack) {
+    invoke(context, stack, std::index_sequence_for<Arguments...>());
+  }
+
   template <size_t... kIndex>
   static void invoke(KernelRuntimeContext& context, Span<EValue*> stack, std::index_sequence<kIndex...>) {
     (void)kFunction(context, BoxedArgumentOf<Arguments>::get(*stack[kIndex])...);

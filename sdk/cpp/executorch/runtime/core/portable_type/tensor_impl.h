@@ -113,6 +113,9 @@ class TensorImpl {
    * elements is larger than the buffer. A DYNAMIC_UNBOUND tensor without data may grow: its buffer comes later.
    * @retval Error::InvalidArgument a size is negative or the number of elements overflows.
    */
+  /// STATIC while the sizes must stay. For the runtime alone.
+  void internal_set_shape_dynamism(TensorShapeDynamism dynamism) { shape_dynamism_ = dynamism; }
+
   ET_NODISCARD Error internal_resize_contiguous(ArrayRef<SizesType> new_sizes);
 
  private:
@@ -125,7 +128,7 @@ class TensorImpl {
   /// Elements that the buffer holds: the numel of the first sizes.
   size_t numel_bound_;
   const ScalarType type_;
-  const TensorShapeDynamism shape_dynamism_;
+  TensorShapeDynamism shape_dynamism_;
   const Device device_;
 };
 
