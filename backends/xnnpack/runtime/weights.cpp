@@ -6,6 +6,10 @@
 
 #include <executorch/runtime/platform/log.h>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -14,6 +18,28 @@ namespace {
 
 constexpr size_t kAlignment = 128;  // the most that kernels of XNNPACK want
 constexpr size_t kNotFound = SIZE_MAX;
+/// Of Linux on most processors. Products pass by all weights, each page of which has to be looked up.
+constexpr size_t kHugePage = 2 << 20;
+
+struct FreeAligned {
+  size_t alignment;
+  void operator()(uint8_t* memory) const { ::operator delete(memory, std::align_val_t{alignment}); }
+};
+using AlignedBytes = std::unique_ptr<uint8_t, FreeAligned>;
+
+/// Null when there is no memory. In huge pages where the system has them, the last that is not full aside.
+AlignedBytes allocate(size_t size) {
+  const bool is_large = size >= kHugePage && sizeof(void*) > sizeof(uint32_t);  // else addresses are scarce
+  const size_t alignment = is_large ? kHugePage : kAlignment;
+  AlignedBytes memory(static_cast<uint8_t*>(::operator new(size, std::align_val_t{alignment}, std::nothrow)),
+                      {alignment});
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (is_large && memory != nullptr) {
+    (void)madvise(memory.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);  // small pages do, too
+  }
+#endif
+  return memory;
+}
 
 /// Whether weights that are in memory are those that their name promises. Without a name there is nothing to check.
 bool has_true_digest(const OriginalWeights& weights) {
@@ -31,20 +57,15 @@ bool has_true_digest(const OriginalWeights& weights) {
 }  // namespace
 
 struct PackedWeights {
-  explicit PackedWeights(size_t bytes) : size(bytes), memory(new(std::nothrow) uint8_t[bytes + kAlignment]) {}
-  explicit PackedWeights(std::shared_ptr<const MappedBytes> bytes) : size(bytes->size), mapped(std::move(bytes)) {}
+  explicit PackedWeights(size_t bytes) : size(bytes), memory(allocate(bytes)) {}
+  explicit PackedWeights(std::shared_ptr<const MappedBytes> bytes)
+      : size(bytes->size), memory(nullptr, {kAlignment}), mapped(std::move(bytes)) {}
 
   /// XNNPACK writes to what it has reserved, never to what it has found.
-  void* data() const {
-    if (mapped != nullptr) {
-      return const_cast<void*>(mapped->data);
-    }
-    const auto address = reinterpret_cast<uintptr_t>(memory.get());
-    return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
-  }
+  void* data() const { return mapped != nullptr ? const_cast<void*>(mapped->data) : memory.get(); }
 
   size_t size;
-  std::unique_ptr<uint8_t[]> memory;
+  AlignedBytes memory;
   std::shared_ptr<const MappedBytes> mapped;
 };
 

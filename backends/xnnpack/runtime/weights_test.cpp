@@ -64,6 +64,21 @@ uint8_t* pack(DelegateWeights& weights, uint32_t seed, const OriginalWeights& fi
   return address;
 }
 
+TEST(XnnpackWeights, LieWhereKernelsAndHugePagesWantThem) {
+  DelegateWeights weights(nullptr);
+  xnn_weights_cache_t cache = weights.provider();
+  const auto place = [&](size_t size) {
+    return reinterpret_cast<uintptr_t>(cache->reserve_space(cache->context, size));
+  };
+  constexpr size_t kMegabyte = 1 << 20;
+  EXPECT_EQ(place(100) % 128, 0u);
+  EXPECT_EQ(place(2 * kMegabyte - 1) % 128, 0u);
+  if (sizeof(void*) > 4) {
+    EXPECT_EQ(place(2 * kMegabyte) % (2 * kMegabyte), 0u);
+    EXPECT_EQ(place(5 * kMegabyte + 3) % (2 * kMegabyte), 0u);
+  }
+}
+
 TEST(WeightsStore, DelegatesWithTheSameWeightsShareThem) {
   WeightsStore store;
   const float same[] = {1, 2, 3, 4};
