@@ -161,6 +161,28 @@ class TestValues:
         (array,) = add.execute([ONE, ONE])
         assert isinstance(array, np.ndarray)
 
+    @pytest.mark.parametrize("kind", ["plain", "derived", "parameter", "requires_grad", "slice", "transposed", "empty"])
+    def test_every_kind_of_torch_tensor(self, kind: str) -> None:
+        torch = pytest.importorskip("torch")
+        method = load("dyn_batch").load_method("forward")
+        shape = method.metadata.input_tensor_meta(0).sizes()
+        plain = torch.arange(float(np.prod(shape))).reshape(shape) / 8
+        same = {
+            "plain": lambda: plain.clone(),
+            "derived": lambda: plain.as_subclass(type("Derived", (torch.Tensor,), {})),
+            "parameter": lambda: torch.nn.Parameter(plain),
+            "requires_grad": lambda: plain.clone().requires_grad_(),
+            "slice": lambda: torch.stack([plain - 1, plain])[1],
+            "transposed": lambda: plain.t().contiguous().t(),
+            "empty": lambda: plain[:0],
+        }[kind]()
+        expected = method.execute([same.detach().numpy()])[0]
+        found = method.execute([same])[0]
+        assert type(found) is torch.Tensor
+        assert not found.requires_grad
+        assert found.untyped_storage().resizable(), "a tensor of torch's own, not a view"
+        np.testing.assert_array_equal(found.numpy(), expected)
+
     def test_programs_without_inputs_follow_the_process(self) -> None:
         torch = pytest.importorskip("torch")
         assert isinstance(load("no_inputs").load_method("forward").execute([])[0], torch.Tensor)
@@ -244,6 +266,42 @@ class TestMistakes:
             add.execute([np.array(["a"]), ONE])
         with pytest.raises(TypeError, match="no dtype like numpy's '>f4'"):
             add.execute([ONE.astype(">f4"), ONE])
+
+    @pytest.mark.parametrize(
+        ("dtype", "name"),
+        [
+            ("uint8", "Byte"),
+            ("int8", "Char"),
+            ("int16", "Short"),
+            ("int32", "Int"),
+            ("int64", "Long"),
+            ("uint16", "UInt16"),
+            ("uint32", "UInt32"),
+            ("uint64", "UInt64"),
+            ("float16", "Half"),
+            ("float64", "Double"),
+            ("bool", "Bool"),
+            ("bfloat16", "BFloat16"),
+            pytest.param("complex32", "ComplexHalf", marks=pytest.mark.filterwarnings("ignore:ComplexHalf support")),
+            ("complex64", "ComplexFloat"),
+            ("complex128", "ComplexDouble"),
+        ],
+    )
+    def test_other_dtypes_of_torch_are_named(self, add: Method, dtype: str, name: str) -> None:
+        torch = pytest.importorskip("torch")
+        tensor = torch.empty(2, 3, dtype=getattr(torch, dtype))
+        for same in (tensor, tensor.as_subclass(type("Derived", (torch.Tensor,), {}))):
+            with pytest.raises(ExecuTorchError, match=f"must have dtype Float, found {name} "):
+                add.execute([same, ONE])
+
+    def test_torch_tensors_no_method_takes(self, add: Method) -> None:
+        torch = pytest.importorskip("torch")
+        with pytest.raises(
+            TypeError, match="input 0: expected a dense tensor .* found torch.sparse_coo of torch.float32"
+        ):
+            add.execute([torch.ones(2, 3).to_sparse(), ONE])
+        with pytest.raises(TypeError, match="input 1: expected a dense tensor .* of torch.float8_e5m2"):
+            add.execute([ONE, torch.ones(2, 3).to(torch.float8_e5m2)])
 
     def test_a_tensor_on_another_device(self, add: Method) -> None:
         torch = pytest.importorskip("torch")

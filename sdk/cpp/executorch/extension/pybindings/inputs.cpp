@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <executorch/extension/pybindings/tensor_types.h>
+#include <executorch/extension/pybindings/torch_api.h>
 #include <executorch/extension/pybindings/values.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
@@ -78,6 +79,59 @@ SizesType checked_size(ssize_t size, size_t index) {
   return static_cast<SizesType>(size);
 }
 
+struct TorchTensor {
+  const void* data;
+  ScalarType type;
+  std::vector<SizesType> sizes;
+  std::vector<ssize_t> strides;  // in bytes
+};
+
+// Without a call into Python. Nothing for tensors that this way does not know, or that no method takes.
+std::optional<TorchTensor> view_torch_tensor(const TorchApi& torch, const py::handle& value, size_t index) {
+  const auto view = torch.view(value);
+  const auto type = view ? TorchApi::scalar_type(view->dtype) : std::nullopt;
+  if (!type) {
+    return std::nullopt;
+  }
+  TorchTensor tensor{view->data, *type, {}, {}};
+  const auto rank = static_cast<size_t>(view->ndim);
+  tensor.sizes.reserve(rank);
+  tensor.strides.reserve(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    tensor.sizes.push_back(checked_size(static_cast<ssize_t>(view->shape[d]), index));
+    tensor.strides.push_back(static_cast<ssize_t>(view->strides[d]) *
+                             static_cast<ssize_t>(runtime::elementSize(*type)));
+  }
+  return tensor;
+}
+
+// TypeError or ValueError where no method takes the tensor.
+TorchTensor ask_torch_tensor(const TorchApi& torch, const py::handle& value, size_t index) {
+  const std::string where = "input " + std::to_string(index) + ": ";
+  if (!value.attr("is_cpu").cast<bool>()) {
+    throw py::value_error(where + "expected a tensor in CPU memory, found one on '" +
+                          py::str(value.attr("device").attr("type")).cast<std::string>() + "'; call .cpu()");
+  }
+  const py::object layout = value.attr("layout");
+  const auto type = torch.scalar_type(value.attr("dtype"));
+  if (!type || !layout.is(torch.strided())) {
+    throw py::type_error(where + "expected a dense tensor of a dtype that the runtime knows, found " +
+                         py::str(layout).cast<std::string>() + " of " +
+                         py::str(value.attr("dtype")).cast<std::string>());
+  }
+  TorchTensor tensor{nullptr, *type, {}, {}};
+  const py::object shape = value.attr("shape");
+  const py::object element_strides = value.attr("stride")();
+  for (const py::handle size : shape) {
+    tensor.sizes.push_back(checked_size(size.cast<ssize_t>(), index));
+  }
+  for (const py::handle stride : element_strides) {
+    tensor.strides.push_back(stride.cast<ssize_t>() * static_cast<ssize_t>(runtime::elementSize(*type)));
+  }
+  tensor.data = reinterpret_cast<const void*>(value.attr("data_ptr")().cast<uintptr_t>());
+  return tensor;
+}
+
 }  // namespace
 
 Inputs::Inputs(const py::sequence& values, const runtime::MethodMeta& meta) {
@@ -89,7 +143,7 @@ Inputs::Inputs(const py::sequence& values, const runtime::MethodMeta& meta) {
 }
 
 TensorLibrary Inputs::output_library() const {
-  const bool torch = has_torch_tensor_ || (!has_array_ && !imported_torch().is_none());
+  const bool torch = has_torch_tensor_ || (!has_array_ && TorchApi::get() != nullptr);
   return torch ? TensorLibrary::kTorch : TensorLibrary::kNumpy;
 }
 
@@ -141,35 +195,17 @@ void Inputs::add_tensor(const void* data, ScalarType type, std::vector<SizesType
 }
 
 bool Inputs::add_torch_tensor(const py::handle& value, size_t index, const runtime::MethodMeta& meta) {
-  const py::object torch = imported_torch();
-  if (torch.is_none() || !py::isinstance(value, torch.attr("Tensor"))) {
+  const TorchApi* const torch = TorchApi::get();
+  if (torch == nullptr || !torch->is_tensor(value)) {
     return false;
   }
-  const std::string where = "input " + std::to_string(index) + ": ";
-  if (!value.attr("is_cpu").cast<bool>()) {
-    throw py::value_error(where + "expected a tensor in CPU memory, found one on '" +
-                          py::str(value.attr("device").attr("type")).cast<std::string>() + "'; call .cpu()");
+  std::optional<TorchTensor> tensor = view_torch_tensor(*torch, value, index);
+  if (!tensor) {
+    tensor = ask_torch_tensor(*torch, value, index);
   }
-  const auto type = scalar_type_of_torch(torch, value.attr("dtype"));
-  if (!type || !value.attr("layout").is(torch.attr("strided"))) {
-    throw py::type_error(where + "expected a dense tensor of a dtype that the runtime knows, found " +
-                         py::str(value.attr("layout")).cast<std::string>() + " of " +
-                         py::str(value.attr("dtype")).cast<std::string>());
-  }
-  const py::object shape = value.attr("shape");
-  const py::object element_strides = value.attr("stride")();
-  std::vector<SizesType> sizes;
-  std::vector<ssize_t> strides;
-  for (const py::handle size : shape) {
-    sizes.push_back(checked_size(size.cast<ssize_t>(), index));
-  }
-  for (const py::handle stride : element_strides) {
-    strides.push_back(stride.cast<ssize_t>() * static_cast<ssize_t>(runtime::elementSize(*type)));
-  }
-  const auto address = value.attr("data_ptr")().cast<uintptr_t>();
   owners_.push_back(py::reinterpret_borrow<py::object>(value));
   has_torch_tensor_ = true;
-  add_tensor(reinterpret_cast<const void*>(address), *type, std::move(sizes), strides, index, meta);
+  add_tensor(tensor->data, tensor->type, std::move(tensor->sizes), tensor->strides, index, meta);
   return true;
 }
 

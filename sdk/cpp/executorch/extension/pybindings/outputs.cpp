@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <executorch/extension/pybindings/tensor_types.h>
+#include <executorch/extension/pybindings/torch_api.h>
 #include <executorch/extension/pybindings/values.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
@@ -66,27 +67,35 @@ py::object to_numpy(const aten::Tensor& tensor, bool clone, const py::object& ow
   return array_over(py::dtype("float32"), layout, data, buffer);
 }
 
+template <typename List>
+py::tuple to_tuple(const List& list) {
+  py::tuple result(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    PyTuple_SET_ITEM(result.ptr(), static_cast<ssize_t>(i), PyLong_FromSsize_t(list[i]));
+  }
+  return result;
+}
+
 py::object to_torch(const aten::Tensor& tensor, bool clone, const py::object& owner) {
-  const py::object torch = imported_torch();
-  const auto dtype = torch_dtype_of(torch, tensor.scalar_type());
+  const TorchApi* const torch = TorchApi::get();
+  const py::handle dtype = torch == nullptr ? py::handle() : torch->dtype(tensor.scalar_type());
   if (!dtype) {
     throw py::type_error("torch has no dtype for an output of " + dtype_name(tensor.scalar_type()));
   }
-  const Layout layout = layout_of(tensor);
+  const py::tuple sizes = to_tuple(tensor.sizes());
+  const py::tuple strides = to_tuple(tensor.strides());
   if (clone || tensor.numel() == 0) {
-    py::object result =
-        torch.attr("empty_strided")(py::cast(layout.sizes), py::cast(layout.strides), py::arg("dtype") = *dtype);
+    void* data = nullptr;
+    py::object result = torch->empty_strided(sizes, strides, dtype, &data);
     if (tensor.nbytes() > 0) {
-      std::memcpy(reinterpret_cast<void*>(result.attr("data_ptr")().cast<uintptr_t>()), tensor.const_data_ptr(),
-                  tensor.nbytes());
+      std::memcpy(data, tensor.const_data_ptr(), tensor.nbytes());
     }
     return result;
   }
   // Bytes, read as elements, put into shape: works for dtypes that numpy does not have.
   const Layout bytes{{static_cast<ssize_t>(tensor.nbytes())}, {1}};
   const py::array view = array_over(py::dtype("uint8"), bytes, tensor.const_data_ptr(), owner);
-  return torch.attr("frombuffer")(view, py::arg("dtype") = *dtype)
-      .attr("as_strided")(py::cast(layout.sizes), py::cast(layout.strides));
+  return torch->from_buffer(view, dtype).attr("as_strided")(sizes, strides);
 }
 
 template <typename List, typename Convert>

@@ -5,7 +5,7 @@
 
 #include <executorch/devtools/bundled_program/bundled_program.h>
 #include <executorch/extension/pybindings/errors.h>
-#include <executorch/extension/pybindings/tensor_types.h>
+#include <executorch/extension/pybindings/torch_api.h>
 
 namespace py = pybind11;
 
@@ -19,16 +19,16 @@ using runtime::Program;
 
 namespace {
 
-// Runs `function`, which returns an Error, without the GIL; throws what it logged if it fails.
-template <typename Function>
-void without_gil(const std::string& what, Function&& function) {
+// Runs `function`, which returns an Error, without the GIL; throws what it logged if it fails, after `what()`.
+template <typename What, typename Function>
+void without_gil(What&& what, Function&& function) {
   const LogCapture capture;
   const Error error = [&] {
     const py::gil_scoped_release release;
     return function();
   }();
   if (error != Error::Ok) {
-    throw_error(what, error, capture);
+    throw_error(what(), error, capture);
   }
 }
 
@@ -45,9 +45,9 @@ py::sequence as_sequence(const py::object& inputs) {
 PyProgram::PyProgram(Source program, std::optional<Source> data, Program::Verification verification)
     : name_(program.name()), data_(std::move(data)) {
   Module module(program.open(), nullptr, nullptr, nullptr, data_ ? data_->open() : nullptr);
-  const std::string what = data_ ? "'" + name_ + "' with the data of '" + data_->name() + "' cannot be loaded"
-                                 : "'" + name_ + "' cannot be loaded";
-  without_gil(what, [&] { return module.load(verification); });
+  without_gil(
+      [&] { return "'" + name_ + (data_ ? "' with the data of '" + data_->name() : "") + "' cannot be loaded"; },
+      [&] { return module.load(verification); });
   program_ = module.program();
 }
 
@@ -84,24 +84,36 @@ PyModule::PyModule(PyProgram program) : program_(std::move(program)), module_(pr
 
 // The GIL is given up before the mutex is waited for, so that a thread that has the mutex can take the GIL.
 PyModule::Lock PyModule::lock() {
-  const py::gil_scoped_release release;
-  return Lock(mutex_);
+  Lock locked(mutex_, std::try_to_lock);
+  if (!locked.owns_lock()) {
+    const py::gil_scoped_release release;
+    locked.lock();
+  }
+  return locked;
 }
 
 void PyModule::load_method(const std::string& method_name) {
   (void)program_.method_meta(method_name);  // for its message
   const Lock locked = lock();
-  without_gil("method '" + method_name + "' of '" + program_.name() + "' cannot be loaded",
+  without_gil([&] { return named(method_name) + " cannot be loaded"; },
               [&] { return module_->load_method(method_name); });
 }
 
-runtime::Method& PyModule::method(const std::string& method_name) {
-  const LogCapture capture;
-  const auto loaded = module_->method(method_name);
-  if (!loaded.ok()) {
-    throw_error("method '" + method_name + "' of '" + program_.name() + "' cannot be loaded", loaded.error(), capture);
+std::string PyModule::named(const std::string& method_name) const {
+  return "method '" + method_name + "' of '" + program_.name() + "'";
+}
+
+PyModule::LoadedMethod& PyModule::method(const std::string& method_name) {
+  LoadedMethod& loaded = methods_[method_name];
+  if (loaded.method == nullptr) {
+    const LogCapture capture;
+    const auto found = module_->method(method_name);
+    if (!found.ok()) {
+      throw_error(named(method_name) + " cannot be loaded", found.error(), capture);
+    }
+    loaded.method = found.get();
   }
-  return *loaded.get();
+  return loaded;
 }
 
 std::unique_ptr<Inputs> PyModule::convert(const std::string& method_name, const py::object& inputs) {
@@ -109,33 +121,48 @@ std::unique_ptr<Inputs> PyModule::convert(const std::string& method_name, const 
 }
 
 template <typename Set>
-void PyModule::pass_inputs(const std::string& method_name, const std::string& what, Set&& set) {
-  runtime::Method& loaded = method(method_name);
-  InUse& in_use = in_use_[method_name];
-  in_use.incomplete = true;
-  without_gil("method '" + method_name + "' of '" + program_.name() + "' does not take " + what,
-              [&] { return set(loaded); });
-  in_use.incomplete = false;
+Error PyModule::LoadedMethod::pass_inputs(Set&& set) {
+  incomplete = true;
+  ET_CHECK_OK_OR_RETURN_ERROR(set());
+  incomplete = false;
+  return Error::Ok;
+}
+
+Error PyModule::LoadedMethod::set_inputs(std::unique_ptr<Inputs>& passed) {
+  const auto& evalues = passed->evalues();
+  ET_CHECK_OK_OR_RETURN_ERROR(pass_inputs([&] {
+    ET_CHECK_OR_RETURN_ERROR(evalues.size() == method->inputs_size(), InvalidArgument, "expected %zu inputs, found %zu",
+                             method->inputs_size(), evalues.size());
+    return method->set_inputs(aten::ArrayRef<EValue>(evalues.data(), evalues.size()));
+  }));
+  // The caller's variable receives the old inputs and frees them after the lock, as freeing may run Python code.
+  std::swap(inputs, passed);
+  return Error::Ok;
+}
+
+Error PyModule::LoadedMethod::execute() const {
+  ET_CHECK_OR_RETURN_ERROR(!incomplete, InvalidState, "the last inputs did not fit: pass all inputs again");
+  return method->execute();
 }
 
 void PyModule::set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs) {
-  const auto& evalues = inputs->evalues();
-  pass_inputs(method_name, "these inputs", [&](runtime::Method& loaded) {
-    ET_CHECK_OR_RETURN_ERROR(evalues.size() == loaded.inputs_size(), InvalidArgument, "expected %zu inputs, found %zu",
-                             loaded.inputs_size(), evalues.size());
-    return loaded.set_inputs(aten::ArrayRef<EValue>(evalues.data(), evalues.size()));
-  });
-  library_ = inputs->output_library();
-  // The caller's variable receives the old inputs and frees them after the lock, as freeing may run Python code.
-  std::swap(in_use_[method_name].inputs, inputs);
+  const TensorLibrary library = inputs->output_library();
+  LoadedMethod& loaded = method(method_name);
+  without_gil([&] { return named(method_name) + " does not take these inputs"; },
+              [&] { return loaded.set_inputs(inputs); });
+  library_ = library;
 }
 
 void PyModule::load_bundled_input_locked(const PyBundle& bundle, const std::string& method_name, size_t testset_idx) {
-  pass_inputs(method_name, "the inputs of case " + std::to_string(testset_idx), [&](runtime::Method& loaded) {
-    return bundled_program::load_bundled_input(loaded, bundle.bytes().get(), testset_idx);
-  });
-  library_ = imported_torch().is_none() ? TensorLibrary::kNumpy : TensorLibrary::kTorch;
-  in_use_[method_name].bundle = bundle.bytes();
+  LoadedMethod& loaded = method(method_name);
+  without_gil([&] { return named(method_name) + " does not take the inputs of case " + std::to_string(testset_idx); },
+              [&] {
+                return loaded.pass_inputs([&] {
+                  return bundled_program::load_bundled_input(*loaded.method, bundle.bytes().get(), testset_idx);
+                });
+              });
+  library_ = TorchApi::get() == nullptr ? TensorLibrary::kNumpy : TensorLibrary::kTorch;
+  loaded.bundle = bundle.bytes();
 }
 
 void PyModule::load_bundled_input(const PyBundle& bundle, const std::string& method_name, size_t testset_idx) {
@@ -150,28 +177,24 @@ py::list PyModule::verify_bundled_outputs(const PyBundle& bundle, const std::str
   const Lock locked = lock();
   load_bundled_input_locked(bundle, method_name, testset_idx);
   execute_locked(method_name);
-  runtime::Method& loaded = method(method_name);
+  runtime::Method& loaded = *method(method_name).method;
   without_gil(
-      "the outputs of method '" + method_name + "' of '" + program_.name() + "' are not those of case " +
-          std::to_string(testset_idx),
+      [&] { return "the outputs of " + named(method_name) + " are not those of case " + std::to_string(testset_idx); },
       [&] { return bundled_program::verify_method_outputs(loaded, bundle.bytes().get(), testset_idx, rtol, atol); });
   return outputs_locked(method_name, /*clone=*/true, py::none());
 }
 
 void PyModule::execute_locked(const std::string& method_name) {
-  runtime::Method& loaded = method(method_name);
-  without_gil("method '" + method_name + "' of '" + program_.name() + "' failed", [&] {
-    ET_CHECK_OR_RETURN_ERROR(!in_use_[method_name].incomplete, InvalidState,
-                             "the last inputs did not fit: pass all inputs again");
-    return loaded.execute();
-  });
+  const LoadedMethod& loaded = method(method_name);
+  without_gil([&] { return named(method_name) + " failed"; }, [&] { return loaded.execute(); });
 }
 
 py::list PyModule::outputs_locked(const std::string& method_name, bool clone, const py::object& self) {
-  runtime::Method& loaded = method(method_name);
-  py::list outputs;
-  for (size_t i = 0; i < loaded.outputs_size(); ++i) {
-    outputs.append(to_python(loaded.get_output(i), library_, clone, self));
+  const runtime::Method& loaded = *method(method_name).method;
+  const size_t count = loaded.outputs_size();
+  py::list outputs(count);
+  for (size_t i = 0; i < count; ++i) {
+    outputs[i] = to_python(loaded.get_output(i), library_, clone, self);
   }
   return outputs;
 }
@@ -194,16 +217,24 @@ py::list PyModule::get_outputs(const std::string& method_name, bool clone, const
 
 py::list PyModule::run(const std::string& method_name, const py::object& inputs, bool clone, const py::object& self) {
   std::unique_ptr<Inputs> converted = convert(method_name, inputs);
+  const TensorLibrary library = converted->output_library();
   const Lock locked = lock();
-  set_inputs_locked(method_name, converted);
-  execute_locked(method_name);
+  LoadedMethod& loaded = method(method_name);
+  bool taken = false;
+  without_gil([&] { return named(method_name) + (taken ? " failed" : " does not take these inputs"); },
+              [&] {
+                ET_CHECK_OK_OR_RETURN_ERROR(loaded.set_inputs(converted));
+                taken = true;
+                library_ = library;
+                return loaded.execute();
+              });
   return outputs_locked(method_name, clone, self);
 }
 
 py::object PyModule::get_attribute(const std::string& method_name, const std::string& name) {
   const Lock locked = lock();
   const LogCapture capture;
-  const auto tensor = method(method_name).get_attribute(name);
+  const auto tensor = method(method_name).method->get_attribute(name);
   if (!tensor.ok()) {
     throw_error("'" + program_.name() + "'", tensor.error(), capture);
   }

@@ -71,25 +71,31 @@ class PyModule final {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  std::unique_ptr<Inputs> convert(const std::string& method_name, const pybind11::object& inputs);
-  template <typename Set>
-  void pass_inputs(const std::string& method_name, const std::string& what, Set&& set);
-  void set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs);
-  void load_bundled_input_locked(const PyBundle& bundle, const std::string& method_name, size_t testset_idx);
-  void execute_locked(const std::string& method_name);
-  pybind11::list outputs_locked(const std::string& method_name, bool clone, const pybind11::object& self);
-  runtime::Method& method(const std::string& method_name);
-  Lock lock();
-
-  PyProgram program_;
-  /// What a method uses in place.
-  struct InUse {
+  /// A method with what it uses in place. Its functions need no GIL, but the lock.
+  struct LoadedMethod {
+    runtime::Method* method = nullptr;  // the module's, which never unloads one
     std::unique_ptr<Inputs> inputs;
     std::shared_ptr<void> bundle;
     /// Whether the last inputs did not all fit: some may be of memory that is gone.
     bool incomplete = false;
+
+    template <typename Set>
+    runtime::Error pass_inputs(Set&& set);
+    runtime::Error set_inputs(std::unique_ptr<Inputs>& passed);
+    runtime::Error execute() const;
   };
-  std::map<std::string, InUse> in_use_;
+
+  std::unique_ptr<Inputs> convert(const std::string& method_name, const pybind11::object& inputs);
+  void set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs);
+  void load_bundled_input_locked(const PyBundle& bundle, const std::string& method_name, size_t testset_idx);
+  void execute_locked(const std::string& method_name);
+  pybind11::list outputs_locked(const std::string& method_name, bool clone, const pybind11::object& self);
+  LoadedMethod& method(const std::string& method_name);
+  std::string named(const std::string& method_name) const;
+  Lock lock();
+
+  PyProgram program_;
+  std::map<std::string, LoadedMethod> methods_;
   TensorLibrary library_ = TensorLibrary::kNumpy;
   std::unique_ptr<Module> module_;
   std::mutex mutex_;

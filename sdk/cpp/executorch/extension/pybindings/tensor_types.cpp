@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/pybindings/tensor_types.h>
 
-#include <unordered_map>
-
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
 namespace py = pybind11;
@@ -64,16 +62,6 @@ py::object ml_bfloat16() {
 
 }  // namespace
 
-py::object imported_torch() {
-  PyObject* modules = PyImport_GetModuleDict();
-  PyObject* torch = PyDict_GetItemString(modules, "torch");
-  // A module that is still being imported by another thread has no Tensor yet.
-  if (torch == nullptr || PyObject_HasAttrString(torch, "Tensor") == 0) {
-    return py::none();
-  }
-  return py::reinterpret_borrow<py::object>(torch);
-}
-
 std::optional<ScalarType> scalar_type_of_numpy(const py::dtype& dtype) {
   const char byte_order = dtype.byteorder();
   if (byte_order == '>') {
@@ -103,32 +91,6 @@ std::optional<py::dtype> numpy_dtype_of(ScalarType type) {
     return std::nullopt;
   }
   return py::dtype(entry->name);
-}
-
-std::optional<ScalarType> scalar_type_of_torch(const py::object& torch, const py::handle& dtype) {
-  // dtypes are objects that live as long as torch, one for each type.
-  static const auto* types = [&torch] {
-    auto* map = new std::unordered_map<PyObject*, ScalarType>();
-    for (const TypeNames& entry : kTypes) {
-      if (py::hasattr(torch, entry.name)) {
-        map->emplace(torch.attr(entry.name).ptr(), entry.type);
-      }
-    }
-    return map;
-  }();
-  const auto found = types->find(dtype.ptr());
-  if (found == types->end()) {
-    return std::nullopt;
-  }
-  return found->second;
-}
-
-std::optional<py::object> torch_dtype_of(const py::object& torch, ScalarType type) {
-  const TypeNames* entry = find_type(type);
-  if (entry == nullptr || !py::hasattr(torch, entry->name)) {
-    return std::nullopt;
-  }
-  return py::object(torch.attr(entry->name));
 }
 
 std::string dtype_name(ScalarType type) {

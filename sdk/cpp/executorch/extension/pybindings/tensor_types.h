@@ -16,20 +16,11 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// The module `torch`, or None if nobody has imported it.
-pybind11::object imported_torch();
-
 /// The dtype of a numpy array; nothing if the runtime has none like it (or it is byte-swapped).
 std::optional<aten::ScalarType> scalar_type_of_numpy(const pybind11::dtype& dtype);
 
 /// The numpy dtype; nothing if numpy has none. BFloat16 is that of ml_dtypes where it is installed.
 std::optional<pybind11::dtype> numpy_dtype_of(aten::ScalarType type);
-
-/// The dtype of a torch tensor; nothing if the runtime has none like it.
-std::optional<aten::ScalarType> scalar_type_of_torch(const pybind11::object& torch, const pybind11::handle& dtype);
-
-/// The torch dtype, `torch.float32` and so on; nothing if torch has none.
-std::optional<pybind11::object> torch_dtype_of(const pybind11::object& torch, aten::ScalarType type);
 
 /// The name that PyTorch and numpy give a dtype: "float32".
 std::string dtype_name(aten::ScalarType type);
