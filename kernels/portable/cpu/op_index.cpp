@@ -6,6 +6,7 @@
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/complex_number.h"
 #include "kernels/portable/cpu/pattern/element_accumulate.h"
+#include "kernels/portable/cpu/pattern/element_size.h"
 
 namespace torch::executor::native {
 namespace {
@@ -18,13 +19,16 @@ bool check_accumulable(KernelRuntimeContext& ctx, const char* name, const Tensor
 
 // Copies elements `stride`s apart.
 void copy_run(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count, int64_t size) {
-  if (count == 1 || (to_stride == 1 && from_stride == 1)) {
+  if (count > 1 && to_stride == 1 && from_stride == 1) {
     std::memmove(to, from, static_cast<size_t>(count * size));
     return;
   }
-  for (int64_t i = 0; i < count; ++i) {
-    std::memmove(to + i * to_stride * size, from + i * from_stride * size, static_cast<size_t>(size));
-  }
+  with_element_size(static_cast<size_t>(size), [&](auto element) {
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(&element, from + i * from_stride * size, sizeof(element));
+      std::memcpy(to + i * to_stride * size, &element, sizeof(element));
+    }
+  });
 }
 
 // Writes (or adds) `values`, broadcast, to target[indices].

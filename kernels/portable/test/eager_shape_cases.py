@@ -160,3 +160,7 @@ def index_cases() -> Iterator[tuple[Any, ...]]:
     yield "scatter_add.out", tensor(2, 4), 1, at, tensor(2, 3)
     yield "scatter_add.out", tensor(3, 3, dtype=torch.int64), 0, at, tensor(2, 3, dtype=torch.int64)
     yield "scatter_add.out", tensor(2, 2), 1, at, tensor(2, 3), Fails(tensor(2, 2))
+    k = of([2, 0, -1], [1, -3, 0], dtype=torch.int64)
+    for indices in ([k], [None, k], [None, None, k], [None, k, None], [k.int()]):
+        yield "index.Tensor_out", data, indices
+    yield "index.Tensor_out", tensor(2, 5), [None, of([0, 4], [1, 5], dtype=torch.int64)], Fails(tensor(2, 2, 2))

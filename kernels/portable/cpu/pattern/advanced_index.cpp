@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/portable/cpu/pattern/checks.h"
-
 namespace torch::executor::native {
 namespace {
 
@@ -131,6 +129,18 @@ LoopNest<2> AdvancedIndex::kept_dims(const StridedView& self, const StridedView&
     ++next;
   }
   return nest;
+}
+
+bool AdvancedIndex::is_one_loop(const StridedView& result, int64_t* count, int64_t (&steps)[2]) const {
+  if (source_count_ != 1 || sources_[0].is_mask) {
+    return false;
+  }
+  LoopNest<2> nest;
+  for (size_t d = 0; d < index_dims_; ++d) {
+    nest.push(index_sizes_[d], {sources_[0].tensor->strides()[d], result.strides[first_index_dim_ + d]});
+  }
+  *count = nest.pop(steps);
+  return nest.depth() == 0;
 }
 
 bool AdvancedIndex::locate(KernelRuntimeContext& ctx, const char* op, Source& source, const StridedView& self,

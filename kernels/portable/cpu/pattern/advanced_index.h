@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
@@ -30,6 +31,19 @@ class AdvancedIndex {
   template <typename Body>
   bool for_each(KernelRuntimeContext& ctx, const char* op, const StridedView& self, const StridedView& result,
                 const Body& body) {
+    int64_t steps[2];
+    int64_t count = 0;
+    if (is_one_loop(result, &count, steps)) {
+      const Source& source = sources_[0];
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t index = index_at(*source.tensor, i * steps[0]);
+        if (!check_index(ctx, op, index, self.sizes[source.dim], source.dim, &index)) {
+          return false;
+        }
+        body(index * self.strides[source.dim], i * steps[1]);
+      }
+      return true;
+    }
     int64_t position[kTensorDimensionLimit] = {};
     for (int64_t i = 0; i < index_count_; ++i) {
       int64_t self_offset = 0;
@@ -66,6 +80,9 @@ class AdvancedIndex {
 
   bool add_source(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& index, size_t dim);
   bool broadcast(KernelRuntimeContext& ctx, const char* op, const Source& source);
+  /// Whether there is one index, no mask, that is read and whose results lie at the same steps all the way: `count`
+  /// times `steps[0]` elements of it and `steps[1]` of the result.
+  bool is_one_loop(const StridedView& result, int64_t* count, int64_t (&steps)[2]) const;
   bool locate(KernelRuntimeContext& ctx, const char* op, Source& source, const StridedView& self,
               const int64_t* position, int64_t* self_offset);
 

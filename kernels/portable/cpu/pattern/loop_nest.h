@@ -28,6 +28,11 @@ class LoopNest {
   /// may be zero.
   template <typename Body>
   void for_each(const Body& body) const {
+    if (depth_ == 0) {  // often, around a body of a few instructions
+      const int64_t offsets[N] = {};
+      body(offsets);
+      return;
+    }
     walk([](const void* b, const int64_t* offsets) { (*static_cast<const Body*>(b))(offsets); }, &body);
   }
 
