@@ -61,6 +61,9 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[Any, ...]]]] = {
                 F.pad(x, (1, 1)),
                 F.pad(x, (1, 1, 1, 1), mode="reflect"),
                 F.pad(x, (1, 1, 1, 1), mode="circular"),
+                F.pad(x, (1, 0, 2, 1), mode="replicate"),
+                F.pad(x[0], (2, 1), mode="reflect"),
+                F.pad(x[0], (2, 1), mode="replicate"),
             )
         ),
         (_image(),),

@@ -60,6 +60,30 @@ def test_lowering_keeps_the_numbers(name):
         torch.testing.assert_close(a, e, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_pads_stay_whole(mode, rank):
+    """Taken apart, they compute indices anew in each call."""
+
+    class Pad(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.pad(x, (1, 2) * rank, mode=mode)
+
+    x = torch.randn(1, 2, *[4] * rank)
+    program = to_edge(export(Pad(), (x,))).exported_program()
+    names = [target._op.overloadpacket.__name__ for target in _targets(program)]
+    expected = {
+        ("reflect", 1): ["reflection_pad1d"],
+        ("reflect", 2): ["reflection_pad2d"],
+        ("reflect", 3): ["reflection_pad3d"],
+        ("replicate", 1): ["unsqueeze_copy", "replication_pad2d", "squeeze_copy"],
+        ("replicate", 2): ["replication_pad2d"],
+        ("replicate", 3): ["replication_pad3d"],
+    }[mode, rank]
+    assert names == expected
+    torch.testing.assert_close(run_program(program, x)[0], Pad()(x), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("name", edge_cases.CASES)
 def test_metadata_describes_the_tensors(name):
     """DIA-10: shape, dtype and layout of every node's `val` are those of the tensor that the node produces."""

@@ -72,6 +72,19 @@ PROMOTING_OPS = frozenset(
 """Binary operators whose arguments are cast to the promoted dtype, so that backends see one dtype."""
 
 
+WHOLE_PADS = frozenset(
+    {
+        aten.reflection_pad1d.default,
+        aten.reflection_pad2d.default,
+        aten.reflection_pad3d.default,
+        aten.replication_pad2d.default,
+        aten.replication_pad3d.default,
+    }
+)
+"""Core ATen operators that PyTorch's table takes apart all the same: into five operators that compute indices anew in
+each call, and an indexing operator for each dimension. Runtimes have kernels that copy."""
+
+
 @cache
 def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
@@ -83,7 +96,7 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     extra = torch._decomp.get_decompositions([aten.linalg_vector_norm, *PYTORCH_DECOMPOSITIONS])
     table = {**torch._decomp._core_aten_decompositions_post_autograd(), **extra, **OWN_DECOMPOSITIONS}
     # A copying view that would be decomposed into the view itself and a copy stays as it is.
-    kept = {copy for view, copy in VIEW_TO_COPY.items() if view not in table}
+    kept = {copy for view, copy in VIEW_TO_COPY.items() if view not in table} | WHOLE_PADS
     return {op: function for op, function in table.items() if op not in kept}
 
 

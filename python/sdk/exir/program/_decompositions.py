@@ -78,6 +78,11 @@ def _like(x: Tensor, value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else torch.full([], value, dtype=x.dtype)
 
 
+def _replication_pad1d(x: Tensor, padding: Any) -> Tensor:
+    # Core ATen has those of two and three dimensions only.
+    return aten.replication_pad2d(x.unsqueeze(-2), [*padding, 0, 0]).squeeze(-2)
+
+
 OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.__lshift__.Scalar: _shift_left,
     aten.__lshift__.Tensor: _shift_left,
@@ -91,6 +96,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.kthvalue.default: _kthvalue,
     aten.median.default: _median_of_all,
     aten.median.dim: _median,
+    aten.replication_pad1d.default: _replication_pad1d,
     aten.rrelu_with_noise_functional.default: _rrelu,
 }
 """Operator to the function that computes it."""

@@ -28,7 +28,7 @@ from torch.fx import Graph, GraphModule, Node
 from sdk.exir._messages import source_of
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
-from sdk.exir.program._aten_rules import decomposition_table
+from sdk.exir.program._aten_rules import WHOLE_PADS, decomposition_table
 from sdk.exir.program._edge_emitter import EdgeOptions
 from sdk.exir.program._recorder import NeedsRetracingError
 from sdk.exir.program._to_edge_graph import EdgeGraph, EdgeLowering
@@ -55,7 +55,7 @@ def lower_to_edge(
 
 def _full_table() -> Any:
     table = torch.export.default_decompositions().materialize()
-    return {**table, **decomposition_table()}
+    return {op: f for op, f in {**table, **decomposition_table()}.items() if op not in WHOLE_PADS}
 
 
 def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> ExportedProgram:
