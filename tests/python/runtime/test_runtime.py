@@ -297,10 +297,10 @@ class TestMistakes:
     def test_torch_tensors_no_method_takes(self, add: Method) -> None:
         torch = pytest.importorskip("torch")
         with pytest.raises(
-            TypeError, match="input 0: expected a dense tensor .* found torch.sparse_coo of torch.float32"
+            TypeError, match=r"input 0: expected a dense tensor .* found torch.sparse_coo of torch.float32"
         ):
             add.execute([torch.ones(2, 3).to_sparse(), ONE])
-        with pytest.raises(TypeError, match="input 1: expected a dense tensor .* of torch.float8_e5m2"):
+        with pytest.raises(TypeError, match=r"input 1: expected a dense tensor .* of torch.float8_e5m2"):
             add.execute([ONE, torch.ones(2, 3).to(torch.float8_e5m2)])
 
     def test_a_tensor_on_another_device(self, add: Method) -> None:
