@@ -108,22 +108,22 @@ Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tenso
     // `done` is complete in all dimensions behind d; widen it along d.
     const int64_t first = std::max<int64_t>(padding.before[d], 0);
     const int64_t size = source.sizes[d];
-    const auto copy_slab = [&](int64_t position) {
-      // Positions in the output, for an index of the input and back.
-      const int64_t from = origin(position - padding.before[d], size) + padding.before[d];
+    const auto fill_border = [&](int64_t begin, int64_t end) {
+      const int64_t length = end - begin;
+      if (length == 0) {
+        return;
+      }
+      // Positions in the output, for an index of the input and back: backwards if it is a reflection.
+      const int64_t from = origin(begin - padding.before[d], size) + padding.before[d];
       StridedView target = done;
       StridedView repeated = done;
-      target.offset((position - first) * all.strides[d]);
-      repeated.offset((from - first) * all.strides[d]);
-      target.sizes[d] = repeated.sizes[d] = 1;
+      target.slice(d, begin - first, length);
+      repeated.slice(d, from - first, length, origin == reflect ? -1 : 0);
       copy(target, repeated);
     };
-    for (int64_t position = 0; position < first; ++position) {
-      copy_slab(position);
-    }
-    for (int64_t position = first + done.sizes[d]; position < all.sizes[d]; ++position) {
-      copy_slab(position);
-    }
+    const int64_t end = first + done.sizes[d];
+    fill_border(0, first);
+    fill_border(end, all.sizes[d]);
     done.offset(-first * all.strides[d]);
     done.sizes[d] = all.sizes[d];
   }
