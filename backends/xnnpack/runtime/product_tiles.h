@@ -10,7 +10,7 @@
  *       static constexpr size_t kTilePanels = ...;  // whose sums, two vectors a row, fit into registers for six rows
  *       static constexpr size_t kMostPanels = ...;  // of fewer rows
  *       static constexpr size_t kAhead = ...;       // steps of a panel between what is read and what is fetched; or 0
- *       static constexpr bool kHasWindows = ...;    // whether convolutions' tables of rows are for them, too
+ *       static constexpr size_t kWindowRows = ...;  // most rows of a tile of a convolution's windows
  *       static Vector load(const float* from);      // of any address, as all that follow
  *       static Vector broadcast(const float* from);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
@@ -201,12 +201,17 @@ struct Tiles {
              indirect_rows<float, TableRows>(a, ks, a_offset, zero));
   }
 
+  template <size_t Row>
+  static void set_window_kernel(xnn_igemm_ukernel_fn& kernel) {
+    if constexpr (Row < Simd::kWindowRows) {
+      kernel = igemm<Row + 1>;
+    }
+  }
+
   template <size_t... Rows>
   static void set_kernels(xnn_gemm_config& config, std::index_sequence<Rows...>) {
     ((config.minmax.gemm[Rows].function[XNN_UARCH_DEFAULT] = gemm), ...);
-    if constexpr (Simd::kHasWindows) {
-      ((config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT] = igemm<Rows + 1>), ...);
-    }
+    (set_window_kernel<Rows>(config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT]), ...);
   }
 
   /// Where XNNPACK's products would be `known`, for `rows` rows and weights packed as these want them. Its operators

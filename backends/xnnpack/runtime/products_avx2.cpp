@@ -21,7 +21,7 @@ struct Avx2 {
   static constexpr size_t kTilePanels = 1;  // of 16 registers 12 hold sums
   static constexpr size_t kMostPanels = 4;
   static constexpr size_t kAhead = 16;
-  static constexpr bool kHasWindows = true;
+  static constexpr size_t kWindowRows = 24;
 
   EXECUTORCH_TARGET_INLINE Vector load(const float* from) { return _mm256_loadu_ps(from); }
   EXECUTORCH_TARGET_INLINE Vector broadcast(const float* from) { return _mm256_broadcast_ss(from); }

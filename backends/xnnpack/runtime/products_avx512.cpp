@@ -22,8 +22,9 @@ struct Avx512 {
   static constexpr size_t kTilePanels = 2;  // of 32 registers 24 hold sums
   static constexpr size_t kMostPanels = 2;
   static constexpr size_t kAhead = 0;
-  /// XNNPACK's own are as fast, and faster where pixels have few channels.
-  static constexpr bool kHasWindows = false;
+  /// XNNPACK's own of seven rows are as fast, and faster where pixels have few channels; but an image of two to six
+  /// pixels need not cost what seven do.
+  static constexpr size_t kWindowRows = 6;
 
   EXECUTORCH_TARGET_INLINE Vector load(const float* from) { return _mm512_loadu_ps(from); }
   EXECUTORCH_TARGET_INLINE Vector broadcast(const float* from) { return _mm512_set1_ps(*from); }

@@ -101,9 +101,13 @@ TEST_F(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
 
 #endif
 
-/// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
-TEST_F(XnnpackProducts, WindowsWithPadding) {
-  constexpr size_t kBatch = 2, kHeight = 3, kIn = 5, kOut = 19;
+/// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset. XNNPACK
+/// chooses among its kernels by the number of pixels.
+class XnnpackWindows : public XnnpackProducts, public ::testing::WithParamInterface<size_t> {};
+
+TEST_P(XnnpackWindows, WithPadding) {
+  constexpr size_t kBatch = 2, kIn = 5, kOut = 37;
+  const size_t height = GetParam();
   const auto weights = integers(kOut * 9 * kIn, 1);
   const auto bias = integers(kOut, 2);
   xnn_operator_t op = nullptr;
@@ -111,10 +115,10 @@ TEST_F(XnnpackProducts, WindowsWithPadding) {
                                               bias.data(), -20.0f, kInfinity, 0, nullptr, nullptr, &op),
             xnn_status_success);
   for (size_t width = 1; width <= 14; ++width) {
-    const auto input = integers(kBatch * kHeight * width * kIn, 3);
-    std::vector<float> output(kBatch * kHeight * width * kOut, -1e6f);
+    const auto input = integers(kBatch * height * width * kIn, 3);
+    std::vector<float> output(kBatch * height * width * kOut, -1e6f);
     size_t workspace_size = 0, alignment = 0, height_out = 0, width_out = 0;
-    ASSERT_EQ(xnn_reshape_convolution2d_nhwc_f32(op, kBatch, kHeight, width, &workspace_size, &alignment, &height_out,
+    ASSERT_EQ(xnn_reshape_convolution2d_nhwc_f32(op, kBatch, height, width, &workspace_size, &alignment, &height_out,
                                                  &width_out, nullptr),
               xnn_status_success);
     ASSERT_EQ(width_out, width);
@@ -122,15 +126,15 @@ TEST_F(XnnpackProducts, WindowsWithPadding) {
     ASSERT_EQ(xnn_setup_convolution2d_nhwc_f32(op, workspace.data(), input.data(), output.data()), xnn_status_success);
     ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
     for (size_t i = 0; i < output.size(); ++i) {
-      const size_t channel = i % kOut, x = i / kOut % width, y = i / kOut / width % kHeight,
-                   image = i / kOut / width / kHeight;
+      const size_t channel = i % kOut, x = i / kOut % width, y = i / kOut / width % height,
+                   image = i / kOut / width / height;
       float sum = bias[channel];
       for (size_t tap = 0; tap < 9; ++tap) {
         const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps far beyond the image
-        if (from_y < kHeight && from_x < width) {
+        if (from_y < height && from_x < width) {
           for (size_t k = 0; k < kIn; ++k) {
             sum +=
-                input[((image * kHeight + from_y) * width + from_x) * kIn + k] * weights[(channel * 9 + tap) * kIn + k];
+                input[((image * height + from_y) * width + from_x) * kIn + k] * weights[(channel * 9 + tap) * kIn + k];
           }
         }
       }
@@ -139,6 +143,8 @@ TEST_F(XnnpackProducts, WindowsWithPadding) {
   }
   xnn_delete_operator(op);
 }
+
+INSTANTIATE_TEST_SUITE_P(Heights, XnnpackWindows, ::testing::Values(1, 2, 3));
 
 }  // namespace
 }  // namespace xnnpack
