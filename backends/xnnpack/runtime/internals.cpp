@@ -22,6 +22,10 @@ namespace {
 /// Products that a core computes in some two microseconds, about what telling a thread and waiting for it takes at
 /// best.
 constexpr double kSmallWork = 1 << 15;
+/// What the operators that are not small must come to for the threads to be woken, some third of a millisecond. They
+/// sleep between executions, and an execution cannot end before the system has given each of them a core: where others
+/// want that core, milliseconds later.
+constexpr double kWakingWork = 1 << 24;
 /// What an element of other operators costs, in products.
 constexpr double kElementWork = 8;
 
@@ -78,9 +82,17 @@ xnn_timestamp now() {
 
 std::vector<bool> find_small_operators(xnn_runtime_t runtime) {
   std::vector<bool> is_small(runtime->num_ops);
+  double shared = 0;
   for (size_t i = 0; i < runtime->num_ops; ++i) {
     const xnn_operator_data& op = runtime->opdata[i];
-    is_small[i] = op.operator_objects[0] != nullptr && work_of(op, runtime->values) < kSmallWork;
+    if (op.operator_objects[0] != nullptr) {
+      const double work = work_of(op, runtime->values);
+      is_small[i] = work < kSmallWork;
+      shared += is_small[i] ? 0 : work;
+    }
+  }
+  if (shared < kWakingWork) {
+    is_small.assign(is_small.size(), true);
   }
   return is_small;
 }

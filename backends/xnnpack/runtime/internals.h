@@ -26,7 +26,8 @@ namespace xnnpack {
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
 
 /// The operators, by the numbers of their nodes, that do so little that telling other threads and waiting for them
-/// takes longer than what those save. Follows the shapes of the last xnn_reshape_runtime().
+/// takes longer than what those save; all of them, where the others together are not worth waking the threads for.
+/// Follows the shapes of the last xnn_reshape_runtime().
 std::vector<bool> find_small_operators(xnn_runtime_t runtime);
 
 /// Runs what was set up, as xnn_invoke_runtime() does, but small operators on the calling thread alone.

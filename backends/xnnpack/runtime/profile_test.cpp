@@ -128,7 +128,7 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
 TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
   runtime::runtime_init();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
-  for (const size_t side : {8, 256}) {
+  for (const size_t side : {8, 128, 256}) {
     xnn_subgraph_t made = nullptr;
     ASSERT_EQ(xnn_create_subgraph(2, 0, &made), xnn_status_success);
     const std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph(made);
@@ -153,9 +153,10 @@ TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
     std::vector<float> numbers(side * side, 0.5f), results(side * side);
     const xnn_external_value externals[] = {{in, numbers.data()}, {out, results.data()}};
     ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
-    // 512 products and 64 elements; 16 million products and 65,536 elements.
+    // 512 products and 64 elements; two million products, which are not worth waking threads for; 16 million products
+    // and 65,536 elements.
     const std::vector<bool> is_small = find_small_operators(created);
-    EXPECT_EQ(is_small, std::vector<bool>(2, side == 8)) << side;
+    EXPECT_EQ(is_small, std::vector<bool>(2, side < 256)) << side;
     ASSERT_EQ(invoke(created, is_small), xnn_status_success);
     EXPECT_EQ(results, std::vector<float>(side * side, -0.5f * static_cast<float>(side)));
   }
