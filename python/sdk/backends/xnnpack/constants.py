@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,18 +14,43 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-_computed: WeakKeyDictionary[ExportedProgram, dict[Node, torch.Tensor | None]] = WeakKeyDictionary()
+
+@dataclass
+class _Known:
+    """What was found out about a program whose graph does not change."""
+
+    weights: dict[str, torch.Tensor]
+    """By the names of their placeholders."""
+    folds: dict[Node, bool] = field(default_factory=dict)
+    computed: dict[Node, torch.Tensor] = field(default_factory=dict)
+
+
+_settled: WeakKeyDictionary[ExportedProgram, _Known] = WeakKeyDictionary()
 
 # Results are not larger than this many times what they are made of, so that a program does not grow.
 _MOST_GROWTH = 4
 _ALWAYS_SMALL = 1 << 14  # elements
 
 
+@contextmanager
+def settled(program: ExportedProgram) -> Iterator[None]:
+    """While the graph of `program` does not change. What is found out about it is kept: a question of each node would
+    otherwise walk all of the graph before it."""
+    if program in _settled:
+        yield
+        return
+    _settled[program] = _Known(_weights_of(program))
+    try:
+        yield
+    finally:
+        del _settled[program]
+
+
 def is_constant(program: ExportedProgram, node: Any) -> bool:
     """Whether `get_constant` gives a tensor; computes nothing."""
     if not isinstance(node, Node):
         return False
-    return _of_placeholder(program, node) is not None if node.op == "placeholder" else is_foldable(program, node)
+    return node.name in _known(program).weights if node.op == "placeholder" else is_foldable(program, node)
 
 
 def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
@@ -30,38 +58,44 @@ def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
     computed from such."""
     if not isinstance(node, Node):
         return None
-    if node.op == "placeholder":
-        return _of_placeholder(program, node)
-    if not is_foldable(program, node):
-        return None
-    known = _computed.setdefault(program, {})
-    pending = [node]  # a chain may be deeper than Python calls functions
-    while pending:
-        missing = [n for n in pending[-1].all_input_nodes if n.op != "placeholder" and n not in known]
-        if missing:
-            pending += missing
-            continue
-        call = pending.pop()
-        if call not in known:
-            known[call] = _compute(program, call, known)
-    return known[node]
+    with settled(program):
+        known = _known(program)
+        if node.op == "placeholder":
+            return known.weights.get(node.name)
+        if not is_foldable(program, node):
+            return None
+        pending = [node]  # a chain may be deeper than Python calls functions
+        while pending:
+            missing = [n for n in pending[-1].all_input_nodes if n.op != "placeholder" and n not in known.computed]
+            if missing:
+                pending += missing
+                continue
+            call = pending.pop()
+            if call not in known.computed:
+                known.computed[call] = _compute(known, call)
+        return known.computed[node]
 
 
 def is_foldable(program: ExportedProgram, node: Node) -> bool:
     """Whether a call computes a tensor, no larger than its operands, from constants alone."""
-    seen, pending = {node}, [node]
+    known = _known(program)
+    pending = [node]
     while pending:
-        call = pending.pop()
-        if not _folds(call):
-            return False
-        for operand in call.all_input_nodes:
-            if operand.op == "placeholder":
-                if _of_placeholder(program, operand) is None:
-                    return False
-            elif operand not in seen:
-                seen.add(operand)
-                pending.append(operand)
-    return True
+        call = pending[-1]
+        if call not in known.folds and _folds(call):
+            operands = [_operand_folds(known, operand) for operand in call.all_input_nodes]
+            if False not in operands and None in operands:
+                pending += [n for n, folds in zip(call.all_input_nodes, operands, strict=True) if folds is None]
+                continue
+            known.folds[call] = False not in operands
+        known.folds.setdefault(call, False)
+        pending.pop()
+    return known.folds[node]
+
+
+def _operand_folds(known: _Known, operand: Node) -> bool | None:
+    """Whether an operand is a constant; None where that was not found out yet."""
+    return operand.name in known.weights if operand.op == "placeholder" else known.folds.get(operand)
 
 
 def _folds(node: Node) -> bool:
@@ -78,21 +112,23 @@ def _folds(node: Node) -> bool:
     return result <= max(_MOST_GROWTH * sum(operands), _ALWAYS_SMALL)
 
 
-def _of_placeholder(program: ExportedProgram, node: Node) -> torch.Tensor | None:
+def _known(program: ExportedProgram) -> _Known:
+    return _settled.get(program) or _Known(_weights_of(program))
+
+
+def _weights_of(program: ExportedProgram) -> dict[str, torch.Tensor]:
     signature = program.graph_signature
-    for names in (signature.inputs_to_parameters, signature.inputs_to_buffers):
-        if node.name in names:
-            target = names[node.name]
-            if target in signature.buffers_to_mutate.values():
-                return None
-            return program.state_dict[target] if target in program.state_dict else program.constants[target]
-    target = signature.inputs_to_lifted_tensor_constants.get(node.name)
-    return program.constants[target] if target is not None else None
+    changed = set(signature.buffers_to_mutate.values())
+    targets = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    unchanged = {name: target for name, target in targets.items() if target not in changed}
+    tensors = {**program.constants, **program.state_dict}
+    unchanged.update(signature.inputs_to_lifted_tensor_constants)
+    return {name: tensors[target] for name, target in unchanged.items() if target in tensors}
 
 
-def _compute(program: ExportedProgram, node: Node, known: dict[Node, torch.Tensor | None]) -> torch.Tensor:
-    def tensor_of(argument: Node) -> torch.Tensor | None:
-        return _of_placeholder(program, argument) if argument.op == "placeholder" else known[argument]
+def _compute(known: _Known, node: Node) -> torch.Tensor:
+    def tensor_of(argument: Node) -> torch.Tensor:
+        return known.weights[argument.name] if argument.op == "placeholder" else known.computed[argument]
 
     assert callable(node.target)
     args, kwargs = pytree.tree_map_only(Node, tensor_of, (node.args, node.kwargs))

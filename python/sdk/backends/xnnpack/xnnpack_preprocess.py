@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import is_foldable
+from sdk.backends.xnnpack.constants import is_foldable, settled
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.steps import IndexPutConfig, fused_rms_norm, write_norm
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
@@ -32,57 +32,60 @@ class XnnpackBackend(BackendDetails):
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         """Raises RuntimeError for what `XnnpackPartitioner` would not have taken."""
-        writer = SubgraphWriter(edge_program)
-        arguments = {s.arg.name for s in edge_program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT}
-        calls = [node for node in edge_program.graph.nodes if node.op == "call_function"]
-        fused = {
-            fused_convolution(edge_program, node)
-            for node in calls
-            if node.target.__name__ in BatchNormConfig.target_names
-        }
-        compat = next((spec.value.decode() for spec in compile_specs if spec.key == "compat"), None)
-        for node in edge_program.graph.nodes:
-            if node.op == "placeholder" and node.name in arguments:
-                writer.add_input(node)
-        for node in calls:
-            if is_foldable(edge_program, node):
-                continue
-            operator = _OPERATORS.get(node.target.__name__)
-            reason = "XNNPACK has no such operator" if operator is None else operator.refusal(node, edge_program)
-            if operator is None or reason is not None:
-                raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
-            if node in fused or writer.is_written(node):
-                continue
-            writer.enter(node)
-            call = integer_call(node, edge_program, operator)
-            if call is not None:
-                with writer.integers_for(call):
-                    operator.write(writer, node)
-                continue
-            norm = None
-            if compat is None and node.target.__name__ == "aten.mul.Tensor":
-                norm = fused_rms_norm(edge_program, node)
-            converts = is_half(node) and (norm is not None or operator.is_in_floats(node))
-            with writer.in_floats() if converts else nullcontext():
-                if norm is None:
-                    operator.write(writer, node)
-                else:
-                    x, eps, weight = norm
-                    write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)
-        results = edge_program.graph.output_node().args[0]
-        for result in results:
-            if not isinstance(result, Node):
-                raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
-            writer.add_output(result)
-        handles = {node.debug_handle: (node.debug_handle,) for node in writer.nodes}
-        return PreprocessResult(
-            serialize_xnnpack_binary(writer.graph(), bytearray()),
-            debug_handle_map=handles,
-            data_store_output=writer.constants.store.get_named_data_store_output(),
-            in_place_outputs=_in_place_outputs(
-                [n for n in edge_program.graph.nodes if n.op == "placeholder" and n.name in arguments], list(results)
-            ),
-        )
+        with settled(edge_program):
+            return _compile(edge_program, compile_specs)
+
+
+def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+    writer = SubgraphWriter(edge_program)
+    arguments = {s.arg.name for s in edge_program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT}
+    calls = [node for node in edge_program.graph.nodes if node.op == "call_function"]
+    fused = {
+        fused_convolution(edge_program, node) for node in calls if node.target.__name__ in BatchNormConfig.target_names
+    }
+    compat = next((spec.value.decode() for spec in compile_specs if spec.key == "compat"), None)
+    for node in edge_program.graph.nodes:
+        if node.op == "placeholder" and node.name in arguments:
+            writer.add_input(node)
+    for node in calls:
+        if is_foldable(edge_program, node):
+            continue
+        operator = _OPERATORS.get(node.target.__name__)
+        reason = "XNNPACK has no such operator" if operator is None else operator.refusal(node, edge_program)
+        if operator is None or reason is not None:
+            raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
+        if node in fused or writer.is_written(node):
+            continue
+        writer.enter(node)
+        call = integer_call(node, edge_program, operator)
+        if call is not None:
+            with writer.integers_for(call):
+                operator.write(writer, node)
+            continue
+        norm = None
+        if compat is None and node.target.__name__ == "aten.mul.Tensor":
+            norm = fused_rms_norm(edge_program, node)
+        converts = is_half(node) and (norm is not None or operator.is_in_floats(node))
+        with writer.in_floats() if converts else nullcontext():
+            if norm is None:
+                operator.write(writer, node)
+            else:
+                x, eps, weight = norm
+                write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)
+    results = edge_program.graph.output_node().args[0]
+    for result in results:
+        if not isinstance(result, Node):
+            raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
+        writer.add_output(result)
+    handles = {node.debug_handle: (node.debug_handle,) for node in writer.nodes}
+    return PreprocessResult(
+        serialize_xnnpack_binary(writer.graph(), bytearray()),
+        debug_handle_map=handles,
+        data_store_output=writer.constants.store.get_named_data_store_output(),
+        in_place_outputs=_in_place_outputs(
+            [n for n in edge_program.graph.nodes if n.op == "placeholder" and n.name in arguments], list(results)
+        ),
+    )
 
 
 def _in_place_outputs(inputs: list[Node], outputs: list[Node]) -> dict[int, int]:

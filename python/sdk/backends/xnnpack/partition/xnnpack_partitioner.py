@@ -14,7 +14,7 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import create_op_support
 
-from sdk.backends.xnnpack.constants import is_constant, is_foldable
+from sdk.backends.xnnpack.constants import is_constant, is_foldable, settled
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
 from sdk.backends.xnnpack.quantization import (
@@ -93,7 +93,9 @@ class XnnpackPartitioner(Partitioner):
         """Tags the nodes that XNNPACK takes."""
         make = self.generate_per_op_partitions if self._per_op_mode else self.generate_partitions
         tags: dict[str, DelegationSpec] = {}
-        for partition in make(exported_program):
+        with settled(exported_program):
+            partitions = make(exported_program)
+        for partition in partitions:
             tag = f"xnnpack_{len(tags)}"
             tags[tag] = self.delegation_spec
             for node in partition.nodes:
