@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constants that XNNPACK copies into a form of its own.
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -55,7 +56,7 @@ Error GraphBuilder::find_packed_constants() {
   return Error::Ok;
 }
 
-std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const Shape& how) const {
+std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const Shape& how, bool is_shareable) const {
   const auto found = values_.find(id);
   if (found == values_.end() || found->second.data == nullptr) {
     return std::nullopt;
@@ -63,16 +64,44 @@ std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const S
   const Value& value = found->second;
   Shape shape = value.dims;
   shape.insert(shape.end(), how.begin(), how.end());
-  // How quantised weights are packed also depends on what they are multiplied with.
-  return PackedConstant{value.id, value.constant, value.size, std::move(shape), value.datatype == xnn_datatype_fp32};
+  return PackedConstant{value.id, value.constant, value.size, std::move(shape), is_shareable};
+}
+
+Shape GraphBuilder::dynamic_packing(const fb_xnnpack::XNNFullyConnected& linear) const {
+  const auto input = values_.find(linear.input1_id());
+  const auto filter = values_.find(linear.filter_id());
+  const auto output = values_.find(linear.output_id());
+  if (input == values_.end() || filter == values_.end() || output == values_.end() ||
+      input->second.datatype != xnn_datatype_qdint8 || filter->second.scales.empty()) {
+    return {};
+  }
+  const auto& scales = filter->second.scales;
+  Shape how{static_cast<size_t>(filter->second.datatype), static_cast<size_t>(output->second.datatype)};
+  how.resize(2 + (scales.size() + sizeof(size_t) - 1) / sizeof(size_t));
+  std::memcpy(&how[2], scales.data(), scales.size());
+  return how;
 }
 
 void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
-  const auto weights = weights_of(node);
-  auto filter = weights ? packed_constant(weights->filter, weights->how) : std::nullopt;
+  auto weights = weights_of(node);
+  if (!weights) {
+    return;
+  }
+  const auto is_float = [this](uint32_t id) {
+    const auto found = values_.find(id);
+    return found != values_.end() && found->second.datatype == xnn_datatype_fp32;
+  };
+  // How other quantised filters are packed also depends on the scales of what they are multiplied with, and of results.
+  bool is_shareable = is_float(weights->filter);
+  if (const auto* linear = node.xnode_union_as_XNNFullyConnected()) {
+    const Shape how = dynamic_packing(*linear);
+    weights->how.insert(weights->how.end(), how.begin(), how.end());
+    is_shareable = is_shareable || !how.empty();
+  }
+  auto filter = packed_constant(weights->filter, weights->how, is_shareable);
   if (filter) {
     const auto number = static_cast<uint32_t>(node_count(subgraph_.get()) - 1);
-    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {0})});
+    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {0}, is_float(weights->bias))});
   }
 }
 

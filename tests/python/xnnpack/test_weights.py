@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from test_quantized import quantize
 from torch import nn
 from torch.export import export
+from torch.fx import GraphModule
+from torchao.quantization.utils import compute_error
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
@@ -22,7 +25,7 @@ IMAGE = (torch.linspace(-3, 3, 4 * 8 * 8).reshape(1, 4, 8, 8).sin(),)
 
 
 def lower(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bytes:
-    program = export(model.eval(), inputs)
+    program = export(model if isinstance(model, GraphModule) else model.eval(), inputs)
     return bytes(to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().buffer)
 
 
@@ -76,23 +79,58 @@ def test_damaged_payloads_are_refused_or_run() -> None:
         Runtime.get().load_program(other).load_method("forward")
 
 
+OWN = """if True:
+    import sys
+    from pathlib import Path
+    from sdk.runtime import Runtime
+    def own() -> int:
+        (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("RssAnon")]
+        return int(line.split()[1]) * 1024
+    runtime, before = Runtime.get(), own()
+    method = runtime.load_program(sys.argv[1]).load_method("forward")
+    print(own() - before)
+"""
+
+
+def memory_of_a_method(program: bytes, folder: Path) -> int:
+    """Of the process's own, in another process, whose memory nobody else grows."""
+    (folder / "model.pte").write_bytes(program)
+    command = [sys.executable, "-c", OWN, str(folder / "model.pte")]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def test_a_loaded_method_holds_its_weights_once(tmp_path: Path) -> None:
-    """XNN-15: packed, without those of the file. In another process, whose memory nobody else grows."""
+    """XNN-15: packed, without those of the file."""
     layer = nn.Linear(2048, 2048)
-    (tmp_path / "model.pte").write_bytes(lower(layer, (torch.ones(1, 2048),)))
-    code = """if True:
-        import sys
-        from pathlib import Path
-        from sdk.runtime import Runtime
-        def own() -> int:
-            (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("RssAnon")]
-            return int(line.split()[1]) * 1024
-        runtime, before = Runtime.get(), own()
-        method = runtime.load_program(sys.argv[1]).load_method("forward")
-        print(own() - before)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "model.pte"], check=True, capture_output=True, text=True
-    )
     weights = layer.weight.numel() * layer.weight.element_size()
-    assert 0.9 * weights < int(done.stdout) < 1.4 * weights
+    assert 0.9 * weights < memory_of_a_method(lower(layer, (torch.ones(1, 2048),)), tmp_path) < 1.4 * weights
+
+
+class Repeated(nn.Module):
+    """The same weights in each step, as a recurrent layer has them."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(size, size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(8):
+            x = torch.tanh(self.layer(x))
+        return x
+
+
+def test_steps_share_weights_that_meet_what_is_quantised_when_it_runs(tmp_path: Path) -> None:
+    inputs = (torch.ones(1, 1024),)
+    program = lower(quantize(Repeated(1024), inputs, is_per_channel=True, is_dynamic=True), inputs)
+    assert 2**20 < memory_of_a_method(program, tmp_path) < 3 * 2**20
+
+
+def test_the_same_integers_with_other_scales_are_other_weights() -> None:
+    torch.manual_seed(0)
+    first, second = nn.Linear(16, 16, bias=False), nn.Linear(16, 16, bias=False)
+    second.weight = nn.Parameter(4 * first.weight)
+    inputs = (torch.randn(3, 16),)
+    for model in (nn.Sequential(first, second), nn.Sequential(second, first), first, second):
+        quantized = quantize(model, inputs, is_per_channel=True, is_dynamic=True)
+        method = Runtime.get().load_program(lower(quantized, inputs)).load_method("forward")
+        assert compute_error(model(*inputs), torch.as_tensor(method.execute(inputs)[0])) > 30
