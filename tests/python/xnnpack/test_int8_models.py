@@ -24,6 +24,7 @@ from bench.models import BasicBlock, Bottleneck, Made, SpeechDetector, mlp
 from sdk.backends.xnnpack.quantization import is_dequantize
 from sdk.runtime import Runtime
 from zoo.language import Decoder, Encoder
+from zoo.sequence import LastStep
 from zoo.vision import InvertedResidual, VisionTransformer
 
 IMAGE = (torch.linspace(-3, 3, 3 * 48 * 48).mul(11).sin().reshape(1, 3, 48, 48),)
@@ -62,6 +63,8 @@ MODELS: dict[str, Callable[[], Made]] = {
     "decoder, prefill": lambda: (Decoder(depth=1), (torch.randint(0, 64, (1, 8)), torch.arange(8))),
     "decoder, one token": lambda: (Decoder(depth=1), (torch.tensor([[3]]), torch.tensor([0]))),
     "mlp": mlp,
+    "lstm": lambda: (LastStep(nn.LSTM(16, 24, num_layers=2, batch_first=True)), (torch.randn(1, 6, 16),)),
+    "gru": lambda: (nn.GRU(16, 24, bidirectional=True), (torch.randn(5, 2, 16), torch.randn(2, 2, 24))),
     "speech detector": lambda: (SpeechDetector(), (torch.randn(1, 576), torch.zeros(2, 1, 128))),
 }
 

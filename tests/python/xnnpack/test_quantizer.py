@@ -62,7 +62,7 @@ def in_integers(module: GraphModule) -> list[str]:
     for node in module.graph.nodes:
         if node.op == "call_function" and name(node).startswith("aten"):
             operands = node.all_input_nodes[:2]
-            if all(name(operand).startswith("quantized_decomposed.dequantize") for operand in operands):
+            if operands and all(name(operand).startswith("quantized_decomposed.dequantize") for operand in operands):
                 found.append(name(node).split(".")[1])
     return found
 
@@ -98,6 +98,50 @@ def test_dynamic_quantises_the_weighted_layers_when_they_run() -> None:
     _, module = quantized(XNNPACKQuantizer().set_global(DYNAMIC))
     assert in_integers(module) == ["conv2d", "linear", "linear"]  # XNNPACK has no depthwise kernel for it
     assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3
+
+
+STEPS = torch.linspace(-3, 3, 4 * 5).sin().reshape(1, 4, 5)
+
+
+class Sequence(nn.Module):
+    def __init__(self, layer: nn.RNNBase) -> None:
+        super().__init__()
+        self.layer, self.head = layer, nn.Linear(6, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layer(x)[0])
+
+
+RECURRENT: dict[str, Callable[[], nn.RNNBase]] = {
+    "lstm": lambda: nn.LSTM(5, 6, batch_first=True),
+    "gru": lambda: nn.GRU(5, 6, batch_first=True),
+    "rnn": lambda: nn.RNN(5, 6, batch_first=True, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_qnt09_products_of_a_recurrent_layer_are_quantised_when_it_runs(kind: str) -> None:
+    """All inputs at once, then a state for each of three steps: the first has only zeros. Gates and states stay floats;
+    the head is quantised as it is told."""
+    model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Sequence(RECURRENT[kind]()), STEPS)
+    assert in_integers(module) == ["linear"] * 5
+    chosen = [node for node in module.graph.nodes if "choose_qparams" in name(node)]
+    assert len(chosen) == 4
+    assert len({n.args[0].target for n in module.graph.nodes if "dequantize_per_channel" in name(n)}) == 3
+    assert (
+        sum(name(node).startswith("quantized_decomposed.quantize_per_tensor.default") for node in module.graph.nodes)
+        == 2
+    )
+    assert compute_error(model(STEPS), module(STEPS)) > 30
+
+
+def test_a_recurrent_layer_stays_in_floats_where_it_is_told_to() -> None:
+    quantizer = XNNPACKQuantizer().set_global(STATIC).set_module_name("layer", None)
+    model = Sequence(nn.LSTM(5, 6, batch_first=True))
+    model, module = quantized(quantizer, model, STEPS)
+    assert in_integers(module) == ["linear"]
+    assert not any("choose_qparams" in name(node) for node in module.graph.nodes)
+    assert compute_error(model(STEPS), module(STEPS)) > 30
 
 
 NARROWED: dict[str, tuple[Callable[[XNNPACKQuantizer], XNNPACKQuantizer], list[str]]] = {

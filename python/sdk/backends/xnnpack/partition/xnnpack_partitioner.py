@@ -119,6 +119,7 @@ class XnnpackPartitioner(Partitioner):
             if not left:
                 return partitions
             takes -= left
+            self._discard_incomplete(takes, ep, why)
 
     def generate_per_op_partitions(self, ep: ExportedProgram) -> list[Partition]:
         """A part for each operator that XNNPACK takes."""
@@ -189,6 +190,11 @@ class XnnpackPartitioner(Partitioner):
                 takes.add(node)
             else:
                 why(node, reason)
+        self._discard_incomplete(takes, ep, why)
+        return takes
+
+    def _discard_incomplete(self, takes: set[Node], ep: ExportedProgram, why: WhyNoPartition) -> None:
+        """Takes away what has to be together with something that is not taken."""
         # Last first: what only goes together with its readers, which may be such a call again.
         for node in reversed(ep.graph.nodes):
             if node in takes and self._only_with_readers(node, ep) and not takes.issuperset(node.users):
@@ -198,7 +204,6 @@ class XnnpackPartitioner(Partitioner):
         for node in list(takes):
             if name_of(node) == "getitem" and node.args[0] not in takes:
                 takes.discard(node)
-        return takes
 
     def _integer_calls(self, ep: ExportedProgram) -> dict[Node, ConfigPrecisionType]:
         """The precision of what does not compute on floats."""

@@ -14,15 +14,19 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import PlaceholderObserver
 from torchao.quantization.pt2e.quantizer import (
     QuantizationAnnotation,
     QuantizationConfig,
+    QuantizationSpec,
     SharedQuantizationSpec,
     get_bias_qspec,
     get_input_act_qspec,
     get_output_act_qspec,
     get_weight_qspec,
 )
+
+from sdk.backends.xnnpack.quantizer.recurrent import UNROLLED, reads_inputs
 
 _aten = torch.ops.aten
 
@@ -69,12 +73,23 @@ SHARING = frozenset(
     )
 )
 
+WHEN_IT_RUNS = QuantizationSpec(
+    dtype=torch.int8,
+    quant_min=-128,
+    quant_max=127,
+    qscheme=torch.per_tensor_affine,
+    is_dynamic=True,
+    observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=2**-12),
+)
+
 Filter = Callable[[Node], bool]
 
 
 def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
     """Annotates the part that begins with `node`, if there is one that `accepts` takes. False where there is none, or
     some of it is annotated already."""
+    if UNROLLED in node.meta:
+        return node.target in LINEAR and reads_inputs(node) and _annotate_weighted(node, _dynamic(config), accepts)
     if node.target in (*CONVOLUTIONS, *TRANSPOSED, *LINEAR):
         return _annotate_weighted(node, config, accepts)
     if config.input_activation is None or config.input_activation.is_dynamic:
@@ -143,6 +158,11 @@ def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) 
     if static:
         part += _only_reader(part[-1], ACTIVATIONS)
     return _annotate(part, specs, get_output_act_qspec(config), accepts)
+
+
+def _dynamic(config: QuantizationConfig) -> QuantizationConfig:
+    """The same for what is quantised when the model runs."""
+    return dataclasses.replace(config, input_activation=WHEN_IT_RUNS, output_activation=None)
 
 
 def _groups(node: Node) -> Any:

@@ -45,6 +45,7 @@ from sdk.backends.xnnpack.quantizer.patterns import (
     propagate,
     turn_numbers_into_tensors,
 )
+from sdk.backends.xnnpack.quantizer.recurrent import unroll
 
 __all__ = ["QuantizationConfig", "XNNPACKQuantizer", "get_symmetric_quantization_config"]
 
@@ -156,7 +157,8 @@ def _supported() -> list[OperatorConfig]:
 class XNNPACKQuantizer(Quantizer):
     """Annotates what XNNPACK computes in integers: convolutions and transposed ones, linear layers, sums, products,
     concatenations and average pools, with the ReLUs behind them. Of dynamic configurations: linear layers, and
-    convolutions of one group.
+    convolutions of one group. Of either, dynamically, because an error of their state is carried on: the products with
+    weights of LSTMs, GRUs and plain recurrent layers whose sizes are known, but not for training.
 
     What a setting names more narrowly wins: a module's name over its type, that over an operator, that over all. A
     module whose name is set to None stays in floats. Every setter returns the quantizer.
@@ -242,7 +244,10 @@ class XNNPACKQuantizer(Quantizer):
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Turns numbers among the operands into tensors. Changes and returns `model`."""
+        """Turns numbers among the operands into tensors, and recurrent layers into their steps. Changes and returns
+        `model`."""
+        if not any(config.is_qat for config in self._configs()):
+            unroll(model)
         if self._has_static():
             turn_numbers_into_tensors(model)
         return model
@@ -281,14 +286,17 @@ class XNNPACKQuantizer(Quantizer):
             if node.op == "call_function" and (operator is None or _is_of(node, operator)):
                 annotate_part(node, config, accepts)
 
-    def _has_static(self) -> bool:
+    def _configs(self) -> list[QuantizationConfig]:
         configs = (
             self.global_config,
             *self.operator_type_config.values(),
             *self.module_type_config.values(),
             *self.module_name_config.values(),
         )
-        activations = [config.input_activation for config in configs if config is not None]
+        return [config for config in configs if config is not None]
+
+    def _has_static(self) -> bool:
+        activations = [config.input_activation for config in self._configs()]
         return any(activation is not None and not activation.is_dynamic for activation in activations)
 
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LSTMs, GRUs and plain recurrent layers, which a capture keeps whole, as the steps that the exporter makes of them.
+
+Only their products with weights are quantised, and what these read when the model runs, also by a static
+configuration: gates and states stay floats, because an error of the state is carried from step to step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch.fx import GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.node import map_arg
+from torch.utils import _pytree as pytree
+
+_aten = torch.ops.aten
+
+RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
+UNROLLED = "unrolled_from"
+"""The key in Node.meta of a node that is part of a step."""
+
+
+def unroll(model: GraphModule) -> None:
+    """Puts steps in place of recurrent layers, but of those whose sizes are known only when the model runs."""
+    found = [node for node in model.graph.nodes if node.target in RECURRENT and _is_static(node)]
+    for node in found:
+        _replace(model, node)
+    if found:
+        model.recompile()
+
+
+def reads_inputs(node: Node) -> bool:
+    """Whether what a node computes depends on what the model is given: the first step of a layer that begins with
+    zeros multiplies constants."""
+    seen, pending = {node}, [node]
+    while pending:
+        for operand in pending.pop().all_input_nodes:
+            if operand.op == "placeholder":
+                return True
+            if operand not in seen:
+                seen.add(operand)
+                pending.append(operand)
+    return False
+
+
+def _is_static(node: Node) -> bool:
+    values = [operand.meta.get("val") for operand in node.all_input_nodes]
+    return all(
+        isinstance(value, torch.Tensor) and all(isinstance(size, int) for size in value.shape) for value in values
+    )
+
+
+def _replace(model: GraphModule, node: Node) -> None:
+    operands = node.all_input_nodes
+    layer = node.target.py_kernels[DispatchKey.CompositeImplicitAutograd]
+
+    def run(*tensors: torch.Tensor) -> Any:
+        args = map_arg(node.args, dict(zip(operands, tensors, strict=True)).__getitem__)
+        return layer(*args, **node.kwargs)
+
+    values = [operand.meta["val"] for operand in operands]
+    # With mkldnn the layer would be one operator again, which is nowhere but in PyTorch.
+    with torch.backends.mkldnn.flags(enabled=False), torch.no_grad():
+        steps = make_fx(run, pre_dispatch=True)(*values)
+    copies: dict[Node, Node] = dict(zip(steps.graph.find_nodes(op="placeholder"), operands, strict=True))
+    with model.graph.inserting_before(node):
+        results = model.graph.graph_copy(steps.graph, copies)
+    origin = {key: node.meta[key] for key in ("nn_module_stack", "stack_trace", "from_node") if key in node.meta}
+    for original, copy in copies.items():
+        if original.op != "placeholder":
+            copy.meta.update(origin, **{UNROLLED: node.name})
+    for user in list(node.users):
+        user.replace_all_uses_with(pytree.tree_leaves(results)[user.args[1]])
+        model.graph.erase_node(user)
+    model.graph.erase_node(node)
