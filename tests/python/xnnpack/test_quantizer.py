@@ -135,6 +135,26 @@ def test_qnt09_products_of_a_recurrent_layer_are_quantised_when_it_runs(kind: st
     assert compute_error(model(STEPS), module(STEPS)) > 30
 
 
+class Cell(nn.Module):
+    def __init__(self, cell: nn.RNNCellBase) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result = self.cell(x[:, 0], None)
+        state = self.cell(x[:, 1], result)
+        return state[0] if isinstance(state, tuple) else state
+
+
+@pytest.mark.parametrize("cell", [nn.LSTMCell(5, 6), nn.GRUCell(5, 6), nn.RNNCell(5, 6)], ids=["lstm", "gru", "rnn"])
+def test_qnt09_products_of_a_cell_are_quantised_when_it_runs(cell: nn.RNNCellBase) -> None:
+    """Two products a step, but for the zeros that the first one begins with."""
+    model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Cell(cell), STEPS)
+    assert in_integers(module) == ["linear"] * 3
+    assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3
+    assert compute_error(model(STEPS), module(STEPS)) > 30
+
+
 def test_a_recurrent_layer_stays_in_floats_where_it_is_told_to() -> None:
     quantizer = XNNPACKQuantizer().set_global(STATIC).set_module_name("layer", None)
     model = Sequence(nn.LSTM(5, 6, batch_first=True))

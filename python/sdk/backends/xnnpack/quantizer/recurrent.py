@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LSTMs, GRUs and plain recurrent layers, which a capture keeps whole, as the steps that the exporter makes of them.
+"""LSTMs, GRUs and plain recurrent layers, which a capture keeps whole, as the steps that the exporter makes of them; a
+cell is a layer on a sequence of one.
 
 Only their products with weights are quantised, and what these read when the model runs, also by a static
 configuration: gates and states stay floats, because an error of the state is carried from step to step.
@@ -19,13 +20,19 @@ from torch.utils import _pytree as pytree
 _aten = torch.ops.aten
 
 RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
+CELLS = {
+    _aten.lstm_cell.default: _aten.lstm.input,
+    _aten.gru_cell.default: _aten.gru.input,
+    _aten.rnn_tanh_cell.default: _aten.rnn_tanh.input,
+    _aten.rnn_relu_cell.default: _aten.rnn_relu.input,
+}
 UNROLLED = "unrolled_from"
 """The key in Node.meta of a node that is part of a step."""
 
 
 def unroll(model: GraphModule) -> None:
     """Puts steps in place of recurrent layers, but of those whose sizes are known only when the model runs."""
-    found = [node for node in model.graph.nodes if node.target in RECURRENT and _is_static(node)]
+    found = [node for node in model.graph.nodes if node.target in (*RECURRENT, *CELLS) and _is_static(node)]
     for node in found:
         _replace(model, node)
     if found:
@@ -55,11 +62,10 @@ def _is_static(node: Node) -> bool:
 
 def _replace(model: GraphModule, node: Node) -> None:
     operands = node.all_input_nodes
-    layer = node.target.py_kernels[DispatchKey.CompositeImplicitAutograd]
 
     def run(*tensors: torch.Tensor) -> Any:
         args = map_arg(node.args, dict(zip(operands, tensors, strict=True)).__getitem__)
-        return layer(*args, **node.kwargs)
+        return _run_cell(node.target, *args, **node.kwargs) if node.target in CELLS else _run_layer(node.target, *args)
 
     values = [operand.meta["val"] for operand in operands]
     # With mkldnn the layer would be one operator again, which is nowhere but in PyTorch.
@@ -72,7 +78,23 @@ def _replace(model: GraphModule, node: Node) -> None:
     for original, copy in copies.items():
         if original.op != "placeholder":
             copy.meta.update(origin, **{UNROLLED: node.name})
+    if isinstance(results, Node):
+        node.replace_all_uses_with(results)
     for user in list(node.users):
         user.replace_all_uses_with(pytree.tree_leaves(results)[user.args[1]])
         model.graph.erase_node(user)
     model.graph.erase_node(node)
+
+
+def _run_layer(layer: Any, *args: Any) -> Any:
+    """By the decomposition that PyTorch has for it."""
+    return layer.py_kernels[DispatchKey.CompositeImplicitAutograd](*args)
+
+
+def _run_cell(cell: Any, x: torch.Tensor, states: Any, *weights: torch.Tensor | None, **biases: torch.Tensor) -> Any:
+    several = isinstance(states, (list, tuple))
+    given = [weight for weight in (*weights, *biases.values()) if weight is not None]
+    hidden = [state.unsqueeze(0) for state in states] if several else states.unsqueeze(0)
+    how = (len(given) == 4, 1, 0.0, False, False, False)  # whether there are biases, one layer, one direction
+    _, *after = _run_layer(CELLS[cell], x.unsqueeze(0), hidden, given, *how)
+    return [state.squeeze(0) for state in after] if several else after[0].squeeze(0)
