@@ -21,6 +21,13 @@ NAN = torch.tensor([[1.0, float("nan"), 2.0], [3.0, 1.0, 2.0], [5.0, float("nan"
 LARGE = torch.tensor([0.0, 1e30, float("inf"), 3.0])
 IMAGE = torch.arange(128.0).remainder(13).reshape(1, 2, 8, 8)
 
+PADDED = {dims: torch.arange(2.0 * 3**dims).reshape(1, 2, *[3] * dims) for dims in (1, 2, 3)}
+
+
+def _padded(mode, dims):
+    return lambda x: F.pad(x, [1, 2] * dims, mode=mode)
+
+
 CASES = {
     "copysign": (lambda x, y: torch.copysign(x, y), (X, SIGNS)),
     "copysign_number": (lambda x: torch.copysign(x, -2.0), (X,)),
@@ -32,6 +39,11 @@ CASES = {
     "unfold": (lambda x: x.unfold(1, 2, 2), (X,)),
     "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (2, 4)), (IMAGE,)),
     "max_pool2d_without_stride": (lambda x: F.max_pool2d(x, 2), (IMAGE,)),
+    **{
+        f"{mode} of {dims} dimensions": (_padded(mode, dims), (PADDED[dims],))
+        for mode in ("reflect", "replicate")
+        for dims in PADDED
+    },
     "shift_left": (lambda x: x << 2, (torch.tensor([1, -3, 8], dtype=torch.int32),)),
     "shift_right": (lambda x, y: x >> y, (torch.tensor([8, -8, 3]), torch.tensor([1, 2, 0]))),
     "bucketize": (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), (X,)),
@@ -46,6 +58,16 @@ CASES = {
     "sort": (lambda x: {"sorted": torch.sort(x[1])}, (X,)),
     "topk": (lambda x: torch.topk(x, 2), (X,)),
 }
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_core_paddings_stay_whole(mode):
+    """Their decomposition computes the same indices in each run."""
+    kind = {"reflect": "reflection", "replicate": "replication"}[mode]
+    for dims in (1, 2, 3) if mode == "reflect" else (2, 3):  # replication_pad1d is not core
+        program = to_edge(export(Function(_padded(mode, dims)), (PADDED[dims],))).exported_program()
+        calls = [node.target.__name__ for node in program.graph.nodes if node.op == "call_function"]
+        assert calls == [f"aten.{kind}_pad{dims}d.default"]
 
 
 @pytest.mark.parametrize("name", CASES)
