@@ -9,7 +9,13 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
-from sdk.backends.xnnpack.operators.operator import FLOATS, ConfigPrecisionType, XNNPartitionerConfig, refusal_of_tensor
+from sdk.backends.xnnpack.operators.operator import (
+    FLOATS,
+    ConfigPrecisionType,
+    XNNPartitionerConfig,
+    rank_of,
+    refusal_of_tensor,
+)
 from sdk.backends.xnnpack.quantization import (
     DEQUANTIZE,
     DEQUANTIZE_AFFINE,
@@ -46,8 +52,19 @@ class QuantizeConfig(_ConversionConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source = node.args[0]
-        nhwc = wants_nhwc(writer, [source])
+        nhwc = wants_nhwc(writer, [source]) or _is_thin_image(node)
         writer.add(NODES["Convert"](writer.read(source, nhwc), writer.result(node, nhwc)))
+
+
+def _is_thin_image(node: Node) -> bool:
+    """Whether a node quantises an argument of few channels for convolutions, which read it in NHWC. XNNPACK transposes
+    floats faster than bytes where there is little to take from a channel's neighbours."""
+    source = node.args[0]
+    assert isinstance(source, Node)
+    readers = [reader for integers in node.users for reader in integers.users]
+    if source.op != "placeholder" or rank_of(source) != 4 or not readers:
+        return False
+    return source.meta["val"].shape[1] <= 4 and all(name_of(reader) == "aten.convolution.default" for reader in readers)
 
 
 class DequantizeConfig(_ConversionConfig):
