@@ -113,10 +113,10 @@ class TensorImpl {
    * elements is larger than the buffer. A DYNAMIC_UNBOUND tensor without data may grow: its buffer comes later.
    * @retval Error::InvalidArgument a size is negative or the number of elements overflows.
    */
+  ET_NODISCARD Error internal_resize_contiguous(ArrayRef<SizesType> new_sizes);
+
   /// STATIC while the sizes must stay. For the runtime alone.
   void internal_set_shape_dynamism(TensorShapeDynamism dynamism) { shape_dynamism_ = dynamism; }
-
-  ET_NODISCARD Error internal_resize_contiguous(ArrayRef<SizesType> new_sizes);
 
  private:
   SizesType* sizes_;
