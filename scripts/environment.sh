@@ -148,12 +148,13 @@ cmake_is_new() {
 }
 
 # The package, editable, with the demo backends and with executor_runner beside it: a change to a .py needs no rebuild,
-# one to a .cpp only this.
+# one to a .cpp only this. (-C, which is shorter, came with pip 23.1; Debian 12 makes virtual environments with 23.0.)
 install_package() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
-    -Cbuild-dir="${root}/build/package" \
-    -Cbuild.targets="_portable_lib;executor_runner;executor_runner_with_demo_backends" \
-    -Ccmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -Ccmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON
+    --config-settings=build-dir="${root}/build/package" \
+    --config-settings=build.targets="_portable_lib;executor_runner;executor_runner_with_demo_backends" \
+    --config-settings=cmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON \
+    --config-settings=cmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON
 }
 
 # Rebuilds the package only where a native source, the build or the packaging changed.

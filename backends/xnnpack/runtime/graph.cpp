@@ -102,10 +102,11 @@ uint8_t* keep(std::vector<std::unique_ptr<uint8_t[]>>& where, Span<const uint8_t
 
 /// Null for nodes of XNNPACK's. `step` is what the node became, if one of ours.
 const char* step_name(const fb_xnnpack::XNode& node, const Step* step) {
-  if (step == nullptr || step->name() != nullptr) {
-    return step == nullptr ? nullptr : step->name();
+  if (step == nullptr) {
+    return nullptr;
   }
-  return EnumNameStepKind(node.xnode_union_as_XNNStep()->kind());
+  const char* name = step->name();
+  return name != nullptr ? name : EnumNameStepKind(node.xnode_union_as_XNNStep()->kind());
 }
 
 }  // namespace

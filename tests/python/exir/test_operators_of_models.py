@@ -60,16 +60,6 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("mode", ["reflect", "replicate"])
-def test_core_paddings_stay_whole(mode):
-    """Their decomposition computes the same indices in each run."""
-    kind = {"reflect": "reflection", "replicate": "replication"}[mode]
-    for dims in (1, 2, 3) if mode == "reflect" else (2, 3):  # replication_pad1d is not core
-        program = to_edge(export(Function(_padded(mode, dims)), (PADDED[dims],))).exported_program()
-        calls = [node.target.__name__ for node in program.graph.nodes if node.op == "call_function"]
-        assert calls == [f"aten.{kind}_pad{dims}d.default"]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_same_numbers_as_eager(name):
     """DIA-02: lowered by decomposition or as an operator that runtimes have a kernel for."""

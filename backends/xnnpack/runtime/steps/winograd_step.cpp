@@ -4,6 +4,7 @@
 #include <cpuinfo.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -43,7 +44,7 @@ double tile_count(const Shape& out, size_t results) {
          static_cast<double>(ceil_div(out[2], results));
 }
 
-/// In products, but for what is the same for all results.
+/// What convolving so takes, in products.
 double work_of(double tiles, size_t results, double in, double out) {
   return tiles * static_cast<double>(winograd_points(results)) * (in * out + kTransformWork * (in + out));
 }
@@ -118,6 +119,8 @@ xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t wei
     if (memory == nullptr) {
       return xnn_status_out_of_memory;
     }
+    // Columns that fill the last panel up have no weights; the memory may end up in a file.
+    std::memset(memory, 0, bytes);
     fill_packed(static_cast<const float*>(constants.in[1]), static_cast<const float*>(constants.in[2]),
                 static_cast<float*>(memory));
     offset = xnn_look_up_or_insert_weights_cache(weights, &key, memory, bytes);

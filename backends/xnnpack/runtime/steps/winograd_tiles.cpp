@@ -89,7 +89,7 @@ struct Transform<4> {
   }
 };
 
-/// Calls f with the first channel of each vector, and with how many of its channels there are.
+/// Calls f with the first channel of each vector, and with what loads and stores the channels that it has.
 template <typename F>
 HWY_INLINE void for_channels(size_t channels, const F& f) {
   const size_t lanes = hn::Lanes(Tag());

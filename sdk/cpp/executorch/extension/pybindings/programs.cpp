@@ -104,15 +104,16 @@ std::string PyModule::named(const std::string& method_name) const {
 }
 
 PyModule::LoadedMethod& PyModule::method(const std::string& method_name) {
-  LoadedMethod& loaded = methods_[method_name];
-  if (loaded.method == nullptr) {
-    const LogCapture capture;
-    const auto found = module_->method(method_name);
-    if (!found.ok()) {
-      throw_error(named(method_name) + " cannot be loaded", found.error(), capture);
-    }
-    loaded.method = found.get();
+  if (const auto known = methods_.find(method_name); known != methods_.end()) {
+    return known->second;
   }
+  const LogCapture capture;
+  const auto found = module_->method(method_name);
+  if (!found.ok()) {
+    throw_error(named(method_name) + " cannot be loaded", found.error(), capture);
+  }
+  LoadedMethod& loaded = methods_[method_name];
+  loaded.method = found.get();
   return loaded;
 }
 
