@@ -13,12 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
+#include "integer_kernels.h"
 #include "integer_results.h"
-#include "product_rows.h"
-#include "xnnpack/config.h"
-#include "xnnpack/gemm.h"
 
 /// The arrays of a tile are registers only when each loop over them is written out.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
@@ -28,21 +25,12 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// Columns of a panel of packed weights: 16 biases, then for each two steps of the depth 16 pairs of weights, then 16
-/// scales.
-constexpr size_t kColumns = 16;
+constexpr size_t kColumns = kIntegerColumns;
+constexpr uint8_t kLog2Steps = 1;  // pairs
 /// Rows whose sums fit into registers: 12 of 16 hold sums, two a part of the panel, one a pair of elements of A.
 constexpr size_t kRows = 6;
 /// Elements of a row that are widened to 16 bits at once.
 constexpr size_t kWidened = 1024;
-
-struct Product {
-  size_t depth;  // of each position of the window
-  const int8_t* weights;
-  int8_t* c;
-  size_t row_stride, panel_stride;  // bytes
-  const xnn_qs8_qc8w_conv_minmax_params* params;
-};
 
 struct WidenedRows {
   alignas(32) int16_t of[kRows][kWidened];
@@ -98,8 +86,8 @@ size_t round_up_to_pairs(size_t count) {
 
 /// Sums of `Rows` rows with one panel, or with its first eight columns. `is_widened`: all of the rows is in `widened`.
 template <size_t Rows, bool IsWhole, typename Source>
-EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source, WidenedRows& widened, bool is_widened,
-                                   const int8_t* panel, int8_t* c, size_t columns) {
+EXECUTORCH_AVX2 void multiply_tile(const IntegerProduct& product, const Source& source, WidenedRows& widened,
+                                   bool is_widened, const int8_t* panel, int8_t* c, size_t columns) {
   __m256i low[Rows], high[Rows];
   EXECUTORCH_UNROLL
   for (size_t i = 0; i < Rows; ++i) {
@@ -133,7 +121,7 @@ EXECUTORCH_AVX2 void multiply_tile(const Product& product, const Source& source,
 }
 
 template <size_t Rows, typename Source>
-EXECUTORCH_AVX2 void multiply_panels(size_t columns, const Product& product, const Source& source) {
+EXECUTORCH_AVX2 void multiply_panels(size_t columns, const IntegerProduct& product, const Source& source) {
   WidenedRows widened;
   const size_t of_tap = round_up_to_pairs(product.depth);
   const size_t depth = of_tap * source.tap_count();
@@ -156,58 +144,26 @@ EXECUTORCH_AVX2 void multiply_panels(size_t columns, const Product& product, con
       return;
     }
     columns -= kColumns;
-    panel += kColumns * (sizeof(int32_t) + depth + sizeof(float));
+    panel += IntegerProduct::panel_size(depth);
     c = plus_bytes(c, product.panel_stride);
   }
 }
 
-template <typename Source>
-void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
-  with_row_count<kRows>(rows, [&](auto count) { multiply_panels<count()>(columns, product, source); });
-}
+struct Tiles {
+  static constexpr size_t kRows = xnnpack::kRows;
 
-Product make_product(size_t depth, const void* w, void* c, size_t row_stride, size_t panel_stride, const void* params) {
-  return {depth,
-          static_cast<const int8_t*>(w),
-          static_cast<int8_t*>(c),
-          row_stride,
-          panel_stride,
-          static_cast<const xnn_qs8_qc8w_conv_minmax_params*>(params)};
-}
-
-void integer_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
-                  size_t cm_stride, size_t cn_stride, const void* params) {
-  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
-           StridedRows<int8_t>{static_cast<const int8_t*>(a), a_stride});
-}
-
-/// For tables with pointers to `TableRows` rows.
-template <size_t TableRows>
-void integer_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c, size_t cm_stride,
-                   size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
-  multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
-           indirect_rows<int8_t, TableRows>(a, ks, a_offset, zero));
-}
-
-template <size_t... Rows>
-void set_kernels(xnn_gemm_config& config, std::index_sequence<Rows...>) {
-  ((config.minmax.gemm[Rows].function[XNN_UARCH_DEFAULT] = integer_gemm), ...);
-  ((config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT] = integer_igemm<Rows + 1>), ...);
-}
+  template <typename Source>
+  static void multiply(size_t rows, size_t columns, const IntegerProduct& product, const Source& source) {
+    with_row_count<kRows>(rows, [&](auto count) { multiply_panels<count()>(columns, product, source); });
+  }
+};
 
 }  // namespace
 
-void use_integer_products() {
-  // The configuration is a variable of XNNPACK's, made by the first call, which its operators read when they are made.
-  auto* config = const_cast<xnn_gemm_config*>(xnn_init_qs8_qc8w_gemm_config());
-  const auto avx2 = reinterpret_cast<xnn_gemm_ukernel_fn>(xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_3x8c8__avx2);
-  if (config == nullptr || config->mr != 3 || config->minmax.gemm[2].function[XNN_UARCH_DEFAULT] != avx2) {
-    return;
+void use_avx2_integer_products() {
+  if (auto* config = find_integer_config(xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_3x8c8__avx2, 3)) {
+    IntegerKernels<Tiles>::use_in(*config, kLog2Steps);
   }
-  set_kernels(*config, std::make_index_sequence<kRows>());
-  config->mr = kRows;
-  config->nr = kColumns;
-  config->log2_kr = 1;
 }
 
 }  // namespace xnnpack

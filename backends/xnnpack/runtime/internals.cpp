@@ -139,6 +139,20 @@ bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values)
   });
 }
 
+std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter,
+                                                    uint32_t bias, uint32_t out) {
+  const xnn_value& from = subgraph->values[in];
+  const xnn_value& by = subgraph->values[filter];
+  const xnn_value& to = subgraph->values[out];
+  const bool has_bias = bias != XNN_INVALID_VALUE_ID;
+  if (from.datatype != xnn_datatype_qint8 || by.datatype != xnn_datatype_qcint8 || to.datatype != xnn_datatype_qint8 ||
+      by.quantization.channel_dimension != 0 || (has_bias && subgraph->values[bias].datatype != xnn_datatype_qcint32)) {
+    return std::nullopt;
+  }
+  return ConvolutionScales{from.quantization.zero_point, to.quantization.zero_point, from.quantization.scale,
+                           to.quantization.scale, by.quantization.channelwise_scale};
+}
+
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape) {
   xnn_value& changed = subgraph->values[value];
   std::copy(shape.begin(), shape.end(), changed.shape.dim);

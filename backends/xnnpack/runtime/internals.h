@@ -8,9 +8,11 @@
 #include <xnnpack.h>
 
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "shapes.h"
+#include "steps/convolution.h"
 
 struct xnn_code_cache;
 struct xnn_node;
@@ -45,6 +47,11 @@ void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data);
 
 /// Whether all values are of float32; XNN_INVALID_VALUE_ID, for those that a node has not, is.
 bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values);
+
+/// How a convolution's values stand for numbers; nothing where they are not all integers of 8 bits, the filter's with a
+/// scale for each of its first dimension. `bias` may be XNN_INVALID_VALUE_ID.
+std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter,
+                                                    uint32_t bias, uint32_t out);
 
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrix products for x86: of float32 with AVX2 or AVX-512, of int8 with AVX2 and no AVX-512.
+// Matrix products for x86: of float32 with AVX2 or AVX-512, of int8 with AVX2 or AVX-512 and VNNI.
 #pragma once
 
 #include <cstddef>
@@ -45,12 +45,20 @@ inline void use_tall_products() {
 #endif
 }
 
+void use_avx2_integer_products();
+void use_vnni_integer_products();
+
 /// Gives XNNPACK's operators on int8 with a scale for each channel (convolutions, linear layers) products of ours, on
-/// CPUs where it would take its AVX2 kernels; elsewhere nothing changes. The results are the same bits; the weights are
-/// packed in panels of sixteen columns in place of eight.
+/// CPUs where it would take its kernels for AVX2, or for AVX-512 with VNNI; elsewhere nothing changes. The results are
+/// the same bits; the weights are packed in panels of sixteen columns and pairs or fours of elements.
 ///
 /// To be called as use_tall_products().
-void use_integer_products();
+inline void use_integer_products() {
+  use_avx2_integer_products();
+#if !defined(__ANDROID__)
+  use_vnni_integer_products();
+#endif
+}
 
 /// The same for depthwise convolutions of 9 and 25 taps, whose weights stay packed as they are.
 void use_integer_depthwise();

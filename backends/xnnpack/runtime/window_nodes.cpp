@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes that have a filter, or look at images.
+#include "internals.h"
 #include "node_reader.h"
+#include "steps/shallow_step.h"
 #include "steps/winograd_step.h"
 
 namespace executorch {
@@ -66,6 +68,18 @@ runtime::Error NodeReader::read_linear() {
                 });
 }
 
+std::unique_ptr<Step> NodeReader::convolution_step(const Convolution& convolution, const Value& in, const Value& filter,
+                                                   uint32_t bias, const Value& out) const {
+  if (are_floats(subgraph_, {in.id, filter.id, bias, out.id})) {
+    if (auto step = WinogradStep::make(convolution, in.dims)) {
+      return step;
+    }
+    return ShallowStep::make(convolution, nullptr, in.dims);
+  }
+  const auto scales = convolution_scales(subgraph_, in.id, filter.id, bias, out.id);
+  return scales ? ShallowStep::make(convolution, &*scales, in.dims) : nullptr;
+}
+
 runtime::Error NodeReader::read_convolution(XNodeUnion type) {
   const auto& table = content<fb_xnnpack::_XNNNodeConv>();
   const Value* in = input(table.input1_id());
@@ -122,8 +136,8 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
         table.kernel_height(), table.kernel_width(), table.subsampling_height(), table.subsampling_width(),
         table.dilation_height(), table.dilation_width(), table.group_output_channels(), groups, min_, max_, in->id,
         filter->id, bias, out->id, flags);
-  } else if (auto step = flags == 0 && groups == 1 && are_floats(subgraph_, {in->id, filter->id, bias, out->id})
-                             ? WinogradStep::make({window, group_in, group_out, min_, max_}, in->dims)
+  } else if (auto step = flags == 0 && groups == 1
+                             ? convolution_step({window, group_in, group_out, min_, max_}, *in, *filter, bias, *out)
                              : nullptr) {
     const uint32_t ids[] = {in->id, filter->id, bias};
     status = define_step(subgraph_, *step, ids, bias == XNN_INVALID_VALUE_ID ? 2 : 3, in->dims.size(), out->id,

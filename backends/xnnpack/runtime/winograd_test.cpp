@@ -7,12 +7,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <new>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "products.h"
+#include "step_testing.h"
 #include "steps/winograd_step.h"
 #include "steps/winograd_tiles.h"
 #include "weights.h"
@@ -21,8 +21,6 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 namespace {
-
-using Convolution = WinogradStep::Convolution;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -88,28 +86,6 @@ class Winograd : public ::testing::Test {
     use_tall_products();
   }
 
-  /// The results for an image that is planned for `threads`; what lies behind them must stay.
-  static std::vector<float> run(WinogradStep& step, const std::vector<float>& image, const Shape& shape,
-                                size_t threads) {
-    const OptionalShape out = step.shape({shape});
-    EXPECT_TRUE(out.has_value());
-    const Step::Plan plan = step.plan({shape}, threads);
-    constexpr float kGuard = 12345.0f;
-    std::vector<float> results(element_count(*out) + 1, kGuard);
-    StepData data;
-    data.in[0] = image.data();
-    data.out = results.data();
-    auto* scratch = static_cast<uint8_t*>(::operator new(plan.scratch, std::align_val_t{64}));
-    for (size_t unit = 0; unit < plan.units; ++unit) {
-      std::fill_n(scratch, plan.scratch, uint8_t{0xFF});  // NaN
-      step.run(data, unit, scratch);
-    }
-    ::operator delete(scratch, std::align_val_t{64});
-    EXPECT_EQ(results.back(), kGuard);
-    results.pop_back();
-    return results;
-  }
-
   static void expect_sums(const Case& it, const Shape& shape, const std::vector<float>& image,
                           const std::vector<float>& results) {
     const Shape out = *window_shape(shape, it.convolution.window, it.convolution.out_channels);
@@ -146,9 +122,9 @@ TEST_F(Winograd, SumsOfManyShapes) {
       DelegateWeights weights(nullptr);
       ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
       const auto image = random_numbers(element_count(shape), 3);
-      const auto results = run(*step, image, shape, 1);
+      const auto results = run_step(*step, image, shape, 1);
       expect_sums(it, shape, image, results);
-      EXPECT_EQ(run(*step, image, shape, 3), results) << "threads do not change results";
+      EXPECT_EQ(run_step(*step, image, shape, 3), results) << "threads do not change results";
     }
   }
 }
@@ -161,7 +137,7 @@ TEST_F(Winograd, FollowsTheShapeOfTheImage) {
   ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
   for (const Shape& shape : {Shape{1, 40, 40, 16}, Shape{1, 1, 1, 16}, Shape{2, 50, 3, 16}}) {
     const auto image = random_numbers(element_count(shape), 4);
-    expect_sums(it, shape, image, run(*step, image, shape, 2));
+    expect_sums(it, shape, image, run_step(*step, image, shape, 2));
   }
   EXPECT_EQ(step->plan({{0, 40, 40, 16}}, 2).units, 0u);
   EXPECT_FALSE(step->shape({{1, 40, 40, 15}}).has_value());
@@ -179,7 +155,7 @@ TEST_F(Winograd, KeepsToTheLimits) {
   DelegateWeights weights(nullptr);
   ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
   const auto image = random_numbers(element_count(shape), 5);
-  const auto results = run(*step, image, shape, 1);
+  const auto results = run_step(*step, image, shape, 1);
   expect_sums(it, shape, image, results);
   EXPECT_EQ(*std::min_element(results.begin(), results.end()), 0.0f);
   EXPECT_EQ(*std::max_element(results.begin(), results.end()), 1.5f);

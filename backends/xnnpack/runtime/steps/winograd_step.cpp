@@ -4,15 +4,11 @@
 #include <cpuinfo.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
-#include <executorch/runtime/core/checked_size.h>
-
 #include "winograd_tiles.h"
-#include "xnnpack/cache.h"  // of the pinned sources
-#include "xnnpack/config.h"
+#include "xnnpack/config.h"  // of the pinned sources
 #include "xnnpack/gemm.h"
 #include "xnnpack/microparams.h"
 
@@ -104,29 +100,15 @@ xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t wei
   // The panels have a bias of zero for each column; the true ones are added to what comes of all points.
   const CheckedSize floats = CheckedSize(panels) * products_.nr * (CheckedSize(convolution_.in_channels) + 1) * points +
                              CheckedSize(panels) * products_.nr;
-  const CheckedSize size = floats * sizeof(float) + XNN_EXTRA_BYTES;
-  if (weights == nullptr || !size.at_most(std::numeric_limits<size_t>::max() / 2)) {
-    return weights == nullptr ? xnn_status_invalid_parameter : xnn_status_out_of_memory;
-  }
-  // No seed of XNNPACK's: those are numbers of channels and the like, and flags.
-  const xnn_weights_cache_look_up_key key{
-      UINT32_C(0x57000000) ^ static_cast<uint32_t>(results_ << 16) ^ static_cast<uint32_t>(products_.nr),
-      constants.in[1], constants.in[2]};
-  size_t offset = xnn_weights_cache_look_up(weights, &key);
-  if (offset == XNN_CACHE_NOT_FOUND) {
-    const auto bytes = static_cast<size_t>(size.value());
-    void* memory = weights->reserve_space(weights->context, bytes);
-    if (memory == nullptr) {
-      return xnn_status_out_of_memory;
-    }
-    // Columns that fill the last panel up have no weights; the memory may end up in a file.
-    std::memset(memory, 0, bytes);
-    fill_packed(static_cast<const float*>(constants.in[1]), static_cast<const float*>(constants.in[2]),
-                static_cast<float*>(memory));
-    offset = xnn_look_up_or_insert_weights_cache(weights, &key, memory, bytes);
-  }
-  packed_ = static_cast<const float*>(weights->offset_to_addr(weights->context, offset));
-  return packed_ == nullptr ? xnn_status_out_of_memory : xnn_status_success;
+  const uint32_t seed =
+      UINT32_C(0x57000000) ^ static_cast<uint32_t>(results_ << 16) ^ static_cast<uint32_t>(products_.nr);
+  return find_or_pack(
+      weights, seed, constants, floats * sizeof(float),
+      [&](void* packed) {
+        fill_packed(static_cast<const float*>(constants.in[1]), static_cast<const float*>(constants.in[2]),
+                    static_cast<float*>(packed));
+      },
+      &packed_);
 }
 
 void WinogradStep::fill_packed(const float* filter, const float* bias, float* packed) const {
@@ -227,7 +209,7 @@ void WinogradStep::multiply(size_t tiles, size_t first_column, size_t columns, c
   const auto product = products_.minmax.gemm[most_rows - 1].function[XNN_UARCH_DEFAULT];
   const size_t passes = ceil_div(tiles, most_rows);
   for (size_t point = 0; point < winograd_points(results_); ++point) {
-    const float* filters = packed_ + point * point_size() + first_column * (1 + in);
+    const float* filters = static_cast<const float*>(packed_) + point * point_size() + first_column * (1 + in);
     for (size_t row = 0, pass = passes; row < tiles; --pass) {
       const size_t rows = ceil_div(tiles - row, pass);
       product(rows, columns, in * sizeof(float), scratch.values + (point * tiles + row) * in, in * sizeof(float),
@@ -240,7 +222,7 @@ void WinogradStep::multiply(size_t tiles, size_t first_column, size_t columns, c
 
 void WinogradStep::restore(float* out, size_t first_tile, size_t tiles, size_t first_column, size_t columns,
                            const Scratch& scratch) const {
-  const float* biases = packed_ + winograd_points(results_) * point_size();
+  const float* biases = static_cast<const float*>(packed_) + winograd_points(results_) * point_size();
   for (size_t tile = 0; tile < tiles; ++tile) {
     const Place place = place_of(first_tile + tile);
     float* pixels[kMostWinogradResults * kMostWinogradResults];

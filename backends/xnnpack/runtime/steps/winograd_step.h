@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "step.h"
+#include "convolution.h"
 
 struct xnn_gemm_config;
 
@@ -12,15 +12,9 @@ namespace backends {
 namespace xnnpack {
 
 /// A convolution with a window of 3x3 and no strides by Winograd's algorithm, see winograd_tiles.h. Inputs: the image,
-/// NHWC, the filter, [out channels][3][3][in channels], and the bias if there is one.
+/// the filter, and the bias if there is one.
 class WinogradStep final : public Step {
  public:
-  struct Convolution {
-    Window window;
-    size_t in_channels = 0, out_channels = 0;
-    float least = 0, most = 0;  ///< the results' limits
-  };
-
   /// Null where the whole sums are expected to take as long for images of this shape, NHWC, or the algorithm does not
   /// apply.
   static std::unique_ptr<WinogradStep> make(const Convolution& convolution, const Shape& image);
@@ -56,7 +50,7 @@ class WinogradStep final : public Step {
   const xnn_gemm_config& products_;
   const size_t results_;  // in a row of a tile
   /// The filters' values for each point as products_ wants them, then the biases.
-  const float* packed_ = nullptr;
+  const void* packed_ = nullptr;
   // As planned.
   Shape image_, out_;
   size_t tile_rows_ = 0, tile_columns_ = 0;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * For tests: a step by itself, without XNNPACK.
+ */
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "steps/step.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// The results for an image that is planned for `threads`; what lies behind them must stay, and nothing may be expected
+/// of the scratch memory.
+template <typename T>
+std::vector<T> run_step(Step& step, const std::vector<T>& image, const Shape& shape, size_t threads) {
+  const OptionalShape out = step.shape({shape});
+  EXPECT_TRUE(out.has_value());
+  const Step::Plan plan = step.plan({shape}, threads);
+  const auto guard = static_cast<T>(123);
+  std::vector<T> results(element_count(*out) + 1, guard);
+  StepData data;
+  data.in[0] = image.data();
+  data.out = results.data();
+  auto* scratch = static_cast<uint8_t*>(::operator new(plan.scratch, std::align_val_t{64}));
+  for (size_t unit = 0; unit < plan.units; ++unit) {
+    std::fill_n(scratch, plan.scratch, uint8_t{0xFF});  // NaN
+    step.run(data, unit, scratch);
+  }
+  ::operator delete(scratch, std::align_val_t{64});
+  EXPECT_EQ(results.back(), guard);
+  results.pop_back();
+  return results;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "convolution.h"
+
+#include <cstring>
+#include <limits>
+
+#include "xnnpack/cache.h"  // of the pinned sources
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepData& constants,
+                        runtime::internal::CheckedSize size, const std::function<void(void*)>& fill,
+                        const void** packed) {
+  const runtime::internal::CheckedSize readable = size + XNN_EXTRA_BYTES;
+  if (weights == nullptr || !readable.at_most(std::numeric_limits<size_t>::max() / 2)) {
+    return weights == nullptr ? xnn_status_invalid_parameter : xnn_status_out_of_memory;
+  }
+  const xnn_weights_cache_look_up_key key{seed, constants.in[1], constants.in[2]};
+  size_t offset = xnn_weights_cache_look_up(weights, &key);
+  if (offset == XNN_CACHE_NOT_FOUND) {
+    const auto bytes = static_cast<size_t>(readable.value());
+    void* memory = weights->reserve_space(weights->context, bytes);
+    if (memory == nullptr) {
+      return xnn_status_out_of_memory;
+    }
+    // Not all of it is filled, and it may end up in a file.
+    std::memset(memory, 0, bytes);
+    fill(memory);
+    offset = xnn_look_up_or_insert_weights_cache(weights, &key, memory, bytes);
+  }
+  *packed = weights->offset_to_addr(weights->context, offset);
+  return *packed == nullptr ? xnn_status_out_of_memory : xnn_status_success;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
