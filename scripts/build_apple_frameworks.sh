@@ -5,13 +5,14 @@
 #   scripts/build_apple_frameworks.sh                          all products, into cmake-out/
 #   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only the kernels and dtypes that these need
 #   scripts/build_apple_frameworks.sh --models App/Resources   the same for all .pte files in a folder
-#   scripts/build_apple_frameworks.sh --products executorch,backend_xnnpack    only these
+#   scripts/build_apple_frameworks.sh --products executorch_debug,backend_xnnpack    only these
 #   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
-#   scripts/build_apple_frameworks.sh --debug                  the same products unoptimised, with all log messages
+#   scripts/build_apple_frameworks.sh --debug                  the same with _debug behind their names, beside the others
 #
 # Products: executorch, kernels_optimized, kernels_quantized, backend_xnnpack; with --models kernels_selected takes the place of
-# the kernels_ ones. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
+# the kernels_ ones. Each also with _debug behind its name: unoptimised, with all log messages, where the others have those
+# of errors only, which are their texts. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
 # On a Mac with Xcode 15 they are what apps link: the Swift package sdk/ios offers the products that were built. On Linux
@@ -62,17 +63,27 @@ needs_of() {
   esac
 }
 
+# library_of PRODUCT SLICE: with the names of systems that -force_load in an app's settings goes by.
+library_of() {
+  case "$2" in
+    ios-arm64) echo "lib$1_ios.a" ;;
+    ios-arm64-simulator) echo "lib$1_simulator.a" ;;
+    macos-arm64) echo "lib$1_macos.a" ;;
+  esac
+}
+
+# folder_of OUTPUT SLICE SUFFIX: where the products of one kind, those with and those without _debug, are built.
+folder_of() { echo "$1/build-$2${3/_/-}"; }
+
 models=()  # absolute paths
-kind=(-DCMAKE_BUILD_TYPE=Release)
-suffix=''  # of the folders of a kind of build
 
 main() {
-  local output="${root}/cmake-out" products=() slices=("${all_slices[@]}")
+  local output="${root}/cmake-out" products=() slices=("${all_slices[@]}") debug=''
   while (($#)); do
     case "$1" in
       --products) IFS=, read -r -a products <<<"$2"; shift ;;
       --slices) IFS=, read -r -a slices <<<"$2"; shift ;;
-      --debug) kind=(-DCMAKE_BUILD_TYPE=Debug -DEXECUTORCH_LOG_LEVEL=debug) suffix=-debug ;;
+      --debug) debug=1 ;;
       --output) mkdir -p "$2"; output="$(cd "$2" && pwd)"; shift ;;
       --models)
         while (($# > 1)) && [[ "$2" != --* ]]; do
@@ -81,7 +92,7 @@ main() {
           models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
         done
         ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
-      -h | --help) sed -n '3,22s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,23s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; --help lists them." ;;
     esac
     shift
@@ -91,13 +102,17 @@ main() {
     products=(executorch kernels_optimized kernels_quantized backend_xnnpack)
     ((!${#models[@]})) || products=(executorch kernels_selected backend_xnnpack)
   fi
+  if [[ -n "${debug}" ]]; then
+    products=("${products[@]%_debug}")  # which some may have been given with
+    products=("${products[@]/%/_debug}")
+  fi
   for name in "${products[@]}"; do
-    [[ " ${all_products[*]} " == *" ${name} "* ]] || die "there is no product ${name}; the products are: ${all_products[*]}"
+    [[ " ${all_products[*]} " == *" ${name%_debug} "* ]] || die "there is no product ${name}; the products are: ${all_products[*]}, and each with _debug"
   done
   for name in "${slices[@]}"; do
     [[ " ${all_slices[*]} " == *" ${name} "* ]] || die "there is no system ${name}; the systems are: ${all_slices[*]}"
   done
-  [[ " ${products[*]} " != *" kernels_selected "* ]] || ((${#models[@]})) ||
+  [[ " ${products[*]} " != *" kernels_selected"* ]] || ((${#models[@]})) ||
     die "kernels_selected holds what models need: name them with --models."
   mkdir -p "${output}"
   if [[ "$(uname)" == Darwin ]]; then
@@ -105,15 +120,27 @@ main() {
   else
     prepare_linux
   fi
-  for name in "${slices[@]}"; do
-    build_slice "${name}" "${output}/build-${name}${suffix}" "${products[@]}"
+  local suffix product of_kind
+  for suffix in '' _debug; do
+    of_kind=()
+    for product in "${products[@]}"; do
+      [[ "${product}" != "${product%_debug}${suffix}" ]] || of_kind+=("${product}")
+    done
+    ((${#of_kind[@]})) || continue
+    for name in "${slices[@]}"; do
+      build_slice "${name}" "$(folder_of "${output}" "${name}" "${suffix}")" "${of_kind[@]}"
+    done
   done
-  local product
+  copy_headers "${output}/include"
   for product in "${products[@]}"; do
     make_framework "${product}" "${output}" "${slices[@]}"
   done
   ln -sfn "${output}" "${root}/sdk/ios/Frameworks"
-  [[ "$(uname)" == Darwin ]] || echo "These were compiled on Linux: unsigned, linked with nothing. Build on a Mac what an app is to ship."
+  if [[ "$(uname)" == Darwin ]]; then
+    echo "If an app does not see a new product: File > Packages > Reset Package Caches in Xcode, or swift package purge-cache."
+  else
+    echo "These were compiled on Linux: unsigned, linked with nothing. Build on a Mac what an app is to ship."
+  fi
 }
 
 # clang, and headers of Apple's systems that are free to use.
@@ -141,11 +168,12 @@ PY
   rm -rf "${folder}"
 }
 
-# build_slice SLICE FOLDER PRODUCTS...
+# build_slice SLICE FOLDER PRODUCTS...: all with _debug, or all without.
 build_slice() {
-  local slice="$1" folder="$2" options=("${kind[@]}") targets=() product name
+  local slice="$1" folder="$2" options=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_LOG_LEVEL=error) targets=() product name
   shift 2
-  [[ " $* " == *" backend_xnnpack "* ]] && options+=(-DEXECUTORCH_BUILD_XNNPACK=ON) || options+=(-DEXECUTORCH_BUILD_XNNPACK=OFF)
+  [[ "$1" != *_debug ]] || options=(-DCMAKE_BUILD_TYPE=Debug -DEXECUTORCH_LOG_LEVEL=debug)
+  [[ " $* " == *" backend_xnnpack"* ]] && options+=(-DEXECUTORCH_BUILD_XNNPACK=ON) || options+=(-DEXECUTORCH_BUILD_XNNPACK=OFF)
   # The folder may have been that of other models.
   options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]:-}")")
   ((${#models[@]})) && options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON) || options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=OFF)
@@ -168,22 +196,22 @@ build_slice() {
   cmake -S "${root}" -B "${folder}" -G Ninja -DEXECUTORCH_BUILD_PRESET_FILE="${root}/cmake/preset/ios.cmake" \
     -DPython3_EXECUTABLE="$(command -v "${python}")" "${options[@]}"
   for product in "$@"; do
-    for name in $(targets_of "${product}"); do targets+=("${name}"); done
+    for name in $(targets_of "${product%_debug}"); do targets+=("${name}"); done
   done
   cmake --build "${folder}" --parallel "${jobs}" --target "${targets[@]}"
   # One library a product: the objects of its targets.
   mkdir -p "${folder}/products"
   for product in "$@"; do
     local archives=() found
-    for name in $(targets_of "${product}"); do
+    for name in $(targets_of "${product%_debug}"); do
       # The kernels of a selection are compiled for its dtypes, as libraries of their own.
       [[ "${name}" != selected_ops_lib ]] || name='selected_ops_lib*'
       found="$(find "${folder}" -name "lib${name/%_ops_table/_kernels_bindings}.a" -not -path "${folder}/products/*")"
       [[ -n "${found}" ]] || die "the build made no library for the target ${name}."
-      [[ "${product} ${name}" != "kernels_selected portable_kernels" ]] || found="$(without_selected "${folder}" "${found}")"
+      [[ "${product%_debug} ${name}" != "kernels_selected portable_kernels" ]] || found="$(without_selected "${folder}" "${found}")"
       while IFS= read -r archive; do archives+=("${archive}"); done <<<"${found}"
     done
-    "${libtool:-libtool}" -static -o "${folder}/products/lib${product}.a" "${archives[@]}" 2> >(grep -v 'has no symbols' >&2 || true)
+    "${libtool:-libtool}" -static -o "${folder}/products/$(library_of "${product}" "${slice}")" "${archives[@]}" 2> >(grep -v 'has no symbols' >&2 || true)
   done
 }
 
@@ -198,36 +226,43 @@ without_selected() {
   printf '%s\n' "${rest}"
 }
 
+# copy_headers FOLDER: those of the C interface, for what links the libraries without the Swift package, which has them. They
+# are in no framework: Xcode copies a framework's headers beside what it builds, where those of two kinds would meet.
+copy_headers() {
+  rm -rf "$1"
+  cp -RL "${root}/sdk/ios/Sources/CExecuTorch/include" "$1"
+}
+
 # make_framework PRODUCT OUTPUT SLICES...
 make_framework() {
-  local product="$1" output="$2" slice arguments=() checks=()
+  local product="$1" output="$2" slice name needed libraries=() arguments=() checks=()
   shift 2
-  local framework="${output}/${product}.xcframework" include="${output}/include" needed
-  if [[ "${product}" == executorch ]]; then
-    local c_api="${root}/sdk/cpp/executorch/extension/c_api"
-    rm -rf "${include}" && mkdir -p "${include}/CExecuTorch"
-    cp "${c_api}"/{executorch,metadata,cancellation,devtools,images}.h "${include}/CExecuTorch/"
-    # Apps link the static library by themselves: nothing names a shared one.
-    sed '/link "executorch_c"/d' "${c_api}/module.modulemap" >"${include}/CExecuTorch/module.modulemap"
-    local header
-    for header in executorch metadata cancellation devtools images; do checks+=(--header "CExecuTorch/${header}.h"); done
-  else
-    checks=(--symbol "$(symbol_of "${product}")")
-  fi
+  local framework="${output}/${product}.xcframework" base="${product%_debug}"
+  for slice in "$@"; do
+    libraries+=("$(folder_of "${output}" "${slice}" "${product#"${base}"}")/products/$(library_of "${product}" "${slice}")")
+  done
   if [[ "$(uname)" == Darwin ]]; then
     rm -rf "${framework}"
-    for slice in "$@"; do
-      arguments+=(-library "${output}/build-${slice}${suffix}/products/lib${product}.a")
-      [[ "${product}" != executorch ]] || arguments+=(-headers "${include}")
-    done
+    for name in "${libraries[@]}"; do arguments+=(-library "${name}"); done
     xcodebuild -create-xcframework "${arguments[@]}" -output "${framework}"
   else
-    [[ "${product}" != executorch ]] || arguments+=(--headers "${include}")
-    for slice in "$@"; do arguments+=("${slice}=${output}/build-${slice}${suffix}/products/lib${product}.a"); done
+    for slice in "$@"; do
+      arguments+=("${slice}=${libraries[${#arguments[@]}]}")
+    done
     "${python}" "${tools}/xcframework.py" assemble "${framework}" "${arguments[@]}"
   fi
-  for needed in $(needs_of "${product}"); do
-    [[ ! -d "${output}/${needed}.xcframework" ]] || checks+=(--needs "${output}/${needed}.xcframework")
+  if [[ "${base}" == executorch ]]; then
+    for name in "${output}"/include/CExecuTorch/*.h; do checks+=(--header "${name}"); done
+  else
+    checks=(--symbol "$(symbol_of "${base}")")
+  fi
+  # Of either kind: an app may link the runtime with log messages and fast kernels.
+  for needed in $(needs_of "${base}"); do
+    for name in "${needed}${product#"${base}"}" "${needed}" "${needed}_debug"; do
+      [[ -d "${output}/${name}.xcframework" ]] || continue
+      checks+=(--needs "${output}/${name}.xcframework")
+      break
+    done
   done
   "${python}" "${tools}/xcframework.py" check "${framework}" "${checks[@]}"
 }

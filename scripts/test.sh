@@ -165,8 +165,9 @@ step_fuzz-long() { FUZZ_XNNPACK=ON tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 # The Swift package on Linux, with a Swift that is installed in a system of its own: 77 says that it cannot be.
 step_swift() {
   local status=0
-  EXECUTORCH_BUILD="${root}/build/release" sdk/ios/check_objc --run || return
-  EXECUTORCH_BUILD="${root}/build/release" JOBS="${jobs}" sdk/ios/test "$@" || status=$?
+  local -x EXECUTORCH_BUILD="${root}/build/release" JOBS="${jobs}"
+  sdk/ios/check_objc --run || return
+  { sdk/ios/test --setup && "${python}" -m pytest -q tests/python/ios/test_manifest.py && sdk/ios/test "$@"; } || status=$?
   [[ ${status} -ne 77 ]] || { echo "0 passed, 1 skipped in 0s"; return 0; }
   return "${status}"
 }
@@ -174,7 +175,10 @@ step_swift-asan() { step_swift --asan; }
 
 # The runtime compiled for an iPhone, and whether its xcframework is whole; all products for all systems.
 step_apple() { apple_frameworks --products executorch --slices ios-arm64; }
-step_apple-all() { apple_frameworks && apple_frameworks --products executorch,kernels_selected --models tests/data/corpus/add/model.pte; }
+step_apple-all() {
+  apple_frameworks && apple_frameworks --debug &&
+    apple_frameworks --products executorch,kernels_selected --models tests/data/corpus/add/model.pte
+}
 apple_frameworks() {
   system llvm-libtool-darwin-19 "clang-19 llvm-19" &&
     PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh "$@" --output build/apple

@@ -7,58 +7,79 @@ import PackageDescription
 // to Frameworks/ here; elsewhere as the shared library of the C interface, which pkg-config finds (executorch_c) and which
 // has all kernels and backends: the products of the same names then add nothing, so that a package's manifest is the same.
 // EXECUTORCH_PLATFORM=apple shows the manifest of the former on any system, with all of its products.
+let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
 #if canImport(Darwin)
   let isApple = true
 #else
-  let isApple = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
+  let isApple = showsAll
 #endif
+
+// A product is what it is made of here, and frameworks. No target depends on one, so that the product with `_debug` behind
+// its name is the same targets with the frameworks that have it behind theirs.
+//
+// A static library registers what it holds when something refers to it: the small target of the same name does. Linking a
+// product is enough. The quantized kernels use helpers of the others; those for an app's own models have all they need.
+let products: [(name: String, targets: [String], frameworks: [String])] = [
+  ("executorch", ["ExecuTorch"], ["executorch"]),
+  ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
+  ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
+  ("kernels_selected", ["kernels_selected"], ["kernels_selected"]),
+  ("backend_xnnpack", ["backend_xnnpack"], ["backend_xnnpack"]),
+]
+let objectiveC = ("ExecuTorchObjC", ["ExecuTorchObjC"], ["executorch"])
 
 let package = Package(
   name: "executorch",
   platforms: [.iOS(.v13), .macOS(.v11)],
-  products: [.library(name: "executorch", targets: ["ExecuTorch"])],
   targets: [
+    .target(name: "CExecuTorch"),
     .target(
       name: "ExecuTorch",
-      dependencies: [.target(name: isApple ? "executorch_core" : "CExecuTorch")],
+      dependencies: isApple ? ["CExecuTorch"] : ["CExecuTorch", "executorch_c"],
       resources: [.copy("PrivacyInfo.xcprivacy")],
-      linkerSettings: [.linkedLibrary("c++", .when(platforms: [.iOS, .macOS]))])
+      linkerSettings: [.linkedLibrary("c++", .when(platforms: [.iOS, .macOS]))]),
+    .target(name: "kernels_optimized"),
+    .target(name: "kernels_quantized"),
+    .target(name: "kernels_selected"),
+    .target(name: "backend_xnnpack"),
   ],
   swiftLanguageModes: [.v6]
 )
 
-// A static library registers what it holds when something refers to it: the small target beside each one does. Linking a
-// product is enough. The quantized kernels use helpers of the others; those for an app's own models have all they need.
-let parts: KeyValuePairs<String, [Target.Dependency]> = [
-  "kernels_optimized": [], "kernels_quantized": ["kernels_optimized"], "kernels_selected": [], "backend_xnnpack": [],
-]
+func path(of framework: String) -> String { "Frameworks/\(framework).xcframework" }
+
+/// Only some may have been built: a binary target without its file would be an error for the others too. Without any, the
+/// runtime is offered all the same, for the error to name the file that is missing.
+func isOffered(_ framework: String) -> Bool {
+  func isBuilt(_ name: String) -> Bool {
+    FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path(of: name))")
+  }
+  return showsAll || isBuilt(framework) || (framework == "executorch" && !isBuilt("executorch_debug"))
+}
 
 if isApple {
-  package.targets.append(.binaryTarget(name: "executorch_core", path: "Frameworks/executorch.xcframework"))
-  // The same for Objective-C.
   package.targets.append(
-    .target(name: "ExecuTorchObjC", dependencies: ["executorch_core"], linkerSettings: [.linkedLibrary("c++")]))
-  package.products.append(.library(name: "ExecuTorchObjC", targets: ["ExecuTorchObjC"]))
-  for (name, others) in parts {
-    let path = "Frameworks/\(name).xcframework"
-    // Only some may have been built: a binary target without its file would be an error for the others too.
-    guard Context.environment["EXECUTORCH_PLATFORM"] != nil
-      || FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path)")
-    else { continue }
-    package.targets += [
-      .binaryTarget(name: "\(name)_library", path: path),
-      .target(name: name, dependencies: ["ExecuTorch", .target(name: "\(name)_library")] + others),
-    ]
-    package.products.append(.library(name: name, targets: [name]))
+    .target(name: "ExecuTorchObjC", dependencies: ["CExecuTorch"], linkerSettings: [.linkedLibrary("c++")]))
+  var libraries: Set<String> = []
+  for suffix in ["", "_debug"] {
+    for (name, targets, frameworks) in products + [objectiveC] {
+      let frameworks = frameworks.map { $0 + suffix }
+      guard frameworks.allSatisfy(isOffered) else { continue }
+      for framework in frameworks where libraries.insert(framework).inserted {
+        package.targets.append(.binaryTarget(name: "\(framework)_library", path: path(of: framework)))
+      }
+      package.products.append(.library(name: name + suffix, targets: targets + frameworks.map { "\($0)_library" }))
+    }
   }
 } else {
-  for (name, _) in parts {
-    package.targets.append(.target(name: name, dependencies: ["ExecuTorch"]))
-    package.products.append(.library(name: name, targets: [name]))
+  for suffix in ["", "_debug"] {
+    package.products += products.map { .library(name: $0.name + suffix, targets: $0.targets) }
   }
   package.targets += [
-    .systemLibrary(name: "CExecuTorch", pkgConfig: "executorch_c"),
-    .testTarget(name: "ExecuTorchTests", dependencies: ["ExecuTorch", "CExecuTorch"] + parts.map { .target(name: $0.key) }),
+    .systemLibrary(name: "executorch_c", pkgConfig: "executorch_c"),
+    .testTarget(
+      name: "ExecuTorchTests",
+      dependencies: ["CExecuTorch"] + Set(products.flatMap(\.targets)).sorted().map { .target(name: $0) }),
     .executableTarget(name: "CallOverhead", dependencies: ["ExecuTorch", "CExecuTorch"], path: "Benchmarks/CallOverhead"),
   ]
 }

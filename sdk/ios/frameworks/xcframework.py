@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Puts static libraries together to an xcframework, and checks one.
 
-    xcframework.py assemble OUTPUT.xcframework --headers FOLDER SLICE=LIBRARY.a ...
+    xcframework.py assemble OUTPUT.xcframework SLICE=LIBRARY.a ...
     xcframework.py check OUTPUT.xcframework [--header HEADER ...] [--symbol NAME ...] [--needs OTHER.xcframework ...]
 
 A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` looks at the Info.plist, at every object file's
-processor and platform, that what the headers declare with ET_API, and each --symbol, is defined once, and that what the
-library takes from elsewhere and is ours (or XNNPACK's, pthreadpool's, cpuinfo's) is in it or in one that it --needs.
+processor and platform, that what each --header declares with ET_API, and each --symbol, is defined once, and that what
+the library takes from elsewhere and is ours (or XNNPACK's, pthreadpool's, cpuinfo's) is in it or in
+one that it --needs.
 """
 
 from __future__ import annotations
@@ -34,33 +35,30 @@ OURS = re.compile(r"_(_ZN?K?\d*(10executorch|5torch)|et_|executorch_|xnn_|pthrea
 """What no library of Apple's defines."""
 
 
-def assemble(output: Path, headers: Path | None, libraries: dict[str, Path]) -> None:
-    """Writes `output`, replacing one that is there."""
+def assemble(output: Path, libraries: dict[str, Path]) -> None:
+    """Writes `output`, replacing one that is there; the libraries keep their names."""
     shutil.rmtree(output, ignore_errors=True)
     entries = []
     for slice_, library in libraries.items():
         platform, variant, _ = PLATFORMS[slice_]
         folder = output / slice_
         folder.mkdir(parents=True)
-        shutil.copyfile(library, folder / f"lib{output.stem}.a")
+        shutil.copyfile(library, folder / library.name)
         entry = {
             "LibraryIdentifier": slice_,
-            "LibraryPath": f"lib{output.stem}.a",
-            "BinaryPath": f"lib{output.stem}.a",
+            "LibraryPath": library.name,
+            "BinaryPath": library.name,
             "SupportedArchitectures": ["arm64"],
             "SupportedPlatform": platform,
         }
         if variant is not None:
             entry["SupportedPlatformVariant"] = variant
-        if headers is not None:
-            shutil.copytree(headers, folder / "Headers")
-            entry["HeadersPath"] = "Headers"
         entries.append(entry)
     plist = {"AvailableLibraries": entries, "CFBundlePackageType": "XFWK", "XCFrameworkFormatVersion": "1.0"}
     (output / "Info.plist").write_bytes(plistlib.dumps(plist))
 
 
-def problems(framework: Path, headers: list[str], symbols: list[str], needs: list[Path]) -> Iterator[str]:
+def problems(framework: Path, headers: list[Path], symbols: list[str], needs: list[Path]) -> Iterator[str]:
     """What is wrong with an xcframework, which is linked with those that it `needs`; a line for each thing."""
     try:
         plist = plistlib.loads((framework / "Info.plist").read_bytes())
@@ -82,7 +80,7 @@ def problems(framework: Path, headers: list[str], symbols: list[str], needs: lis
 
 
 def _slice_problems(
-    folder: Path, entry: dict[str, object], headers: list[str], symbols: list[str], needs: list[Path]
+    folder: Path, entry: dict[str, object], headers: list[Path], symbols: list[str], needs: list[Path]
 ) -> Iterator[str]:
     known = {(platform, variant): number for platform, variant, number in PLATFORMS.values()}
     platform = known.get((entry["SupportedPlatform"], entry.get("SupportedPlatformVariant")))  # type: ignore[call-overload]
@@ -92,11 +90,10 @@ def _slice_problems(
         return
     wanted = set(symbols)
     for header in headers:
-        path = folder / str(entry.get("HeadersPath", "Headers")) / header
-        if not path.is_file():
-            yield f"the header {header} is missing"
+        if not header.is_file():
+            yield f"the header {header.name} is missing"
             continue
-        wanted |= set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE))
+        wanted |= set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", header.read_text(encoding="utf-8"), re.MULTILINE))
     defined: dict[str, int] = {}
     linked: set[str] = set()
     undefined: set[str] = set()
@@ -138,11 +135,10 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     assembling = commands.add_parser("assemble")
     assembling.add_argument("output", type=Path)
-    assembling.add_argument("--headers", type=Path)
     assembling.add_argument("libraries", nargs="+", metavar="SLICE=LIBRARY.a")
     checking = commands.add_parser("check")
     checking.add_argument("framework", type=Path)
-    checking.add_argument("--header", action="append", default=[])
+    checking.add_argument("--header", action="append", default=[], type=Path)
     checking.add_argument("--symbol", action="append", default=[])
     checking.add_argument("--needs", action="append", default=[], type=Path)
     args = parser.parse_args()
@@ -151,7 +147,7 @@ def main() -> int:
         unknown = libraries.keys() - PLATFORMS.keys()
         if unknown:
             parser.error(f"there is no slice {sorted(unknown)[0]}; the slices are {', '.join(PLATFORMS)}")
-        assemble(args.output, args.headers, {slice_: Path(path) for slice_, path in libraries.items()})
+        assemble(args.output, {slice_: Path(path) for slice_, path in libraries.items()})
         return 0
     found = list(problems(args.framework, args.header, args.symbol, args.needs))
     for problem in found:

@@ -40,9 +40,7 @@ def framework(tmp_path: Path) -> Path:
     """A framework of one function for each system."""
     if _CLANG is None or _AR is None:
         pytest.skip("clang and llvm-ar are not installed")
-    headers = tmp_path / "include"
-    headers.mkdir()
-    (headers / "thing.h").write_text("ET_API int et_thing(void);\n")
+    (tmp_path / "thing.h").write_text("ET_API int et_thing(void);\n")
     source = tmp_path / "thing.c"
     source.write_text(
         "int et_thing(void) { return 1; }\nstatic int hidden(void) { return 2; }\nint (*use)(void) = hidden;\n"
@@ -51,28 +49,29 @@ def framework(tmp_path: Path) -> Path:
     for name, target in _TARGETS.items():
         object_ = tmp_path / f"a_rather_long_name_of_{name}.o"
         subprocess.run([_CLANG, "-target", target, "-c", str(source), "-o", str(object_)], check=True)
-        library = tmp_path / f"{name}.a"
+        library = tmp_path / f"libthing_{name}.a"
         subprocess.run([_AR, "rcs", "--format=darwin", str(library), str(object_)], check=True)
         slices.append(f"{name}={library}")
     output = tmp_path / "thing.xcframework"
-    assert _tool("assemble", output, "--headers", headers, *slices) == (0, "")
+    assert _tool("assemble", output, *slices) == (0, "")
     return output
 
 
-def test_ios01_a_framework_has_a_library_and_headers_for_each_system(framework: Path) -> None:
-    assert _tool("check", framework, "--header", "thing.h", "--symbol", "use") == (0, "thing.xcframework: good\n")
+def test_ios01_a_framework_has_a_library_for_each_system(framework: Path) -> None:
+    header = framework.parent / "thing.h"
+    assert _tool("check", framework, "--header", header, "--symbol", "use") == (0, "thing.xcframework: good\n")
     plist = plistlib.loads((framework / "Info.plist").read_bytes())
     entries = {entry["LibraryIdentifier"]: entry for entry in plist["AvailableLibraries"]}
     assert entries.keys() == _TARGETS.keys()
     assert entries["ios-arm64-simulator"]["SupportedPlatformVariant"] == "simulator"
     assert "SupportedPlatformVariant" not in entries["ios-arm64"]
     for name, entry in entries.items():
+        assert entry["LibraryPath"] == f"libthing_{name}.a"
         assert (framework / name / entry["LibraryPath"]).is_file()
-        assert (framework / name / entry["HeadersPath"] / "thing.h").is_file()
 
 
 def test_ios01_the_check_finds_a_library_of_another_system(framework: Path) -> None:
-    shutil.copyfile(framework / "macos-arm64/libthing.a", framework / "ios-arm64/libthing.a")
+    shutil.copyfile(framework / "macos-arm64/libthing_macos-arm64.a", framework / "ios-arm64/libthing_ios-arm64.a")
     status, text = _tool("check", framework)
     assert status == 1
     assert "is for the platform 1, not 2" in text
@@ -82,8 +81,10 @@ def test_ios01_the_check_finds_what_is_missing(framework: Path) -> None:
     assert "et_other is defined 0 times" in _tool("check", framework, "--symbol", "et_other")[1]
     assert "hidden is defined 0 times" in _tool("check", framework, "--symbol", "hidden")[1]
     assert "the header other.h is missing" in _tool("check", framework, "--header", "other.h")[1]
-    (framework / "macos-arm64/libthing.a").unlink()
-    assert "libthing.a is missing" in _tool("check", framework)[1]
+    (framework.parent / "thing.h").write_text("ET_API int et_other(void);\n")
+    assert "et_other is defined 0 times" in _tool("check", framework, "--header", framework.parent / "thing.h")[1]
+    (framework / "macos-arm64/libthing_macos-arm64.a").unlink()
+    assert "libthing_macos-arm64.a is missing" in _tool("check", framework)[1]
     (framework / "Info.plist").write_bytes(b"nothing")
     assert "Info.plist cannot be read" in _tool("check", framework)[1]
 
@@ -144,18 +145,66 @@ def test_the_privacy_manifest_says_that_nothing_is_collected() -> None:
     assert manifest["NSPrivacyAccessedAPITypes"] == []
 
 
-@pytest.mark.parametrize(("flags", "wanted"), [((), "Release"), (("--debug",), "Debug")])
-def test_ios01_the_kind_of_build(tmp_path: Path, flags: tuple[str, ...], wanted: str) -> None:
-    """What the script asks of CMake on a Mac, which these programs pretend to be."""
-    asked = tmp_path / "asked"
-    for name, text in {"uname": "echo Darwin", "xcodebuild": "", "cmake": f'echo "$@" >>{asked}; exit 7'}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    script = _ROOT / "scripts/build_apple_frameworks.sh"
-    command = [script, "--slices", "macos-arm64", "--output", tmp_path / "out", *flags]
-    done = subprocess.run(command, env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True)
-    assert done.returncode == 7
-    first = asked.read_text().splitlines()[0].split()
+_PROGRAMS = {
+    "uname": "echo Darwin",
+    "cmake": """
+echo "cmake $@" >>"$ASKED"
+[ "$1" = --build ] || exit 0
+mkdir -p "$2"
+folder=$2
+shift 5
+for name; do touch "$folder/lib$(echo "$name" | sed s/_ops_table/_kernels_bindings/).a"; done""",
+    "libtool": 'touch "$3"',
+    "xcodebuild": 'echo "xcodebuild $@" >>"$ASKED"',
+    "python": 'echo "python $@" >>"$ASKED"',
+}
+"""Those of a Mac with which the script makes frameworks: each says what it was asked, and makes empty libraries."""
+
+
+def _asked_on_a_mac(folder: Path, *arguments: str) -> list[str]:
+    """What the script, in a tree of its own, asks of other programs; frameworks go to `folder`/out."""
+    bin_, tree = folder / "bin", folder / "tree"
+    for path in (bin_, tree / "scripts", tree / "sdk/ios"):
+        path.mkdir(parents=True)
+    for name, text in _PROGRAMS.items():
+        (bin_ / name).write_text(f"#!/bin/sh\n{text}\n")
+        (bin_ / name).chmod(0o755)
+    (tree / "sdk/ios/Sources").symlink_to(_ROOT / "sdk/ios/Sources")
+    script = tree / "scripts/build_apple_frameworks.sh"
+    script.symlink_to(_ROOT / "scripts/build_apple_frameworks.sh")
+    environment = os.environ | {"PATH": f"{bin_}:{os.environ['PATH']}", "ASKED": str(folder / "asked")}
+    environment["PYTHON"] = str(bin_ / "python")
+    command = [script, *arguments, "--output", folder / "out"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return (folder / "asked").read_text().splitlines()
+
+
+@pytest.mark.parametrize(("flags", "suffix", "wanted"), [((), "", "Release"), (("--debug",), "_debug", "Debug")])
+def test_ios01_each_product_is_built_with_and_without_log_messages(
+    tmp_path: Path, flags: tuple[str, ...], suffix: str, wanted: str
+) -> None:
+    asked = _asked_on_a_mac(tmp_path, "--slices", "macos-arm64", *flags)
+    first = asked[0].split()
     assert f"-DCMAKE_BUILD_TYPE={wanted}" in first
-    assert ("-DEXECUTORCH_LOG_LEVEL=debug" in first) == (wanted == "Debug")
-    assert first[first.index("-B") + 1].endswith("-debug") == (wanted == "Debug")
+    assert f"-DEXECUTORCH_LOG_LEVEL={'debug' if suffix else 'error'}" in first
+    assert "-DEXECUTORCH_BUILD_XNNPACK=ON" in first
+    made = {line.rsplit("/", 1)[1] for line in asked if line.startswith("xcodebuild ")}
+    products = ("executorch", "kernels_optimized", "kernels_quantized", "backend_xnnpack")
+    assert made == {f"{product}{suffix}.xcframework" for product in products}
+
+
+def test_ios04_libraries_have_the_names_that_force_load_goes_by(tmp_path: Path) -> None:
+    asked = _asked_on_a_mac(tmp_path, "--products", "executorch_debug,backend_xnnpack")
+    out = tmp_path / "out"
+    made = {line.rsplit("/", 1)[1]: line for line in asked if line.startswith("xcodebuild ")}
+    assert made.keys() == {"executorch_debug.xcframework", "backend_xnnpack.xcframework"}
+    for platform, slice_ in (("ios", "ios-arm64"), ("simulator", "ios-arm64-simulator"), ("macos", "macos-arm64")):
+        runtime = f"-library {out}/build-{slice_}-debug/products/libexecutorch_debug_{platform}.a"
+        backend = f"-library {out}/build-{slice_}/products/libbackend_xnnpack_{platform}.a"
+        assert runtime in made["executorch_debug.xcframework"]
+        assert backend in made["backend_xnnpack.xcframework"]
+        assert (out / f"build-{slice_}/products/libbackend_xnnpack_{platform}.a").is_file()
+    # Headers of the C interface, for what links the libraries by their names.
+    assert (out / "include/CExecuTorch/executorch.h").is_file()
+    assert not (out / "include/CExecuTorch/executorch.h").is_symlink()

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A target must have a source file; this one shows that the headers are C. */
+#include <CExecuTorch/executorch.h>
+#include <CExecuTorch/images.h>

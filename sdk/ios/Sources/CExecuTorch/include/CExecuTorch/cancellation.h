@@ -1,0 +1,1 @@
+../../../../../cpp/executorch/extension/c_api/cancellation.h

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""IOS-01, IOS-02: the products that sdk/ios/Package.swift offers, read by Swift where sdk/ios/test has put one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[3]
+_PACKAGE = _ROOT / "sdk/ios"
+_CACHE = _ROOT / ".cache/swift"
+_PARTS = {"executorch", "kernels_optimized", "kernels_quantized", "kernels_selected", "backend_xnnpack"}
+
+pytestmark = pytest.mark.skipif(
+    not (_CACHE / "lib/executorch_c.pc").exists(), reason="sdk/ios/test, which may install Swift, was not run here"
+)
+
+
+def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
+    """Name -> targets."""
+    command = [
+        _PACKAGE / "test",
+        "--in",
+        folder,
+        "env",
+        *environment,
+        "swift",
+        "package",
+        "--manifest-cache",
+        "none",
+        "dump-package",
+    ]
+    manifest = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return {product["name"]: product["targets"] for product in manifest["products"]}
+
+
+@pytest.fixture
+def on_a_mac() -> Iterator[Path]:
+    """A folder with the manifest as Swift reads it on a Mac. In this tree: the Swift of sdk/ios/test sees no other."""
+    folder = Path(tempfile.mkdtemp(dir=_CACHE))
+    text = (_PACKAGE / "Package.swift").read_text()
+    assert text.count("#if canImport(Darwin)") == 1
+    (folder / "Package.swift").write_text(text.replace("#if canImport(Darwin)", "#if true"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
+    products = _products(_PACKAGE, "EXECUTORCH_PLATFORM=apple")
+    names = _PARTS | {"ExecuTorchObjC"}
+    assert products.keys() == names | {f"{name}_debug" for name in names}
+    for name in names:
+        assert products[f"{name}_debug"] == [target.replace("_library", "_debug_library") for target in products[name]]
+        assert sum(target.endswith("_library") for target in products[name]) >= 1
+
+
+def test_ios02_elsewhere_a_manifest_may_name_the_same_products() -> None:
+    products = _products(_PACKAGE)
+    assert products.keys() == _PARTS | {f"{name}_debug" for name in _PARTS}
+    assert not any(target.endswith("_library") for targets in products.values() for target in targets)
+
+
+def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
+    # Without any, what is missing is named when the package is used.
+    assert _products(on_a_mac).keys() == {"executorch", "ExecuTorchObjC"}
+    built = ("executorch_debug", "backend_xnnpack", "kernels_quantized_debug", "kernels_optimized")
+    for name in built:
+        (on_a_mac / f"Frameworks/{name}.xcframework").mkdir(parents=True)
+    # The quantized kernels need those of all operators, of their kind.
+    assert _products(on_a_mac) == {
+        "executorch_debug": ["ExecuTorch", "executorch_debug_library"],
+        "ExecuTorchObjC_debug": ["ExecuTorchObjC", "executorch_debug_library"],
+        "backend_xnnpack": ["backend_xnnpack", "backend_xnnpack_library"],
+        "kernels_optimized": ["kernels_optimized", "kernels_optimized_library"],
+    }
