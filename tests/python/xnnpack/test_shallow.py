@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_quantized import lower, quantize, steps_of
+from test_int8_models import steps_of
+from test_quantized import lower, quantize
 from test_winograd import run
 from torch import nn
 from torch.export import Dim
