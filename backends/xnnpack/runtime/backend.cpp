@@ -17,6 +17,7 @@
 
 #include "XNNPACKBackend.h"
 #include "delegate.h"
+#include "depthwise.h"
 #include "products.h"
 
 namespace executorch {
@@ -168,7 +169,7 @@ class XnnpackBackend final : public BackendInterface {
       if (succeeded) {
         use_tall_products();
         use_integer_products();
-        use_integer_depthwise();
+        use_depthwise();
       }
       return succeeded;
     }();

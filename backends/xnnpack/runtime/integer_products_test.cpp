@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "depthwise.h"
 #include "products.h"
 
 namespace executorch {
@@ -66,7 +67,7 @@ class XnnpackIntegerProducts : public ::testing::Test {
   void SetUp() override {
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
     use_integer_products();
-    use_integer_depthwise();
+    use_depthwise();
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * From exact sums to results of int8, with AVX2.
+ * From exact sums to results of int8, with AVX2 or AVX-512.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #define EXECUTORCH_AVX2 __attribute__((target("avx2,fma")))
 #define EXECUTORCH_AVX2_INLINE EXECUTORCH_AVX2 __attribute__((always_inline)) inline
+#define EXECUTORCH_AVX512BW_INLINE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl"), always_inline)) inline
 
 namespace executorch {
 namespace backends {
@@ -44,6 +45,31 @@ class IntegerResults final {
   const __m256 most_;
   const __m256i zero_point_;
   const __m128i least_;
+};
+
+/// The same for 32 sums, with AVX-512.
+class WideIntegerResults final {
+ public:
+  EXECUTORCH_AVX512BW_INLINE explicit WideIntegerResults(const xnn_qs8_qc8w_conv_minmax_params& params)
+      : most_(_mm512_set1_ps(static_cast<float>(params.fp32_scalar.output_max - params.fp32_scalar.output_zero_point))),
+        zero_point_(_mm512_set1_epi16(params.fp32_scalar.output_zero_point)),
+        least_(_mm256_set1_epi8(static_cast<char>(params.fp32_scalar.output_min))) {}
+
+  /// `low` and `high` have the channels in the order of what is unpacked: in each 128 bits of eight the first four are
+  /// in `low`, the others in `high`.
+  EXECUTORCH_AVX512BW_INLINE __m256i of(__m512i low, __m512i high, __m512 low_scale, __m512 high_scale) const {
+    const __m512i words = _mm512_packs_epi32(scale(low, low_scale), scale(high, high_scale));
+    return _mm256_max_epi8(_mm512_cvtsepi16_epi8(_mm512_adds_epi16(words, zero_point_)), least_);
+  }
+
+ private:
+  EXECUTORCH_AVX512BW_INLINE __m512i scale(__m512i sums, __m512 by) const {
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), by), most_));
+  }
+
+  const __m512 most_;
+  const __m512i zero_point_;
+  const __m256i least_;
 };
 
 /// Stores the first `count` bytes, all sixteen if there are more.

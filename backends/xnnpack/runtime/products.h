@@ -60,14 +60,10 @@ inline void use_integer_products() {
 #endif
 }
 
-/// The same for depthwise convolutions of 9 and 25 taps, whose weights stay packed as they are.
-void use_integer_depthwise();
-
 #else
 
 inline void use_tall_products() {}
 inline void use_integer_products() {}
-inline void use_integer_depthwise() {}
 
 #endif
 
