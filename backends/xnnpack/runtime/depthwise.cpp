@@ -24,6 +24,7 @@ void replace(const xnn_dwconv_config* configs, size_t count, const DepthwiseKern
 
 std::vector<DepthwiseKernel> depthwise_kernels() {
   std::vector<DepthwiseKernel> kernels;
+  add_avx2_depthwise(kernels);
   add_avx2_integer_depthwise(kernels);
 #if !defined(__ANDROID__)  // where XNNPACK takes its kernels for AVX2
   add_avx512_depthwise(kernels);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions for x86: of float32 with AVX-512, of int8 with AVX2 or VNNI.
+// Depthwise convolutions for x86: of float32 with AVX2 or AVX-512, of int8 with AVX2 or VNNI.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,7 @@ struct DepthwiseKernel {
 /// Those for which the processor has the instructions.
 std::vector<DepthwiseKernel> depthwise_kernels();
 
+void add_avx2_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx2_integer_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels);

@@ -22,7 +22,7 @@ namespace {
 struct Avx512 {
   using Vector = __m512;
   static constexpr size_t kWidth = 16;
-  static constexpr size_t kVectors = 2;  // neighbouring cache lines come faster, too
+  static constexpr size_t kVectors = 2;  // registers hold the weights, and neighbouring cache lines come faster
 
   struct Whole {
     constexpr explicit Whole(size_t /*count*/) {}
@@ -54,6 +54,9 @@ void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels) {
     kernels.push_back({"avx512f", true, 9, Avx512::kWidth,
                        reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f),
                        Depthwise<Avx512, 3, Avx512::kWidth>::kernel});
+    kernels.push_back({"avx512f", true, 25, Avx512::kWidth,
+                       reinterpret_cast<DepthwiseFunction>(xnn_f32_dwconv_minmax_ukernel_25p16c__avx512f),
+                       Depthwise<Avx512, 5, Avx512::kWidth>::kernel});
   }
 }
 

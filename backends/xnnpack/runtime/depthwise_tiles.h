@@ -7,7 +7,7 @@
  *     struct Simd {
  *       using Vector = ...;
  *       static constexpr size_t kWidth = ...;    // floats of a vector
- *       static constexpr size_t kVectors = ...;  // for which registers hold the weights of a window and the sums
+ *       static constexpr size_t kVectors = ...;  // of channels at once, with windows of 3 x 3
  *       struct Whole {                           // reads and writes kWidth floats
  *         explicit Whole(size_t count);
  *         Vector load(const float* from) const;
@@ -181,13 +181,14 @@ struct Depthwise {
     const DepthwiseRow<float> row(channels, output_width, input, output, input_stride, output_increment, offset, zero);
     const auto& limits = static_cast<const xnn_f32_minmax_params*>(params)->scalar;
     for_places<Window>(row, [&](auto step, Columns columns, size_t places, float* to) {
-      constexpr size_t kMost = Simd::kVectors * Simd::kWidth;
+      constexpr size_t kVectors = Window > 3 ? 1 : Simd::kVectors;
+      constexpr size_t kMost = kVectors * Simd::kWidth;
       for (size_t channel = 0, count; channel < channels; channel += count) {
         const size_t rest = channels - channel;
         const Results results = {to + channel, row.output_stride, limits.min, limits.max};
         if (rest >= kMost) {
           count = kMost;
-          convolve<step(), Simd::kVectors>(columns, places, channel, typename Simd::Whole(count), packed, results);
+          convolve<step(), kVectors>(columns, places, channel, typename Simd::Whole(count), packed, results);
         } else if (rest >= Simd::kWidth) {
           count = Simd::kWidth;
           convolve<step(), 1>(columns, places, channel, typename Simd::Whole(count), packed, results);
