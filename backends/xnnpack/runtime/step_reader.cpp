@@ -5,6 +5,7 @@
 
 #include "node_reader.h"
 #include "steps/attention_step.h"
+#include "steps/recurrent_steps.h"
 #include "steps/row_steps.h"
 
 namespace executorch {
@@ -112,6 +113,9 @@ runtime::Error NodeReader::read_step() {
       step = std::make_unique<IndexPutStep>(number_at(integers, 0));
       raw[1] = RawType::Int64;
       break;
+    case StepKind::LstmCell:
+      step = std::make_unique<LstmCellStep>((flags & 1) != 0, number_at(integers, 0), number_at(integers, 1));
+      break;
     case StepKind::Where:
       step = std::make_unique<WhereStep>();
       break;
@@ -175,16 +179,34 @@ runtime::Error NodeReader::add_step(std::unique_ptr<Step> step, const std::array
   if (raw_output == RawType::None && out->datatype != xnn_datatype_fp32) {
     return malformed("it computes a value that is not float32");
   }
+  const auto* more = table.more_output_ids();
+  const Value* second = nullptr;
+  if (more != nullptr && more->size() > 0) {
+    if (more->size() >= step->most_outputs()) {
+      return malformed("it has more results than a step of its kind computes");
+    }
+    second = output(more->Get(0), raw_output);
+    if (second == nullptr) {
+      return error_;
+    }
+    if (second->datatype != out->datatype || second->dims.size() != out->dims.size()) {
+      return malformed("its results differ in their type or number of dimensions");
+    }
+  }
   Step* added = step.get();
   builder_.steps_.push_back(std::move(step));
-  return finish(define_step(subgraph_, *added, in.data(), in.size(), rank, out->id, out->dims.size()), out,
-                [added, from](const auto& shapes) {
-                  std::vector<Shape> inputs;
-                  for (const size_t index : from) {
-                    inputs.push_back(shapes[index]);
-                  }
-                  return added->shape(inputs);
-                });
+  const auto infer = [added, from](const auto& shapes) {
+    std::vector<Shape> inputs;
+    for (const size_t index : from) {
+      inputs.push_back(shapes[index]);
+    }
+    return added->shape(inputs);
+  };
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      finish(define_step(subgraph_, *added, in.data(), in.size(), rank, out->id, out->dims.size(),
+                         second == nullptr ? XNN_INVALID_VALUE_ID : second->id),
+             out, infer));
+  return second == nullptr ? Error::Ok : finish(xnn_status_success, second, infer);
 }
 
 }  // namespace xnnpack

@@ -346,11 +346,12 @@ enum class StepKind : uint32_t {
   Convert = 7,
   Reduce = 8,
   IndexPut = 9,
+  LstmCell = 10,
   MIN = Invalid,
-  MAX = IndexPut
+  MAX = LstmCell
 };
 
-inline const StepKind (&EnumValuesStepKind())[10] {
+inline const StepKind (&EnumValuesStepKind())[11] {
   static const StepKind values[] = {
     StepKind::Invalid,
     StepKind::LayerNorm,
@@ -361,13 +362,14 @@ inline const StepKind (&EnumValuesStepKind())[10] {
     StepKind::Where,
     StepKind::Convert,
     StepKind::Reduce,
-    StepKind::IndexPut
+    StepKind::IndexPut,
+    StepKind::LstmCell
   };
   return values;
 }
 
 inline const char * const *EnumNamesStepKind() {
-  static const char * const names[11] = {
+  static const char * const names[12] = {
     "Invalid",
     "LayerNorm",
     "RmsNorm",
@@ -378,13 +380,14 @@ inline const char * const *EnumNamesStepKind() {
     "Convert",
     "Reduce",
     "IndexPut",
+    "LstmCell",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameStepKind(StepKind e) {
-  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::IndexPut)) return "";
+  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::LstmCell)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesStepKind()[index];
 }
@@ -2841,7 +2844,8 @@ struct XNNStep FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
     VT_OUTPUT_ID = 8,
     VT_FLAGS = 10,
     VT_INTEGERS = 12,
-    VT_NUMBERS = 14
+    VT_NUMBERS = 14,
+    VT_MORE_OUTPUT_IDS = 16
   };
   fb_xnnpack::StepKind kind() const {
     return static_cast<fb_xnnpack::StepKind>(GetField<uint32_t>(VT_KIND, 0));
@@ -2861,6 +2865,9 @@ struct XNNStep FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
   const ::flatbuffers::Vector<float> *numbers() const {
     return GetPointer<const ::flatbuffers::Vector<float> *>(VT_NUMBERS);
   }
+  const ::flatbuffers::Vector<uint32_t> *more_output_ids() const {
+    return GetPointer<const ::flatbuffers::Vector<uint32_t> *>(VT_MORE_OUTPUT_IDS);
+  }
   bool Verify(::flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_KIND, 4) &&
@@ -2872,6 +2879,8 @@ struct XNNStep FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
            verifier.VerifyVector(integers()) &&
            VerifyOffset(verifier, VT_NUMBERS) &&
            verifier.VerifyVector(numbers()) &&
+           VerifyOffset(verifier, VT_MORE_OUTPUT_IDS) &&
+           verifier.VerifyVector(more_output_ids()) &&
            verifier.EndTable();
   }
 };
@@ -2898,6 +2907,9 @@ struct XNNStepBuilder {
   void add_numbers(::flatbuffers::Offset<::flatbuffers::Vector<float>> numbers) {
     fbb_.AddOffset(XNNStep::VT_NUMBERS, numbers);
   }
+  void add_more_output_ids(::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> more_output_ids) {
+    fbb_.AddOffset(XNNStep::VT_MORE_OUTPUT_IDS, more_output_ids);
+  }
   explicit XNNStepBuilder(::flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2916,8 +2928,10 @@ inline ::flatbuffers::Offset<XNNStep> CreateXNNStep(
     uint32_t output_id = 0,
     uint32_t flags = 0,
     ::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> integers = 0,
-    ::flatbuffers::Offset<::flatbuffers::Vector<float>> numbers = 0) {
+    ::flatbuffers::Offset<::flatbuffers::Vector<float>> numbers = 0,
+    ::flatbuffers::Offset<::flatbuffers::Vector<uint32_t>> more_output_ids = 0) {
   XNNStepBuilder builder_(_fbb);
+  builder_.add_more_output_ids(more_output_ids);
   builder_.add_numbers(numbers);
   builder_.add_integers(integers);
   builder_.add_flags(flags);
@@ -2934,10 +2948,12 @@ inline ::flatbuffers::Offset<XNNStep> CreateXNNStepDirect(
     uint32_t output_id = 0,
     uint32_t flags = 0,
     const std::vector<uint32_t> *integers = nullptr,
-    const std::vector<float> *numbers = nullptr) {
+    const std::vector<float> *numbers = nullptr,
+    const std::vector<uint32_t> *more_output_ids = nullptr) {
   auto input_ids__ = input_ids ? _fbb.CreateVector<uint32_t>(*input_ids) : 0;
   auto integers__ = integers ? _fbb.CreateVector<uint32_t>(*integers) : 0;
   auto numbers__ = numbers ? _fbb.CreateVector<float>(*numbers) : 0;
+  auto more_output_ids__ = more_output_ids ? _fbb.CreateVector<uint32_t>(*more_output_ids) : 0;
   return fb_xnnpack::CreateXNNStep(
       _fbb,
       kind,
@@ -2945,7 +2961,8 @@ inline ::flatbuffers::Offset<XNNStep> CreateXNNStepDirect(
       output_id,
       flags,
       integers__,
-      numbers__);
+      numbers__,
+      more_output_ids__);
 }
 
 struct XNode FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {

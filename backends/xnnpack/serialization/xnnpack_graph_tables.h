@@ -149,6 +149,7 @@ constexpr ::executorch::runtime::internal::TableField kXnnpackGraphFields[] = {
     {4, 0},  // XNNStep
     {36, 0},  // XNNStep
     {36, 0},  // XNNStep
+    {36, 0},  // XNNStep
     {1, 0},  // XNode
     {18, 2},  // XNode
     {4, 0},  // XNode
@@ -166,7 +167,7 @@ constexpr ::executorch::runtime::internal::TableField kXnnpackGraphFields[] = {
     {36, 0},  // XNNGraph
     {19, 26},  // XNNGraph
 };
-constexpr uint16_t kXnnpackGraphFirstFields[] = {0, 1, 5, 6, 8, 14, 22, 25, 27, 29, 34, 39, 45, 49, 52, 60, 64, 69, 89, 102, 107, 113, 120, 130, 134, 140, 144, 147, 156};
+constexpr uint16_t kXnnpackGraphFirstFields[] = {0, 1, 5, 6, 8, 14, 22, 25, 27, 29, 34, 39, 45, 49, 52, 60, 64, 69, 89, 102, 107, 113, 120, 130, 134, 141, 145, 148, 157};
 constexpr uint16_t kXnnpackGraphUnionTables[] = {1, 3, 2, 4, 5, 6, 12, 16, 13, 13, 9, 13, 17, 12, 10, 11, 18, 12, 17, 18, 12, 12, 13, 13, 13, 19, 22, 13, 13, 13, 23, 12, 13, 13, 15, 13, 12, 14, 14, 14, 20, 21, 12, 14, 17, 13, 13, 13, 13, 13, 13, 13, 13, 24};
 constexpr uint16_t kXnnpackGraphFirstUnionTables[] = {0, 4, 6, 54};
 /// For verify_tables(): every table of xnnpack_graph.fbs.

@@ -86,6 +86,47 @@ void gelu_tanh(const float* in, float* out, size_t count) {
   vector::map(in, out, count, [](Vec x, const auto&) HWY_ATTR { return vector::gelu_tanh_of(x); });
 }
 
+/// The numbers from `at` on of the cell of a row, as many as are loaded and stored.
+template <typename Load, typename Store>
+HWY_INLINE void lstm_cell_vector(const LstmCellRows& p, size_t at, const Load& load, const Store& store) {
+  const auto gate = [&](size_t number) HWY_ATTR {
+    const size_t from = number * p.width + at;
+    const Vec sum = load(p.gates + from);
+    return p.added == nullptr ? sum : hn::Add(sum, load(p.added + from));
+  };
+  const Vec kept = hn::Mul(vector::sigmoid_of(gate(1)), load(p.state + at));
+  const Vec state = hn::MulAdd(vector::sigmoid_of(gate(0)), vector::tanh_of(gate(2)), kept);
+  store(hn::Mul(vector::sigmoid_of(gate(3)), vector::tanh_of(state)), p.hidden + at);
+  if (p.next_state != nullptr) {
+    store(state, p.next_state + at);
+  }
+}
+
+void lstm_cell(const LstmCellRows& rows) {
+  const Tag d;
+  const size_t lanes = hn::Lanes(d);
+  LstmCellRows p = rows;
+  for (size_t row = 0; row < rows.rows; ++row) {
+    size_t i = 0;
+    for (; i + lanes <= p.width; i += lanes) {
+      lstm_cell_vector(
+          p, i, [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
+          [d](Vec x, float* to) HWY_ATTR { hn::StoreU(x, d, to); });
+    }
+    if (i < p.width) {
+      const size_t rest = p.width - i;
+      lstm_cell_vector(
+          p, i, [d, rest](const float* from) HWY_ATTR { return hn::LoadN(d, from, rest); },
+          [d, rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, d, to, rest); });
+    }
+    p.gates += 4 * p.width;
+    p.added = p.added == nullptr ? nullptr : p.added + 4 * p.width;
+    p.state += p.width;
+    p.hidden += p.width;
+    p.next_state = p.next_state == nullptr ? nullptr : p.next_state + p.width;
+  }
+}
+
 /// Softmax of scores[0, seen), in place; those up to `keys` become 0.
 HWY_INLINE void softmax(float* scores, size_t seen, size_t keys) {
   const Tag d;
@@ -261,6 +302,7 @@ namespace xnnpack {
 HWY_EXPORT(layer_norm);
 HWY_EXPORT(rms_norm);
 HWY_EXPORT(gelu_tanh);
+HWY_EXPORT(lstm_cell);
 HWY_EXPORT(attention);
 
 void layer_norm(const float* in, float* out, size_t rows, size_t width, float eps, const float* weight,
@@ -274,6 +316,10 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 
 void gelu_tanh(const float* in, float* out, size_t count) {
   HWY_DYNAMIC_DISPATCH(gelu_tanh)(in, out, count);
+}
+
+void lstm_cell(const LstmCellRows& rows) {
+  HWY_DYNAMIC_DISPATCH(lstm_cell)(rows);
 }
 
 void attention(const AttentionRows& rows, float* scratch) {

@@ -19,6 +19,20 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 /// The approximation of gelu by tanh.
 void gelu_tanh(const float* in, float* out, size_t count);
 
+/// The cell of an LSTM, for some rows of `width` numbers; a row of gates has 4 * width of them: i, f, g and o, one
+/// behind the other. state' = sigmoid(f) state + sigmoid(i) tanh(g), hidden = sigmoid(o) tanh(state').
+struct LstmCellRows {
+  size_t rows = 0;
+  size_t width = 0;
+  const float* gates = nullptr;
+  const float* added = nullptr;  ///< to the gates; may be null
+  const float* state = nullptr;
+  float* hidden = nullptr;
+  float* next_state = nullptr;  ///< may be null
+};
+
+void lstm_cell(const LstmCellRows& rows);
+
 /// Attention of some rows of one head: softmax(scale q k^T + mask) v. Strides are in elements; the elements of a row
 /// lie one after another. A row that may see nothing has the result 0.
 struct AttentionRows {

@@ -22,9 +22,13 @@ namespace xnnpack {
 /// Inputs of a step, at most; XNNPACK's own limit.
 constexpr size_t kMaxStepInputs = 5;
 
+/// Results of a step, at most.
+constexpr size_t kMaxStepOutputs = 2;
+
 struct StepData {
   const void* in[kMaxStepInputs] = {};
   void* out = nullptr;
+  void* second_out = nullptr;  ///< null where the node has one result
 };
 
 class Step {
@@ -40,6 +44,9 @@ class Step {
   /// Takes what it needs of inputs that are constant, whose `in` is not null, when a runtime is made: they may be freed
   /// afterwards. As XNNPACK's own operators do, it looks for its form of them in `weights` first.
   virtual xnn_status pack(const StepData&, xnn_weights_cache_t) { return xnn_status_success; }
+
+  /// How many results a node of it may have; all of them have the same shape.
+  virtual size_t most_outputs() const { return 1; }
 
   /// The shape of the result. Nothing where the inputs do not fit each other or the numbers of the step: what it reads
   /// and writes afterwards lies inside of tensors of these shapes.
@@ -68,9 +75,10 @@ class Step {
 
 /// Adds a step to a subgraph. It must live as long as the runtimes that are made from it.
 /// @param inputs, count Values, at least one and at most kMaxStepInputs.
-/// @param input_rank, output_rank Dimensions of the first input and of the result.
+/// @param input_rank, output_rank Dimensions of the first input and of the results.
+/// @param second_output XNN_INVALID_VALUE_ID where the node has one result.
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
-                       uint32_t output, size_t output_rank);
+                       uint32_t output, size_t output_rank, uint32_t second_output = XNN_INVALID_VALUE_ID);
 
 }  // namespace xnnpack
 }  // namespace backends

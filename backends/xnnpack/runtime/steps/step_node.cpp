@@ -6,6 +6,7 @@
 #include <xnnpack/operator.h>
 #include <xnnpack/subgraph.h>
 
+#include <algorithm>
 #include <new>
 
 #include "step.h"
@@ -77,21 +78,19 @@ xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, 
   op->compute[0].range[0] = plan.units;
   op->state = plan.units == 0 ? xnn_run_state_skip : xnn_run_state_needs_setup;
   context.scratch_size = (plan.scratch + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
-  const size_t old_workspace = data->workspace_size;
+  bool grows = data->workspace_size < context.scratch_size * threads;
   data->workspace_size = context.scratch_size * threads;
   data->workspace_alignment = kScratchAlignment;
 
-  xnn_value& out = values[data->outputs[0]];
-  out.shape.num_dims = shape->size();
-  for (size_t i = 0; i < shape->size(); ++i) {
-    out.shape.dim[i] = (*shape)[i];
+  for (uint32_t i = 0; i < data->num_outputs; ++i) {
+    xnn_value& out = values[data->outputs[i]];
+    out.shape.num_dims = shape->size();
+    std::copy(shape->begin(), shape->end(), out.shape.dim);
+    const size_t size = xnn_tensor_get_size(&out);
+    grows = grows || size > out.size;
+    out.size = std::max(out.size, size);
   }
-  const size_t size = xnn_tensor_get_size(&out);
-  if (size > out.size || old_workspace < data->workspace_size) {
-    out.size = size;
-    return xnn_status_reallocation_required;
-  }
-  return xnn_status_success;
+  return grows ? xnn_status_reallocation_required : xnn_status_success;
 }
 
 xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values, size_t, pthreadpool_t) {
@@ -100,6 +99,7 @@ xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values
     context.data.in[i] = values[data->inputs[i]].data;
   }
   context.data.out = values[data->outputs[0]].data;
+  context.data.second_out = data->num_outputs > 1 ? values[data->outputs[1]].data : nullptr;
   context.scratch = static_cast<uint8_t*>(data->workspace);
   xnn_operator_t op = data->operator_objects[0];
   if (op->state == xnn_run_state_needs_setup) {
@@ -111,7 +111,7 @@ xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values
 }  // namespace
 
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
-                       uint32_t output, size_t output_rank) {
+                       uint32_t output, size_t output_rank, uint32_t second_output) {
   if (count == 0 || count > kMaxStepInputs) {
     return xnn_status_invalid_parameter;
   }
@@ -128,8 +128,9 @@ xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inpu
   for (size_t i = 0; i < count; ++i) {
     node->inputs[i] = inputs[i];
   }
-  node->num_outputs = 1;
+  node->num_outputs = second_output == XNN_INVALID_VALUE_ID ? 1 : kMaxStepOutputs;
   node->outputs[0] = output;
+  node->outputs[1] = second_output;
   node->create = create_operator;
   node->reshape = reshape_operator;
   node->setup = setup_operator;

@@ -79,6 +79,11 @@ def inputs_of(node: Any) -> list[int]:
     return [getattr(node, item.name) for item in fields(node) if item.name in _INPUT_FIELDS]
 
 
+def outputs_of(node: Any) -> list[int]:
+    """The ids that a node of a payload computes."""
+    return [node.output_id, *(node.more_output_ids if isinstance(node, XNNStep) else [])]
+
+
 _INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in range(1, 6))}
 
 
@@ -182,6 +187,10 @@ class SubgraphWriter(PayloadValues):
             self.add(NODES["Clamp"](index, clamped), limits)
             self._forms[call.result] = {nhwc: clamped}
         self._call = None
+
+    def cover(self, node: Node) -> None:
+        """Says that `node` is inside of what another call became, and that nothing else reads it."""
+        self._covered.add(node)
 
     @property
     def in_integers(self) -> bool:
@@ -317,9 +326,10 @@ class SubgraphWriter(PayloadValues):
         integers: list[int] | None = None,
         numbers: list[float] | None = None,
         flags: int = 0,
+        more_outputs: list[int] | None = None,
     ) -> None:
         """Adds a node that XNNPACK does not have."""
-        self.add(XNNStep(kind, inputs, output, flags, integers or [], numbers or []))
+        self.add(XNNStep(kind, inputs, output, flags, integers or [], numbers or [], more_outputs or []))
 
     def graph(self) -> XNNGraph:
         self._remove_unused()
@@ -338,11 +348,11 @@ class SubgraphWriter(PayloadValues):
         read = set(self._outputs)
         kept = []
         for node in reversed(self.nodes):
-            if node.xnode_union.output_id in read:
+            if not read.isdisjoint(outputs_of(node.xnode_union)):
                 kept.append(node)
                 read.update(inputs_of(node.xnode_union))
         self.nodes = kept[::-1]
-        used = read.union(self._inputs, (node.xnode_union.output_id for node in self.nodes))
+        used = read.union(self._inputs, *(outputs_of(node.xnode_union) for node in self.nodes))
         self._kept_values = [value for value in self.values if value.id_out in used]
 
     def _make_external(self, index: int, flag: ValueFlag) -> None:

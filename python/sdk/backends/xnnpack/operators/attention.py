@@ -5,7 +5,6 @@ joins them again moves nothing."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.operators.operator import FLOATS, XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.views import as_view
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
@@ -83,37 +83,10 @@ def _four(tensor: Any) -> torch.Tensor:
     return torch.empty((1,) * (MAX_RANK - len(shape)) + shape, device="meta")
 
 
-# What a call that moves elements is as a view of its operand.
-_VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
-    "aten.view_copy.default": lambda node, x: x.view(node.meta["val"].shape),
-    "aten.unsqueeze_copy.default": lambda node, x: x.view(node.meta["val"].shape),
-    "aten.squeeze_copy.dims": lambda node, x: x.view(node.meta["val"].shape),
-    "aten.squeeze_copy.dim": lambda node, x: x.view(node.meta["val"].shape),
-    "aten.permute_copy.default": lambda node, x: x.permute(node.args[1]),
-    "aten.transpose_copy.int": lambda node, x: x.transpose(node.args[1], node.args[2]),
-    "aten.select_copy.int": lambda node, x: x.select(node.args[1], node.args[2]),
-    "aten.slice_copy.Tensor": lambda node, x: torch.ops.aten.slice.Tensor(x, *node.args[1:]),
-    "aten.clone.default": lambda node, x: x,
-    "aten.alias_copy.default": lambda node, x: x,
-    "dim_order_ops._clone_dim_order.default": lambda node, x: x,
-}
-
-
 def heads_of(operand: Node) -> tuple[Node, torch.Tensor]:
     """What the heads are parts of, and they as a view of it, without elements, with four dimensions."""
-    chain = [operand]
-    while (source := _source(chain[-1])) is not None:
-        chain.append(source)
-    for start in range(len(chain) - 1, -1, -1):
-        view = torch.empty(chain[start].meta["val"].shape, device="meta")
-        try:
-            for node in chain[:start][::-1]:
-                view = _view(node, view)
-        except RuntimeError:
-            continue  # a copy is needed on the way
-        if view.stride(-1) == 1 or view.shape[-1] == 1:
-            return chain[start], view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
-    raise AssertionError("an operand is a view of itself")
+    source, view = as_view(operand, lambda _, view: view.stride(-1) == 1 or view.shape[-1] == 1)
+    return source, view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
 
 
 def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
@@ -132,22 +105,6 @@ def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
         if view.stride(-1) == 1:
             return user, view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
     return node, _four(node.meta["val"])
-
-
-def _source(node: Node) -> Node | None:
-    """What a call is a view of."""
-    if _name(node) == "getitem":
-        return node.args[0].args[0] if _name(node.args[0]) == "aten.split_with_sizes_copy.default" else None
-    if _name(node) not in _VIEWS or not isinstance(node.args[0], Node):
-        return None
-    return node.args[0] if is_static(node.args[0].meta["val"].shape) else None
-
-
-def _view(node: Node, x: torch.Tensor) -> torch.Tensor:
-    if _name(node) == "getitem":
-        split: Any = node.args[0]
-        return torch.split(x, split.args[1], argument(split, 2))[node.args[1]]
-    return _VIEWS[_name(node)](node, x)
 
 
 def _name(node: Any) -> str:

@@ -49,6 +49,7 @@ class StepKind(IntEnum):
     CONVERT = 7
     REDUCE = 8
     INDEX_PUT = 9
+    LSTM_CELL = 10
 
 
 @dataclass
@@ -228,6 +229,7 @@ class XNNStep:
     flags: int
     integers: list[int]
     numbers: list[float]
+    more_output_ids: list[int]
 
 
 @dataclass

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls that only move elements, as views: a step reads what they read, where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from sdk.backends.xnnpack.operators.operator import argument, is_static
+
+# What a call that moves elements is as a view of its operand.
+_VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
+    "aten.view_copy.default": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.unsqueeze_copy.default": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.squeeze_copy.dims": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.squeeze_copy.dim": lambda node, x: x.view(node.meta["val"].shape),
+    "aten.permute_copy.default": lambda node, x: x.permute(node.args[1]),
+    "aten.transpose_copy.int": lambda node, x: x.transpose(node.args[1], node.args[2]),
+    "aten.select_copy.int": lambda node, x: x.select(node.args[1], node.args[2]),
+    "aten.slice_copy.Tensor": lambda node, x: torch.ops.aten.slice.Tensor(x, *node.args[1:]),
+    "aten.clone.default": lambda node, x: x,
+    "aten.alias_copy.default": lambda node, x: x,
+    "dim_order_ops._clone_dim_order.default": lambda node, x: x,
+}
+
+
+def as_view(operand: Node, accepts: Callable[[Node, torch.Tensor], bool]) -> tuple[Node, torch.Tensor]:
+    """What an operand is made of by moving elements, as far back as it is a view of it that `accepts` takes with
+    it, and that view, without elements. Itself at least."""
+    chain = [operand]
+    while (source := _source(chain[-1])) is not None:
+        chain.append(source)
+    for start in range(len(chain) - 1, -1, -1):
+        view = torch.empty(chain[start].meta["val"].shape, device="meta")
+        try:
+            for node in chain[:start][::-1]:
+                view = _view(node, view)
+        except RuntimeError:
+            continue  # a copy is needed on the way
+        if accepts(chain[start], view):
+            return chain[start], view
+    raise AssertionError("an operand is a view of itself")
+
+
+def _source(node: Node) -> Node | None:
+    """What a call is a view of."""
+    if _name(node) == "getitem":
+        return node.args[0].args[0] if _name(node.args[0]) == "aten.split_with_sizes_copy.default" else None
+    if _name(node) not in _VIEWS or not isinstance(node.args[0], Node):
+        return None
+    return node.args[0] if is_static(node.args[0].meta["val"].shape) else None
+
+
+def _view(node: Node, x: torch.Tensor) -> torch.Tensor:
+    if _name(node) == "getitem":
+        split: Any = node.args[0]
+        return torch.split(x, split.args[1], argument(split, 2))[node.args[1]]
+    return _VIEWS[_name(node)](node, x)
+
+
+def _name(node: Any) -> str:
+    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recurrent layers lowered to XNNPACK: cells that are one step, and those that are not (XNN-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.export import export
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, StepKind, XNNGraph, XNNStep
+from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import (
+    IDENTIFIER,
+    IDENTIFIER_WITH_STEPS,
+    XNNHeader,
+)
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
+from sdk.exir._serialize._flatbuffer import read_root
+from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes
+from sdk.runtime import Runtime
+
+Inputs = tuple[torch.Tensor, ...]
+
+
+def lower(model: nn.Module, inputs: Inputs, compat: str | None = None) -> EdgeProgramManager:
+    return to_edge_transform_and_lower(export(model.eval(), inputs), partitioner=[XnnpackPartitioner(compat=compat)])
+
+
+def graphs_of(lowered: EdgeProgramManager, identifier: bytes | None = None) -> list[XNNGraph]:
+    found = []
+    for _, _, payload in get_delegated_payload(lowered.exported_program().graph_module).values():
+        header = XNNHeader.from_bytes(payload)
+        graph = payload[header.flatbuffer_offset :][: header.flatbuffer_size]
+        found.append(read_root(GRAPH, graph, identifier or graph[4:8]))
+    return found
+
+
+def graph_of(lowered: EdgeProgramManager, identifier: bytes = IDENTIFIER_WITH_STEPS) -> XNNGraph:
+    """Of the only delegate, which is all there is."""
+    assert get_non_lowered_nodes(lowered.exported_program().graph_module.graph) == []
+    (graph,) = graphs_of(lowered, identifier)
+    return graph
+
+
+def cells(graph: XNNGraph) -> list[XNNStep]:
+    steps = [node.xnode_union for node in graph.xnodes if isinstance(node.xnode_union, XNNStep)]
+    return [step for step in steps if step.kind == StepKind.LSTM_CELL]
+
+
+def others(graph: XNNGraph) -> set[str]:
+    """What is computed for each element, beside the steps."""
+    kinds = {type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes}
+    return kinds & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh", "StaticSlice"}
+
+
+def check(model: nn.Module, inputs: Inputs, lowered: EdgeProgramManager) -> None:
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    expected = torch.utils._pytree.tree_leaves(model(*inputs))
+    for _ in range(2):
+        for found, wanted in zip(method.execute(inputs), expected, strict=True):
+            torch.testing.assert_close(torch.as_tensor(found), wanted, rtol=1e-5, atol=1e-5)
+
+
+class Layer(nn.Module):
+    """A recurrent layer that is given its states one by one."""
+
+    def __init__(self, layer: nn.RNNBase) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: torch.Tensor, *states: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        out, after = self.layer(x, *([states] if len(states) > 1 else states))
+        return (out, *after) if isinstance(after, tuple) else (out, after)
+
+
+class Written(nn.Module):
+    """A cell that is written out: one product for the input and the state, and its gates as `chunk` parts them."""
+
+    def __init__(self, width: int, also: Callable[..., torch.Tensor] | None = None, order: str = "ifgo") -> None:
+        super().__init__()
+        self.linear, self.also, self.order = nn.Linear(5 + width, 4 * width), also, order
+
+    def forward(self, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        gates = dict(zip(self.order, self.linear(torch.cat([x, h], 1)).chunk(4, 1), strict=True))
+        i, f, o = (gates[name].sigmoid() for name in "ifo")
+        g = gates["g"].tanh()
+        after = i * g + c * f
+        hidden = after.tanh() * o
+        return (hidden, after) if self.also is None else (hidden, after, self.also(i, g, gates))
+
+
+def states(rows: int, batch: int, *widths: int) -> Inputs:
+    return tuple(torch.linspace(-1, 1, rows * batch * width).reshape(rows, batch, width).sin() for width in widths)
+
+
+def sequence(*shape: int) -> torch.Tensor:
+    return torch.linspace(-3, 3, torch.Size(shape).numel()).reshape(shape).sin()
+
+
+# The layer, its inputs and the number of cells.
+LSTMS: dict[str, tuple[Callable[[], nn.Module], Inputs, int]] = {
+    "one layer": (lambda: nn.LSTM(5, 6), (sequence(3, 1, 5),), 3),
+    "two layers, batch first": (lambda: nn.LSTM(5, 17, num_layers=2, batch_first=True), (sequence(2, 4, 5),), 8),
+    "no bias": (lambda: nn.LSTM(5, 6, bias=False), (sequence(3, 2, 5),), 3),
+    "given states": (lambda: nn.LSTM(5, 6, num_layers=2), (sequence(3, 2, 5), *states(2, 2, 6, 6)), 6),
+    "both directions": (lambda: nn.LSTM(5, 6, bidirectional=True), (sequence(3, 2, 5), *states(2, 2, 6, 6)), 6),
+    "projected": (lambda: nn.LSTM(5, 6, proj_size=4), (sequence(3, 2, 5), *states(1, 2, 4, 6)), 3),
+    "no batch": (lambda: nn.LSTM(5, 6), (sequence(3, 5),), 3),
+    "one step": (lambda: nn.LSTM(5, 6), (sequence(1, 2, 5),), 1),
+}
+
+
+@pytest.mark.parametrize("kind", LSTMS)
+def test_each_cell_of_an_lstm_is_a_step(kind: str) -> None:
+    torch.manual_seed(0)
+    make, inputs, count = LSTMS[kind]
+    model = Layer(make()).eval()
+    lowered = lower(model, inputs)
+    # The other direction reads the sequence turned around, which XNNPACK has no node for.
+    left = [node.target.__name__ for node in get_non_lowered_nodes(lowered.exported_program().graph_module.graph)]
+    assert set(left) <= {"aten.flip.default"}
+    graphs = [graph for graph in graphs_of(lowered) if cells(graph)]
+    assert sum(len(cells(graph)) for graph in graphs) == count
+    assert not any(others(graph) & {"Add", "Multiply", "Sigmoid", "Tanh"} for graph in graphs)
+    check(model, inputs, lowered)
+
+
+def test_gates_are_read_where_they_lie() -> None:
+    """Those of all steps are one product, of which each step reads its part."""
+    model, inputs = Layer(nn.LSTM(5, 6, batch_first=True)), (sequence(2, 4, 5),)
+    graph = graph_of(lower(model, inputs))
+    assert "StaticSlice" not in others(graph)
+    assert [step.integers for step in cells(graph)] == [[0, part] for part in range(4)]
+    assert len({step.input_ids[1] for step in cells(graph)}) == 1
+
+
+def test_a_state_that_nothing_reads_is_no_result() -> None:
+    class Hidden(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.LSTM(5, 6)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x)[0]
+
+    model, inputs = Hidden().eval(), (sequence(3, 2, 5),)
+    lowered = lower(model, inputs)
+    assert [len(step.more_output_ids) for step in cells(graph_of(lowered))] == [1, 1, 0]
+    check(model, inputs, lowered)
+
+
+CELL_INPUTS = (sequence(3, 5), sequence(3, 6), sequence(3, 6).cos())
+
+
+class Cell(nn.Module):
+    def __init__(self, bias: bool) -> None:
+        super().__init__()
+        self.cell = nn.LSTMCell(5, 6, bias=bias)
+
+    def forward(self, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.cell(x, self.cell(x, (h, c)))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_lstm_cells_are_steps(bias: bool) -> None:
+    model = Cell(bias).eval()
+    lowered = lower(model, CELL_INPUTS)
+    assert len(cells(graph_of(lowered))) == 2
+    check(model, CELL_INPUTS, lowered)
+
+
+def test_a_cell_that_is_written_out_is_a_step() -> None:
+    model = Written(6).eval()
+    lowered = lower(model, CELL_INPUTS)
+    assert [len(step.input_ids) for step in cells(graph_of(lowered))] == [2]
+    check(model, CELL_INPUTS, lowered)
+
+
+NO_STEPS: dict[str, Callable[[], nn.Module]] = {
+    "a gate is read elsewhere": lambda: Written(6, lambda i, g, gates: i),
+    "a product is read elsewhere": lambda: Written(6, lambda i, g, gates: (i * g).exp()),
+    "a gate before its function is read elsewhere": lambda: Written(6, lambda i, g, gates: gates["o"].exp()),
+    "gates in another order": lambda: Written(6, order="ifog"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_STEPS)
+def test_what_is_no_lstm_stays_as_it_is(kind: str) -> None:
+    model = NO_STEPS[kind]().eval()
+    lowered = lower(model, CELL_INPUTS)
+    graph_of(lowered, IDENTIFIER)
+    check(model, CELL_INPUTS, lowered)
+
+
+def test_gates_that_are_broadcast_are_no_step() -> None:
+    model, inputs = Written(6).eval(), (*CELL_INPUTS[:2], CELL_INPUTS[2][:1])
+    lowered = lower(model, inputs)
+    graph_of(lowered, IDENTIFIER)
+    check(model, inputs, lowered)
+
+
+def test_states_in_half_precision_are_no_step() -> None:
+    model, inputs = Written(6).eval().half(), tuple(x.half() for x in CELL_INPUTS)
+    assert cells(graph_of(lower(model, inputs), IDENTIFIER)) == []
+
+
+def test_compatible_programs_have_no_steps() -> None:
+    model, inputs = Layer(nn.LSTM(5, 6)), (sequence(3, 2, 5),)
+    lowered = lower(model, inputs, compat="1.4")
+    assert cells(graph_of(lowered, IDENTIFIER)) == []
+    check(model, inputs, lowered)
+
+
+def _break(step: XNNStep, kind: str) -> None:
+    if kind == "no state":
+        step.input_ids.pop()
+    elif kind == "gates for the state":
+        step.input_ids[2] = step.input_ids[0]
+    elif kind == "the state for gates":
+        step.input_ids[0] = step.input_ids[2]
+    elif kind == "a part behind the last":
+        step.integers = [0, 1]
+    elif kind == "three results":
+        step.more_output_ids = step.more_output_ids * 2
+    elif kind == "one result twice":
+        step.more_output_ids = [step.output_id]
+    elif kind == "a result that was given":
+        step.more_output_ids = [step.input_ids[2]]
+    elif kind == "a result that is not there":
+        step.more_output_ids = [1 << 20]
+    else:
+        step.kind = StepKind.GELU_TANH  # of which there is one result
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "no state",
+        "gates for the state",
+        "the state for gates",
+        "a part behind the last",
+        "three results",
+        "one result twice",
+        "a result that was given",
+        "a result that is not there",
+        "another kind",
+    ],
+)
+def test_broken_cells_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the error of a malformed payload, when the method is loaded."""
+    graph = SubgraphWriter.graph
+
+    def broken(writer: SubgraphWriter) -> XNNGraph:
+        made = graph(writer)
+        _break(cells(made)[0], kind)
+        return made
+
+    monkeypatch.setattr(SubgraphWriter, "graph", broken)
+    program = lower(Cell(True), CELL_INPUTS).to_executorch().buffer
+    with pytest.raises(RuntimeError, match=r"InvalidProgram|0x23"):
+        Runtime.get().load_program(program).load_method("forward")
+
+
+GRUS: dict[str, tuple[Callable[[], nn.Module], Inputs]] = {
+    "one layer": (lambda: nn.GRU(5, 6), (sequence(3, 2, 5),)),
+    "two layers, both directions": (
+        lambda: nn.GRU(5, 6, num_layers=2, bidirectional=True, batch_first=True),
+        (sequence(2, 3, 5), *states(4, 2, 6)),
+    ),
+    "no bias": (lambda: nn.GRU(5, 6, bias=False), (sequence(3, 2, 5),)),
+}
+
+
+@pytest.mark.parametrize("kind", GRUS)
+def test_grus_are_taken(kind: str) -> None:
+    torch.manual_seed(0)
+    make, inputs = GRUS[kind]
+    model = Layer(make()).eval()
+    lowered = lower(model, inputs)
+    check(model, inputs, lowered)
