@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "steps/step.h"
 #include "xnnpack/operator.h"  // what a runtime is made of, in the pinned sources
 #include "xnnpack/subgraph.h"
 
@@ -66,7 +67,7 @@ double work_of(const xnn_operator_data& op, const xnn_value* values) {
     case xnn_node_type_unary_elementwise:
       return results * kElementWork;
     default:
-      return std::numeric_limits<double>::infinity();
+      return step_work(op);
   }
 }
 

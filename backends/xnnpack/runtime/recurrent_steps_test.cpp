@@ -83,6 +83,57 @@ TEST(LstmCellStep, ComputesAnyWidth) {
   expect_lstm_cell(37, 129, true, true, 3);
 }
 
+void expect_gru_cell(size_t batch, size_t width, size_t threads) {
+  SCOPED_TRACE(testing::Message() << batch << " by " << width << ", " << threads << " threads");
+  const size_t part = 3 * batch * width;
+  const std::vector<float> of_hidden = numbers(2 * part, 1);
+  const std::vector<float> of_input = numbers(3 * part, 2);
+  const std::vector<float> hidden = numbers(batch * width, 3);
+  GruCellStep step(1, 1);
+  const std::vector<Shape> in = {{2, batch, 3 * width}, {3 * batch, 3 * width}, {1, batch, width}};
+  ASSERT_EQ(step.shape(in), (Shape{1, batch, width}));
+  constexpr float kUntouched = 77;
+  std::vector<float> next(batch * width + 1, kUntouched);
+  StepData data;
+  data.in[0] = of_hidden.data();
+  data.in[1] = of_input.data();
+  data.in[2] = hidden.data();
+  data.out = next.data();
+  run_all(step, in, data, threads);
+  for (size_t row = 0; row < batch; ++row) {
+    for (size_t i = 0; i < width; ++i) {
+      const auto h = [&](size_t number) {
+        return static_cast<double>(of_hidden[part + (3 * row + number) * width + i]);
+      };
+      const auto x = [&](size_t number) {
+        return static_cast<double>(of_input[part + (3 * row + number) * width + i]);
+      };
+      const double z = sigmoid(h(1) + x(1));
+      const double n = std::tanh(x(2) + sigmoid(h(0) + x(0)) * h(2));
+      EXPECT_NEAR(next[row * width + i], (1 - z) * n + z * static_cast<double>(hidden[row * width + i]), 3e-6);
+    }
+  }
+  EXPECT_EQ(next.back(), kUntouched);
+}
+
+TEST(GruCellStep, ComputesAnyWidth) {
+  for (const size_t width : {1, 3, 4, 5, 8, 15, 16, 17, 31, 33, 64, 100}) {
+    expect_gru_cell(1, width, 1);
+    expect_gru_cell(3, width, 1);
+  }
+  expect_gru_cell(37, 129, 3);
+}
+
+TEST(GruCellStep, RefusesGatesOfAnotherSize) {
+  const Shape hidden = {2, 8};
+  EXPECT_EQ(GruCellStep(0, 4).shape({{2, 24}, {10, 24}, hidden}), hidden);
+  EXPECT_FALSE(GruCellStep(0, 5).shape({{2, 24}, {10, 24}, hidden}).has_value());
+  EXPECT_FALSE(GruCellStep(1, 4).shape({{2, 24}, {10, 24}, hidden}).has_value());
+  EXPECT_FALSE(GruCellStep(0, 0).shape({{2, 24}, {2, 32}, hidden}).has_value());
+  EXPECT_FALSE(GruCellStep(0, 0).shape({{2, 24}, hidden}).has_value());
+  EXPECT_EQ(GruCellStep(0, 0).most_outputs(), 1u);
+}
+
 TEST(LstmCellStep, RefusesGatesOfAnotherSize) {
   const Shape state = {2, 8};
   EXPECT_EQ(LstmCellStep(false, 0, 0).shape({{2, 32}, state}), state);
@@ -103,6 +154,11 @@ TEST(LstmCellStep, HasNothingToDoForNoRows) {
   LstmCellStep step(false, 0, 0);
   ASSERT_EQ(step.shape({{0, 32}, {0, 8}}), (Shape{0, 8}));
   EXPECT_EQ(step.plan({{0, 32}, {0, 8}}, 2).units, 0u);
+}
+
+TEST(LstmCellStep, SaysHowMuchItDoes) {
+  LstmCellStep step(false, 0, 0);
+  EXPECT_EQ(step.plan({{2, 32}, {2, 8}}, 2).work, 8 * 64.0);
 }
 
 }  // namespace

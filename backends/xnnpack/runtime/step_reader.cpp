@@ -116,6 +116,9 @@ runtime::Error NodeReader::read_step() {
     case StepKind::LstmCell:
       step = std::make_unique<LstmCellStep>((flags & 1) != 0, number_at(integers, 0), number_at(integers, 1));
       break;
+    case StepKind::GruCell:
+      step = std::make_unique<GruCellStep>(number_at(integers, 0), number_at(integers, 1));
+      break;
     case StepKind::Where:
       step = std::make_unique<WhereStep>();
       break;

@@ -347,11 +347,12 @@ enum class StepKind : uint32_t {
   Reduce = 8,
   IndexPut = 9,
   LstmCell = 10,
+  GruCell = 11,
   MIN = Invalid,
-  MAX = LstmCell
+  MAX = GruCell
 };
 
-inline const StepKind (&EnumValuesStepKind())[11] {
+inline const StepKind (&EnumValuesStepKind())[12] {
   static const StepKind values[] = {
     StepKind::Invalid,
     StepKind::LayerNorm,
@@ -363,13 +364,14 @@ inline const StepKind (&EnumValuesStepKind())[11] {
     StepKind::Convert,
     StepKind::Reduce,
     StepKind::IndexPut,
-    StepKind::LstmCell
+    StepKind::LstmCell,
+    StepKind::GruCell
   };
   return values;
 }
 
 inline const char * const *EnumNamesStepKind() {
-  static const char * const names[12] = {
+  static const char * const names[13] = {
     "Invalid",
     "LayerNorm",
     "RmsNorm",
@@ -381,13 +383,14 @@ inline const char * const *EnumNamesStepKind() {
     "Reduce",
     "IndexPut",
     "LstmCell",
+    "GruCell",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameStepKind(StepKind e) {
-  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::LstmCell)) return "";
+  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::GruCell)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesStepKind()[index];
 }

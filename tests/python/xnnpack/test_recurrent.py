@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from test_quantized import quantize
 from torch import nn
 from torch.export import export
+from torch.fx import GraphModule
+from torchao.quantization.utils import compute_error
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, StepKind, XNNGraph, XNNStep
@@ -27,7 +30,8 @@ Inputs = tuple[torch.Tensor, ...]
 
 
 def lower(model: nn.Module, inputs: Inputs, compat: str | None = None) -> EdgeProgramManager:
-    return to_edge_transform_and_lower(export(model.eval(), inputs), partitioner=[XnnpackPartitioner(compat=compat)])
+    program = export(model if isinstance(model, GraphModule) else model.eval(), inputs)
+    return to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner(compat=compat)])
 
 
 def graphs_of(lowered: EdgeProgramManager, identifier: bytes | None = None) -> list[XNNGraph]:
@@ -46,9 +50,9 @@ def graph_of(lowered: EdgeProgramManager, identifier: bytes = IDENTIFIER_WITH_ST
     return graph
 
 
-def cells(graph: XNNGraph) -> list[XNNStep]:
+def cells(graph: XNNGraph, kind: StepKind = StepKind.LSTM_CELL) -> list[XNNStep]:
     steps = [node.xnode_union for node in graph.xnodes if isinstance(node.xnode_union, XNNStep)]
-    return [step for step in steps if step.kind == StepKind.LSTM_CELL]
+    return [step for step in steps if step.kind == kind]
 
 
 def others(graph: XNNGraph) -> set[str]:
@@ -151,6 +155,20 @@ def test_a_state_that_nothing_reads_is_no_result() -> None:
     lowered = lower(model, inputs)
     assert [len(step.more_output_ids) for step in cells(graph_of(lowered))] == [1, 1, 0]
     check(model, inputs, lowered)
+
+
+@pytest.mark.parametrize("kind", [StepKind.LSTM_CELL, StepKind.GRU_CELL])
+def test_cells_between_quantised_products_are_steps(kind: StepKind) -> None:
+    torch.manual_seed(0)
+    model = Layer((nn.LSTM if kind == StepKind.LSTM_CELL else nn.GRU)(5, 6)).eval()
+    inputs = (sequence(3, 2, 5),)
+    expected = model(*inputs)[0]
+    lowered = lower(quantize(model, inputs), inputs)
+    graph = graph_of(lowered)
+    assert len(cells(graph, kind)) == 3
+    assert not others(graph)
+    (found, *_) = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward").execute(inputs)
+    assert compute_error(expected, torch.as_tensor(found)) > 30
 
 
 CELL_INPUTS = (sequence(3, 5), sequence(3, 6), sequence(3, 6).cos())
@@ -265,20 +283,90 @@ def test_broken_cells_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) ->
         Runtime.get().load_program(program).load_method("forward")
 
 
-GRUS: dict[str, tuple[Callable[[], nn.Module], Inputs]] = {
-    "one layer": (lambda: nn.GRU(5, 6), (sequence(3, 2, 5),)),
+GRUS: dict[str, tuple[Callable[[], nn.Module], Inputs, int]] = {
+    "one layer": (lambda: nn.GRU(5, 6), (sequence(3, 2, 5),), 3),
     "two layers, both directions": (
         lambda: nn.GRU(5, 6, num_layers=2, bidirectional=True, batch_first=True),
         (sequence(2, 3, 5), *states(4, 2, 6)),
+        12,
     ),
-    "no bias": (lambda: nn.GRU(5, 6, bias=False), (sequence(3, 2, 5),)),
+    "no bias": (lambda: nn.GRU(5, 6, bias=False), (sequence(3, 2, 5),), 3),
 }
 
 
 @pytest.mark.parametrize("kind", GRUS)
-def test_grus_are_taken(kind: str) -> None:
+def test_each_cell_of_a_gru_is_a_step(kind: str) -> None:
     torch.manual_seed(0)
-    make, inputs = GRUS[kind]
+    make, inputs, count = GRUS[kind]
     model = Layer(make()).eval()
     lowered = lower(model, inputs)
+    graphs = [graph for graph in graphs_of(lowered) if cells(graph, StepKind.GRU_CELL)]
+    assert sum(len(cells(graph, StepKind.GRU_CELL)) for graph in graphs) == count
+    assert not any(others(graph) & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh"} for graph in graphs)
+    check(model, inputs, lowered)
+
+
+class WrittenGru(nn.Module):
+    """A cell that is written out, which also yields what `also` makes of its gates."""
+
+    def __init__(self, also: Callable[..., torch.Tensor] | None = None, order: str = "rzn") -> None:
+        super().__init__()
+        self.of_input, self.of_hidden, self.also, self.order = nn.Linear(5, 18), nn.Linear(6, 18), also, order
+
+    def forward(self, x: torch.Tensor, h: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        i = dict(zip(self.order, self.of_input(x).chunk(3, 1), strict=True))
+        o = dict(zip(self.order, self.of_hidden(h).chunk(3, 1), strict=True))
+        r, z = (i["r"] + o["r"]).sigmoid(), (o["z"] + i["z"]).sigmoid()
+        n = (r * o["n"] + i["n"]).tanh()
+        after = n + z * (h - n)
+        return (after,) if self.also is None else (after, self.also(r, n, i))
+
+
+def test_a_gru_cell_that_is_written_out_is_a_step() -> None:
+    model, inputs = WrittenGru().eval(), CELL_INPUTS[:2]
+    lowered = lower(model, inputs)
+    assert len(cells(graph_of(lowered), StepKind.GRU_CELL)) == 1
+    check(model, inputs, lowered)
+
+
+NO_GRUS: dict[str, Callable[[], nn.Module]] = {
+    "the candidate is read elsewhere": lambda: WrittenGru(lambda r, n, i: n.exp()),
+    "a gate is read elsewhere": lambda: WrittenGru(lambda r, n, i: r.exp()),
+    "a gate before its function is read elsewhere": lambda: WrittenGru(lambda r, n, i: i["z"].exp()),
+    "gates in another order": lambda: WrittenGru(order="zrn"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_GRUS)
+def test_what_is_no_gru_stays_as_it_is(kind: str) -> None:
+    model, inputs = NO_GRUS[kind]().eval(), CELL_INPUTS[:2]
+    lowered = lower(model, inputs)
+    graph_of(lowered, IDENTIFIER)
+    check(model, inputs, lowered)
+
+
+class LinearRows(nn.Module):
+    """Products as the exporter leaves those of a layer that it takes apart, some of which are of other rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(8, 6)), nn.Parameter(torch.randn(6))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        flat = x.view(6, 8)
+        kept = torch.addmm(self.bias, flat, self.weight).view(2, 3, 6)
+        other = torch.addmm(self.bias, flat * 2, self.weight).view(3, 2, 6)
+        product = torch.mm(x.exp().view(6, 8), self.weight).view(2, 3, 6)
+        turned = torch.mm(x.exp().view(6, 8), self.weight).view(3, 2, 6)
+        return kept, other, product, turned
+
+
+def test_layers_of_more_dimensions_are_not_flattened() -> None:
+    model, inputs = LinearRows().eval(), (sequence(2, 3, 8),)
+    lowered = lower(model, inputs)
+    graph = graph_of(lowered, IDENTIFIER)
+    shapes = {value.xvalue_union.id_out: value.xvalue_union.dims for value in graph.xvalues}
+    layers = [node.xnode_union for node in graph.xnodes if type(node.xnode_union).__name__ == "XNNFullyConnected"]
+    ranks = [(len(shapes[layer.input1_id]), len(shapes[layer.output_id])) for layer in layers]
+    assert sorted(ranks) == [(2, 2), (2, 2), (3, 3), (3, 3)]
     check(model, inputs, lowered)

@@ -8,26 +8,53 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// An LSTM's cell of H numbers: gates and its state to the next state and the hidden state. Inputs: gates, more of them
-/// where they are the sum of two, the state [..., H]. Results: the hidden state, and the next state where it is read,
-/// both in the state's shape.
+/// A cell of H numbers, with some gates of H numbers each. Inputs: one or two tensors of gates, the state [..., H].
+/// Results have the state's shape.
 ///
-/// A row of gates is 4 H numbers: input, forget, cell and output gate. Gates of many steps may lie in one tensor, so
-/// that what splits it moves nothing: as parts of as many rows as the state has, of which one is read.
-class LstmCellStep final : public RowStep {
+/// Gates of many time steps may lie in one tensor, so that what splits it moves nothing: as parts of as many rows as
+/// the state has, of which one is read. A row holds the gates one behind the other.
+class CellStep : public RowStep {
  public:
-  /// @param part, second_part Which parts of the gates and of what is added to them are read.
-  LstmCellStep(bool has_two, size_t part, size_t second_part) : has_two_(has_two), parts_{part, second_part} {}
-  size_t most_outputs() const override { return 2; }
-  OptionalShape shape(const std::vector<Shape>& in) const override;
+  OptionalShape shape(const std::vector<Shape>& in) const final;
 
  protected:
-  void measure(const std::vector<Shape>& in) override;
-  void run_rows(const StepData& data, size_t first, size_t count) override;
+  /// @param parts Which part of each tensor of gates is read.
+  CellStep(size_t gates, std::vector<size_t> parts);
+
+  void measure(const std::vector<Shape>& in) final;
+
+  /// The gates of an input, the state, and a result, from a row on.
+  const float* gates_of(const StepData& data, size_t input, size_t row) const;
+  const float* state_of(const StepData& data, size_t row) const;
+  float* result_of(void* out, size_t row) const;
+
+  size_t state_width() const { return width_ / gates_; }
+  bool has_two() const { return parts_.size() > 1; }
 
  private:
-  const bool has_two_;
-  const size_t parts_[2];
+  const size_t gates_;
+  const std::vector<size_t> parts_;
+};
+
+/// An LSTM's cell. Gates: i, f, g and o, which are the sum of the inputs where there are two. Results: the hidden
+/// state, and the next state where it is read.
+class LstmCellStep final : public CellStep {
+ public:
+  LstmCellStep(bool has_two, size_t part, size_t second_part)
+      : CellStep(4, has_two ? std::vector<size_t>{part, second_part} : std::vector<size_t>{part}) {}
+  size_t most_outputs() const override { return 2; }
+
+ protected:
+  void run_rows(const StepData& data, size_t first, size_t count) override;
+};
+
+/// A GRU's cell. Gates: r, z and n of the hidden state, and of the input. Result: the next hidden state.
+class GruCellStep final : public CellStep {
+ public:
+  GruCellStep(size_t hidden_part, size_t input_part) : CellStep(3, {hidden_part, input_part}) {}
+
+ protected:
+  void run_rows(const StepData& data, size_t first, size_t count) override;
 };
 
 }  // namespace xnnpack

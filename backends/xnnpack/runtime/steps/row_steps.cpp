@@ -36,7 +36,8 @@ Step::Plan RowStep::plan(const std::vector<Shape>& in, size_t threads) {
   const size_t least = std::max<size_t>(kGrain / std::max<size_t>(width_, 1), 1);
   const size_t parts = threads == 1 ? 1 : threads * kUnitsOfThread;
   rows_of_unit_ = std::max(least, (rows_ + parts - 1) / parts);
-  return {(rows_ + rows_of_unit_ - 1) / rows_of_unit_, 0};
+  const double numbers = static_cast<double>(rows_) * static_cast<double>(width_);
+  return {(rows_ + rows_of_unit_ - 1) / rows_of_unit_, 0, work_of_number_ * numbers};
 }
 
 void RowStep::run(const StepData& data, size_t unit, void*) {

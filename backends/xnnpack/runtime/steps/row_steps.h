@@ -21,6 +21,8 @@ class RowStep : public Step {
 
   size_t rows_ = 0;
   size_t width_ = 1;
+  /// What a number of a row costs, in products; that of most is not known.
+  double work_of_number_ = std::numeric_limits<double>::infinity();
 
  private:
   size_t rows_of_unit_ = 1;

@@ -86,44 +86,58 @@ void gelu_tanh(const float* in, float* out, size_t count) {
   vector::map(in, out, count, [](Vec x, const auto&) HWY_ATTR { return vector::gelu_tanh_of(x); });
 }
 
-/// The numbers from `at` on of the cell of a row, as many as are loaded and stored.
-template <typename Load, typename Store>
-HWY_INLINE void lstm_cell_vector(const LstmCellRows& p, size_t at, const Load& load, const Store& store) {
-  const auto gate = [&](size_t number) HWY_ATTR {
-    const size_t from = number * p.width + at;
-    const Vec sum = load(p.gates + from);
-    return p.added == nullptr ? sum : hn::Add(sum, load(p.added + from));
-  };
-  const Vec kept = hn::Mul(vector::sigmoid_of(gate(1)), load(p.state + at));
-  const Vec state = hn::MulAdd(vector::sigmoid_of(gate(0)), vector::tanh_of(gate(2)), kept);
-  store(hn::Mul(vector::sigmoid_of(gate(3)), vector::tanh_of(state)), p.hidden + at);
-  if (p.next_state != nullptr) {
-    store(state, p.next_state + at);
+/// Calls f(i, load, store) for each vector of `width` numbers from i on, the last of which may have fewer.
+template <typename F>
+HWY_INLINE void for_vectors(size_t width, const F& f) {
+  const Tag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= width; i += lanes) {
+    f(
+        i, [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
+        [d](Vec x, float* to) HWY_ATTR { hn::StoreU(x, d, to); });
+  }
+  if (i < width) {
+    const size_t rest = width - i;
+    f(
+        i, [d, rest](const float* from) HWY_ATTR { return hn::LoadN(d, from, rest); },
+        [d, rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, d, to, rest); });
   }
 }
 
-void lstm_cell(const LstmCellRows& rows) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  LstmCellRows p = rows;
-  for (size_t row = 0; row < rows.rows; ++row) {
-    size_t i = 0;
-    for (; i + lanes <= p.width; i += lanes) {
-      lstm_cell_vector(
-          p, i, [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
-          [d](Vec x, float* to) HWY_ATTR { hn::StoreU(x, d, to); });
-    }
-    if (i < p.width) {
-      const size_t rest = p.width - i;
-      lstm_cell_vector(
-          p, i, [d, rest](const float* from) HWY_ATTR { return hn::LoadN(d, from, rest); },
-          [d, rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, d, to, rest); });
-    }
-    p.gates += 4 * p.width;
-    p.added = p.added == nullptr ? nullptr : p.added + 4 * p.width;
-    p.state += p.width;
-    p.hidden += p.width;
-    p.next_state = p.next_state == nullptr ? nullptr : p.next_state + p.width;
+void lstm_cell(const LstmCellRows& p) {
+  for (size_t row = 0; row < p.rows; ++row) {
+    const size_t start = row * p.width;
+    for_vectors(p.width, [&](size_t i, const auto& load, const auto& store) HWY_ATTR {
+      const auto gate = [&](size_t number) HWY_ATTR {
+        const size_t at = 4 * start + number * p.width + i;
+        const Vec sum = load(p.gates + at);
+        return p.added == nullptr ? sum : hn::Add(sum, load(p.added + at));
+      };
+      const Vec kept = hn::Mul(vector::sigmoid_of(gate(1)), load(p.state + start + i));
+      const Vec state = hn::MulAdd(vector::sigmoid_of(gate(0)), vector::tanh_of(gate(2)), kept);
+      store(hn::Mul(vector::sigmoid_of(gate(3)), vector::tanh_of(state)), p.hidden + start + i);
+      if (p.next_state != nullptr) {
+        store(state, p.next_state + start + i);
+      }
+    });
+  }
+}
+
+void gru_cell(const GruCellRows& p) {
+  for (size_t row = 0; row < p.rows; ++row) {
+    const size_t start = row * p.width;
+    for_vectors(p.width, [&](size_t i, const auto& load, const auto& store) HWY_ATTR {
+      const auto of_hidden = [&](size_t number)
+                                 HWY_ATTR { return load(p.hidden_gates + 3 * start + number * p.width + i); };
+      const auto of_input = [&](size_t number)
+                                HWY_ATTR { return load(p.input_gates + 3 * start + number * p.width + i); };
+      const Vec reset = vector::sigmoid_of(hn::Add(of_hidden(0), of_input(0)));
+      const Vec kept = vector::sigmoid_of(hn::Add(of_hidden(1), of_input(1)));
+      const Vec candidate = vector::tanh_of(hn::MulAdd(reset, of_hidden(2), of_input(2)));
+      const Vec hidden = load(p.hidden + start + i);
+      store(hn::MulAdd(hn::Sub(hidden, candidate), kept, candidate), p.next_hidden + start + i);
+    });
   }
 }
 
@@ -303,6 +317,7 @@ HWY_EXPORT(layer_norm);
 HWY_EXPORT(rms_norm);
 HWY_EXPORT(gelu_tanh);
 HWY_EXPORT(lstm_cell);
+HWY_EXPORT(gru_cell);
 HWY_EXPORT(attention);
 
 void layer_norm(const float* in, float* out, size_t rows, size_t width, float eps, const float* weight,
@@ -320,6 +335,10 @@ void gelu_tanh(const float* in, float* out, size_t count) {
 
 void lstm_cell(const LstmCellRows& rows) {
   HWY_DYNAMIC_DISPATCH(lstm_cell)(rows);
+}
+
+void gru_cell(const GruCellRows& rows) {
+  HWY_DYNAMIC_DISPATCH(gru_cell)(rows);
 }
 
 void attention(const AttentionRows& rows, float* scratch) {

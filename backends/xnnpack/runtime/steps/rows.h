@@ -33,6 +33,20 @@ struct LstmCellRows {
 
 void lstm_cell(const LstmCellRows& rows);
 
+/// The cell of a GRU, for some rows of `width` numbers; a row of gates has 3 * width of them: r, z and n, one behind
+/// the other, those of the hidden state h' and those of the input x'. r = sigmoid(r_h + r_x), z = sigmoid(z_h + z_x),
+/// n = tanh(n_x + r n_h), next = (hidden - n) z + n.
+struct GruCellRows {
+  size_t rows = 0;
+  size_t width = 0;
+  const float* hidden_gates = nullptr;
+  const float* input_gates = nullptr;
+  const float* hidden = nullptr;
+  float* next_hidden = nullptr;
+};
+
+void gru_cell(const GruCellRows& rows);
+
 /// Attention of some rows of one head: softmax(scale q k^T + mask) v. Strides are in elements; the elements of a row
 /// lie one after another. A row that may see nothing has the result 0.
 struct AttentionRows {

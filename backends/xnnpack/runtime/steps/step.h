@@ -11,9 +11,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "../shapes.h"
+
+struct xnn_operator_data;
 
 namespace executorch {
 namespace backends {
@@ -56,6 +59,8 @@ class Step {
   struct Plan {
     size_t units = 1;    ///< parts that any thread may compute
     size_t scratch = 0;  ///< bytes that each thread needs
+    /// Roughly, in products of a matrix; what says whether threads are worth telling.
+    double work = std::numeric_limits<double>::infinity();
   };
   virtual Plan plan(const std::vector<Shape>& in, size_t threads) = 0;
 
@@ -79,6 +84,9 @@ class Step {
 /// @param second_output XNN_INVALID_VALUE_ID where the node has one result.
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
                        uint32_t output, size_t output_rank, uint32_t second_output = XNN_INVALID_VALUE_ID);
+
+/// Step::Plan::work of the last xnn_reshape_runtime(); infinity for XNNPACK's own operators.
+double step_work(const xnn_operator_data& op);
 
 }  // namespace xnnpack
 }  // namespace backends

@@ -25,6 +25,7 @@ struct StepContext {
   StepData data;
   uint8_t* scratch;
   size_t scratch_size;  // of each thread
+  double work;
 };
 static_assert(sizeof(StepContext) <= sizeof(xnn_operator::context), "a step must fit into an operator");
 
@@ -54,7 +55,7 @@ xnn_status create_operator(const xnn_node* node, const xnn_value* values, size_t
   }
   made->type = xnn_operator_type_copy_nc_x32;  // only a name here
   made->flags = node->flags;
-  new (&made->context) StepContext{step, {}, nullptr, 0};
+  new (&made->context) StepContext{step, {}, nullptr, 0, 0};
   data->operator_objects[0] = made;
   return xnn_status_success;
 }
@@ -78,6 +79,7 @@ xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, 
   op->compute[0].range[0] = plan.units;
   op->state = plan.units == 0 ? xnn_run_state_skip : xnn_run_state_needs_setup;
   context.scratch_size = (plan.scratch + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  context.work = plan.work;
   bool grows = data->workspace_size < context.scratch_size * threads;
   data->workspace_size = context.scratch_size * threads;
   data->workspace_alignment = kScratchAlignment;
@@ -109,6 +111,10 @@ xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values
 }
 
 }  // namespace
+
+double step_work(const xnn_operator_data& op) {
+  return op.reshape == reshape_operator ? context_of(op).work : std::numeric_limits<double>::infinity();
+}
 
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
                        uint32_t output, size_t output_rank, uint32_t second_output) {

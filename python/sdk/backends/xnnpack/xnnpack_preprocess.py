@@ -12,7 +12,7 @@ from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import is_foldable, settled
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
-from sdk.backends.xnnpack.operators.recurrent import fused_lstm_cell, write_lstm_cell
+from sdk.backends.xnnpack.operators.recurrent import fused_cell
 from sdk.backends.xnnpack.operators.steps import IndexPutConfig, fused_rms_norm, write_norm
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 from sdk.backends.xnnpack.quantization import integer_call
@@ -63,9 +63,9 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
             with writer.integers_for(call):
                 operator.write(writer, node)
             continue
-        cell = fused_lstm_cell(node) if compat is None else None
+        cell = fused_cell(node) if compat is None else None
         if cell is not None:
-            write_lstm_cell(writer, cell)
+            cell.write(writer)
             continue
         norm = None
         if compat is None and node.target.__name__ == "aten.mul.Tensor":

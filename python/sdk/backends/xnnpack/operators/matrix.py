@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.xnnpack.constants import get_constant, is_constant
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
-from sdk.backends.xnnpack.quantization import Scale, dynamic_source, scale_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.quantization import Scale, dynamic_source, name_of, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import find_weight, is_quantized
@@ -74,6 +74,20 @@ def write_linear(
         ),
         writer.take_limits() or (-math.inf, math.inf),
     )
+
+
+def layer_of(writer: SubgraphWriter, node: Node, source: Node) -> tuple[Node, Node]:
+    """The result and the input of the linear layer that a product of matrices is. Exporters flatten an input of more
+    dimensions before the product and give the result its shape afterwards; XNNPACK's layer takes both as they are."""
+    after, view = next(iter(node.users), None), "aten.view_copy.default"
+    if after is None or len(node.users) > 1 or name_of(source) != view or name_of(after) != view or writer.in_integers:
+        return node, source
+    x = source.args[0]
+    assert isinstance(x, Node)
+    shape = tuple(x.meta["val"].shape)
+    wanted = (*shape[:-1], node.meta["val"].shape[-1])
+    fits = len(shape) > 1 and shape[-1] == source.meta["val"].shape[-1] and tuple(after.meta["val"].shape) == wanted
+    return (after, x) if fits and is_static(shape) and dynamic_source(x) is None else (node, source)
 
 
 class WeightedConfig(XNNPartitionerConfig):
@@ -147,6 +161,7 @@ class AddmmConfig(WeightedConfig):
         if _is_bias(writer.program, added):
             bias = get_constant(writer.program, added)
             assert bias is not None
+            node, source = layer_of(writer, node, source)
             write_linear(writer, node, source, weight, bias.expand(weight.meta["val"].shape[1]), True)
             return
         product = writer.temporary(shape_of(node))
@@ -177,6 +192,7 @@ class MatmulConfig(WeightedConfig):
         first, second = node.args[:2]
         if rank_of(second) == 2 and is_constant(writer.program, second):
             assert isinstance(first, Node)
+            node, first = layer_of(writer, node, first)
             write_linear(writer, node, first, second, None, True)
             return
         a, b = writer.read(first), writer.read(second)

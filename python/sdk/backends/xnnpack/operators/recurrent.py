@@ -37,11 +37,87 @@ class LstmCell:
     tanh: Node
     hidden: Node
 
+    def write(self, writer: SubgraphWriter) -> None:
+        places = [_place(writer, gates, self.state, 4) for gates in self.gates]
+        inputs = [*(writer.read(source) for source, _ in places), writer.read(self.state)]
+        is_read = set(self.next_state.users) != {self.tanh}
+        writer.cover(self.tanh)
+        if not is_read:
+            writer.cover(self.next_state)
+        writer.add_step(
+            StepKind.LSTM_CELL,
+            inputs,
+            writer.result(self.hidden),
+            [part for _, part in places],
+            flags=HAS_TWO if len(places) == 2 else 0,
+            more_outputs=[writer.result(self.next_state)] if is_read else [],
+        )
 
-def fused_lstm_cell(node: Node) -> LstmCell | None:
-    """The cell whose next state a sum is, where nothing else reads what is between."""
+
+@dataclass(frozen=True)
+class GruCell:
+    """n = tanh(n_x + sigmoid(r_h + r_x) * n_h), and (hidden - n) * sigmoid(z_h + z_x) + n.
+
+    Attributes:
+        hidden_gates, input_gates: What holds r, z and n one behind the other in its last dimension.
+        next_hidden: What the cell computes.
+    """
+
+    hidden_gates: Node
+    input_gates: Node
+    hidden: Node
+    next_hidden: Node
+
+    def write(self, writer: SubgraphWriter) -> None:
+        places = [_place(writer, gates, self.hidden, 3) for gates in (self.hidden_gates, self.input_gates)]
+        inputs = [*(writer.read(source) for source, _ in places), writer.read(self.hidden)]
+        writer.add_step(StepKind.GRU_CELL, inputs, writer.result(self.next_hidden), [part for _, part in places])
+
+
+def fused_cell(node: Node) -> LstmCell | GruCell | None:
+    """The cell that ends with a sum, of an LSTM but for what makes its hidden state of that, where nothing else reads
+    what is between."""
     if name_of(node) != "aten.add.Tensor" or argument(node, 2) != 1:
         return None
+    return _lstm_cell(node) or _gru_cell(node)
+
+
+def _gru_cell(node: Node) -> GruCell | None:
+    for product, n in _both_orders(node):
+        if name_of(n) != "aten.tanh.default" or len(n.users) != 2:
+            continue
+        for z, difference in _factors(product, "aten.sigmoid.default"):
+            if name_of(difference) != "aten.sub.Tensor" or len(difference.users) != 1 or argument(difference, 2) != 1:
+                continue
+            hidden = difference.args[0]
+            if difference.args[1] is not n or not isinstance(hidden, Node) or not _are_alike(node, hidden):
+                continue
+            for n_x, gated in _terms(n.args[0]):
+                for r, n_h in _factors(gated, "aten.sigmoid.default"):
+                    hidden_gates, input_gates = (_split_of(part, node, 3) for part in (n_h, n_x))
+                    if hidden_gates is None or input_gates is None or hidden_gates is input_gates:
+                        continue
+                    wanted = [{(split, i) for split in (hidden_gates, input_gates)} for i in range(2)]
+                    if [{part.args for part in _parts_of(gate.args[0])} for gate in (r, z)] != wanted:
+                        continue
+                    if n_h.args[1] == n_x.args[1] == 2:
+                        return GruCell(hidden_gates.args[0], input_gates.args[0], hidden, node)
+    return None
+
+
+def _terms(total: Any) -> Iterator[tuple[Any, ...]]:
+    """Both orders of the terms of a sum that one call reads."""
+    if name_of(total) == "aten.add.Tensor" and argument(total, 2) == 1 and len(total.users) == 1:
+        yield from _both_orders(total)
+
+
+def _parts_of(total: Any) -> list[Node]:
+    """The terms of a sum, where they are parts of something that no other call reads."""
+    terms = next(_terms(total), ())
+    return [term for term in terms if name_of(term) == "getitem" and len(term.users) == 1]
+
+
+def _lstm_cell(node: Node) -> LstmCell | None:
     for kept, new in _both_orders(node):
         for forget, state in _factors(kept, "aten.sigmoid.default"):
             for input_gate, candidate in _factors(new, "aten.sigmoid.default"):
@@ -57,52 +133,29 @@ def fused_lstm_cell(node: Node) -> LstmCell | None:
     return None
 
 
-def write_lstm_cell(writer: SubgraphWriter, cell: LstmCell) -> None:
-    places = [_place(writer, gates, cell.state) for gates in cell.gates]
-    inputs = [*(writer.read(source) for source, _ in places), writer.read(cell.state)]
-    is_read = set(cell.next_state.users) != {cell.tanh}
-    writer.cover(cell.tanh)
-    if not is_read:
-        writer.cover(cell.next_state)
-    writer.add_step(
-        StepKind.LSTM_CELL,
-        inputs,
-        writer.result(cell.hidden),
-        [part for _, part in places],
-        flags=HAS_TWO if len(places) == 2 else 0,
-        more_outputs=[writer.result(cell.next_state)] if is_read else [],
-    )
-
-
-def _place(writer: SubgraphWriter, gates: Node, state: Node) -> tuple[Node, int]:
-    """What the gates of a step are one of several equal parts of, and which."""
-    shape = [*state.meta["val"].shape[:-1], 4 * state.meta["val"].shape[-1]]
+def _place(writer: SubgraphWriter, gates: Node, state: Node, count: int) -> tuple[Node, int]:
+    """What `count` gates of a time step are one of several equal parts of, and which."""
+    shape = [*state.meta["val"].shape[:-1], count * state.meta["val"].shape[-1]]
     if is_constant(writer.program, gates) or not all(isinstance(size, int) for size in shape):
         return gates, 0
-    count = torch.Size(shape).numel()
+    size = torch.Size(shape).numel()
 
     def is_part(source: Node, view: torch.Tensor) -> bool:
         is_there = writer.has(source, False) or writer.has(source, True)
         whole = source.meta["val"].numel()
-        return is_there and view.is_contiguous() and view.storage_offset() % count == 0 and whole % count == 0
+        return is_there and view.is_contiguous() and view.storage_offset() % size == 0 and whole % size == 0
 
     source, view = as_view(gates, is_part)
-    return source, int(view.storage_offset()) // count
+    return source, int(view.storage_offset()) // size
 
 
 def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
     """What i, f, g and o are the four equal parts of, or the two whose sum it is."""
-    split: Any = gates[0].args[0] if name_of(gates[0]) == "getitem" else None
-    if name_of(split) != "aten.split_with_sizes_copy.default" or len(split.users) != len(gates):
+    split = _split_of(gates[0], next_state, 4)
+    if split is None or any(name_of(gate) != "getitem" or len(gate.users) != 1 for gate in gates):
         return None
-    width = next_state.meta["val"].shape[-1]
-    if list(split.args[1]) != [width] * 4 or argument(split, 2) % rank_of(gates[0]) != rank_of(gates[0]) - 1:
+    if [gate.args for gate in gates] != [(split, part) for part in range(4)]:
         return None
-    for part, gate in enumerate(gates):
-        if name_of(gate) != "getitem" or gate.args != (split, part) or len(gate.users) != 1:
-            return None
-        if not _are_alike(next_state, gate):
-            return None
     total: Any = split.args[0]
     if name_of(total) == "aten.add.Tensor" and argument(total, 2) == 1 and len(total.users) == 1:
         operands = tuple(operand for operand in total.args[:2] if isinstance(operand, Node))
@@ -110,6 +163,17 @@ def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
         if len(operands) == 2 and all(o.meta["val"].numel() == count and _is_float(o) for o in operands):
             return operands
     return (total,)
+
+
+def _split_of(part: Any, state: Node, count: int) -> Any:
+    """What parts a tensor in `count` gates for a state, of which `part` is one, where nothing else reads them."""
+    split: Any = part.args[0] if name_of(part) == "getitem" and len(part.users) == 1 else None
+    if name_of(split) != "aten.split_with_sizes_copy.default" or len(split.users) != count:
+        return None
+    is_last = argument(split, 2) % rank_of(part) == rank_of(part) - 1
+    is_whole = part.meta["val"].numel() == state.meta["val"].numel() and _is_float(part)
+    widths = [state.meta["val"].shape[-1]] * count
+    return split if is_last and is_whole and list(split.args[1]) == widths else None
 
 
 def _factors(product: Any, activation: str, is_last: bool = False) -> Iterator[tuple[Any, Node]]:

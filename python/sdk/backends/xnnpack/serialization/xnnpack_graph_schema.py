@@ -50,6 +50,7 @@ class StepKind(IntEnum):
     REDUCE = 8
     INDEX_PUT = 9
     LSTM_CELL = 10
+    GRU_CELL = 11
 
 
 @dataclass
