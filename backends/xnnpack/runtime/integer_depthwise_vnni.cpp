@@ -24,9 +24,6 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-#define EXECUTORCH_VNNI __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni")))
-#define EXECUTORCH_VNNI_INLINE EXECUTORCH_VNNI __attribute__((always_inline)) inline
-
 namespace executorch {
 namespace backends {
 namespace xnnpack {

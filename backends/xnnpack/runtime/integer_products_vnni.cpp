@@ -16,10 +16,9 @@
 #include <cstring>
 
 #include "integer_kernels.h"
+#include "integer_results.h"
 #include "xnnpack/pack.h"
 
-#define EXECUTORCH_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
-#define EXECUTORCH_VNNI_INLINE EXECUTORCH_VNNI __attribute__((always_inline)) inline
 /// The arrays of a tile are registers only when each loop over them is written out.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 16")
 
