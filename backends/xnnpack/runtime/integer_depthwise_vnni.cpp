@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -50,20 +51,40 @@ EXECUTORCH_VNNI_INLINE __m512i pair(__m256i first, __m256i second, int flip) {
                                    _mm512_set1_epi8(static_cast<char>(flip)), kFirstOrSecondXorThird);
 }
 
-/// Three rows of 32 channels; the fourth byte meets weights of zero.
-EXECUTORCH_VNNI_INLINE Quads quads(__m256i first, __m256i second, __m256i third, int flip) {
-  const __m512i pairs = pair(first, second, flip);
-  const __m512i rest = _mm512_xor_si512(_mm512_cvtepu8_epi16(third), _mm512_set1_epi16(static_cast<short>(flip)));
-  return {_mm512_unpacklo_epi16(pairs, rest), _mm512_unpackhi_epi16(pairs, rest)};
-}
-
 EXECUTORCH_VNNI_INLINE __m256i load_all(const int8_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-EXECUTORCH_VNNI_INLINE void add_products(Quads& sums, const Quads& elements, const Quads& weights) {
-  sums.low = _mm512_dpbusd_epi32(sums.low, elements.low, weights.low);
-  sums.high = _mm512_dpbusd_epi32(sums.high, elements.high, weights.high);
+/// A column of a window: its first four rows (or three; the fourth byte meets weights of zero), and the fifth.
+template <size_t Window>
+struct ColumnQuads {
+  static constexpr size_t kCount = (Window + 3) / 4;
+  Quads quads[kCount];
+};
+
+/// load(y): row y of the column, 32 channels.
+template <size_t Window, typename Load>
+EXECUTORCH_VNNI_INLINE ColumnQuads<Window> load_quads(const Load& load, int flip) {
+  const __m256i none = _mm256_setzero_si256();
+  ColumnQuads<Window> column;
+#pragma GCC unroll 2
+  for (size_t i = 0; i < ColumnQuads<Window>::kCount; ++i) {
+    const size_t y = 4 * i;
+    const __m512i first = pair(load(y), y + 1 < Window ? load(y + 1) : none, flip),
+                  second = pair(y + 2 < Window ? load(y + 2) : none, y + 3 < Window ? load(y + 3) : none, flip);
+    column.quads[i] = {_mm512_unpacklo_epi16(first, second), _mm512_unpackhi_epi16(first, second)};
+  }
+  return column;
+}
+
+template <size_t Window>
+EXECUTORCH_VNNI_INLINE void add_products(Quads& sums, const ColumnQuads<Window>& elements,
+                                         const ColumnQuads<Window>& weights) {
+#pragma GCC unroll 2
+  for (size_t i = 0; i < ColumnQuads<Window>::kCount; ++i) {
+    sums.low = _mm512_dpbusd_epi32(sums.low, elements.quads[i].low, weights.quads[i].low);
+    sums.high = _mm512_dpbusd_epi32(sums.high, elements.quads[i].high, weights.quads[i].high);
+  }
 }
 
 /// Channels that are all there, and the last ones: reads and writes nothing behind these.
@@ -80,31 +101,31 @@ struct Part {
   __mmask32 mask;
 };
 
-constexpr size_t kWindow = 3, kTaps = kWindow * kWindow;
-using ByteColumn = Column<int8_t, kWindow>;
-
-template <typename Lanes>
-EXECUTORCH_VNNI_INLINE Quads load_column(const ByteColumn& column, size_t channel, const Lanes& lanes) {
-  return quads(lanes.load(column.rows[0] + channel), lanes.load(column.rows[1] + channel),
-               lanes.load(column.rows[2] + channel), 0x80);
+template <size_t Window, typename Lanes>
+EXECUTORCH_VNNI_INLINE ColumnQuads<Window> load_column(const Column<int8_t, Window>& column, size_t channel,
+                                                       const Lanes& lanes) {
+  return load_quads<Window>([&](size_t y) EXECUTORCH_VNNI_LAMBDA { return lanes.load(column.rows[y] + channel); },
+                            0x80);
 }
 
 /// The channels of a block at each place.
-template <size_t Step, typename Lanes>
-EXECUTORCH_VNNI void convolve(const ByteColumn* columns, size_t places, size_t channel, const Lanes& lanes,
+template <size_t Window, size_t Step, typename Lanes>
+EXECUTORCH_VNNI void convolve(const Column<int8_t, Window>* columns, size_t places, size_t channel, const Lanes& lanes,
                               const int8_t* block, int8_t* to, size_t stride,
                               const xnn_qs8_qc8w_conv_minmax_params& params) {
   const WideIntegerResults results(params);
   Quads bias = load_words(block);
   block += kChannels * sizeof(int32_t);
-  Quads weights[kWindow], window[kWindow];
+  ColumnQuads<Window> weights[Window], window[Window];
   Quads excess = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(0x80));
+  ColumnQuads<Window> flips;
+  std::fill_n(flips.quads, ColumnQuads<Window>::kCount, Quads{_mm512_set1_epi8(-128), _mm512_set1_epi8(-128)});
 #pragma GCC unroll 8
-  for (size_t c = 0; c < kWindow; ++c, block += kWindow * kChannels) {
-    weights[c] = quads(load_all(block), load_all(block + kChannels), load_all(block + 2 * kChannels), 0);
-    add_products(excess, {flip, flip}, weights[c]);
-    if (c < kWindow - Step) {
+  for (size_t c = 0; c < Window; ++c, block += Window * kChannels) {
+    weights[c] =
+        load_quads<Window>([&](size_t y) EXECUTORCH_VNNI_LAMBDA { return load_all(block + y * kChannels); }, 0);
+    add_products(excess, flips, weights[c]);
+    if (c < Window - Step) {
       window[c] = load_column(columns[c], channel, lanes);
     }
   }
@@ -114,8 +135,8 @@ EXECUTORCH_VNNI void convolve(const ByteColumn* columns, size_t places, size_t c
   for (size_t x = 0; x < places; ++x, columns += Step, to += stride) {
     Quads sums = bias;
 #pragma GCC unroll 8
-    for (size_t c = 0; c < kWindow; ++c) {
-      if (c >= kWindow - Step) {
+    for (size_t c = 0; c < Window; ++c) {
+      if (c >= Window - Step) {
         window[c] = load_column(columns[c], channel, lanes);
       }
       add_products(sums, window[c], weights[c]);
@@ -127,21 +148,22 @@ EXECUTORCH_VNNI void convolve(const ByteColumn* columns, size_t places, size_t c
   }
 }
 
+template <size_t Window>
 void integer_depthwise(size_t channels, size_t output_width, const void** input, const void* packed, void* output,
                        intptr_t input_stride, size_t output_increment, size_t offset, const void* zero,
                        const void* params) {
-  constexpr size_t kBlock = kChannels * (sizeof(int32_t) + kTaps + sizeof(float));
+  constexpr size_t kBlock = kChannels * (sizeof(int32_t) + Window * Window + sizeof(float));
   const DepthwiseRow<int8_t> row(channels, output_width, input, output, input_stride, output_increment, offset, zero);
   const auto& limits = *static_cast<const xnn_qs8_qc8w_conv_minmax_params*>(params);
-  for_places<kWindow>(row, [&](auto step, const ByteColumn* columns, size_t places, int8_t* to) {
+  for_places<Window>(row, [&](auto step, const Column<int8_t, Window>* columns, size_t places, int8_t* to) {
     const auto* block = static_cast<const int8_t*>(packed);
     for (size_t channel = 0; channel < channels; channel += kChannels, block += kBlock) {
       const size_t count = channels - channel;
       if (count >= kChannels) {
-        convolve<step()>(columns, places, channel, Whole(), block, to + channel, row.output_stride, limits);
+        convolve<Window, step()>(columns, places, channel, Whole(), block, to + channel, row.output_stride, limits);
       } else {
-        convolve<step()>(columns, places, channel, Part{(__mmask32(1) << count) - 1}, block, to + channel,
-                         row.output_stride, limits);
+        convolve<Window, step()>(columns, places, channel, Part{(__mmask32(1) << count) - 1}, block, to + channel,
+                                 row.output_stride, limits);
       }
     }
   });
@@ -153,9 +175,13 @@ void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels) {
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512vnni")) {
     kernels.push_back(
-        {"avx512vnni", false, kTaps, kChannels,
+        {"avx512vnni", false, 9, kChannels,
          reinterpret_cast<DepthwiseFunction>(xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_9p32c__avx512skx_mul32),
-         integer_depthwise});
+         integer_depthwise<3>});
+    kernels.push_back(
+        {"avx512vnni", false, 25, kChannels,
+         reinterpret_cast<DepthwiseFunction>(xnn_qs8_qc8w_dwconv_minmax_fp32_ukernel_25p32c__avx512skx_mul32),
+         integer_depthwise<5>});
   }
 }
 

@@ -117,7 +117,7 @@ struct Tiles {
       for (size_t i = 0; i < Rows; ++i) {
         a[i] = source.at(tap, first_row + i);
       }
-      const auto add = [&](const auto& load) EXECUTORCH_VNNI __attribute__((always_inline)) {
+      const auto add = [&](const auto& load) EXECUTORCH_VNNI_LAMBDA {
         __m512i weights[Panels];
         EXECUTORCH_UNROLL
         for (size_t p = 0; p < Panels; ++p) {
@@ -135,7 +135,7 @@ struct Tiles {
       };
       size_t k = 0;
       for (; k + kSteps <= product.depth; k += kSteps) {
-        add([&](const int8_t* row) EXECUTORCH_VNNI __attribute__((always_inline)) { return load_steps(row + k); });
+        add([&](const int8_t* row) EXECUTORCH_VNNI_LAMBDA { return load_steps(row + k); });
       }
       if (k < product.depth) {
         add([&](const int8_t* row) EXECUTORCH_VNNI

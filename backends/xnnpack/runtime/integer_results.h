@@ -16,7 +16,9 @@
 #define EXECUTORCH_AVX2 __attribute__((target("avx2,fma")))
 #define EXECUTORCH_AVX2_INLINE EXECUTORCH_AVX2 __attribute__((always_inline)) inline
 #define EXECUTORCH_AVX512BW_INLINE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl"), always_inline)) inline
-#define EXECUTORCH_VNNI __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni")))
+#define EXECUTORCH_VNNI_TARGET target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni")
+#define EXECUTORCH_VNNI __attribute__((EXECUTORCH_VNNI_TARGET))
+#define EXECUTORCH_VNNI_LAMBDA __attribute__((EXECUTORCH_VNNI_TARGET, always_inline))
 #define EXECUTORCH_VNNI_INLINE EXECUTORCH_VNNI __attribute__((always_inline)) inline
 
 namespace executorch {
