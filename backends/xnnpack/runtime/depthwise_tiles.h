@@ -49,7 +49,7 @@ struct Depthwise {
   /// Of packed weights: the biases, then the weights for each tap.
   static constexpr size_t kBlock = Tile * (1 + Window * Window);
 
-  /// The results of some places of a row, `count` channels from `channel` on.
+  /// Where the results of the next place begin, and those of the one behind it.
   struct Results {
     float* to;
     size_t stride;  // floats
