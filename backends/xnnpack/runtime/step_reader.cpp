@@ -175,27 +175,34 @@ runtime::Error NodeReader::add_step(std::unique_ptr<Step> step, const std::array
     in.push_back(value->id);
     from.push_back(value->index);
   }
-  const Value* out = output(table.output_id(), raw_output);
-  if (out == nullptr) {
-    return error_;
+  std::vector<uint32_t> results = {table.output_id()};
+  if (const auto* more = table.more_output_ids()) {
+    results.insert(results.end(), more->begin(), more->end());
   }
-  if (raw_output == RawType::None && out->datatype != xnn_datatype_fp32) {
-    return malformed("it computes a value that is not float32");
+  if (results.size() > step->most_outputs()) {
+    return malformed("it has more results than a step of its kind computes");
   }
-  const auto* more = table.more_output_ids();
-  const Value* second = nullptr;
-  if (more != nullptr && more->size() > 0) {
-    if (more->size() >= step->most_outputs()) {
-      return malformed("it has more results than a step of its kind computes");
+  StepOutputs outputs;
+  outputs.fill(XNN_INVALID_VALUE_ID);
+  std::vector<const Value*> computed;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results.size() > 1 && results[i] == XNN_INVALID_VALUE_ID) {
+      continue;  // nothing reads it
     }
-    second = output(more->Get(0), raw_output);
-    if (second == nullptr) {
+    const Value* value = output(results[i], raw_output);
+    if (value == nullptr) {
       return error_;
     }
-    if (second->datatype != out->datatype || second->dims.size() != out->dims.size()) {
-      return malformed("its results differ in their type or number of dimensions");
+    if (raw_output == RawType::None && value->datatype != xnn_datatype_fp32) {
+      return malformed("it computes a value that is not float32");
     }
+    outputs[i] = value->id;
+    computed.push_back(value);
   }
+  if (computed.empty()) {
+    return malformed("it computes nothing");
+  }
+  const size_t output_rank = computed[0]->dims.size();
   Step* added = step.get();
   builder_.steps_.push_back(std::move(step));
   const auto infer = [added, from](const auto& shapes) {
@@ -205,11 +212,14 @@ runtime::Error NodeReader::add_step(std::unique_ptr<Step> step, const std::array
     }
     return added->shape(inputs);
   };
-  ET_CHECK_OK_OR_RETURN_ERROR(
-      finish(define_step(subgraph_, *added, in.data(), in.size(), rank, out->id, out->dims.size(),
-                         second == nullptr ? XNN_INVALID_VALUE_ID : second->id),
-             out, infer));
-  return second == nullptr ? Error::Ok : finish(xnn_status_success, second, infer);
+  const xnn_status status = define_step(subgraph_, *added, in.data(), in.size(), rank, outputs, output_rank);
+  for (const Value* value : computed) {
+    if (value->dims.size() != output_rank) {
+      return malformed("its results differ in their number of dimensions");
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(finish(status, value, infer));
+  }
+  return Error::Ok;
 }
 
 }  // namespace xnnpack

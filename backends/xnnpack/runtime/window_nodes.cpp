@@ -140,8 +140,8 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
                              ? convolution_step({window, group_in, group_out, min_, max_}, *in, *filter, bias, *out)
                              : nullptr) {
     const uint32_t ids[] = {in->id, filter->id, bias};
-    status = define_step(subgraph_, *step, ids, bias == XNN_INVALID_VALUE_ID ? 2 : 3, in->dims.size(), out->id,
-                         out->dims.size());
+    status = define_step(subgraph_, *step, ids, bias == XNN_INVALID_VALUE_ID ? 2 : 3, in->dims.size(),
+                         {out->id, XNN_INVALID_VALUE_ID}, out->dims.size());
     builder_.steps_.push_back(std::move(step));
   } else {
     status = xnn_define_convolution_2d(subgraph_, table.padding_top(), table.padding_right(), table.padding_bottom(),

@@ -14,7 +14,7 @@ from torch.fx import GraphModule
 from torchao.quantization.utils import compute_error
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, StepKind, XNNGraph, XNNStep
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, NO_VALUE, StepKind, XNNGraph, XNNStep
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import (
     IDENTIFIER,
     IDENTIFIER_WITH_STEPS,
@@ -167,6 +167,8 @@ def test_cells_between_quantised_products_are_steps(kind: StepKind) -> None:
     graph = graph_of(lowered)
     assert len(cells(graph, kind)) == 3
     assert not others(graph)
+    layers = [node.xnode_union for node in graph.xnodes if type(node.xnode_union).__name__ == "XNNFullyConnected"]
+    assert len({layer.filter_id for layer in layers}) == 2
     (found, *_) = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward").execute(inputs)
     assert compute_error(expected, torch.as_tensor(found)) > 30
 
@@ -246,6 +248,8 @@ def _break(step: XNNStep, kind: str) -> None:
         step.more_output_ids = step.more_output_ids * 2
     elif kind == "one result twice":
         step.more_output_ids = [step.output_id]
+    elif kind == "no result":
+        step.output_id, step.more_output_ids = NO_VALUE, [NO_VALUE]
     elif kind == "a result that was given":
         step.more_output_ids = [step.input_ids[2]]
     elif kind == "a result that is not there":
@@ -263,6 +267,7 @@ def _break(step: XNNStep, kind: str) -> None:
         "a part behind the last",
         "three results",
         "one result twice",
+        "no result",
         "a result that was given",
         "a result that is not there",
         "another kind",
@@ -303,6 +308,48 @@ def test_each_cell_of_a_gru_is_a_step(kind: str) -> None:
     graphs = [graph for graph in graphs_of(lowered) if cells(graph, StepKind.GRU_CELL)]
     assert sum(len(cells(graph, StepKind.GRU_CELL)) for graph in graphs) == count
     assert not any(others(graph) & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh"} for graph in graphs)
+    check(model, inputs, lowered)
+
+
+@pytest.mark.parametrize("take", ["last", "first", "two", "column"])
+def test_a_state_of_a_sequence_is_read_where_it_is(take: str) -> None:
+    """One time step is what its cell has computed; what is more or less than that is a part of all of them."""
+    takes = {
+        "last": lambda out: out[:, -1],
+        "first": lambda out: out[:, :1],
+        "two": lambda out: out[:, 1:3],
+        "column": lambda out: out[:, :, 2],
+    }
+
+    class Taken(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.LSTM(5, 6, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return takes[take](self.layer(x)[0])
+
+    model, inputs = Taken().eval(), (sequence(2, 4, 5),)
+    lowered = lower(model, inputs)
+    kinds = [type(node.xnode_union).__name__ for node in graph_of(lowered).xnodes]
+    assert ("XNNConcatenate4" in kinds) == (take in ("two", "column"))
+    check(model, inputs, lowered)
+
+
+def test_a_hidden_state_that_nothing_reads_is_no_result() -> None:
+    class Other(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.LSTM(5, 6)
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            out, (_, state) = self.layer(x)
+            return out[0], state
+
+    model, inputs = Other().eval(), (sequence(3, 2, 5),)
+    lowered = lower(model, inputs)
+    results = [[step.output_id, *step.more_output_ids] for step in cells(graph_of(lowered))]
+    assert [[index != NO_VALUE for index in ids] for ids in results] == [[True, True], [True, True], [False, True]]
     check(model, inputs, lowered)
 
 

@@ -37,7 +37,7 @@ class CellStep : public RowStep {
 };
 
 /// An LSTM's cell. Gates: i, f, g and o, which are the sum of the inputs where there are two. Results: the hidden
-/// state, and the next state where it is read.
+/// state and the next state, of which one may be missing.
 class LstmCellStep final : public CellStep {
  public:
   LstmCellStep(bool has_two, size_t part, size_t second_part)

@@ -116,7 +116,9 @@ void lstm_cell(const LstmCellRows& p) {
       };
       const Vec kept = hn::Mul(vector::sigmoid_of(gate(1)), load(p.state + start + i));
       const Vec state = hn::MulAdd(vector::sigmoid_of(gate(0)), vector::tanh_of(gate(2)), kept);
-      store(hn::Mul(vector::sigmoid_of(gate(3)), vector::tanh_of(state)), p.hidden + start + i);
+      if (p.hidden != nullptr) {
+        store(hn::Mul(vector::sigmoid_of(gate(3)), vector::tanh_of(state)), p.hidden + start + i);
+      }
       if (p.next_state != nullptr) {
         store(state, p.next_state + start + i);
       }

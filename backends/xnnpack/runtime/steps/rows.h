@@ -27,7 +27,7 @@ struct LstmCellRows {
   const float* gates = nullptr;
   const float* added = nullptr;  ///< to the gates; may be null
   const float* state = nullptr;
-  float* hidden = nullptr;
+  float* hidden = nullptr;      ///< may be null
   float* next_state = nullptr;  ///< may be null
 };
 

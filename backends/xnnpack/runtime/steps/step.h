@@ -8,6 +8,7 @@
 
 #include <xnnpack.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,11 +28,12 @@ constexpr size_t kMaxStepInputs = 5;
 
 /// Results of a step, at most.
 constexpr size_t kMaxStepOutputs = 2;
+using StepOutputs = std::array<uint32_t, kMaxStepOutputs>;
 
 struct StepData {
   const void* in[kMaxStepInputs] = {};
-  void* out = nullptr;
-  void* second_out = nullptr;  ///< null where the node has one result
+  void* out = nullptr;         ///< null where only the second result is read
+  void* second_out = nullptr;  ///< null where it is not read
 };
 
 class Step {
@@ -81,9 +83,9 @@ class Step {
 /// Adds a step to a subgraph. It must live as long as the runtimes that are made from it.
 /// @param inputs, count Values, at least one and at most kMaxStepInputs.
 /// @param input_rank, output_rank Dimensions of the first input and of the results.
-/// @param second_output XNN_INVALID_VALUE_ID where the node has one result.
+/// @param outputs Values; XNN_INVALID_VALUE_ID for results that are not read, but for one at least.
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
-                       uint32_t output, size_t output_rank, uint32_t second_output = XNN_INVALID_VALUE_ID);
+                       const StepOutputs& outputs, size_t output_rank);
 
 /// Step::Plan::work of the last xnn_reshape_runtime(); infinity for XNNPACK's own operators.
 double step_work(const xnn_operator_data& op);

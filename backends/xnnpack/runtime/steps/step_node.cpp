@@ -22,6 +22,7 @@ constexpr size_t kScratchAlignment = 64;
 /// Lies in the operator, where XNNPACK's own operators have what their threads need.
 struct StepContext {
   Step* step;
+  size_t results;  // bit i: whether the node has result i
   StepData data;
   uint8_t* scratch;
   size_t scratch_size;  // of each thread
@@ -55,7 +56,7 @@ xnn_status create_operator(const xnn_node* node, const xnn_value* values, size_t
   }
   made->type = xnn_operator_type_copy_nc_x32;  // only a name here
   made->flags = node->flags;
-  new (&made->context) StepContext{step, {}, nullptr, 0, 0};
+  new (&made->context) StepContext{step, node->params.static_reshape.new_shape.dim[1], {}, nullptr, 0, 0};
   data->operator_objects[0] = made;
   return xnn_status_success;
 }
@@ -100,8 +101,10 @@ xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values
   for (uint32_t i = 0; i < data->num_inputs; ++i) {
     context.data.in[i] = values[data->inputs[i]].data;
   }
-  context.data.out = values[data->outputs[0]].data;
-  context.data.second_out = data->num_outputs > 1 ? values[data->outputs[1]].data : nullptr;
+  void** const results[kMaxStepOutputs] = {&context.data.out, &context.data.second_out};
+  for (size_t i = 0, next = 0; i < kMaxStepOutputs; ++i) {
+    *results[i] = (context.results >> i & 1) == 0 ? nullptr : values[data->outputs[next++]].data;
+  }
   context.scratch = static_cast<uint8_t*>(data->workspace);
   xnn_operator_t op = data->operator_objects[0];
   if (op->state == xnn_run_state_needs_setup) {
@@ -117,7 +120,7 @@ double step_work(const xnn_operator_data& op) {
 }
 
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
-                       uint32_t output, size_t output_rank, uint32_t second_output) {
+                       const StepOutputs& outputs, size_t output_rank) {
   if (count == 0 || count > kMaxStepInputs) {
     return xnn_status_invalid_parameter;
   }
@@ -134,9 +137,14 @@ xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inpu
   for (size_t i = 0; i < count; ++i) {
     node->inputs[i] = inputs[i];
   }
-  node->num_outputs = second_output == XNN_INVALID_VALUE_ID ? 1 : kMaxStepOutputs;
-  node->outputs[0] = output;
-  node->outputs[1] = second_output;
+  size_t results = 0;
+  for (size_t i = 0; i < kMaxStepOutputs; ++i) {
+    if (outputs[i] != XNN_INVALID_VALUE_ID) {
+      results |= size_t{1} << i;
+      node->outputs[node->num_outputs++] = outputs[i];
+    }
+  }
+  node->params.static_reshape.new_shape.dim[1] = results;
   node->create = create_operator;
   node->reshape = reshape_operator;
   node->setup = setup_operator;

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import torch
 
 from sdk.backends.xnnpack.payload_constants import PayloadConstants
@@ -41,6 +43,7 @@ class PayloadValues:
         self.constants = PayloadConstants()
         self._of_constants: dict[tuple[int, tuple[int, ...], XNNDatatype], int] = {}
         self._quantization: dict[int, Quantization] = {}  # by id
+        self._filters: dict[tuple, int] = {}  # of integers, by their bytes, shape and scales
         self._type = torch.float32  # of what is computed
 
     def constant(self, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
@@ -53,17 +56,20 @@ class PayloadValues:
         return self.constant(tensor, torch.float32)
 
     def weight(self, weight: QuantizedWeight) -> int:
-        """A filter of integers."""
-        kind = _WEIGHTS[weight.bits, weight.group is not None]
-        index = self._add_constant(weight.packed(), kind, list(weight.values.shape))
-        if weight.group is None:
-            scales = self.constants.add(weight.scales)
-            self._quantization[index] = PerChannelQuant(weight.axis, scales, weight.scales.numel())
-        else:
-            scales = self.constants.add(weight.scales.bfloat16())
-            count = weight.scales.numel()
-            self._quantization[index] = PerChannelGroupQuant(weight.axis, weight.group, scales, count)
-        return index
+        """A filter of integers, which the time steps of a recurrent layer have in common."""
+        kind, count, shape = _WEIGHTS[weight.bits, weight.group is not None], weight.scales.numel(), weight.values.shape
+        scales = self.constants.add(weight.scales if weight.group is None else weight.scales.bfloat16())
+        quantization = (
+            PerChannelQuant(weight.axis, scales, count)
+            if weight.group is None
+            else PerChannelGroupQuant(weight.axis, weight.group, scales, count)
+        )
+        packed = weight.packed()
+        key = (self.constants.add(packed), tuple(shape), astuple(quantization))
+        if key not in self._filters:
+            self._filters[key] = self._add_constant(packed, kind, list(shape))
+            self._quantization[self._filters[key]] = quantization
+        return self._filters[key]
 
     def integer_bias(self, bias: torch.Tensor, scales: torch.Tensor) -> int:
         """The bias of a layer whose products have `scales`, one for each channel."""

@@ -27,6 +27,7 @@ from sdk.backends.xnnpack.quantization import (
     scale_of,
 )
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
+    NO_VALUE,
     NODES,
     OutputMinMax,
     StepKind,
@@ -81,7 +82,16 @@ def inputs_of(node: Any) -> list[int]:
 
 def outputs_of(node: Any) -> list[int]:
     """The ids that a node of a payload computes."""
-    return [node.output_id, *(node.more_output_ids if isinstance(node, XNNStep) else [])]
+    ids = [node.output_id, *(node.more_output_ids if isinstance(node, XNNStep) else [])]
+    return [index for index in ids if index != NO_VALUE]
+
+
+def _keep_read(step: XNNStep, read: set[int]) -> None:
+    """Leaves out results that nothing reads."""
+    first, *more = (index if index in read else NO_VALUE for index in (step.output_id, *step.more_output_ids))
+    while more and more[-1] == NO_VALUE:
+        more.pop()
+    step.output_id, step.more_output_ids = first, more
 
 
 _INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in range(1, 6))}
@@ -349,6 +359,8 @@ class SubgraphWriter(PayloadValues):
         kept = []
         for node in reversed(self.nodes):
             if not read.isdisjoint(outputs_of(node.xnode_union)):
+                if isinstance(node.xnode_union, XNNStep):
+                    _keep_read(node.xnode_union, read)
                 kept.append(node)
                 read.update(inputs_of(node.xnode_union))
         self.nodes = kept[::-1]

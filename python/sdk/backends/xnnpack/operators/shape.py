@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -12,6 +13,8 @@ from torch.fx import Node
 from sdk.backends.xnnpack.constants import is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.views import as_view
+from sdk.backends.xnnpack.quantization import name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     NODES,
     XNNStaticConstantPad,
@@ -91,6 +94,8 @@ class SliceConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         assert isinstance(node.args[0], Node)
+        if write_joined(writer, node):
+            return
         dim, start = argument(node, 1) % rank_of(node), argument(node, 2) or 0
         length = node.args[0].meta["val"].shape[dim]
         start = max(start + length, 0) if start < 0 else start
@@ -103,6 +108,34 @@ def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, size
     offsets = [0] * len(sizes)
     offsets[dim] = start
     writer.add(XNNStaticSlice(len(sizes), offsets, sizes, writer.read(source), result))
+
+
+def write_joined(writer: SubgraphWriter, node: Node) -> bool:
+    """Whether `node` is all of a tensor that was joined with others, such as the last of a sequence's states; then it
+    is read from there."""
+
+    def is_joined(source: Node, _: torch.Tensor) -> bool:
+        return source is node or name_of(source) == "aten.cat.default"
+
+    shape = node.meta["val"].shape
+    if writer.in_integers or not is_static(shape):
+        return False
+    cat, view = as_view(node, is_joined)
+    if (
+        cat is node
+        or not view.is_contiguous()
+        or any(size != 1 for size in cat.meta["val"].shape[: argument(cat, 1) % rank_of(cat)])
+    ):
+        return False
+    start = 0
+    parts: Any = cat.args[0]
+    for part in parts:
+        size = part.meta["val"].numel()
+        if start == view.storage_offset() and size == view.numel() and writer.has(part, False):
+            writer.add(XNNStaticReshape(len(shape), list(shape), writer.read(part), writer.result(node)))
+            return True
+        start += size
+    return False
 
 
 class SelectConfig(XNNPartitionerConfig):
@@ -123,6 +156,8 @@ class SelectConfig(XNNPartitionerConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source, dim, index = node.args[:3]
         assert isinstance(source, Node) and isinstance(dim, int) and isinstance(index, int)
+        if write_joined(writer, node):
+            return
         sizes = list(source.meta["val"].shape)
         dim %= len(sizes)
         index %= sizes[dim]
