@@ -138,8 +138,8 @@ struct Tiles {
         add([&](const int8_t* row) EXECUTORCH_VNNI_LAMBDA { return load_steps(row + k); });
       }
       if (k < product.depth) {
-        add([&](const int8_t* row) EXECUTORCH_VNNI
-            __attribute__((always_inline)) { return _mm512_set1_epi32(rest_of(row + k, product.depth - k)); });
+        add([&](const int8_t* row)
+                EXECUTORCH_VNNI_LAMBDA { return _mm512_set1_epi32(rest_of(row + k, product.depth - k)); });
       }
     }
     const Results results(*product.params);
