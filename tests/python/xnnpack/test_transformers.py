@@ -110,6 +110,7 @@ TABLE = torch.linspace(-1, 1, 5 * 4).reshape(5, 4)
 TYPES = torch.ones(1, 64, dtype=torch.long)
 WIDE = torch.linspace(-1, 1, 2 * 384).reshape(2, 384)
 
+torch.manual_seed(0)  # of the weights of these, which tests in other files take as they are
 PATTERNS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "layer norm": (nn.LayerNorm(12), (ROWS,)),
     "layer norm of two dimensions, without weights": (nn.LayerNorm((5, 12), elementwise_affine=False), (ROWS,)),
