@@ -6,6 +6,7 @@
 #include <flatbuffers/base.h>
 
 #include <executorch/runtime/platform/compiler.h>
+#include <executorch/schema/table_shapes.h>
 
 namespace executorch {
 namespace runtime {
@@ -21,127 +22,13 @@ using flatbuffers::ReadScalar;
 constexpr uint32_t kSizeLimit = INT32_MAX;
 constexpr uint32_t kOffsetSize = sizeof(uint32_t);
 
-// What was found once need not be looked for again; but remembering is not worth its code where code is to be small.
-#ifdef __OPTIMIZE_SIZE__
-constexpr bool kRemembers = false;
-#else
-constexpr bool kRemembers = true;
-#endif
-
-/// Tables of one kind share their vtable: exporters write it once. Then all that differs between them is where they
-/// are. This is what a table of the kind needs to be right, other than what it refers to.
-///
-/// Instead of another reference, a shape may have numbers of eight bytes: then the kind is kNoField, and the parameter
-/// is the remainder of its position by eight.
-struct Shape {
-  static constexpr uint32_t kMaxVectors = 3;
-
-  /// A vector of scalars, the most frequent thing that tables refer to.
-  struct Vector {
-    uint16_t offset;
-    uint16_t element_size;  ///< 0: behind the last one
-  };
-
-  uint32_t last;       ///< a quarter of the last position where a table of the shape may be; it is at multiples of four
-  uint16_t offset;     ///< of one other reference; 0: there is none
-  uint8_t kind;        ///< of it, as follows
-  uint8_t num_types;   ///< kUnionField: to one of so many tables, from union_tables[table] on,
-  uint16_t parameter;  ///< by the byte here, from 1 on. kStringField: offset of another one, if it is not 0
-  uint16_t table;      ///< kTableField: to it
-  Vector vectors[kMaxVectors + 1];
-};
-
-constexpr uint32_t kMaxShapes = 4;
-
-/// Where the vtables of the first shapes are that tables of one kind had, and kNoVtable behind them. Apart from the
-/// shapes: these are what is searched and what must be cleared.
-struct Vtables {
-  uint64_t positions[kMaxShapes];
-};
-
-/// No table has its vtable there.
-constexpr uint64_t kNoVtable = uint64_t{1} << 32;
-
-/// The shapes of a table and of those below it, each referred to by the one before.
-struct Chain {
-  static constexpr uint32_t kMaxTables = 3;  // elements of programs have two levels of tables below them
-
-  struct Link {
-    const Shape* shape;
-    uint32_t vtable;
-    uint32_t type;  ///< of the union that refers to the next one
-  };
-
-  uint32_t count = 0;
-  Link links[kMaxTables];
-};
-
-/// What a table is like, while its fields are looked at.
-class ShapeBuilder final {
- public:
-  void add_field(uint32_t offset, uint32_t size) {
-    extent_ = offset + size > extent_ ? offset + size : extent_;
-    has_eight_bytes_ |= size == 8;
-  }
-
-  void add_reference(uint32_t offset, uint32_t type_offset, TableField field, const TableSchema& schema) {
-    if (field.kind > kScalarVectorField && num_vectors_ < Shape::kMaxVectors) {
-      shape_.vectors[num_vectors_++] = {static_cast<uint16_t>(offset),
-                                        static_cast<uint16_t>(field.kind - kScalarVectorField)};
-    } else if (field.kind == kStringField && shape_.kind == kStringField && shape_.parameter == 0) {
-      shape_.parameter = static_cast<uint16_t>(offset);
-    } else if (shape_.offset == 0 && (field.kind == kTableField || field.kind == kStringField ||
-                                      (field.kind == kUnionField && type_offset != 0))) {
-      shape_.offset = static_cast<uint16_t>(offset);
-      shape_.kind = field.kind;
-      shape_.table = field.target;
-      if (field.kind == kUnionField) {
-        shape_.parameter = static_cast<uint16_t>(type_offset);
-        shape_.table = schema.first_union_tables[field.target];
-        shape_.num_types = static_cast<uint8_t>(schema.first_union_tables[field.target + 1] - shape_.table);
-      }
-    } else {
-      fits_ = false;
-    }
-  }
-
-  /// Adds it to those that are known, if there is room. `size` is that of the buffer.
-  void remember(uint32_t position, uint32_t vtable, uint32_t size, Vtables& vtables, Shape* shapes) {
-    if (has_eight_bytes_) {
-      fits_ &= shape_.offset == 0;
-      shape_.offset = 1;
-      shape_.parameter = static_cast<uint16_t>(position % 8);
-    }
-    for (uint32_t i = 0; fits_ && i < kMaxShapes && vtables.positions[i] != vtable; ++i) {
-      if (vtables.positions[i] == kNoVtable) {
-        shape_.last = (size - extent_) / kOffsetSize;
-        shapes[i] = shape_;
-        vtables.positions[i] = vtable;
-        return;
-      }
-    }
-  }
-
- private:
-  Shape shape_{};
-  uint32_t extent_ = kOffsetSize;  ///< bytes from the table to behind the last of its fields
-  uint32_t num_vectors_ = 0;
-  bool has_eight_bytes_ = false;
-  bool fits_ = true;
-};
+/// Shorter vectors are not worth it.
+constexpr uint32_t kMany = 16;
 
 class TableVerifier final {
  public:
   TableVerifier(const TableSchema& schema, const uint8_t* data, uint32_t size)
-      : schema_(schema), data_(data), size_(size), tables_left_(uint64_t{size} * kTablesPerByte) {
-    if constexpr (kRemembers) {
-      for (Vtables& vtables : vtables_) {
-        for (uint64_t& position : vtables.positions) {
-          position = kNoVtable;
-        }
-      }
-    }
-  }
+      : schema_(schema), data_(data), size_(size), tables_left_(uint64_t{size} * kTablesPerByte) {}
 
   bool verify_root(uint32_t max_depth) {
     return follow(0, {kTableField, static_cast<uint8_t>(schema_.root)}, 0, max_depth);
@@ -189,77 +76,114 @@ class TableVerifier final {
            data_[string + kOffsetSize + word(string)] == '\0';
   }
 
-  /// Whether the vectors of a table of that shape are right.
-  ET_INLINE bool vectors_are_right(uint64_t position, const Shape& shape) const {
-    for (const Shape::Vector* field = shape.vectors; field->element_size != 0; ++field) {
-      const uint64_t vector = target_of(position + field->offset);
-      if (!is_word(vector) || uint64_t{word(vector)} * field->element_size + vector > size_ - kOffsetSize) {
-        return false;
-      }
-    }
-    return true;
+  /// Whether the reference at `position` leads to a vector of scalars.
+  ET_INLINE bool is_vector(uint64_t position, uint32_t element_size) const {
+    const uint64_t vector = target_of(position);
+    return is_word(vector) && uint64_t{word(vector)} * element_size + vector <= size_ - kOffsetSize;
   }
 
-  /// Whether a table is right, with those below it: it is, if they have these shapes.
-  ET_INLINE bool is_like(const Chain& chain, uint64_t position) const {
-    if (chain.count == 0) {
+  /// Whether the table at `position` is right, with those below it: it is, if it has the pattern.
+  ET_INLINE bool has_pattern(uint64_t position, const Pattern& pattern) const {
+    if (quarter(position) > pattern.last) {
       return false;
     }
-    for (const Chain::Link* link = chain.links;; ++link) {
-      const Shape& shape = *link->shape;
-      if (quarter(position) > shape.last || static_cast<uint32_t>(position) - word(position) != link->vtable ||
-          !vectors_are_right(position, shape)) {
-        return false;
-      }
-      if (link == &chain.links[chain.count - 1]) {
-        return true;
-      }
-      if (shape.kind == kUnionField && data_[position + shape.parameter] != link->type) {
-        return false;
-      }
-      position = target_of(position + shape.offset);
+    const auto base = static_cast<uint32_t>(position);
+    const uint8_t* const table = data_ + position;
+    uint32_t differences = (base - ReadScalar<uint32_t>(table)) ^ pattern.vtable;
+    differences |= (base - ReadScalar<uint32_t>(table + pattern.second)) ^ pattern.second_vtable;
+    differences |= ReadScalar<uint32_t>(table + pattern.reference) ^ pattern.reference_value;
+    differences |= (table[pattern.type] & pattern.type_mask) ^ pattern.type_value;
+    differences |= ReadScalar<uint32_t>(table + pattern.near) ^ pattern.near_value;
+    if (differences != 0 || uint64_t{ReadScalar<uint32_t>(table + pattern.near_count)} * pattern.near_element_size +
+                                    position + pattern.near_count >
+                                size_ - kOffsetSize) {
+      return false;
     }
+    for (uint32_t i = 0; i != pattern.num_vectors; ++i) {
+      if (!is_vector(position + pattern.vectors[i].offset, pattern.vectors[i].element_size)) {
+        return false;
+      }
+    }
+    if (pattern.third == 0) {
+      return true;
+    }
+    const uint64_t third = target_of(position + pattern.third);
+    return quarter(third) <= pattern.third_last && static_cast<uint32_t>(third) - word(third) == pattern.third_vtable;
   }
 
-  /// The same for the shapes of all tables before it: most elements of a vector are like the first ones. Adds the
-  /// number of tables to `*tables`, and makes the chain that of this table.
-  bool is_like_others(uint64_t position, uint32_t table, uint32_t* tables, Chain* chain) const {
-    chain->count = 0;
-    for (Chain::Link* link = chain->links; link != chain->links + Chain::kMaxTables; ++link) {
-      if (!is_word(position)) {
-        return false;
+  /// The pattern that the table at `position` has, or null.
+  ET_NOINLINE const Pattern* find_pattern(uint64_t position, const Patterns& known) const {
+    for (const Pattern* pattern = known.patterns; pattern != known.patterns + known.count; ++pattern) {
+      if (has_pattern(position, *pattern)) {
+        return pattern;
       }
-      link->vtable = static_cast<uint32_t>(position) - word(position);
-      const uint64_t* known = vtables_[table].positions;
-      link->shape = &shapes_[table * kMaxShapes];
-      for (uint32_t i = 1; i < kMaxShapes && *known != link->vtable; ++i) {
-        ++known;
-        ++link->shape;
-      }
-      const Shape& shape = *link->shape;
-      if (*known != link->vtable || quarter(position) > shape.last || !vectors_are_right(position, shape)) {
-        return false;
-      }
-      ++*tables;
-      if (shape.offset == 0) {
-        chain->count = *tables;
-        return true;
-      }
-      table = shape.table;
-      if (shape.kind == kUnionField) {
-        link->type = data_[position + shape.parameter];
-        if (link->type - 1 >= shape.num_types) {
-          return false;  // not read, or damaged
-        }
-        table = schema_.union_tables[table + link->type - 1];
-      } else if (shape.kind == kNoField) {
-        return position % 8 == shape.parameter;
-      } else if (shape.kind == kStringField) {
-        return is_string(position + shape.offset) && (shape.parameter == 0 || is_string(position + shape.parameter));
-      }
-      position = target_of(position + shape.offset);
     }
-    return false;
+    return nullptr;
+  }
+
+  /// The number of tables that are at `position` and below it, if they have shapes that are known and are right;
+  /// otherwise 0. What they are like becomes a pattern.
+  ET_NOINLINE uint32_t count_like_shapes(uint64_t position, uint32_t table, Patterns* patterns) const {
+    Path path;
+    while (path.count != Path::kMaxTables) {
+      const Shape* const shape =
+          is_word(position) ? shapes_.find(table, static_cast<uint32_t>(position) - word(position)) : nullptr;
+      if (shape == nullptr || quarter(position) > shape->last) {
+        return 0;
+      }
+      for (const Shape::Vector* field = shape->vectors; field->element_size != 0; ++field) {
+        if (!is_vector(position + field->offset, field->element_size)) {
+          return 0;
+        }
+      }
+      Path::Step& step = path.steps[path.count++];
+      step = {shape, position, 0};
+      if (shape->offset == 0) {
+        patterns->add(data_, path);
+        return path.count;
+      }
+      table = shape->table;
+      if (shape->kind == kUnionField) {
+        step.type = data_[position + shape->parameter];
+        if (step.type - 1 >= shape->num_types) {
+          return 0;  // not read, or damaged
+        }
+        table = schema_.union_tables[table + step.type - 1];
+      } else if (shape->kind == kNoField) {
+        return position % 8 == shape->parameter ? path.count : 0;
+      } else if (shape->kind == kStringField) {
+        return is_string(position + shape->offset) && (shape->parameter == 0 || is_string(position + shape->parameter))
+                   ? path.count
+                   : 0;
+      }
+      position = target_of(position + shape->offset);
+    }
+    return 0;
+  }
+
+  /// Remembers the shape of a table that was found right.
+  ET_NOINLINE void remember(uint32_t position, uint32_t vtable, uint32_t table) {
+    if (!shapes_.has_room(table) || shapes_.find(table, vtable) != nullptr) {
+      return;
+    }
+    ShapeBuilder builder;
+    uint32_t entry = vtable + 2 * sizeof(uint16_t);
+    const uint32_t end = vtable + read<uint16_t>(vtable);
+    uint32_t type_offset = 0;
+    for (uint32_t i = schema_.first_fields[table]; i < schema_.first_fields[table + 1] && entry < end; ++i) {
+      const TableField field = schema_.fields[i];
+      const uint32_t offset = field.kind == kNoField ? 0 : read<uint16_t>(entry);
+      entry += sizeof(uint16_t);
+      if (offset != 0 && field.kind <= kLargestScalar) {
+        builder.add_scalar(offset, field.kind);
+      } else if (offset != 0) {
+        builder.add_reference(offset, type_offset, field, schema_);
+      }
+      type_offset = field.kind == 1 ? offset : 0;
+    }
+    if (const Shape* shape = builder.build(position, vtable, size_)) {
+      shapes_.add(table, *shape);
+    }
   }
 
   /// A table with its vtable.
@@ -271,7 +195,6 @@ class TableVerifier final {
     if (vtable_size % 2 != 0 || !is_inside(vtable, vtable_size)) {
       return false;
     }
-    [[maybe_unused]] ShapeBuilder shape;
     // Its first two entries are sizes. Older programs have fewer fields than the schema, newer ones more.
     uint32_t entry = vtable + 2 * sizeof(uint16_t);
     const uint32_t end = vtable + vtable_size;
@@ -288,9 +211,6 @@ class TableVerifier final {
       if (!is_scalar(position + offset, size)) {
         return false;
       }
-      if constexpr (kRemembers) {
-        shape.add_field(offset, size);
-      }
       if (kind <= kLargestScalar) {
         type_offset = kind == 1 ? offset : 0;
         continue;
@@ -298,12 +218,11 @@ class TableVerifier final {
       if (!follow(position + offset, *field, type_offset == 0 ? 0 : data_[position + type_offset], levels)) {
         return false;
       }
-      if constexpr (kRemembers) {
-        shape.add_reference(offset, type_offset, *field, schema_);
-      }
     }
     if constexpr (kRemembers) {
-      shape.remember(position, vtable, size_, vtables_[table], &shapes_[table * kMaxShapes]);
+      if (is_remembering_) {
+        remember(position, vtable, table);
+      }
     }
     return true;
   }
@@ -345,26 +264,59 @@ class TableVerifier final {
   }
 
   ET_NOINLINE bool verify_elements(uint32_t vector, uint32_t count, uint32_t table, uint32_t levels) {
-    [[maybe_unused]] Chain chain;  // of the element before
-    // verify_vector() has made sure that this does not wrap.
-    const uint32_t end = vector + kOffsetSize + count * kOffsetSize;
-    for (uint32_t position = vector + kOffsetSize; position != end; position += kOffsetSize) {
-      const uint32_t offset = read<uint32_t>(position);
-      if constexpr (kRemembers) {
-        const uint64_t element = uint64_t{position} + offset;
-        uint32_t tables = chain.count;
-        if (levels >= Chain::kMaxTables &&
-            (is_like(chain, element) || is_like_others(element, table, &(tables = 0), &chain)) &&
-            tables <= tables_left_) {
-          tables_left_ -= tables;
-          continue;
-        }
+    if constexpr (kRemembers) {
+      if (count >= kMany && levels >= Path::kMaxTables) {
+        const bool was_remembering = is_remembering_;
+        is_remembering_ = true;
+        const bool is_right = verify_many(vector, count, table, levels);
+        is_remembering_ = was_remembering;
+        return is_right;
       }
-      if (offset > kSizeLimit || !verify_table(position + offset, table, levels)) {
+    }
+    for (uint32_t i = 1; i <= count; ++i) {
+      // verify_vector() has made sure that this does not wrap.
+      if (!verify_element(vector + i * kOffsetSize, table, levels)) {
         return false;
       }
     }
     return true;
+  }
+
+  bool verify_element(uint32_t position, uint32_t table, uint32_t levels) {
+    const uint32_t offset = read<uint32_t>(position);
+    return offset <= kSizeLimit && verify_table(position + offset, table, levels);
+  }
+
+  /// The same for many elements: most are like those before them.
+  ET_NOINLINE bool verify_many(uint32_t vector, uint32_t count, uint32_t table, uint32_t levels) {
+    Patterns patterns;
+    const Pattern* latest = &kNoPattern;
+    const uint32_t end = vector + kOffsetSize + count * kOffsetSize;
+    for (uint32_t position = vector + kOffsetSize;; position += kOffsetSize) {
+      const uint32_t start = position;
+      while (position != end && has_pattern(uint64_t{position} + read<uint32_t>(position), *latest)) {
+        position += kOffsetSize;
+      }
+      uint32_t tables = (position - start) / kOffsetSize * latest->num_tables;
+      if (tables > tables_left_) {
+        return false;
+      }
+      tables_left_ -= tables;
+      if (position == end) {
+        return true;
+      }
+      const uint64_t element = uint64_t{position} + read<uint32_t>(position);
+      if (const Pattern* pattern = find_pattern(element, patterns)) {
+        latest = pattern;
+        tables = pattern->num_tables;
+      } else {
+        tables = count_like_shapes(element, table, &patterns);
+      }
+      if (tables > tables_left_ || (tables == 0 && !verify_element(position, table, levels))) {
+        return false;
+      }
+      tables_left_ -= tables;
+    }
   }
 
   const TableSchema& schema_;
@@ -372,8 +324,8 @@ class TableVerifier final {
   const uint32_t size_;
   uint64_t tables_left_;
 
-  Vtables vtables_[kRemembers ? kMaxTables : 1];
-  Shape shapes_[kRemembers ? kMaxTables * kMaxShapes : 1];  ///< in the order of vtables_, each set when its vtable is
+  Shapes shapes_;
+  bool is_remembering_ = false;
 };
 
 }  // namespace

@@ -128,6 +128,66 @@ TEST(TableVerifierTest, DoesNotReadForever) {
   EXPECT_FALSE(verdict(program_of_shared_parts(1000, 1000)));
 }
 
+/// A program with enough values and instructions of few kinds that the verifier remembers what they are like.
+Bytes program_of_many_alike() {
+  namespace format = executorch_flatbuffer;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto shared = builder.CreateVector(std::vector<int32_t>{2, 3});
+  std::vector<flatbuffers::Offset<format::EValue>> values;
+  std::vector<flatbuffers::Offset<format::Instruction>> instructions;
+  for (int i = 0; i < 40; ++i) {
+    const auto sizes = i % 3 == 0 ? builder.CreateVector(std::vector<int32_t>{i, 3}) : shared;
+    const auto order = builder.CreateVector(std::vector<uint8_t>{0, 1});
+    const auto place = i % 4 == 0 ? 0 : format::CreateAllocationDetails(builder, 1, static_cast<uint32_t>(i));
+    const auto tensor =
+        format::CreateTensor(builder, executorch_flatbuffer::ScalarType::FLOAT, 0, sizes, order, false, 0, place);
+    const auto list = format::CreateTensorList(builder, i % 2 == 0 ? shared : sizes);
+    const bool is_list = i % 7 == 6;
+    values.push_back(format::CreateEValue(builder,
+                                          is_list ? format::KernelTypes::TensorList : format::KernelTypes::Tensor,
+                                          is_list ? list.Union() : tensor.Union()));
+    const auto args = builder.CreateVector(std::vector<int32_t>(static_cast<size_t>(i % 5), i));
+    const auto call = format::CreateKernelCall(builder, i % 6, i % 11 == 10 ? shared : args);
+    const auto move = format::CreateMoveCall(builder, i, i + 1);
+    const bool is_move = i % 8 == 7;
+    instructions.push_back(format::CreateInstruction(
+        builder, is_move ? format::InstructionArguments::MoveCall : format::InstructionArguments::KernelCall,
+        is_move ? move.Union() : call.Union()));
+  }
+  const auto chain = format::CreateChain(builder, 0, 0, builder.CreateVector(instructions));
+  const auto plan =
+      format::CreateExecutionPlan(builder, builder.CreateString("forward"), 0, builder.CreateVector(values), 0, 0,
+                                  builder.CreateVector(std::vector{chain}));
+  builder.Finish(format::CreateProgram(builder, 0, builder.CreateVector(std::vector{plan})),
+                 format::ProgramIdentifier());
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+TEST(TableVerifierTest, AgreesWithTheGeneratedCodeOnEveryDamageToTablesThatAreAlike) {
+  const Bytes program = program_of_many_alike();
+  ASSERT_TRUE(verdict(program));
+  size_t refused = 0;
+  const auto size = static_cast<uint32_t>(program.size());
+  for (uint32_t position = 0; position + sizeof(uint32_t) <= size; ++position) {
+    uint32_t before;
+    std::memcpy(&before, &program[position], sizeof(before));
+    const uint32_t to_end = size - position;
+    for (const uint32_t value : {0u, 1u, before + 1, before + 2, before + 4, before - 4, before ^ 0x80u, to_end - 4,
+                                 to_end - 8, size, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+      Bytes damaged = program;
+      std::memcpy(&damaged[position], &value, sizeof(value));
+      const bool expected = generated_verdict(damaged);
+      ASSERT_EQ(verdict(damaged), expected) << "byte " << position << ": " << before << " became " << value;
+      refused += !expected;
+    }
+  }
+  EXPECT_GT(refused, size);
+  for (uint32_t cut = 10; cut < size; ++cut) {
+    const Bytes bytes(program.begin(), program.begin() + cut);
+    ASSERT_EQ(verdict(bytes), generated_verdict(bytes)) << cut << " bytes";
+  }
+}
+
 TEST(TableVerifierTest, KnowsThePtdFormat) {
   flatbuffers::FlatBufferBuilder builder;
   const std::vector<int32_t> sizes = {2, 3};
