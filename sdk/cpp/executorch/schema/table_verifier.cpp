@@ -111,10 +111,10 @@ class TableVerifier final {
     return quarter(third) <= pattern.third_last && static_cast<uint32_t>(third) - word(third) == pattern.third_vtable;
   }
 
-  /// The pattern that the table at `position` has, or null.
-  ET_NOINLINE const Pattern* find_pattern(uint64_t position, const Patterns& known) const {
+  /// The pattern that the table at `position` has, other than `latest`; or null.
+  ET_NOINLINE const Pattern* find_pattern(uint64_t position, const Patterns& known, const Pattern* latest) const {
     for (const Pattern* pattern = known.patterns; pattern != known.patterns + known.count; ++pattern) {
-      if (has_pattern(position, *pattern)) {
+      if (pattern != latest && has_pattern(position, *pattern)) {
         return pattern;
       }
     }
@@ -306,7 +306,7 @@ class TableVerifier final {
         return true;
       }
       const uint64_t element = uint64_t{position} + read<uint32_t>(position);
-      if (const Pattern* pattern = find_pattern(element, patterns)) {
+      if (const Pattern* pattern = find_pattern(element, patterns, latest)) {
         latest = pattern;
         tables = pattern->num_tables;
       } else {
