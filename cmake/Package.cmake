@@ -139,7 +139,7 @@ install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION "${package_
 # Everything but tests, bindings and what needs flatbuffers: the formats are the library's business.
 install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch
   FILES_MATCHING PATTERN "*.h"
-  REGEX "executorch/schema/(.*_generated|.*_tables|table_verifier)\\.h$" EXCLUDE
+  REGEX "executorch/schema/(.*_generated|.*_tables|table_shapes|table_verifier)\\.h$" EXCLUDE
   PATTERN "test" EXCLUDE
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
