@@ -30,12 +30,6 @@ namespace {
 /// Steps of the depth that one instruction adds to a sum.
 constexpr size_t kSteps = 4;
 constexpr size_t kLog2Steps = 2;
-/// Whose sums take 24 of 32 registers.
-constexpr size_t kTileRows = 12;
-constexpr size_t kTilePanels = 2;
-/// Panels that few rows pass by at once: such products wait for memory, which brings several streams faster than one.
-template <size_t Rows>
-constexpr size_t kMostPanels = Rows <= 2 ? 4 : kTilePanels;
 constexpr int32_t kSigns = INT32_C(-0x7f7f7f80);  // 0x80 in each byte
 
 size_t round_up(size_t depth) {
@@ -82,18 +76,14 @@ EXECUTORCH_VNNI_INLINE void add_products(__m512i& sum, __m512i elements, __m512i
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(elements), "v"(weights));
 }
 
-/// Stores the first `count` bytes, all sixteen if there are more.
-EXECUTORCH_VNNI_INLINE void store(int8_t* to, __m128i bytes, size_t count) {
-  if (count >= kIntegerColumns) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
-  } else {
-    _mm_mask_storeu_epi8(to, static_cast<__mmask16>((1u << count) - 1), bytes);
-  }
-}
-
 struct Tiles {
   /// Rows that pass by panels of weights while these are in the cache.
   static constexpr size_t kRows = 24;
+  static constexpr size_t kColumns = kIntegerColumns;
+  /// Their sums take 24 of 32 registers.
+  static constexpr size_t kTileRows = 12, kTilePanels = 2;
+  /// Products of few rows wait for memory, which brings several streams faster than one.
+  static constexpr size_t most_panels(size_t rows) { return rows <= 2 ? 4 : kTilePanels; }
 
   /// Sums of `Rows` rows from `first_row` on with `Panels` panels.
   template <size_t Rows, size_t Panels, typename Source>
@@ -148,46 +138,22 @@ struct Tiles {
     for (size_t p = 0; p < Panels; ++p) {
       const __m512 scale = _mm512_loadu_ps(panel + p * panel_size);
       const size_t count = std::min(kIntegerColumns, columns - p * kIntegerColumns);
+      const auto mask = static_cast<__mmask16>((1u << count) - 1);
       int8_t* to = plus_bytes(c, p * product.panel_stride);
       EXECUTORCH_UNROLL
       for (size_t i = 0; i < Rows; ++i) {
-        store(plus_bytes(to, i * product.row_stride), results.of(sums[p][i], scale), count);
+        _mm_mask_storeu_epi8(plus_bytes(to, i * product.row_stride), mask, results.of(sums[p][i], scale));
       }
     }
   }
 
   template <typename Source>
   static void multiply(size_t rows, size_t columns, const IntegerProduct& product, const Source& source) {
-    const size_t tiles = (rows + kTileRows - 1) / kTileRows;
     const size_t panel_size = IntegerProduct::panel_size(round_up(product.depth) * source.tap_count());
-    const int8_t* panel = product.weights;
-    int8_t* c = product.c;
-    while (true) {
-      // Tiles of about the same height: nine rows are five and four.
-      size_t panels = 1;
-      for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
-        const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
-        with_row_count<kTileRows>(count, [&](auto height) {
-          constexpr size_t kMost = kMostPanels<height()>;
-          if (kMost > kTilePanels && tiles == 1 && columns > (kMost - 1) * kIntegerColumns) {
-            panels = kMost;
-            multiply_tile<height(), kMost>(product, source, row, panel, c, columns);
-          } else if (columns > (kTilePanels - 1) * kIntegerColumns) {
-            panels = kTilePanels;
-            multiply_tile<height(), kTilePanels>(product, source, row, panel, c, columns);
-          } else {
-            multiply_tile<height(), 1>(product, source, row, panel, c, columns);
-          }
-        });
-        row += count;
-      }
-      if (columns <= panels * kIntegerColumns) {
-        return;
-      }
-      columns -= panels * kIntegerColumns;
-      panel += panels * panel_size;
-      c = plus_bytes(c, panels * product.panel_stride);
-    }
+    for_tiles<Tiles>(rows, columns, [&](auto height, auto panels, size_t row, size_t first, size_t left) {
+      multiply_tile<height(), panels()>(product, source, row, product.weights + first * panel_size,
+                                        plus_bytes(product.c, first * product.panel_stride), left);
+    });
   }
 };
 

@@ -62,6 +62,37 @@ void with_row_count(size_t rows, const Function& function) {
   function(std::integral_constant<size_t, Most>());
 }
 
+/// Calls function(height, panels, first row, first panel, columns from there on) for each tile of a product with panels
+/// of Tiles::kColumns columns, the first two as constants: all tiles of some rows pass by a few panels while these are
+/// in the cache. `Tiles` has kTileRows, kTilePanels, and most_panels(rows): by how many one tile of so few rows passes.
+template <typename Tiles, typename Function>
+void for_tiles(size_t rows, size_t columns, const Function& function) {
+  constexpr size_t kColumns = Tiles::kColumns;
+  const size_t tiles = (rows + Tiles::kTileRows - 1) / Tiles::kTileRows;
+  for (size_t first = 0, passed = 1; first * kColumns < columns; first += passed) {
+    const size_t left = columns - first * kColumns;
+    for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
+      // Tiles of about the same height: seven rows of six at most are four and three.
+      const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
+      with_row_count<Tiles::kTileRows>(count, [&](auto height) {
+        constexpr size_t kMost = Tiles::most_panels(height()), kUsual = Tiles::kTilePanels;
+        const auto pass = [&](auto panels) {
+          passed = panels();
+          function(height, panels, row, first, left);
+        };
+        if (kMost > kUsual && tiles == 1 && left > (kMost - 1) * kColumns) {
+          pass(std::integral_constant<size_t, kMost>());
+        } else if (kUsual > 1 && left > (kUsual - 1) * kColumns) {
+          pass(std::integral_constant<size_t, kUsual>());
+        } else {
+          pass(std::integral_constant<size_t, 1>());
+        }
+      });
+      row += count;
+    }
+  }
+}
+
 }  // namespace xnnpack
 }  // namespace backends
 }  // namespace executorch

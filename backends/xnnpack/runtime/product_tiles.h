@@ -60,8 +60,10 @@ struct Tiles {
   static constexpr size_t kTileRows = 6;
   /// Panels that few rows pass by at once. Such products wait for the weights, and memory brings several streams of
   /// them faster than one; one sum after the other would wait for itself as well.
-  template <size_t Rows>
-  static constexpr size_t kPanels = std::min(Simd::kMostPanels, (kTileRows * Simd::kTilePanels) / Rows);
+  static constexpr size_t most_panels(size_t rows) {
+    return std::min(Simd::kMostPanels, (kTileRows * Simd::kTilePanels) / rows);
+  }
+  static constexpr size_t kTilePanels = Simd::kTilePanels;
 
   template <size_t Vectors>
   EXECUTORCH_TARGET __attribute__((always_inline)) static void store(float* to, const Vector (&sums)[Vectors],
@@ -140,38 +142,16 @@ struct Tiles {
 
   template <typename Source>
   static void multiply(size_t rows, size_t columns, const Product& product, const Source& source) {
-    const size_t tiles = (rows + kTileRows - 1) / kTileRows;
     const size_t panel_size = kColumns * (1 + source.tap_count() * product.depth);
-    const float* panel = product.weights;
-    float* c = product.c;
-    while (true) {
-      // Tiles of about the same height: seven rows are four and three.
-      size_t panels = 1;
-      for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
-        const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
-        with_row_count<kTileRows>(count, [&](auto height) {
-          constexpr size_t kMost = kPanels<height()>, kUsual = Simd::kTilePanels;
-          if (kMost > kUsual && tiles == 1 && columns > (kMost - 1) * kColumns) {
-            panels = kMost;
-            multiply_tile<height(), kMost, 2>(product, source, row, panel, c, columns);
-          } else if (kUsual > 1 && columns > (kUsual - 1) * kColumns) {
-            panels = kUsual;
-            multiply_tile<height(), kUsual, 2>(product, source, row, panel, c, columns);
-          } else if (columns > Simd::kWidth) {
-            multiply_tile<height(), 1, 2>(product, source, row, panel, c, columns);
-          } else {
-            multiply_tile<height(), 1, 1>(product, source, row, panel, c, columns);
-          }
-        });
-        row += count;
+    for_tiles<Tiles>(rows, columns, [&](auto height, auto panels, size_t row, size_t first, size_t left) {
+      const float* const panel = product.weights + first * panel_size;
+      float* const c = plus_bytes(product.c, first * product.panel_stride);
+      if (panels() > 1 || left > Simd::kWidth) {
+        multiply_tile<height(), panels(), 2>(product, source, row, panel, c, left);
+      } else {
+        multiply_tile<height(), panels(), 1>(product, source, row, panel, c, left);
       }
-      if (columns <= panels * kColumns) {
-        return;
-      }
-      columns -= panels * kColumns;
-      panel += panels * panel_size;
-      c = plus_bytes(c, panels * product.panel_stride);
-    }
+    });
   }
 
   static Product make_product(size_t depth_bytes, const void* w, void* c, size_t row_stride, size_t panel_stride,
