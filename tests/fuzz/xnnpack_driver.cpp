@@ -88,6 +88,16 @@ struct Argument {
   bool is_input;
 };
 
+/// Whether a tensor can have this shape. Those of no elements may have sizes whose strides are too large for it, and
+/// delegates are never called with such.
+bool is_shape_of_tensor(const Shape& dims) {
+  CheckedSize stride = 1;
+  for (const size_t dim : dims) {
+    stride = stride * std::max<size_t>(dim, 1);
+  }
+  return stride.at_most(INT32_MAX);
+}
+
 /// What the delegate has to be called with, where a fuzzing run can afford it.
 bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<Argument>& arguments) {
   Payload payload;
@@ -100,7 +110,11 @@ bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<
   }
   const std::vector<Shape> shapes = builder.take_shapes();
   for (const backends::xnnpack::Value* value : builder.externals()) {
-    arguments.push_back({dtype_of(*value), shapes[value->index], value->is_input});
+    const Shape& dims = shapes[value->index];
+    if (!is_shape_of_tensor(dims)) {
+      return false;
+    }
+    arguments.push_back({dtype_of(*value), dims, value->is_input});
   }
   CheckedSize elements = 0;
   uint64_t most = 0;
