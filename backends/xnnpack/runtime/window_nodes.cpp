@@ -119,6 +119,10 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
       dims[2] != window.width || dims[3] != ins_of_filter.value()) {
     return malformed("its filter must be constant, of the shape that its channels and its window say");
   }
+  if (filter->datatype == xnn_datatype_fp16) {
+    // XNNPACK takes it for granted that it never is. The layers of a model in float16 have filters of float32.
+    return malformed("its filter must be float32 or integers of 8 bits, not float16");
+  }
   uint32_t bias = XNN_INVALID_VALUE_ID;
   ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), out_channels, /*packs=*/true, &bias));
   const size_t adjust_height = table.adjustment_height();
