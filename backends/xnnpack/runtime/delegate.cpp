@@ -77,8 +77,9 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
     const std::lock_guard<std::mutex> lock(workspace_->mutex());
     // Its threads are those that there are when it runs. They sleep after the last operator: pthreadpool would let them
     // spin for a million turns, tens of milliseconds of each core, in case that there is more to do.
-    status = xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr,
-                                   XNN_FLAG_YIELD_WORKERS, &runtime_);
+    const uint32_t flags = XNN_FLAG_YIELD_WORKERS | (builder.may_fuse() ? 0 : no_fusion_flag());
+    status =
+        xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr, flags, &runtime_);
   }
   ET_CHECK_OK_OR_RETURN_ERROR(weights_->finish());
   if (status != xnn_status_success) {

@@ -100,6 +100,11 @@ class GraphBuilder final {
   /// The nodes whose weights are read, by way of a NodePacker, when the runtime is made.
   std::vector<PackedNode> take_packed_nodes() { return std::move(packed_nodes_); }
 
+  /// Whether XNNPACK may make clamps a part of the node before them. It takes the paddings of a window for limits, too:
+  /// as floats, the larger of the first and the lower limit, the smaller of the second and the upper one. Paddings
+  /// below 2^23, the smallest normal float, stay what they are by limits of at most 0 and above that float.
+  bool may_fuse() const { return may_fuse_; }
+
   /// Whether the payload may have steps.
   bool has_steps() const { return payload_.has_steps(); }
 
@@ -136,6 +141,7 @@ class GraphBuilder final {
   std::vector<ShapeRule> rules_;
   std::vector<Shape> shapes_;
   bool needs_payload_ = false;
+  bool may_fuse_ = true;
   std::vector<std::unique_ptr<uint8_t[]>> kept_;
   std::vector<std::unique_ptr<uint8_t[]>> scales_;
   std::vector<std::unique_ptr<Step>> steps_;

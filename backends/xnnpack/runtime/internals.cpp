@@ -14,6 +14,10 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+uint32_t no_fusion_flag() {
+  return XNN_FLAG_NO_OPERATOR_FUSION;
+}
+
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool) {
   runtime->threadpool = pool;
 }

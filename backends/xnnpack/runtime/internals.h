@@ -23,6 +23,9 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+/// A flag for making a runtime: no node becomes a part of another one.
+uint32_t no_fusion_flag();
+
 /// Makes the runtime work on the threads of `pool`, null for the caller's alone, from the next xnn_reshape_runtime()
 /// on. XNNPACK's own interface knows the threads only when a runtime is created.
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);

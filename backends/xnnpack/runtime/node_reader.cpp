@@ -205,6 +205,7 @@ runtime::Error NodeReader::read_simple(XNodeUnion type) {
     xnn_unary_params params{};
     params.clamp.min = min_;
     params.clamp.max = max_;
+    builder_.may_fuse_ &= min_ <= 0.0f && max_ > std::numeric_limits<float>::min();
     return xnn_define_unary(subgraph_, xnn_unary_clamp, &params, in, out, table.flags());
   });
 }

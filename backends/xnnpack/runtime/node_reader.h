@@ -93,6 +93,8 @@ class NodeReader final {
   Error read_bias(uint32_t id, CheckedSize channels, bool packs, uint32_t* bias);
   Error read_linear();
   Error read_convolution(XNodeUnion type);
+  /// See GraphBuilder::may_fuse().
+  void note_paddings(const Window& window);
   /// A step that is faster than XNNPACK's convolution; null where there is none.
   std::unique_ptr<Step> convolution_step(const Convolution& convolution, const Value& in, const Value& filter,
                                          uint32_t bias, const Value& out) const;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes that have a filter, or look at images.
+#include <algorithm>
+
 #include "internals.h"
 #include "node_reader.h"
 #include "steps/shallow_step.h"
@@ -8,6 +10,11 @@
 namespace executorch {
 namespace backends {
 namespace xnnpack {
+
+void NodeReader::note_paddings(const Window& window) {
+  constexpr size_t kLeast = size_t{1} << 23;
+  builder_.may_fuse_ &= std::max(window.padding_top, window.padding_right) < kLeast;
+}
 
 runtime::Error NodeReader::read_bias(uint32_t id, CheckedSize channels, bool packs, uint32_t* bias) {
   *bias = XNN_INVALID_VALUE_ID;
@@ -103,6 +110,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
                       table.dilation_height(),
                       table.dilation_width(),
                       (flags & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0};
+  note_paddings(window);
   const size_t group_in = table.group_input_channels();
   const size_t group_out = table.group_output_channels();
   const size_t groups = table.groups();
@@ -187,6 +195,7 @@ runtime::Error NodeReader::read_pool(XNodeUnion type) {
                       average ? 1 : table.dilation_height(),
                       average ? 1 : table.dilation_width(),
                       (table.flags() & XNN_FLAG_TENSORFLOW_SAME_PADDING) != 0};
+  note_paddings(window);
   const xnn_status status =
       average ? xnn_define_average_pooling_2d(subgraph_, table.padding_top(), table.padding_right(),
                                               table.padding_bottom(), table.padding_left(), table.pooling_height(),
