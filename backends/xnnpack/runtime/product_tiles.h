@@ -146,11 +146,12 @@ struct Tiles {
     for_tiles<Tiles>(rows, columns, [&](auto height, auto panels, size_t row, size_t first, size_t left) {
       const float* const panel = product.weights + first * panel_size;
       float* const c = plus_bytes(product.c, first * product.panel_stride);
-      if (panels() > 1 || left > Simd::kWidth) {
-        multiply_tile<height(), panels(), 2>(product, source, row, panel, c, left);
-      } else {
-        multiply_tile<height(), panels(), 1>(product, source, row, panel, c, left);
+      if constexpr (panels() == 1) {
+        if (left <= Simd::kWidth) {
+          return multiply_tile<height(), 1, 1>(product, source, row, panel, c, left);
+        }
       }
+      multiply_tile<height(), panels(), 2>(product, source, row, panel, c, left);
     });
   }
 
