@@ -8,7 +8,8 @@
 #include <limits>
 
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "kernels/optimized/cpu/elementwise/functions-inl.h"
+
+#include "backends/xnnpack/runtime/steps/vectors-inl.h"
 #include "kernels/optimized/cpu/gemm/gemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,11 +17,6 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-namespace vector = torch::executor::native::HWY_NAMESPACE;
-using Tag = vector::FloatTag;
-using Vec = vector::FloatVec;
 
 /// Rows of scores that are computed before they are used.
 constexpr size_t kRowBlock = 4 * vector::kTileRows;
@@ -84,25 +80,6 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 
 void gelu_tanh(const float* in, float* out, size_t count) {
   vector::map(in, out, count, [](Vec x, const auto&) HWY_ATTR { return vector::gelu_tanh_of(x); });
-}
-
-/// Calls f(i, load, store) for each vector of `width` numbers from i on, the last of which may have fewer.
-template <typename F>
-HWY_INLINE void for_vectors(size_t width, const F& f) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= width; i += lanes) {
-    f(
-        i, [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
-        [d](Vec x, float* to) HWY_ATTR { hn::StoreU(x, d, to); });
-  }
-  if (i < width) {
-    const size_t rest = width - i;
-    f(
-        i, [d, rest](const float* from) HWY_ATTR { return hn::LoadN(d, from, rest); },
-        [d, rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, d, to, rest); });
-  }
 }
 
 void lstm_cell(const LstmCellRows& p) {

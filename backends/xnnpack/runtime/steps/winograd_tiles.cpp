@@ -4,7 +4,8 @@
 #include "backends/xnnpack/runtime/steps/winograd_tiles.h"
 
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "kernels/optimized/cpu/elementwise/functions-inl.h"
+
+#include "backends/xnnpack/runtime/steps/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch {
@@ -12,10 +13,6 @@ namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-namespace vector = torch::executor::native::HWY_NAMESPACE;
-using Tag = vector::FloatTag;
-using Vec = vector::FloatVec;
 using vector::constant;
 
 constexpr float kRoot2 = 1.41421356237309505f;
@@ -89,24 +86,6 @@ struct Transform<4> {
   }
 };
 
-/// Calls f with the first channel of each vector, and with what loads and stores the channels that it has.
-template <typename F>
-HWY_INLINE void for_channels(size_t channels, const F& f) {
-  const size_t lanes = hn::Lanes(Tag());
-  size_t i = 0;
-  for (; i + lanes <= channels; i += lanes) {
-    f(
-        i, [](const float* from) HWY_ATTR { return hn::LoadU(Tag(), from); },
-        [](Vec x, float* to) HWY_ATTR { hn::StoreU(x, Tag(), to); });
-  }
-  if (i < channels) {
-    const size_t rest = channels - i;
-    f(
-        i, [rest](const float* from) HWY_ATTR { return hn::LoadN(Tag(), from, rest); },
-        [rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, Tag(), to, rest); });
-  }
-}
-
 /// By `change` along columns and then along rows, from kFrom x kFrom values that load(i) gives to kTo x kTo for
 /// store().
 template <size_t kFrom, size_t kTo, typename Load, typename Change, typename Store>
@@ -133,7 +112,7 @@ HWY_INLINE void change_both_ways(const Load& load, const Change& change, const S
 
 template <size_t kResults>
 void transform_filter_of(const float* filter, size_t channels, float* values, size_t point_stride) {
-  for_channels(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
+  for_vectors(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
     change_both_ways<kWinogradWindow, winograd_side(kResults)>(
         [&](size_t i) HWY_ATTR { return load(filter + i * channels + channel); }, Transform<kResults>::filter,
         [&](Vec x, size_t i) HWY_ATTR { store(x, values + i * point_stride + channel); });
@@ -143,7 +122,7 @@ void transform_filter_of(const float* filter, size_t channels, float* values, si
 template <size_t kResults>
 void transform_tile_of(const float* const* pixels, size_t channels, float* values, size_t point_stride) {
   constexpr size_t kSide = winograd_side(kResults);
-  for_channels(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
+  for_vectors(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
     change_both_ways<kSide, kSide>([&](size_t i) HWY_ATTR { return load(pixels[i] + channel); },
                                    Transform<kResults>::values,
                                    [&](Vec x, size_t i) HWY_ATTR { store(x, values + i * point_stride + channel); });
@@ -153,7 +132,7 @@ void transform_tile_of(const float* const* pixels, size_t channels, float* value
 template <size_t kResults>
 void restore_tile_of(const float* values, size_t point_stride, size_t channels, const float* bias, float least,
                      float most, float* const* pixels) {
-  for_channels(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
+  for_vectors(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
     const Vec added = load(bias + channel);
     change_both_ways<winograd_side(kResults), kResults>(
         [&](size_t i) HWY_ATTR { return load(values + i * point_stride + channel); }, Transform<kResults>::results,

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the loops of steps over vectors of floats have in common. Included once for each instruction set.
+#include "kernels/optimized/cpu/elementwise/functions-inl.h"
+
+#if defined(ET_XNNPACK_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_VECTORS_INL_H
+#undef ET_XNNPACK_VECTORS_INL_H
+#else
+#define ET_XNNPACK_VECTORS_INL_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+namespace vector = torch::executor::native::HWY_NAMESPACE;
+using Tag = vector::FloatTag;
+using Vec = vector::FloatVec;
+
+/// Calls f(i, load, store) for each vector of `count` numbers from i on. What loads and stores is for a whole one, or
+/// for as many numbers as the last one has.
+template <typename F>
+HWY_INLINE void for_vectors(size_t count, const F& f) {
+  const Tag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    f(
+        i, [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
+        [d](Vec x, float* to) HWY_ATTR { hn::StoreU(x, d, to); });
+  }
+  if (i < count) {
+    const size_t rest = count - i;
+    f(
+        i, [d, rest](const float* from) HWY_ATTR { return hn::LoadN(d, from, rest); },
+        [d, rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, d, to, rest); });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+HWY_AFTER_NAMESPACE();
+
+#endif
