@@ -124,6 +124,8 @@ Error Module::load_program(const Program::Verification verification) {
     auto owner = std::make_shared<ProgramAndLoader>(std::move(program.get()));
     owner->loader = std::move(data_loader_);
     program_ = std::shared_ptr<Program>(owner, &owner->program);
+    ET_LOG(Debug, "%s: loaded a program, methods: %zu", file_path_.empty() ? "(data loader)" : file_path_.c_str(),
+           program_->num_methods());
   }
   return data_files_->load(load_mode_);
 }

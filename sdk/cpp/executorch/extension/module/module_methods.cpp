@@ -147,6 +147,9 @@ Error Module::load_method_once(const std::string& method_name, HierarchicalAlloc
   loaded->method = std::make_unique<Method>(std::move(method.get()));
   loaded->preset_inputs.resize(loaded->method->inputs_size());
   ET_CHECK_OK_OR_RETURN_ERROR(loaded->provide_unplanned_outputs(limits_.method_bytes));
+  ET_LOG(Debug, "Loaded method '%s', inputs: %zu, outputs: %zu, instructions: %zu, backends: %zu", method_name.c_str(),
+         loaded->method->inputs_size(), loaded->method->outputs_size(),
+         loaded->method->method_meta().num_instructions(), loaded->method->method_meta().num_backends());
   methods_.emplace(method_name, std::move(loaded));
   return Error::Ok;
 }
