@@ -16,6 +16,7 @@
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);
  *       static void store(float* to, Vector value);
+ *       static void store_some(float* to, Vector value, size_t count);  // the first `count` of it, kWidth at most
  *     };
  */
 #pragma once
@@ -68,14 +69,17 @@ struct Tiles {
   template <size_t Vectors>
   EXECUTORCH_TARGET __attribute__((always_inline)) static void store(float* to, const Vector (&sums)[Vectors],
                                                                      size_t columns) {
-    float some[kColumns];
-    float* const first = columns >= Vectors * Simd::kWidth ? to : some;
+    if (columns >= Vectors * Simd::kWidth) {
+      EXECUTORCH_UNROLL
+      for (size_t v = 0; v < Vectors; ++v) {
+        Simd::store(to + v * Simd::kWidth, sums[v]);
+      }
+      return;
+    }
     EXECUTORCH_UNROLL
     for (size_t v = 0; v < Vectors; ++v) {
-      Simd::store(first + v * Simd::kWidth, sums[v]);
-    }
-    if (first == some) {
-      std::copy_n(some, columns, to);
+      Simd::store_some(to + v * Simd::kWidth, sums[v], std::min(columns, Simd::kWidth));
+      columns -= std::min(columns, Simd::kWidth);
     }
   }
 

@@ -30,6 +30,10 @@ struct Avx2 {
     return _mm256_min_ps(most, _mm256_max_ps(least, value));
   }
   EXECUTORCH_TARGET_INLINE void store(float* to, Vector value) { _mm256_storeu_ps(to, value); }
+  EXECUTORCH_TARGET_INLINE void store_some(float* to, Vector value, size_t count) {
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes), value);
+  }
 };
 
 }  // namespace

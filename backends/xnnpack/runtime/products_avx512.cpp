@@ -34,6 +34,9 @@ struct Avx512 {
     return _mm512_maskz_min_ps(0xFFFF, most, _mm512_maskz_max_ps(0xFFFF, least, value));
   }
   EXECUTORCH_TARGET_INLINE void store(float* to, Vector value) { _mm512_storeu_ps(to, value); }
+  EXECUTORCH_TARGET_INLINE void store_some(float* to, Vector value, size_t count) {
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << count) - 1), value);
+  }
 };
 
 }  // namespace
