@@ -10,10 +10,11 @@ import pytest
 import torch
 from both_ways import exchange
 from torch import nn
-from torch.export import export
+from torch.export import export, save
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
+from sdk.runtime import Runtime
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
@@ -73,3 +74,26 @@ def test_half_precision_both_ways(oracle, tmp_path: Path) -> None:
         models[name] = model.eval().half(), tuple(x.half() for x in inputs)
     for _, found, wanted in exchange(oracle, tmp_path, models):
         torch.testing.assert_close(found, wanted, rtol=2**-9, atol=2**-9 * float(wanted.abs().max()))
+
+
+class ClampedConvolution(nn.Module):
+    def __init__(self, least: float, most: float) -> None:
+        super().__init__()
+        self.convolution, self.least, self.most = nn.Conv2d(3, 4, 3, padding=1), least, most
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.convolution(x).clamp(self.least, self.most)
+
+
+@pytest.mark.parametrize(("least", "most"), [(0.5, 3.0), (-3.0, -0.5), (-1.0, 0.0)])
+def test_clamps_behind_convolutions(oracle, tmp_path: Path, least: float, most: float) -> None:
+    """The original leaves such a clamp a node of its own. Its runtime cannot execute the program: XNNPACK makes
+    one node of the two, and writes limits that do not hold 0 over the paddings."""
+    torch.manual_seed(0)
+    model, x = ClampedConvolution(least, most).eval(), torch.randn(1, 3, 8, 8)
+    save(export(model, (x,)), tmp_path / "clamped.pt2")
+    torch.save([], tmp_path / "clamped.calls.pt")
+    oracle("delegate", tmp_path, "clamped")
+    program = Runtime.get().load_program((tmp_path / "clamped.pte").read_bytes())
+    (found,) = program.load_method("forward").execute((x,))
+    torch.testing.assert_close(torch.as_tensor(found), model(x), rtol=1e-5, atol=1e-5)
