@@ -106,30 +106,43 @@ def sequence(*shape: int) -> torch.Tensor:
 
 
 # The layer, its inputs and the number of cells.
-LSTMS: dict[str, tuple[Callable[[], nn.Module], Inputs, int]] = {
-    "one layer": (lambda: nn.LSTM(5, 6), (sequence(3, 1, 5),), 3),
-    "two layers, batch first": (lambda: nn.LSTM(5, 17, num_layers=2, batch_first=True), (sequence(2, 4, 5),), 8),
-    "no bias": (lambda: nn.LSTM(5, 6, bias=False), (sequence(3, 2, 5),), 3),
-    "given states": (lambda: nn.LSTM(5, 6, num_layers=2), (sequence(3, 2, 5), *states(2, 2, 6, 6)), 6),
-    "both directions": (lambda: nn.LSTM(5, 6, bidirectional=True), (sequence(3, 2, 5), *states(2, 2, 6, 6)), 6),
-    "projected": (lambda: nn.LSTM(5, 6, proj_size=4), (sequence(3, 2, 5), *states(1, 2, 4, 6)), 3),
-    "no batch": (lambda: nn.LSTM(5, 6), (sequence(3, 5),), 3),
-    "one step": (lambda: nn.LSTM(5, 6), (sequence(1, 2, 5),), 1),
+LAYERS: dict[str, tuple[Callable[[], nn.Module], Inputs, int]] = {
+    "LSTM": (lambda: nn.LSTM(5, 6), (sequence(3, 1, 5),), 3),
+    "LSTM, two layers, batch first": (
+        lambda: nn.LSTM(5, 17, num_layers=2, batch_first=True),
+        (sequence(2, 4, 5),),
+        8,
+    ),
+    "LSTM, no bias": (lambda: nn.LSTM(5, 6, bias=False), (sequence(3, 2, 5),), 3),
+    "LSTM, given states": (lambda: nn.LSTM(5, 6, num_layers=2), (sequence(3, 2, 5), *states(2, 2, 6, 6)), 6),
+    "LSTM, both directions": (lambda: nn.LSTM(5, 6, bidirectional=True), (sequence(3, 2, 5), *states(2, 2, 6, 6)), 6),
+    "LSTM, projected": (lambda: nn.LSTM(5, 6, proj_size=4), (sequence(3, 2, 5), *states(1, 2, 4, 6)), 3),
+    "LSTM, no batch": (lambda: nn.LSTM(5, 6), (sequence(3, 5),), 3),
+    "LSTM, one step": (lambda: nn.LSTM(5, 6), (sequence(1, 2, 5),), 1),
+    "GRU": (lambda: nn.GRU(5, 6), (sequence(3, 2, 5),), 3),
+    "GRU, two layers, both directions": (
+        lambda: nn.GRU(5, 6, num_layers=2, bidirectional=True, batch_first=True),
+        (sequence(2, 3, 5), *states(4, 2, 6)),
+        12,
+    ),
+    "GRU, no bias": (lambda: nn.GRU(5, 6, bias=False), (sequence(3, 2, 5),), 3),
 }
 
 
-@pytest.mark.parametrize("kind", LSTMS)
-def test_each_cell_of_an_lstm_is_a_step(kind: str) -> None:
+@pytest.mark.parametrize("kind", LAYERS)
+def test_each_cell_of_a_layer_is_a_step(kind: str) -> None:
     torch.manual_seed(0)
-    make, inputs, count = LSTMS[kind]
-    model = Layer(make()).eval()
+    make, inputs, count = LAYERS[kind]
+    layer = make()
+    step = StepKind.LSTM_CELL if isinstance(layer, nn.LSTM) else StepKind.GRU_CELL
+    model = Layer(layer).eval()
     lowered = lower(model, inputs)
     # The other direction reads the sequence turned around, which XNNPACK has no node for.
     left = [node.target.__name__ for node in get_non_lowered_nodes(lowered.exported_program().graph_module.graph)]
     assert set(left) <= {"aten.flip.default"}
-    graphs = [graph for graph in graphs_of(lowered) if cells(graph)]
-    assert sum(len(cells(graph)) for graph in graphs) == count
-    assert not any(others(graph) & {"Add", "Multiply", "Sigmoid", "Tanh"} for graph in graphs)
+    graphs = [graph for graph in graphs_of(lowered) if cells(graph, step)]
+    assert sum(len(cells(graph, step)) for graph in graphs) == count
+    assert not any(others(graph) & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh"} for graph in graphs)
     check(model, inputs, lowered)
 
 
@@ -286,29 +299,6 @@ def test_broken_cells_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) ->
     program = lower(Cell(True), CELL_INPUTS).to_executorch().buffer
     with pytest.raises(RuntimeError, match=r"InvalidProgram|0x23"):
         Runtime.get().load_program(program).load_method("forward")
-
-
-GRUS: dict[str, tuple[Callable[[], nn.Module], Inputs, int]] = {
-    "one layer": (lambda: nn.GRU(5, 6), (sequence(3, 2, 5),), 3),
-    "two layers, both directions": (
-        lambda: nn.GRU(5, 6, num_layers=2, bidirectional=True, batch_first=True),
-        (sequence(2, 3, 5), *states(4, 2, 6)),
-        12,
-    ),
-    "no bias": (lambda: nn.GRU(5, 6, bias=False), (sequence(3, 2, 5),), 3),
-}
-
-
-@pytest.mark.parametrize("kind", GRUS)
-def test_each_cell_of_a_gru_is_a_step(kind: str) -> None:
-    torch.manual_seed(0)
-    make, inputs, count = GRUS[kind]
-    model = Layer(make()).eval()
-    lowered = lower(model, inputs)
-    graphs = [graph for graph in graphs_of(lowered) if cells(graph, StepKind.GRU_CELL)]
-    assert sum(len(cells(graph, StepKind.GRU_CELL)) for graph in graphs) == count
-    assert not any(others(graph) & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh"} for graph in graphs)
-    check(model, inputs, lowered)
 
 
 @pytest.mark.parametrize("take", ["last", "first", "two", "column"])
