@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,6 +14,7 @@ from bench import peer_table
 from bench.harness import LOWERING, Engine, Series
 from bench.machine_share import operations
 from bench.models import PEER_MODELS
+from bench.peer_picture import COLORS, across, picture
 from bench.peer_table import COLUMNS, PeerTable, Row
 from bench.peers import ImpossibleError, converts_itself, peer_of, python_of_peer, run_converter
 from bench.report import compiler_summary
@@ -43,6 +45,27 @@ def test_means_over_models_are_geometric(table: PeerTable) -> None:
         table.rows.append(Row(f"model {ours}", "int8", 2, {"sdk": Series([ours]), "MNN": Series([2.0])}))
     assert "int8, 2 threads: 1.00 times as fast as the fastest peer of each of 2 models," in table.summary()
     assert "1 of them at least as fast" in table.summary()
+
+
+def test_the_picture_has_a_dot_for_each_engine_that_ran() -> None:
+    assert COLORS.keys() == COLUMNS.keys()
+    rows = [
+        Row("a & b", "float32", 1, {"sdk": Series([2.0]), "MNN": Series([8.0]), "ncnn": Series([1e3])}),
+        Row("a & b", "int8", 1, {"sdk": Series([1.0])}, {"ncnn": "nothing"}),
+        Row("a & b", "float32", 2, {"sdk": Series([1.0])}),
+    ]
+    svg = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.fromstring(picture(rows, 1))
+    dots = {dot.findtext(svg + "title"): float(dot.get("cx", "")) for dot in root.iter(svg + "circle")}
+    del dots[None]  # of the legend
+    assert dots == {
+        "a & b, float32, sdk: 2 ms": pytest.approx(across(1, 0), abs=0.1),
+        "a & b, float32, MNN: 8 ms": pytest.approx(across(4, 0), abs=0.1),
+        "a & b, float32, ncnn: 1e+03 ms": pytest.approx(across(32, 0), abs=0.1),  # beyond the axis
+        "a & b, int8, sdk: 1 ms": pytest.approx(across(1, 1), abs=0.1),
+    }
+    # Each factor of two is as long.
+    assert across(4, 0) - across(2, 0) == pytest.approx(across(1, 0) - across(0.5, 0))
 
 
 def test_a_program_that_could_not_be_written_is_a_reason_in_the_table(table: PeerTable, tmp_path: Path) -> None:
