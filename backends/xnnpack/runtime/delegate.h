@@ -74,6 +74,7 @@ class Delegate final {
   /// For which the operators are divided.
   size_t threads_ = 0;
   std::vector<bool> is_small_;
+  bool weights_are_far_ = false;
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;

@@ -27,6 +27,7 @@ struct IntegerProduct {
   int8_t* c;
   size_t row_stride, panel_stride;  // bytes
   const xnn_qs8_qc8w_conv_minmax_params* params;
+  bool fetches;  // the weights of the next panels while tiles pass by some
 
   /// Bytes of a panel whose depth, of all positions, is rounded up to this.
   static size_t panel_size(size_t depth) { return kIntegerColumns * (sizeof(int32_t) + depth + sizeof(float)); }
@@ -53,7 +54,8 @@ class IntegerKernels final {
             static_cast<int8_t*>(c),
             row_stride,
             panel_stride,
-            static_cast<const xnn_qs8_qc8w_conv_minmax_params*>(params)};
+            static_cast<const xnn_qs8_qc8w_conv_minmax_params*>(params),
+            weights_are_far.load(std::memory_order_relaxed)};
   }
 
   /// Of the type xnn_gemm_ukernel_fn.

@@ -62,16 +62,21 @@ void convolve(xnn_operator_t op, size_t batch, size_t height, size_t width, cons
   ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
 }
 
-class XnnpackIntegerProducts : public ::testing::Test {
+/// With weights that are fetched ahead, and without: it makes no difference to the sums.
+class XnnpackIntegerProducts : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
     use_integer_products();
     use_depthwise();
+    expect_far_weights(GetParam());
   }
+  void TearDown() override { expect_far_weights(false); }
 };
 
-TEST_F(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
+INSTANTIATE_TEST_SUITE_P(FarWeights, XnnpackIntegerProducts, ::testing::Bool());
+
+TEST_P(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
   for (const size_t depth : {1, 7, 8, 24, 33, 1030}) {
     for (const size_t columns : {1, 8, 15, 16, 17, 40}) {
       const Layer layer(columns, depth);
@@ -80,7 +85,7 @@ TEST_F(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
                     depth, columns, depth, columns, kInputZero, kInputScale, layer.scales.data(), layer.weights.data(),
                     layer.bias.data(), kOutputZero, kOutputScale, kLeast, kMost, 0, nullptr, nullptr, &op),
                 xnn_status_success);
-      for (size_t rows = 1; rows <= 14; ++rows) {
+      for (size_t rows = 1; rows <= 26; ++rows) {
         const auto input = bytes(rows * depth, 3);
         std::vector<int8_t> output(rows * columns + 1, 127);
         ASSERT_EQ(xnn_reshape_fully_connected_nc_qs8_qc8w(op, rows, nullptr), xnn_status_success);
@@ -102,7 +107,7 @@ TEST_F(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
 }
 
 /// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
-TEST_F(XnnpackIntegerProducts, WindowsWithPadding) {
+TEST_P(XnnpackIntegerProducts, WindowsWithPadding) {
   constexpr size_t kBatch = 2, kHeight = 3, kOut = 19;
   for (const size_t in : {5, 130}) {
     const Layer layer(kOut, 9 * in);
@@ -137,7 +142,7 @@ TEST_F(XnnpackIntegerProducts, WindowsWithPadding) {
 }
 
 /// Windows of 3 x 3 and 5 x 5 over each channel of two images.
-TEST_F(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
+TEST_P(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
   constexpr size_t kBatch = 2, kHeight = 3;
   for (const size_t window : {3, 5}) {
     for (const size_t channels : {1, 8, 15, 16, 17, 40}) {

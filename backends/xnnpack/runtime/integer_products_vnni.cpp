@@ -82,6 +82,8 @@ struct Tiles {
   static constexpr size_t kColumns = kIntegerColumns;
   /// Their sums take 24 of 32 registers.
   static constexpr size_t kTileRows = 12, kTilePanels = 2;
+  /// Smaller tiles fetch nothing ahead: there is one of them, which waits for memory all the time.
+  static constexpr size_t kFewestRows = 6;
   /// Products of few rows wait for memory, which brings several streams faster than one.
   static constexpr size_t most_panels(size_t rows) { return rows <= 2 ? 4 : kTilePanels; }
 
@@ -100,6 +102,12 @@ struct Tiles {
         sums[p][i] = bias;
       }
     }
+    // What lies behind these panels, in equal parts if there are as many tiles as there may be.
+    constexpr size_t kStepBytes = kIntegerColumns * kSteps, kMostTiles = kRows / kTileRows;
+    const size_t steps = source.tap_count() * round_up(product.depth) / kSteps;
+    Fetch fetch = product.fetches
+                      ? Fetch(panel + Panels * panel_size, Panels * kStepBytes / kMostTiles, first_row == 0 ? 0 : steps)
+                      : Fetch(panel, kStepBytes, 1);
     panel += kIntegerColumns * sizeof(int32_t);
     for (size_t tap = 0; tap < source.tap_count(); ++tap) {
       const int8_t* a[Rows];
@@ -108,6 +116,9 @@ struct Tiles {
         a[i] = source.at(tap, first_row + i);
       }
       const auto add = [&](const auto& load) EXECUTORCH_VNNI_LAMBDA {
+        if constexpr (Rows >= kFewestRows) {
+          fetch.step();
+        }
         __m512i weights[Panels];
         EXECUTORCH_UNROLL
         for (size_t p = 0; p < Panels; ++p) {

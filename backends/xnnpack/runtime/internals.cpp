@@ -107,6 +107,15 @@ std::vector<bool> find_small_operators(xnn_runtime_t runtime) {
   return is_small;
 }
 
+size_t constants_size(xnn_runtime_t runtime) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < runtime->num_values; ++i) {
+    const xnn_value& value = runtime->values[i];
+    size += value.allocation_type == xnn_allocation_type_static ? value.size : 0;
+  }
+  return size;
+}
+
 xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small) {
   if (runtime->profiling) {
     runtime->start_ts = now();

@@ -35,6 +35,9 @@ void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
 /// Follows the shapes of the last xnn_reshape_runtime().
 std::vector<bool> find_small_operators(xnn_runtime_t runtime);
 
+/// Bytes of the constants, before they are packed.
+size_t constants_size(xnn_runtime_t runtime);
+
 /// Runs what was set up, as xnn_invoke_runtime() does, but small operators on the calling thread alone.
 xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small);
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -49,6 +50,27 @@ IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t off
   return {reinterpret_cast<const T**>(table), TableRows, table_bytes / (TableRows * sizeof(void*)), offset,
           static_cast<const T*>(zero)};
 }
+
+/// See expect_far_weights().
+inline std::atomic<bool> weights_are_far{false};
+
+/// Brings weights into the cache before they are wanted, a bit in each step of a tile.
+class Fetch final {
+ public:
+  /// @param bytes Of each step; `steps` have been done by others.
+  Fetch(const void* from, size_t bytes, size_t steps)
+      : at_(reinterpret_cast<uintptr_t>(from) + bytes * steps), bytes_(bytes) {}
+
+  // Behind the last weights are those of the next operator, or no memory, which a hint does not mind.
+  __attribute__((always_inline)) void step() {
+    __builtin_prefetch(reinterpret_cast<const void*>(at_));
+    at_ += bytes_;
+  }
+
+ private:
+  uintptr_t at_;
+  const size_t bytes_;
+};
 
 /// Calls function(std::integral_constant<size_t, rows>()): registers hold a tile only where its height is a constant.
 /// `rows`: 1 to `Most`.

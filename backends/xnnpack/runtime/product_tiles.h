@@ -48,6 +48,7 @@ struct Product {
   float* c;
   size_t row_stride, panel_stride;  // bytes
   float least, most;
+  bool fetches;  // the weights of the next panels while tiles pass by some
 };
 
 template <typename Simd>
@@ -59,6 +60,8 @@ struct Tiles {
   /// Rows that pass by a panel of weights while that is in the cache.
   static constexpr size_t kRows = 24;
   static constexpr size_t kTileRows = 6;
+  /// Smaller tiles fetch nothing ahead: there is one of them, or two, which wait for memory all the time.
+  static constexpr size_t kFewestRows = 4;
   /// Panels that few rows pass by at once. Such products wait for the weights, and memory brings several streams of
   /// them faster than one; one sum after the other would wait for itself as well.
   static constexpr size_t most_panels(size_t rows) {
@@ -99,6 +102,12 @@ struct Tiles {
         }
       }
     }
+    // What lies behind these panels, in equal parts if there are as many tiles as there may be.
+    constexpr size_t kStep = Panels * kColumns * sizeof(float), kMostTiles = kRows / kTileRows;
+    const size_t tiles_before = (first_row + kTileRows - 1) / kTileRows;
+    Fetch fetch = product.fetches ? Fetch(panel + Panels * panel_size, kStep / kMostTiles,
+                                          tiles_before * source.tap_count() * product.depth)
+                                  : Fetch(panel, kColumns * sizeof(float), 1 + Simd::kAhead);
     panel += kColumns;
     for (size_t tap = 0; tap < source.tap_count(); ++tap) {
       const float* a[Rows];
@@ -107,6 +116,9 @@ struct Tiles {
         a[i] = source.at(tap, first_row + i);
       }
       for (size_t k = 0; k < product.depth; ++k, panel += kColumns) {
+        if constexpr (Rows >= kFewestRows) {
+          fetch.step();
+        }
         EXECUTORCH_UNROLL
         for (size_t p = 0; p < Panels; ++p) {
           const float* const from = panel + p * panel_size;
@@ -115,7 +127,7 @@ struct Tiles {
           for (size_t v = 0; v < Vectors; ++v) {
             weights[v] = Simd::load(from + v * Simd::kWidth);
           }
-          if constexpr (Simd::kAhead > 0 && Panels <= Simd::kTilePanels) {
+          if constexpr (Rows < kFewestRows && Simd::kAhead > 0 && Panels <= Simd::kTilePanels) {
             __builtin_prefetch(from + Simd::kAhead * kColumns);
           }
           EXECUTORCH_UNROLL
@@ -168,7 +180,8 @@ struct Tiles {
             row_stride,
             panel_stride,
             limits.min,
-            limits.max};
+            limits.max,
+            weights_are_far.load(std::memory_order_relaxed)};
   }
 
   /// Of the type xnn_gemm_ukernel_fn.

@@ -42,6 +42,10 @@ TallProduct avx2_product() {
   return {"avx2", Tiles<Avx2>::kColumns, __builtin_cpu_supports("avx2") ? Tiles<Avx2>::gemm : nullptr};
 }
 
+void expect_far_weights(bool are_far) {
+  weights_are_far.store(are_far, std::memory_order_relaxed);
+}
+
 void use_avx2_products() {
   if (avx2_product().function != nullptr) {
     Tiles<Avx2>::take_place_of(xnn_f32_gemm_minmax_ukernel_5x16__fma3_broadcast, 5);

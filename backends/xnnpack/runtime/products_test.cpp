@@ -27,15 +27,20 @@ std::vector<float> integers(size_t count, size_t seed) {
   return values;
 }
 
-class XnnpackProducts : public ::testing::Test {
+/// With weights that are fetched ahead, and without: it makes no difference to the sums.
+class XnnpackProducts : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
     use_tall_products();
+    expect_far_weights(GetParam());
   }
+  void TearDown() override { expect_far_weights(false); }
 };
 
-TEST_F(XnnpackProducts, EachNumberOfRowsAndColumns) {
+INSTANTIATE_TEST_SUITE_P(FarWeights, XnnpackProducts, ::testing::Bool());
+
+TEST_P(XnnpackProducts, EachNumberOfRowsAndColumns) {
   constexpr size_t kDepth = 37;
   for (const size_t columns : {1, 3, 8, 15, 16, 17, 30, 49, 64, 67, 113}) {
     const auto weights = integers(columns * kDepth, 1);
@@ -66,7 +71,7 @@ TEST_F(XnnpackProducts, EachNumberOfRowsAndColumns) {
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
 /// XNNPACK's operators take the kernels of the widest vectors that the processor has: here are the others, too.
-TEST_F(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
+TEST_P(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
   constexpr size_t kDepth = 21;
   const float limits[2] = {-kInfinity, 40.0f};
   for (const TallProduct& product : {avx2_product(), avx512_product()}) {
@@ -101,13 +106,9 @@ TEST_F(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
 
 #endif
 
-/// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset. XNNPACK
-/// chooses among its kernels by the number of pixels.
-class XnnpackWindows : public XnnpackProducts, public ::testing::WithParamInterface<size_t> {};
-
-TEST_P(XnnpackWindows, WithPadding) {
+/// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
+void check_windows(size_t height) {
   constexpr size_t kBatch = 2, kIn = 5, kOut = 37;
-  const size_t height = GetParam();
   const auto weights = integers(kOut * 9 * kIn, 1);
   const auto bias = integers(kOut, 2);
   xnn_operator_t op = nullptr;
@@ -144,7 +145,12 @@ TEST_P(XnnpackWindows, WithPadding) {
   xnn_delete_operator(op);
 }
 
-INSTANTIATE_TEST_SUITE_P(Heights, XnnpackWindows, ::testing::Values(1, 2, 3));
+/// XNNPACK chooses among its kernels by the number of pixels.
+TEST_P(XnnpackProducts, WindowsWithPadding) {
+  for (const size_t height : {1, 2, 3}) {
+    ASSERT_NO_FATAL_FAILURE(check_windows(height));
+  }
+}
 
 }  // namespace
 }  // namespace xnnpack

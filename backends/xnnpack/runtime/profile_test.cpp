@@ -153,6 +153,7 @@ TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
     std::vector<float> numbers(side * side, 0.5f), results(side * side);
     const xnn_external_value externals[] = {{in, numbers.data()}, {out, results.data()}};
     ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
+    EXPECT_EQ(constants_size(created), weights.size() * sizeof(float));
     // 512 products and 64 elements; two million products, which are not worth waking threads for; 16 million products
     // and 65,536 elements.
     const std::vector<bool> is_small = find_small_operators(created);
