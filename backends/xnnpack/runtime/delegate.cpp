@@ -29,6 +29,10 @@ namespace {
 /// Bytes of weights that caches still hold in the next execution, about: 3 MB are, 24 MB are not where 32 are shared.
 constexpr size_t kNearWeights = size_t{8} << 20;
 
+/// Executions that follow each other so closely find the threads awake, as these wait for about as long before they
+/// sleep. They are not kept awake for nothing: if the last one came soon, the next one is expected to.
+constexpr std::chrono::microseconds kSoon{200};
+
 /// Exporters write a tensor without dimensions as one element.
 bool has_rank(const Tensor& tensor, size_t rank) {
   return static_cast<size_t>(tensor.dim()) == rank || (tensor.dim() == 0 && rank == 1);
@@ -79,9 +83,8 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   xnn_status status = xnn_status_invalid_state;
   {
     const std::lock_guard<std::mutex> lock(workspace_->mutex());
-    // Its threads are those that there are when it runs. They sleep after the last operator: pthreadpool would let them
-    // spin for a million turns, tens of milliseconds of each core, in case that there is more to do.
-    const uint32_t flags = XNN_FLAG_YIELD_WORKERS | (builder.may_fuse() ? 0 : no_fusion_flag());
+    // Its threads are those that there are when it runs.
+    const uint32_t flags = builder.may_fuse() ? 0 : no_fusion_flag();
     status =
         xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr, flags, &runtime_);
   }
@@ -124,7 +127,8 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   const et_timestamp_t start = is_measured ? et_pal_current_ticks() : 0;
   if (status == xnn_status_success) {
     expect_far_weights(weights_are_far_);
-    status = invoke(runtime_, is_small_);
+    status = invoke(runtime_, is_small_, rest());
+    ended_ = std::chrono::steady_clock::now();
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",
                            status_text(status));
@@ -139,6 +143,10 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     }
   }
   return error;
+}
+
+Rest Delegate::rest() const {
+  return std::chrono::steady_clock::now() - ended_ < kSoon ? Rest::Awake : Rest::Asleep;
 }
 
 Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {

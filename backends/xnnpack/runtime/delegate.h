@@ -3,6 +3,7 @@
 
 #include <xnnpack.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <executorch/runtime/core/span.h>
 
 #include "graph.h"
+#include "internals.h"
 #include "payload.h"
 #include "workspace.h"
 
@@ -63,6 +65,8 @@ class Delegate final {
   runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
   runtime::Error reshape();
   runtime::Error resize_outputs(runtime::Span<runtime::EValue*> args);
+  /// What threads do after the execution that begins.
+  Rest rest() const;
 
   const std::shared_ptr<Workspace> workspace_;
   xnn_runtime_t runtime_ = nullptr;
@@ -75,6 +79,8 @@ class Delegate final {
   size_t threads_ = 0;
   std::vector<bool> is_small_;
   bool weights_are_far_ = false;
+  /// When the last execution has ended.
+  std::chrono::steady_clock::time_point ended_;
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;

@@ -116,7 +116,23 @@ size_t constants_size(xnn_runtime_t runtime) {
   return size;
 }
 
-xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small) {
+std::optional<size_t> sleeps_after(xnn_runtime_t runtime) {
+  for (size_t i = runtime->num_ops; i-- > 0;) {
+    const xnn_operator_t op = runtime->opdata[i].operator_objects[0];
+    if (op != nullptr && (op->flags & XNN_FLAG_YIELD_WORKERS) != 0) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small, Rest rest) {
+  size_t last_shared = runtime->num_ops;
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
+    if (runtime->opdata[i].operator_objects[0] != nullptr && !is_small[i]) {
+      last_shared = i;
+    }
+  }
   if (runtime->profiling) {
     runtime->start_ts = now();
   }
@@ -126,6 +142,9 @@ xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small) {
       if (op.operator_objects[j] == nullptr) {
         continue;  // it became a part of another one
       }
+      uint32_t& flags = op.operator_objects[j]->flags;
+      flags = rest == Rest::Asleep && i == last_shared ? flags | XNN_FLAG_YIELD_WORKERS
+                                                       : flags & ~uint32_t{XNN_FLAG_YIELD_WORKERS};
       const xnn_status status =
           xnn_run_operator_with_index(op.operator_objects[j], i, j, is_small[i] ? nullptr : runtime->threadpool);
       if (status != xnn_status_success) {

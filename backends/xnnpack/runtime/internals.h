@@ -38,8 +38,14 @@ std::vector<bool> find_small_operators(xnn_runtime_t runtime);
 /// Bytes of the constants, before they are packed.
 size_t constants_size(xnn_runtime_t runtime);
 
+/// What threads do after the last operator that they share. Between operators they always wait awake.
+enum class Rest : uint8_t { Awake, Asleep };
+
 /// Runs what was set up, as xnn_invoke_runtime() does, but small operators on the calling thread alone.
-xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small);
+xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small, Rest rest);
+
+/// After which operator, by its number, threads sleep; nothing if they were to stay awake, or did nothing.
+std::optional<size_t> sleeps_after(xnn_runtime_t runtime);
 
 /// Makes the operator of a node, when a runtime is made.
 using CreateOperator = xnn_status (*)(const xnn_node* node, const xnn_value* values, size_t num_values,

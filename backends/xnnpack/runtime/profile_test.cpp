@@ -106,7 +106,7 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
   set_profiling(created, true);
   const et_timestamp_t start = et_pal_current_ticks();
-  ASSERT_EQ(invoke(created, {false, true}), xnn_status_success);
+  ASSERT_EQ(invoke(created, {false, true}, Rest::Asleep), xnn_status_success);
   const et_timestamp_t end = et_pal_current_ticks();
 
   RecordingTracer tracer;
@@ -158,7 +158,13 @@ TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
     // and 65,536 elements.
     const std::vector<bool> is_small = find_small_operators(created);
     EXPECT_EQ(is_small, std::vector<bool>(2, side < 256)) << side;
-    ASSERT_EQ(invoke(created, is_small), xnn_status_success);
+    ASSERT_EQ(invoke(created, is_small, Rest::Asleep), xnn_status_success);
+    EXPECT_EQ(sleeps_after(created), is_small[0] ? std::nullopt : std::optional<size_t>(1));
+    // The elements are nothing to the threads: they sleep before that, or not at all.
+    ASSERT_EQ(invoke(created, {false, true}, Rest::Asleep), xnn_status_success);
+    EXPECT_EQ(sleeps_after(created), 0u);
+    ASSERT_EQ(invoke(created, {false, true}, Rest::Awake), xnn_status_success);
+    EXPECT_EQ(sleeps_after(created), std::nullopt);
     EXPECT_EQ(results, std::vector<float>(side * side, -0.5f * static_cast<float>(side)));
   }
 }
