@@ -116,6 +116,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     threads_ = threads;
     is_shaped_ = false;
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
+    order_products(runtime_, threads_);
     is_small_ = find_small_operators(runtime_);
     is_shaped_ = true;
   }

@@ -7,8 +7,13 @@
 #include <utility>
 
 #include "steps/step.h"
+#include "xnnpack/compute.h"
 #include "xnnpack/operator.h"  // what a runtime is made of, in the pinned sources
 #include "xnnpack/subgraph.h"
+
+// What XNNPACK's operators for products do for some rows and columns. Its header shows them to C alone.
+extern "C" void xnn_compute_gemm(void* context, size_t row, size_t column, size_t rows, size_t columns);
+extern "C" void xnn_compute_dqgemm(void* context, size_t row, size_t column, size_t rows, size_t columns);
 
 namespace executorch {
 namespace backends {
@@ -105,6 +110,59 @@ std::vector<bool> find_small_operators(xnn_runtime_t runtime) {
     is_small.assign(is_small.size(), true);
   }
   return is_small;
+}
+
+namespace {
+
+/// Bytes of weights that stay in a core's second cache, with the rows that pass by, until all rows have.
+constexpr size_t kWeightsAtOnce = 96 << 10;
+
+template <void (*Compute)(void*, size_t, size_t, size_t, size_t)>
+void compute_columns(void* context, size_t column, size_t row, size_t columns, size_t rows) {
+  Compute(context, row, column, rows, columns);
+}
+
+/// What takes the columns first and computes the same; null for other tasks.
+pthreadpool_task_2d_tile_2d_t by_columns(const compute_parameters& compute) {
+  if (compute.type != xnn_parallelization_type_2d_tile_2d) {
+    return nullptr;
+  }
+  return compute.task_2d_tile_2d == xnn_compute_gemm     ? compute_columns<xnn_compute_gemm>
+         : compute.task_2d_tile_2d == xnn_compute_dqgemm ? compute_columns<xnn_compute_dqgemm>
+                                                         : nullptr;
+}
+
+}  // namespace
+
+size_t order_products(xnn_runtime_t runtime, size_t threads) {
+  size_t ordered = 0;
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
+    const xnn_operator_t op = runtime->opdata[i].operator_objects[0];
+    const auto task = op == nullptr ? nullptr : by_columns(op->compute[0]);
+    if (task == nullptr) {
+      continue;
+    }
+    compute_parameters& compute = op->compute[0];
+    const gemm_context& product = op->context.gemm.gemm.gemm;
+    const size_t rows = compute.range[0], columns = compute.range[1], tile_rows = compute.tile[0];
+    const size_t weights = columns * product.w_stride;
+    // One thread reads the weights for each tile of rows. Of several, each reads all of them for its rows, or all rows
+    // for its columns.
+    if (rows <= tile_rows || weights <= (threads > 1 ? rows * product.a_stride : kWeightsAtOnce)) {
+      continue;
+    }
+    // Two panels at least, and whole ones, two parts for each thread.
+    const size_t step = size_t{2} * op->ukernel.gemm.nr;
+    const size_t share = threads > 1 ? std::min(columns / (2 * threads), kWeightsAtOnce / product.w_stride)
+                                     : kWeightsAtOnce / product.w_stride;
+    compute.task_2d_tile_2d = task;
+    compute.range[0] = columns;
+    compute.range[1] = rows;
+    compute.tile[0] = std::max<size_t>(1, share / step) * step;
+    compute.tile[1] = tile_rows;
+    ++ordered;
+  }
+  return ordered;
 }
 
 size_t constants_size(xnn_runtime_t runtime) {

@@ -35,6 +35,12 @@ void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
 /// Follows the shapes of the last xnn_reshape_runtime().
 std::vector<bool> find_small_operators(xnn_runtime_t runtime);
 
+/// Lets products of matrices take some columns of the weights after the other, for all rows, where XNNPACK takes some
+/// rows after the other, for all columns: where that reads less from memory. Each of the `threads` reads its own
+/// weights then. Follows the last xnn_reshape_runtime(), as which it is called.
+/// @return How many.
+size_t order_products(xnn_runtime_t runtime, size_t threads);
+
 /// Bytes of the constants, before they are packed.
 size_t constants_size(xnn_runtime_t runtime);
 

@@ -3,9 +3,7 @@
 #include "profile.h"
 
 #include <gtest/gtest.h>
-#include <pthreadpool.h>
 
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -123,50 +121,6 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   EXPECT_LT(softmax.start, softmax.end);
   EXPECT_EQ(softmax.end, exponential.start);
   EXPECT_LE(exponential.end, end);
-}
-
-TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
-  runtime::runtime_init();
-  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
-  for (const size_t side : {8, 128, 256}) {
-    xnn_subgraph_t made = nullptr;
-    ASSERT_EQ(xnn_create_subgraph(2, 0, &made), xnn_status_success);
-    const std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph(made);
-    const size_t sizes[] = {side, side};
-    const std::vector<float> weights(side * side, 1.f);
-    uint32_t in = 0, filter = 0, inner = 0, out = 0;
-    const auto define = [&](const void* data, uint32_t external, uint32_t flags, uint32_t* id) {
-      return xnn_define_tensor_value(made, xnn_datatype_fp32, 2, sizes, data, external, flags, id);
-    };
-    ASSERT_EQ(define(nullptr, 0, XNN_VALUE_FLAG_EXTERNAL_INPUT, &in), xnn_status_success);
-    ASSERT_EQ(define(nullptr, 1, XNN_VALUE_FLAG_EXTERNAL_OUTPUT, &out), xnn_status_success);
-    ASSERT_EQ(define(weights.data(), XNN_INVALID_VALUE_ID, 0, &filter), xnn_status_success);
-    ASSERT_EQ(define(nullptr, XNN_INVALID_VALUE_ID, 0, &inner), xnn_status_success);
-    const float least = -INFINITY, most = INFINITY;
-    ASSERT_EQ(xnn_define_fully_connected(made, least, most, in, filter, XNN_INVALID_VALUE_ID, inner, 0),
-              xnn_status_success);
-    ASSERT_EQ(xnn_define_unary(made, xnn_unary_negate, nullptr, inner, out, 0), xnn_status_success);
-    const std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)> pool(pthreadpool_create(2), pthreadpool_destroy);
-    xnn_runtime_t created = nullptr;
-    ASSERT_EQ(xnn_create_runtime_v2(made, pool.get(), 0, &created), xnn_status_success);
-    const std::unique_ptr<struct xnn_runtime, DeleteRuntime> owner(created);
-    std::vector<float> numbers(side * side, 0.5f), results(side * side);
-    const xnn_external_value externals[] = {{in, numbers.data()}, {out, results.data()}};
-    ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
-    EXPECT_EQ(constants_size(created), weights.size() * sizeof(float));
-    // 512 products and 64 elements; two million products, which are not worth waking threads for; 16 million products
-    // and 65,536 elements.
-    const std::vector<bool> is_small = find_small_operators(created);
-    EXPECT_EQ(is_small, std::vector<bool>(2, side < 256)) << side;
-    ASSERT_EQ(invoke(created, is_small, Rest::Asleep), xnn_status_success);
-    EXPECT_EQ(sleeps_after(created), is_small[0] ? std::nullopt : std::optional<size_t>(1));
-    // The elements are nothing to the threads: they sleep before that, or not at all.
-    ASSERT_EQ(invoke(created, {false, true}, Rest::Asleep), xnn_status_success);
-    EXPECT_EQ(sleeps_after(created), 0u);
-    ASSERT_EQ(invoke(created, {false, true}, Rest::Awake), xnn_status_success);
-    EXPECT_EQ(sleeps_after(created), std::nullopt);
-    EXPECT_EQ(results, std::vector<float>(side * side, -0.5f * static_cast<float>(side)));
-  }
 }
 
 TEST(Profile, AProgramLogsWhatRunsInItsDelegates) {
