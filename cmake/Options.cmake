@@ -19,7 +19,7 @@ if(EXISTS "${EXECUTORCH_SOURCE_ROOT}/sdk/cpp/executorch/runtime/platform/default
   list(APPEND executorch_platforms android)
 endif()
 executorch_choice(EXECUTORCH_PAL_DEFAULT "posix" "Platform layer" ${executorch_platforms})
-set(EXECUTORCH_SANITIZE "" CACHE STRING "Sanitizers for our own code, for example 'address,undefined'")
+set(EXECUTORCH_SANITIZE "" CACHE STRING "Sanitizers, for example 'address,undefined'")
 set(EXECUTORCH_MAX_KERNEL_NUM "" CACHE STRING "Capacity of the kernel table, 28 of it for the prim operators (default 2000)")
 
 # --- Extensions: whether they are part of `all`, of executorch::extensions and of what is installed. Off by default, as

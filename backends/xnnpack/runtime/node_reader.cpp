@@ -171,6 +171,19 @@ const Value* NodeReader::output(uint32_t id, RawType raw) {
   return &value;
 }
 
+std::optional<NodeReader::Operands> NodeReader::operands(uint32_t input_id, uint32_t output_id, bool converts) {
+  const Value* in = input(input_id);
+  const Value* out = in == nullptr ? nullptr : output(output_id);
+  if (out == nullptr) {
+    return std::nullopt;
+  }
+  if (in->datatype != out->datatype && !converts) {
+    error_ = malformed("its result must have the type of what it reads");
+    return std::nullopt;
+  }
+  return Operands{in, out};
+}
+
 runtime::Error NodeReader::check_flags(uint32_t flags) {
   return (flags & ~kNodeFlags) == 0 ? Error::Ok : malformed("it has flags that this version does not know");
 }
@@ -190,7 +203,8 @@ runtime::Error NodeReader::read_unary(xnn_unary_operator op) {
   const auto define = [&](uint32_t in, uint32_t out) {
     return xnn_define_unary(subgraph_, op, nullptr, in, out, table.flags());
   };
-  return op == xnn_unary_convert ? read_elementwise(table, define, {1.0}) : read_elementwise(table, define);
+  return op == xnn_unary_convert ? read_elementwise(table, define, {1.0}, /*converts=*/true)
+                                 : read_elementwise(table, define);
 }
 
 runtime::Error NodeReader::read_simple(XNodeUnion type) {

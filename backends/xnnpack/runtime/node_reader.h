@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
@@ -43,6 +44,15 @@ class NodeReader final {
   const Value* input(uint32_t id, bool packs = false, RawType raw = RawType::None);
   const Value* output(uint32_t id, RawType raw = RawType::None);
 
+  /// What a node of one input reads and computes.
+  struct Operands {
+    const Value* in;
+    const Value* out;
+  };
+  /// Not there, and error_ is set, unless both have one type or the node `converts`: some of XNNPACK's operators
+  /// compute in the type that they read, and write as much, whatever the type of their result is.
+  std::optional<Operands> operands(uint32_t input_id, uint32_t output_id, bool converts = false);
+
   template <typename Infer>
   Error finish(xnn_status status, const Value* output, Infer infer) {
     if (status != xnn_status_success) {
@@ -67,12 +77,13 @@ class NodeReader final {
   /// For nodes whose output has the shape of their input. The kernel on integers multiplies by `factors`; none where it
   /// looks results up.
   template <typename Table, typename Define>
-  Error read_elementwise(const Table& table, Define define, std::initializer_list<double> factors = {}) {
-    const Value* in = input(table.input_id());
-    const Value* out = in == nullptr ? nullptr : output(table.output_id());
-    if (out == nullptr) {
+  Error read_elementwise(const Table& table, Define define, std::initializer_list<double> factors = {},
+                         bool converts = false) {
+    const auto found = operands(table.input_id(), table.output_id(), converts);
+    if (!found) {
       return error_;
     }
+    const auto [in, out] = *found;
     ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
     for (const double factor : factors) {
       if (in->datatype == out->datatype) {
@@ -106,11 +117,11 @@ class NodeReader final {
   template <typename Table, typename Define, typename Infer>
   Error read_with_lists(const Table& table, std::initializer_list<const Shape*> per_dimension, Define define,
                         Infer infer) {
-    const Value* in = input(table.input_id());
-    const Value* out = in == nullptr ? nullptr : output(table.output_id());
-    if (out == nullptr) {
+    const auto found = operands(table.input_id(), table.output_id());
+    if (!found) {
       return error_;
     }
+    const auto [in, out] = *found;
     ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
     for (const Shape* list : per_dimension) {
       if (list->size() != in->dims.size()) {

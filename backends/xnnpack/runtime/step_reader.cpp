@@ -48,11 +48,11 @@ std::unique_ptr<AttentionStep::Layout> read_layout(const Integers& integers) {
 
 runtime::Error NodeReader::read_reduce() {
   const auto& table = content<fb_xnnpack::XNNStep>();
-  const Value* in = input(number_at(table.input_ids(), 0));
-  const Value* out = in == nullptr ? nullptr : output(table.output_id());
-  if (out == nullptr) {
+  const auto found = operands(number_at(table.input_ids(), 0), table.output_id());
+  if (!found) {
     return error_;
   }
+  const auto [in, out] = *found;
   const Integers* axes = table.integers();
   const bool is_mean = number_at(axes, 0) != 0;
   const bool keeps = number_at(axes, 1) != 0;

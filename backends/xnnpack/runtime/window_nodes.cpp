@@ -177,11 +177,11 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
 
 runtime::Error NodeReader::read_pool(XNodeUnion type) {
   const auto& table = content<fb_xnnpack::_XNNPooling2D>();
-  const Value* in = input(table.input_id());
-  const Value* out = in == nullptr ? nullptr : output(table.output_id());
-  if (out == nullptr) {
+  const auto found = operands(table.input_id(), table.output_id());
+  if (!found) {
     return error_;
   }
+  const auto [in, out] = *found;
   ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
   const bool average = type == XNodeUnion::XNNAvgPooling2d;
   const Window window{table.padding_top(),
@@ -213,11 +213,11 @@ runtime::Error NodeReader::read_pool(XNodeUnion type) {
 
 runtime::Error NodeReader::read_mean() {
   const auto& table = content<fb_xnnpack::_XNNNode1x1>();
-  const Value* in = input(table.input_id());
-  const Value* out = in == nullptr ? nullptr : output(table.output_id());
-  if (out == nullptr) {
+  const auto found = operands(table.input_id(), table.output_id());
+  if (!found) {
     return error_;
   }
+  const auto [in, out] = *found;
   ET_CHECK_OK_OR_RETURN_ERROR(check_flags(table.flags()));
   if (in->dims.size() != 4) {
     return malformed("it needs four dimensions");
