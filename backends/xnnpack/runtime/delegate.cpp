@@ -75,8 +75,8 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   GraphBuilder builder(*payload_);
   ET_CHECK_OK_OR_RETURN_ERROR(builder.build());
   for (const Value* value : builder.externals()) {
-    externals_.push_back(
-        {value->external_id, value->datatype, value->raw, value->index, value->dims.size(), value->is_input});
+    externals_.push_back({value->external_id, value->datatype, value->raw, value->index, value->dims.size(),
+                          value->is_input, value->is_read_by_kernels});
   }
   pointers_.resize(externals_.size());
   weights_.emplace(shared).begin_runtime(*payload_, builder.subgraph(), builder.take_packed_nodes());
@@ -121,6 +121,8 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     is_shaped_ = true;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
+  MovedArguments moved;
+  ET_CHECK_OK_OR_RETURN_ERROR(leave_page_ends(args, moved));
   // Each time: another delegate may have moved the workspace.
   xnn_status status = xnn_setup_runtime_v2(runtime_, pointers_.size(), pointers_.data());
   const bool is_measured = runtime::internal::event_tracer_measures_all(tracer);
@@ -133,6 +135,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",
                            status_text(status));
+  moved.finish();
   if (is_measured) {
     log_operators(*tracer, runtime_, start, origins_);
   }
@@ -241,6 +244,17 @@ Error Delegate::resize_outputs(Span<EValue*> args) {
                              "was exported for smaller inputs",
                              external.id);
     pointers_[i].data = tensor.mutable_data_ptr();
+  }
+  return Error::Ok;
+}
+
+Error Delegate::leave_page_ends(Span<EValue*> args, MovedArguments& moved) {
+  for (size_t i = 0; i < externals_.size(); ++i) {
+    const External& external = externals_[i];
+    const size_t size = args[external.id]->toTensor().nbytes();
+    if (external.is_read_by_kernels && may_leave_page(pointers_[i].data, size)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(moved.move(pointers_[i].data, size, external.is_input));
+    }
   }
   return Error::Ok;
 }

@@ -16,6 +16,7 @@
 
 #include "graph.h"
 #include "internals.h"
+#include "page_ends.h"
 #include "payload.h"
 #include "workspace.h"
 
@@ -60,11 +61,14 @@ class Delegate final {
     size_t index;
     size_t rank;
     bool is_input;
+    bool is_read_by_kernels;
   };
 
   runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
   runtime::Error reshape();
   runtime::Error resize_outputs(runtime::Span<runtime::EValue*> args);
+  /// Moves the arguments behind which kernels would read what may not be there.
+  runtime::Error leave_page_ends(runtime::Span<runtime::EValue*> args, MovedArguments& moved);
   /// What threads do after the execution that begins.
   Rest rest() const;
 

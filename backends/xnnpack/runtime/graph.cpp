@@ -284,12 +284,13 @@ Error GraphBuilder::find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& v
   return Error::Ok;
 }
 
-Error GraphBuilder::read_in_place(Value& value) {
-  const Result<Span<const uint8_t>> bytes = payload_.constant(value.constant, value.size);
+Error GraphBuilder::read_in_place(Value& value, bool by_kernels) {
+  const Result<Span<const uint8_t>> bytes = payload_.constant(value.constant, value.size, by_kernels);
   ET_CHECK_OK_OR_RETURN_ERROR(bytes.error());
   payload_.hold(value.constant);
   needs_payload_ = true;
   value.is_deferred = false;
+  value.is_in_place = true;
   value.data = bytes->data();
   set_data(subgraph_.get(), value.id, value.data);
   return Error::Ok;
@@ -333,6 +334,14 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
     case XNNQuantParams::PerTensorQuant: {
       const auto* quant = quantized.quant_params_as_PerTensorQuant();
       ET_CHECK_OR_RETURN_ERROR(quant != nullptr, InvalidProgram, "XNNPACK payload: a value has no scale");
+      // XNNPACK takes the other types, too, and looks for scales and groups that they do not have.
+      ET_CHECK_OR_RETURN_ERROR(
+          value.datatype == xnn_datatype_qint8 || value.datatype == xnn_datatype_quint8 ||
+              value.datatype == xnn_datatype_qint32,
+          InvalidProgram,
+          "XNNPACK payload: a value with one scale has XNNPACK's datatype %d, which has a scale for "
+          "each channel or group, or none",
+          static_cast<int>(value.datatype));
       value.scale = quant->scale();
       status =
           xnn_define_quantized_tensor_value(subgraph_.get(), value.datatype, quant->zero_point(), quant->scale(), rank,

@@ -53,12 +53,16 @@ struct Value {
   size_t size = 0;
   /// Whether `data` stands for elements that are read when they are packed.
   bool is_deferred = false;
+  /// Whether `data` lies in the payload.
+  bool is_in_place = false;
   /// Whether it is an input of the delegate, an output of it, and whether a node so far has computed it and has read
   /// it.
   bool is_input = false;
   bool is_output = false;
   bool is_computed = false;
   bool is_read = false;
+  /// Whether an operator of XNNPACK's reads it, see page_ends.h.
+  bool is_read_by_kernels = false;
 };
 
 /**
@@ -123,7 +127,7 @@ class GraphBuilder final {
   /// other layers.
   Shape dynamic_packing(const fb_xnnpack::XNNFullyConnected& linear) const;
   /// Reads the elements of a constant that is not only packed, and keeps them.
-  runtime::Error read_in_place(Value& value);
+  runtime::Error read_in_place(Value& value, bool by_kernels);
   runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);
   runtime::Error find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& value);
   runtime::Error define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& quantized, uint32_t flags, Value& value);

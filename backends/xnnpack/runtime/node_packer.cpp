@@ -62,7 +62,7 @@ bool NodePacker::may_be_packed(const OriginalWeights& filter, const OriginalWeig
 }
 
 bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values) {
-  const auto bytes = payload_->constant(constant.index, constant.size);
+  const auto bytes = payload_->constant(constant.index, constant.size, /*by_kernels=*/true);
   if (!bytes.ok()) {
     error_ = bytes.error();
     return false;

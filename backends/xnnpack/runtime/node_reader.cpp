@@ -127,7 +127,7 @@ runtime::Error NodeReader::malformed(const char* why) const {
   return Error::InvalidProgram;
 }
 
-const Value* NodeReader::input(uint32_t id, bool packs, RawType raw) {
+const Value* NodeReader::input(uint32_t id, Use use, RawType raw) {
   const auto found = builder_.values_.find(id);
   if (found == builder_.values_.end()) {
     error_ = malformed("it reads a value that does not exist");
@@ -142,13 +142,14 @@ const Value* NodeReader::input(uint32_t id, bool packs, RawType raw) {
     error_ = malformed("it reads a value of a type that it does not compute with");
     return nullptr;
   }
-  if (value.is_deferred && !packs) {
-    error_ = builder_.read_in_place(value);
+  if ((value.is_deferred && use != Use::Packs) || (value.is_in_place && use == Use::Computes)) {
+    error_ = builder_.read_in_place(value, /*by_kernels=*/use == Use::Computes);
     if (error_ != Error::Ok) {
       return nullptr;
     }
   }
   value.is_read = true;
+  value.is_read_by_kernels |= use != Use::Step;
   return &value;
 }
 

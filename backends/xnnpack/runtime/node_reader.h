@@ -39,9 +39,11 @@ class NodeReader final {
   const char* name() const { return fb_xnnpack::EnumNameXNodeUnion(node_.xnode_union_type()); }
 
   Error malformed(const char* why) const;
-  /// A value that the node reads; null, and error_ is set, where there is none yet. `packs`: as a filter or bias.
-  /// `raw`: what it holds where that is nothing XNNPACK computes with.
-  const Value* input(uint32_t id, bool packs = false, RawType raw = RawType::None);
+  /// What for a value is read: by kernels of XNNPACK's, each time or once, as a filter or bias, or by a step of ours.
+  enum class Use { Computes, Packs, Step };
+  /// A value that the node reads; null, and error_ is set, where there is none yet. `raw`: what it holds where that is
+  /// nothing XNNPACK computes with.
+  const Value* input(uint32_t id, Use use = Use::Computes, RawType raw = RawType::None);
   const Value* output(uint32_t id, RawType raw = RawType::None);
 
   /// What a node of one input reads and computes.
@@ -101,7 +103,7 @@ class NodeReader final {
   Error read_binary(xnn_binary_operator op);
   Error read_matmul();
   /// The id of an optional bias of `channels` numbers, which is packed with the filter or read each time.
-  Error read_bias(uint32_t id, CheckedSize channels, bool packs, uint32_t* bias);
+  Error read_bias(uint32_t id, CheckedSize channels, Use use, uint32_t* bias);
   Error read_linear();
   Error read_convolution(XNodeUnion type);
   /// See GraphBuilder::may_fuse().

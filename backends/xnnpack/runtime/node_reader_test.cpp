@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of payloads that XNNPACK would take as they are and compute beyond the memory of their results.
+// Payloads that XNNPACK would take as they are and then compute beyond the memory of their values.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,82 +7,52 @@
 #include <vector>
 
 #include <executorch/runtime/platform/runtime.h>
-#include <serialization/xnnpack_graph_generated.h>
 
 #include "graph.h"
 #include "payload.h"
+#include "payload_testing.h"
 
 namespace executorch {
 namespace backends {
 namespace xnnpack {
 namespace {
 
-using fb_xnnpack::XNNDatatype;
-using fb_xnnpack::XNodeUnion;
-using flatbuffers::FlatBufferBuilder;
-using flatbuffers::Offset;
 using runtime::Error;
 
+using Dims = PayloadWriter::Dims;
 constexpr uint32_t kIn = 0, kOut = 1;
-const std::vector<uint32_t> kImage = {1, 4, 4, 8};
+const Dims kImage = {1, 4, 4, 8};
 
 /// Writes the content of a node that reads kIn and computes kOut.
-using Write = Offset<void> (*)(FlatBufferBuilder&);
+using Write = PayloadWriter::Content (*)(flatbuffers::FlatBufferBuilder&);
 
 struct Case {
   XNodeUnion type;
   Write write;
-  std::vector<uint32_t> result;
+  Dims result;
 };
 
 void PrintTo(const Case& tested, std::ostream* out) {
   *out << fb_xnnpack::EnumNameXNodeUnion(tested.type);
 }
 
-Offset<void> write_plain(FlatBufferBuilder& b) {
+PayloadWriter::Content write_plain(flatbuffers::FlatBufferBuilder& b) {
   return fb_xnnpack::Create_XNNNode1x1(b, kIn, kOut, 0).Union();
 }
 
-Offset<void> write_pool(FlatBufferBuilder& b) {
+PayloadWriter::Content write_pool(flatbuffers::FlatBufferBuilder& b) {
   return fb_xnnpack::Create_XNNPooling2D(b, 0, 0, 0, 0, 2, 2, 2, 2, 1, 1, kIn, kOut, 0).Union();
 }
 
-Offset<void> write_resize(FlatBufferBuilder& b) {
+PayloadWriter::Content write_resize(flatbuffers::FlatBufferBuilder& b) {
   return fb_xnnpack::CreateXNNStaticResizeBilinear2D(b, 8, 8, kIn, kOut, 0).Union();
 }
 
 /// The mean over both dimensions of the image, which stay.
-Offset<void> write_reduction(FlatBufferBuilder& b) {
-  const auto inputs = b.CreateVector(std::vector<uint32_t>{kIn});
-  const auto integers = b.CreateVector(std::vector<uint32_t>{1, 1, 1, 2});
+PayloadWriter::Content write_reduction(flatbuffers::FlatBufferBuilder& b) {
+  const auto inputs = b.CreateVector(Dims{kIn});
+  const auto integers = b.CreateVector(Dims{1, 1, 1, 2});
   return fb_xnnpack::CreateXNNStep(b, fb_xnnpack::StepKind::Reduce, inputs, kOut, 0, integers).Union();
-}
-
-Offset<fb_xnnpack::XValue> write_value(FlatBufferBuilder& b, XNNDatatype datatype, const std::vector<uint32_t>& dims,
-                                       uint32_t id) {
-  const auto sizes = b.CreateVector(dims);
-  const bool is_output = id == kOut;
-  const auto tensor =
-      fb_xnnpack::CreateXNNTensorValue(b, datatype, static_cast<uint32_t>(dims.size()), sizes, 0, id,
-                                       is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : XNN_VALUE_FLAG_EXTERNAL_INPUT, id);
-  return fb_xnnpack::CreateXValue(b, fb_xnnpack::XValueUnion::XNNTensorValue, tensor.Union());
-}
-
-/// What reading a payload says that has nothing but this node.
-Error read(const Case& tested, XNNDatatype result) {
-  FlatBufferBuilder b;
-  const std::vector<Offset<fb_xnnpack::XNode>> nodes = {fb_xnnpack::CreateXNode(b, tested.type, tested.write(b), 0)};
-  const std::vector<Offset<fb_xnnpack::XValue>> values = {write_value(b, XNNDatatype::xnn_datatype_fp32, kImage, kIn),
-                                                          write_value(b, result, tested.result, kOut)};
-  const auto version = b.CreateString("0");
-  const auto node_list = b.CreateVector(nodes);
-  const auto value_list = b.CreateVector(values);
-  const auto inputs = b.CreateVector(std::vector<uint32_t>{kIn});
-  const auto outputs = b.CreateVector(std::vector<uint32_t>{kOut});
-  b.Finish(fb_xnnpack::CreateXNNGraph(b, version, node_list, value_list, 2, inputs, outputs), "XNS1");
-  Payload payload;
-  const Error opened = payload.open(b.GetBufferPointer(), b.GetSize(), nullptr);
-  return opened == Error::Ok ? GraphBuilder(payload).build() : opened;
 }
 
 class NodeReaderTest : public testing::TestWithParam<Case> {
@@ -91,13 +61,29 @@ class NodeReaderTest : public testing::TestWithParam<Case> {
     runtime::runtime_init();
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   }
+
+  static Error read(PayloadWriter& written) {
+    const auto bytes = written.finish();
+    Payload payload;
+    const Error opened = payload.open(bytes.data(), bytes.size(), nullptr);
+    return opened == Error::Ok ? GraphBuilder(payload).build() : opened;
+  }
+
+  /// What reading a payload says that has nothing but the node of the case.
+  static Error read_node(XNNDatatype result) {
+    PayloadWriter payload;
+    payload.input(XNNDatatype::xnn_datatype_fp32, kImage);
+    payload.output(result, GetParam().result);
+    payload.node(GetParam().type, GetParam().write(payload.builder()));
+    return read(payload);
+  }
 };
 
 class NodesOfOneType : public NodeReaderTest {};
 
 TEST_P(NodesOfOneType, HaveResultsOfTheTypeThatTheyRead) {
-  EXPECT_EQ(read(GetParam(), XNNDatatype::xnn_datatype_fp32), Error::Ok);
-  EXPECT_EQ(read(GetParam(), XNNDatatype::xnn_datatype_fp16), Error::InvalidProgram);
+  EXPECT_EQ(read_node(XNNDatatype::xnn_datatype_fp32), Error::Ok);
+  EXPECT_EQ(read_node(XNNDatatype::xnn_datatype_fp16), Error::InvalidProgram);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NodesOfOneType,
@@ -113,10 +99,30 @@ INSTANTIATE_TEST_SUITE_P(All, NodesOfOneType,
 class ConvertingNodes : public NodeReaderTest {};
 
 TEST_P(ConvertingNodes, HaveResultsOfAnotherType) {
-  EXPECT_EQ(read(GetParam(), XNNDatatype::xnn_datatype_fp16), Error::Ok);
+  EXPECT_EQ(read_node(XNNDatatype::xnn_datatype_fp16), Error::Ok);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConvertingNodes, testing::Values(Case{XNodeUnion::XNNConvert, write_plain, kImage}));
+
+class ValuesOfOneScale : public NodeReaderTest {
+ protected:
+  static Error read_value(XNNDatatype datatype) {
+    PayloadWriter payload;
+    const uint32_t in = payload.input_with_scale(datatype, {4, 8});
+    payload.plain_node(XNodeUnion::XNNConvert, in, payload.output(XNNDatatype::xnn_datatype_fp32, {4, 8}));
+    return read(payload);
+  }
+};
+
+TEST_F(ValuesOfOneScale, HaveATypeOfOneScale) {
+  EXPECT_EQ(read_value(XNNDatatype::xnn_datatype_qint8), Error::Ok);
+  EXPECT_EQ(read_value(XNNDatatype::xnn_datatype_quint8), Error::Ok);
+  for (const XNNDatatype datatype :
+       {XNNDatatype::xnn_datatype_qcint8, XNNDatatype::xnn_datatype_qcint4, XNNDatatype::xnn_datatype_qbint4,
+        XNNDatatype::xnn_datatype_qcint32, XNNDatatype::xnn_datatype_qdint8, XNNDatatype::xnn_datatype_fp32}) {
+    EXPECT_EQ(read_value(datatype), Error::InvalidProgram) << fb_xnnpack::EnumNameXNNDatatype(datatype);
+  }
+}
 
 }  // namespace
 }  // namespace xnnpack

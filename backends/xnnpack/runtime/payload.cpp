@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "payload.h"
 
+#include <xnnpack.h>
+
 #include <cinttypes>
 #include <cstring>
 #include <string_view>
@@ -8,6 +10,8 @@
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 #include <serialization/xnnpack_graph_tables.h>
+
+#include "page_ends.h"
 
 namespace executorch {
 namespace backends {
@@ -49,8 +53,10 @@ bool is_aligned(const void* data, size_t alignment) {
   return reinterpret_cast<uintptr_t>(data) % alignment == 0;
 }
 
+/// With the bytes that kernels may read behind the end.
 std::unique_ptr<std::max_align_t[]> copy_of(const uint8_t* data, size_t size) {
-  std::unique_ptr<std::max_align_t[]> copy(new std::max_align_t[size / sizeof(std::max_align_t) + 1]);
+  std::unique_ptr<std::max_align_t[]> copy(
+      new std::max_align_t[(size + XNN_EXTRA_BYTES) / sizeof(std::max_align_t) + 1]);
   if (size > 0) {
     std::memcpy(copy.get(), data, size);
   }
@@ -109,7 +115,7 @@ Payload::Entry& Payload::entry(uint32_t index) {
   return entries_[index];
 }
 
-Result<Span<const uint8_t>> Payload::constant(uint32_t index, uint64_t least) {
+Result<Span<const uint8_t>> Payload::constant(uint32_t index, uint64_t least, bool by_kernels) {
   const auto* entries = graph_->constant_data();
   const auto* buffers = graph_->constant_buffer();
   const bool is_old = entries == nullptr || entries->size() == 0;
@@ -123,10 +129,11 @@ Result<Span<const uint8_t>> Payload::constant(uint32_t index, uint64_t least) {
       return bytes.error();
     }
     found.bytes = bytes.get();
-    if (!is_aligned(found.bytes.data(), kConstantAlignment)) {
-      found.copy = copy_of(found.bytes.data(), found.bytes.size());
-      found.bytes = Span<const uint8_t>(reinterpret_cast<const uint8_t*>(found.copy.get()), found.bytes.size());
-    }
+  }
+  if (found.copy == nullptr && (!is_aligned(found.bytes.data(), kConstantAlignment) ||
+                                (by_kernels && may_leave_page(found.bytes.data(), found.bytes.size())))) {
+    found.copy = copy_of(found.bytes.data(), found.bytes.size());
+    found.bytes = Span<const uint8_t>(reinterpret_cast<const uint8_t*>(found.copy.get()), found.bytes.size());
   }
   ET_CHECK_OR_RETURN_ERROR(least > 0 && least <= found.bytes.size(), InvalidProgram,
                            "XNNPACK payload: constant %" PRIu32 " has %zu bytes, its value needs %" PRIu64, index,

@@ -41,10 +41,11 @@ class Payload final {
    * The bytes of entry `index` (from 1 on) of the graph's constants, at a multiple of 16. Valid until release().
    *
    * @param least How many bytes there have to be.
+   * @param by_kernels Whether XNNPACK's kernels read them, which need room behind the end: see page_ends.h.
    * @retval Error::InvalidProgram there is no such entry, it lies outside of the payload, or has too few bytes.
    * @retval Error::NotFound (logged) the program holds no data of its name.
    */
-  runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index, uint64_t least);
+  runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index, uint64_t least, bool by_kernels = false);
 
   /// The name of entry `index` among the named data; "" for what lies in the payload, and for what does not exist.
   std::string_view name(uint32_t index) const;
@@ -63,7 +64,7 @@ class Payload final {
   const void* placeholder() const { return graph_; }
 
  private:
-  /// What was read of the named data, or copied because it was not aligned.
+  /// What was read of the named data, or copied because it was not aligned or had no room behind it.
   struct Entry {
     runtime::Span<const uint8_t> bytes;
     std::unique_ptr<runtime::FreeableBuffer> buffer;

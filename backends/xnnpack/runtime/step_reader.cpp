@@ -164,7 +164,7 @@ runtime::Error NodeReader::add_step(std::unique_ptr<Step> step, const std::array
   std::vector<size_t> from;
   size_t rank = 0;
   for (uint32_t i = 0; i < ids->size(); ++i) {
-    const Value* value = input(ids->Get(i), /*packs=*/false, raw[i]);
+    const Value* value = input(ids->Get(i), Use::Step, raw[i]);
     if (value == nullptr) {
       return error_;
     }

@@ -16,12 +16,12 @@ void NodeReader::note_paddings(const Window& window) {
   builder_.may_fuse_ &= std::max(window.padding_top, window.padding_right) < kLeast;
 }
 
-runtime::Error NodeReader::read_bias(uint32_t id, CheckedSize channels, bool packs, uint32_t* bias) {
+runtime::Error NodeReader::read_bias(uint32_t id, CheckedSize channels, Use use, uint32_t* bias) {
   *bias = XNN_INVALID_VALUE_ID;
   if (id == XNN_INVALID_VALUE_ID) {
     return Error::Ok;
   }
-  const Value* value = input(id, packs);
+  const Value* value = input(id, use);
   if (value == nullptr) {
     return error_;
   }
@@ -35,7 +35,7 @@ runtime::Error NodeReader::read_bias(uint32_t id, CheckedSize channels, bool pac
 runtime::Error NodeReader::read_linear() {
   const auto& table = content<fb_xnnpack::XNNFullyConnected>();
   const Value* in = input(table.input1_id());
-  const Value* filter = in == nullptr ? nullptr : input(table.filter_id(), /*packs=*/true);
+  const Value* filter = in == nullptr ? nullptr : input(table.filter_id(), Use::Packs);
   const Value* out = filter == nullptr ? nullptr : output(table.output_id());
   if (out == nullptr) {
     return error_;
@@ -47,8 +47,8 @@ runtime::Error NodeReader::read_linear() {
     return malformed("its filter must be a matrix");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;
-  ET_CHECK_OK_OR_RETURN_ERROR(
-      read_bias(table.bias_id(), filter->dims[transposed ? 1 : 0], filter->data != nullptr, &bias));
+  ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), filter->dims[transposed ? 1 : 0],
+                                        filter->data != nullptr ? Use::Packs : Use::Computes, &bias));
   const size_t from = in->index;
   const size_t by = filter->index;
   return finish(xnn_define_fully_connected(subgraph_, min_, max_, in->id, filter->id, bias, out->id, table.flags()),
@@ -90,7 +90,7 @@ std::unique_ptr<Step> NodeReader::convolution_step(const Convolution& convolutio
 runtime::Error NodeReader::read_convolution(XNodeUnion type) {
   const auto& table = content<fb_xnnpack::_XNNNodeConv>();
   const Value* in = input(table.input1_id());
-  const Value* filter = in == nullptr ? nullptr : input(table.filter_id(), /*packs=*/true);
+  const Value* filter = in == nullptr ? nullptr : input(table.filter_id(), Use::Packs);
   const Value* out = filter == nullptr ? nullptr : output(table.output_id());
   if (out == nullptr) {
     return error_;
@@ -132,7 +132,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
     return malformed("its filter must be float32 or integers of 8 bits, not float16");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;
-  ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), out_channels, /*packs=*/true, &bias));
+  ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), out_channels, Use::Packs, &bias));
   const size_t adjust_height = table.adjustment_height();
   const size_t adjust_width = table.adjustment_width();
   xnn_status status = xnn_status_invalid_parameter;
