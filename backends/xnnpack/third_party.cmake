@@ -44,10 +44,11 @@ set_target_properties(${executorch_xnnpack_parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
   # Its kernels are called through pointers: there is nothing to gain between its files, and linking them takes long.
   INTERPROCEDURAL_OPTIMIZATION OFF)
-# Writes that go astray are found where they happen. Reads may go further than what they need, by less than a vector.
+# What it takes for granted it checks, and writes that go astray are found where they happen. Reads may go further than what
+# they need, by less than a vector.
 if(EXECUTORCH_SANITIZE MATCHES "address")
   foreach(part IN LISTS executorch_xnnpack_parts)
-    target_compile_options(${part} PRIVATE -fsanitize=address -fno-omit-frame-pointer
+    target_compile_options(${part} PRIVATE -UNDEBUG -fsanitize=address -fno-omit-frame-pointer
       "$<IF:$<C_COMPILER_ID:Clang,AppleClang>,SHELL:-mllvm -asan-instrument-reads=0,--param=asan-instrument-reads=0>")
   endforeach()
 endif()

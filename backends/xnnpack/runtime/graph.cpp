@@ -63,10 +63,6 @@ RawType raw_type_of(XNNDatatype datatype) {
                                                        : RawType::None;
 }
 
-bool has_four_bits(xnn_datatype datatype) {
-  return datatype == xnn_datatype_qcint4 || datatype == xnn_datatype_qbint4;
-}
-
 size_t element_size(xnn_datatype datatype) {
   switch (datatype) {
     case xnn_datatype_fp32:
@@ -110,6 +106,10 @@ const char* step_name(const fb_xnnpack::XNode& node, const Step* step) {
 }
 
 }  // namespace
+
+bool has_four_bits(xnn_datatype datatype) {
+  return datatype == xnn_datatype_qcint4 || datatype == xnn_datatype_qbint4;
+}
 
 const char* status_text(xnn_status status) {
   switch (status) {

@@ -65,6 +65,9 @@ struct Value {
   bool is_read_by_kernels = false;
 };
 
+/// Whether two elements share a byte. XNNPACK computes with such filters only.
+bool has_four_bits(xnn_datatype datatype);
+
 /**
  * Builds an xnn_subgraph from a payload's graph. Everything that XNNPACK takes for granted is checked: numbers of
  * values, the order of nodes, sizes of constants, and shapes that two operands of a node must agree on.

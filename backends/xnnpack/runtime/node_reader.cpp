@@ -142,6 +142,10 @@ const Value* NodeReader::input(uint32_t id, Use use, RawType raw) {
     error_ = malformed("it reads a value of a type that it does not compute with");
     return nullptr;
   }
+  if (has_four_bits(value.datatype) && use != Use::Packs) {
+    error_ = malformed("it reads elements of four bits, which only a filter may have");
+    return nullptr;
+  }
   if ((value.is_deferred && use != Use::Packs) || (value.is_in_place && use == Use::Computes)) {
     error_ = builder_.read_in_place(value, /*by_kernels=*/use == Use::Computes);
     if (error_ != Error::Ok) {
@@ -164,7 +168,7 @@ const Value* NodeReader::output(uint32_t id, RawType raw) {
     error_ = malformed("it computes a value that is an input, a constant or computed by another node");
     return nullptr;
   }
-  if (value.raw != raw) {
+  if (value.raw != raw || has_four_bits(value.datatype)) {
     error_ = malformed("it computes a value of another type");
     return nullptr;
   }

@@ -104,17 +104,25 @@ TEST_P(ConvertingNodes, HaveResultsOfAnotherType) {
 
 INSTANTIATE_TEST_SUITE_P(All, ConvertingNodes, testing::Values(Case{XNodeUnion::XNNConvert, write_plain, kImage}));
 
-class ValuesOfOneScale : public NodeReaderTest {
+class QuantizedValues : public NodeReaderTest {
  protected:
-  static Error read_value(XNNDatatype datatype) {
+  using Input = uint32_t (PayloadWriter::*)(XNNDatatype, const Dims&);
+
+  /// What reading a payload says that converts such an input to floats.
+  static Error read_value(XNNDatatype datatype, Input input = &PayloadWriter::input_with_scale) {
     PayloadWriter payload;
-    const uint32_t in = payload.input_with_scale(datatype, {4, 8});
+    const uint32_t in = (payload.*input)(datatype, {4, 8});
     payload.plain_node(XNodeUnion::XNNConvert, in, payload.output(XNNDatatype::xnn_datatype_fp32, {4, 8}));
     return read(payload);
   }
 };
 
-TEST_F(ValuesOfOneScale, HaveATypeOfOneScale) {
+TEST_F(QuantizedValues, OfFourBitsAreFilters) {
+  EXPECT_EQ(read_value(XNNDatatype::xnn_datatype_qcint8, &PayloadWriter::input_with_scales), Error::Ok);
+  EXPECT_EQ(read_value(XNNDatatype::xnn_datatype_qcint4, &PayloadWriter::input_with_scales), Error::InvalidProgram);
+}
+
+TEST_F(QuantizedValues, OfOneScaleHaveATypeOfOneScale) {
   EXPECT_EQ(read_value(XNNDatatype::xnn_datatype_qint8), Error::Ok);
   EXPECT_EQ(read_value(XNNDatatype::xnn_datatype_quint8), Error::Ok);
   for (const XNNDatatype datatype :

@@ -42,6 +42,16 @@ class PayloadWriter final {
                      .Union());
   }
 
+  /// An input of integers with a scale for each index of the first dimension, of 0.5.
+  uint32_t input_with_scales(XNNDatatype datatype, const Dims& dims) {
+    const auto dense = tensor(datatype, dims, inputs_);
+    const auto scales = builder_.CreateVector(std::vector<float>(dims[0], 0.5f));
+    const auto quantized =
+        fb_xnnpack::CreateXNNQuantizedTensorValue(builder_, dense, fb_xnnpack::XNNQuantParams::PerChannelQuant,
+                                                  fb_xnnpack::CreatePerChannelQuant(builder_, scales, 0).Union());
+    return value(fb_xnnpack::XValueUnion::XNNQuantizedTensorValue, quantized.Union());
+  }
+
   void node(XNodeUnion type, Content content) {
     nodes_.push_back(fb_xnnpack::CreateXNode(builder_, type, content, static_cast<uint32_t>(nodes_.size())));
   }
