@@ -13,8 +13,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp android consume python documents interop baremetal aarch64 asan android-asan swift apple fuzz wheel)
-all=(debug tsan aarch64-xnnpack aarch64-all fuzz-long slow operators-asan swift-asan apple-all)
+gate=(lint cpp android consume python documents interop baremetal aarch64 aarch64-xnnpack asan android-asan swift apple fuzz wheel)
+all=(debug tsan aarch64-all fuzz-long slow operators-asan swift-asan apple-all)
 network=(android android-asan interop swift swift-asan apple apple-all wheel)
 
 main() {
