@@ -107,10 +107,6 @@ const char* step_name(const fb_xnnpack::XNode& node, const Step* step) {
 
 }  // namespace
 
-bool has_four_bits(xnn_datatype datatype) {
-  return datatype == xnn_datatype_qcint4 || datatype == xnn_datatype_qbint4;
-}
-
 const char* status_text(xnn_status status) {
   switch (status) {
     case xnn_status_success:

@@ -66,7 +66,9 @@ struct Value {
 };
 
 /// Whether two elements share a byte. XNNPACK computes with such filters only.
-bool has_four_bits(xnn_datatype datatype);
+inline bool has_four_bits(xnn_datatype datatype) {
+  return datatype == xnn_datatype_qcint4 || datatype == xnn_datatype_qbint4;
+}
 
 /**
  * Builds an xnn_subgraph from a payload's graph. Everything that XNNPACK takes for granted is checked: numbers of

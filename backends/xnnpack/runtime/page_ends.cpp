@@ -27,11 +27,9 @@ bool may_leave_page(const void* data, size_t size) {
 
 runtime::Error MovedArguments::move(void*& data, size_t size, bool is_input) {
   std::unique_ptr<uint8_t[]> bytes(new (std::nothrow) uint8_t[size + XNN_EXTRA_BYTES]);
-  ET_CHECK_OR_RETURN_ERROR(
-      bytes != nullptr, MemoryAllocationFailed,
-      "XNNPACK: there is no memory for a copy of an argument of %zu bytes, which ends where a page "
-      "does",
-      size);
+  ET_CHECK_OR_RETURN_ERROR(bytes != nullptr, MemoryAllocationFailed,
+                           "XNNPACK: there is no memory to copy an argument of %zu bytes that ends with its page",
+                           size);
   std::memset(bytes.get() + size, 0, XNN_EXTRA_BYTES);
   if (is_input) {
     std::memcpy(bytes.get(), data, size);
