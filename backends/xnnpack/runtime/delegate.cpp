@@ -117,7 +117,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     is_shaped_ = false;
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
     order_products(runtime_, threads_);
-    is_small_ = find_small_operators(runtime_);
+    sharing_ = plan_sharing(runtime_, threads_);
     is_shaped_ = true;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
@@ -130,7 +130,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   const et_timestamp_t start = is_measured ? et_pal_current_ticks() : 0;
   if (status == xnn_status_success) {
     expect_far_weights(weights_are_far_);
-    status = invoke(runtime_, is_small_, rest());
+    status = invoke(runtime_, sharing_, rest());
     ended_ = std::chrono::steady_clock::now();
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",

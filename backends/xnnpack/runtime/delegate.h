@@ -15,9 +15,9 @@
 #include <executorch/runtime/core/span.h>
 
 #include "graph.h"
-#include "internals.h"
 #include "page_ends.h"
 #include "payload.h"
+#include "sharing.h"
 #include "workspace.h"
 
 namespace executorch {
@@ -81,7 +81,7 @@ class Delegate final {
   bool is_shaped_ = false;
   /// For which the operators are divided.
   size_t threads_ = 0;
-  std::vector<bool> is_small_;
+  Sharing sharing_;
   bool weights_are_far_ = false;
   /// When the last execution has ended.
   std::chrono::steady_clock::time_point ended_;

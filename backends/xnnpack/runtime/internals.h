@@ -26,32 +26,8 @@ namespace xnnpack {
 /// A flag for making a runtime: no node becomes a part of another one.
 uint32_t no_fusion_flag();
 
-/// Makes the runtime work on the threads of `pool`, null for the caller's alone, from the next xnn_reshape_runtime()
-/// on. XNNPACK's own interface knows the threads only when a runtime is created.
-void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
-
-/// The operators, by the numbers of their nodes, that do so little that telling other threads and waiting for them
-/// takes longer than what those save; all of them, where the others together are not worth waking the threads for.
-/// Follows the shapes of the last xnn_reshape_runtime().
-std::vector<bool> find_small_operators(xnn_runtime_t runtime);
-
-/// Lets products of matrices take some columns of the weights after the other, for all rows, where XNNPACK takes some
-/// rows after the other, for all columns: where that reads less from memory. Each of the `threads` reads its own
-/// weights then. Follows the last xnn_reshape_runtime(), as which it is called.
-/// @return How many.
-size_t order_products(xnn_runtime_t runtime, size_t threads);
-
 /// Bytes of the constants, before they are packed.
 size_t constants_size(xnn_runtime_t runtime);
-
-/// What threads do after the last operator that they share. Between operators they always wait awake.
-enum class Rest : uint8_t { Awake, Asleep };
-
-/// Runs what was set up, as xnn_invoke_runtime() does, but small operators on the calling thread alone.
-xnn_status invoke(xnn_runtime_t runtime, const std::vector<bool>& is_small, Rest rest);
-
-/// After which operator, by its number, threads sleep; nothing if they were to stay awake, or did nothing.
-std::optional<size_t> sleeps_after(xnn_runtime_t runtime);
 
 /// Makes the operator of a node, when a runtime is made.
 using CreateOperator = xnn_status (*)(const xnn_node* node, const xnn_value* values, size_t num_values,

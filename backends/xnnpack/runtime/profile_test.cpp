@@ -15,7 +15,7 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "internals.h"
+#include "sharing.h"
 
 namespace executorch {
 namespace backends {
@@ -104,7 +104,7 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
   set_profiling(created, true);
   const et_timestamp_t start = et_pal_current_ticks();
-  ASSERT_EQ(invoke(created, {false, true}, Rest::Asleep), xnn_status_success);
+  ASSERT_EQ(invoke(created, {{false, true}}, Rest::Asleep), xnn_status_success);
   const et_timestamp_t end = et_pal_current_ticks();
 
   RecordingTracer tracer;

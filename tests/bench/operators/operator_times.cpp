@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the operators of a program take, by the events that an ETDump would hold, on one thread:
+// What the operators of a program take, by the events that an ETDump would hold, on one thread unless told otherwise:
 //
-//     operator_times model.pte seconds
+//     operator_times model.pte seconds [threads]
 //
 // The method "forward" is executed on zeros for at least so many seconds, after one execution that does not count.
 // Prints the number of executions and the seconds of the fastest one, and then a line for each operator: its seconds
@@ -108,8 +108,9 @@ class Sums final : public EventTracer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: operator_times model.pte seconds\n");
+  const long threads = argc == 4 ? std::strtol(argv[3], nullptr, 10) : 1;
+  if (argc < 3 || argc > 4 || threads < 1) {
+    std::fprintf(stderr, "usage: operator_times model.pte seconds [threads]\n");
     return 1;
   }
   if (!internal::event_tracer_enabled()) {
@@ -117,7 +118,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   runtime_init();
-  executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(1);
+  executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(static_cast<uint32_t>(threads));
   auto owned = std::make_unique<Sums>();
   Sums& sums = *owned;
   sums.set_event_tracer_profiling_level(EventTracerProfilingLevel::kProfileAllEvents);
