@@ -40,6 +40,8 @@ constexpr double kWakingWork = 1 << 22;
 #endif
 /// What an element of other operators costs, in products.
 constexpr double kElementWork = 8;
+/// What an element costs that becomes another type: it is read where the caller has just written it, often.
+constexpr double kConvertWork = 1;
 /// Products of one row wait for their weights: as long as so many products for each byte.
 constexpr double kWeightWork = 0.5;
 /// A team is for operators that come to less than this in the mean, for which the system's calls that tell a pool's
@@ -78,8 +80,9 @@ double work_of(const xnn_operator_data& op, const xnn_value* values) {
     case xnn_node_type_static_reshape:
     case xnn_node_type_static_slice:
     case xnn_node_type_static_transpose:
-    case xnn_node_type_unary_elementwise:
       return results * kElementWork;
+    case xnn_node_type_unary_elementwise:
+      return results * (values[op.inputs[0]].datatype == out.datatype ? kElementWork : kConvertWork);
     default:
       return step_work(op);
   }

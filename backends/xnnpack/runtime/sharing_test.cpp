@@ -194,8 +194,8 @@ class LayerChain final {
 TEST(Invoke, ManySmallProductsAreSharedByATeam) {
   // A layer of 65,536 products on one row waits for 262,144 bytes of weights, as long as 131,072 products take.
   EXPECT_FALSE(plan_sharing(LayerChain(160, 1).runtime(), 1).as_team);
-  const Sharing few = plan_sharing(LayerChain(100, 2).runtime(), 2);
-  EXPECT_EQ(few.is_small, std::vector<bool>(100, true));
+  const Sharing few = plan_sharing(LayerChain(30, 2).runtime(), 2);
+  EXPECT_EQ(few.is_small, std::vector<bool>(30, true));
   EXPECT_FALSE(few.as_team);
   for (const size_t threads : {2, 3, 5}) {
     LayerChain layers(160, threads);
