@@ -25,9 +25,14 @@ set(EXECUTORCH_MAX_KERNEL_NUM "" CACHE STRING "Capacity of the kernel table, 28 
 # --- Extensions: whether they are part of `all`, of executorch::extensions and of what is installed. Off by default, as
 # an embedded system may not support them; linking one by its own name needs no option. ---------------------------------
 executorch_option(EXECUTORCH_BUILD_EXTENSION_DATA_LOADER OFF "Read programs from files" GROUP extensions TARGETS extension_data_loader)
-executorch_option(EXECUTORCH_BUILD_EXTENSION_FLAT_TENSOR OFF "Read and write .ptd files" GROUP extensions TARGETS extension_flat_tensor)
-executorch_option(EXECUTORCH_BUILD_EXTENSION_NAMED_DATA_MAP OFF "Use several .ptd files as one" GROUP extensions
-  TARGETS extension_named_data_map)
+# Lines that were written for versions whose Module read no data files name it without these two.
+set(executorch_reads_data OFF)
+if(EXECUTORCH_BUILD_EXTENSION_MODULE)
+  set(executorch_reads_data ON)
+endif()
+executorch_option(EXECUTORCH_BUILD_EXTENSION_FLAT_TENSOR ${executorch_reads_data} "Read and write .ptd files" GROUP extensions TARGETS extension_flat_tensor)
+executorch_option(EXECUTORCH_BUILD_EXTENSION_NAMED_DATA_MAP ${executorch_reads_data} "Use several .ptd files as one"
+  GROUP extensions TARGETS extension_named_data_map)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_MODULE OFF "The Module class" GROUP extensions TARGETS extension_module
   NEEDS EXECUTORCH_BUILD_EXTENSION_DATA_LOADER EXECUTORCH_BUILD_EXTENSION_FLAT_TENSOR EXECUTORCH_BUILD_EXTENSION_NAMED_DATA_MAP)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_TENSOR OFF "TensorPtr" GROUP extensions TARGETS extension_tensor)

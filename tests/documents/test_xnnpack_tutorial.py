@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tutorial "Building and Running with the XNNPACK Backend": its snippets, its script and its CMake lines.
+
+Its MobileNetV2 is torchvision's, with weights to download; here it is the example's. The tutorial's program has two
+delegates with a view and a copy between them; this SDK's has one, with nothing outside.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.export import export
+from torch.fx import GraphModule
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.utils import compute_error
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH
+from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
+from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
+from sdk.exir._serialize._flatbuffer import read_root
+from sdk.exir.lowered_backend_module import LoweredBackendModule
+from sdk.runtime import Runtime
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = (torch.linspace(-2, 2, 3 * 64 * 64).sin().reshape(1, 3, 64, 64),)
+
+
+@pytest.fixture(scope="module")
+def mobilenet_v2() -> torch.nn.Module:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from examples.mobilenet_v2.model import mobilenet_v2
+    finally:
+        sys.path.remove(str(ROOT))
+    return mobilenet_v2()
+
+
+def quantize(model: GraphModule, example_inputs: tuple[Tensor, ...], is_per_channel: bool) -> GraphModule:
+    quantizer = XNNPACKQuantizer()
+    quantizer.set_global(get_symmetric_quantization_config(is_per_channel=is_per_channel))
+    m = prepare_pt2e(model, quantizer)
+    m(*example_inputs)
+    return convert_pt2e(m)
+
+
+def run(path: Path, inputs: tuple[Tensor, ...]) -> Tensor:
+    return Runtime.get().load_program(path).load_method("forward").execute(list(inputs))[0]
+
+
+def lowered_modules(edge: EdgeProgramManager) -> dict[str, LoweredBackendModule]:
+    children = edge.exported_program().graph_module.named_children()
+    return {name: child for name, child in children if isinstance(child, LoweredBackendModule)}
+
+
+def test_lowering_a_model(mobilenet_v2: torch.nn.Module, tmp_path: Path) -> None:
+    """XNN2-01, XNN2-02, XNN2-03, XNN2-04"""
+    edge: EdgeProgramManager = to_edge_transform_and_lower(
+        export(mobilenet_v2, SMALL), partitioner=[XnnpackPartitioner()]
+    )
+    (lowered,) = lowered_modules(edge).values()
+    printed = str(edge.exported_program().graph_module)
+    assert "(lowered_module_0): LoweredBackendModule()" in printed
+    assert "torch.ops.higher_order.executorch_call_delegate(lowered_module_0" in printed
+    assert "aten_view_copy_default" not in printed and "aten_clone_default" not in printed
+    graph = read_root(
+        GRAPH, lowered.processed_bytes[XNNHeader.from_bytes(lowered.processed_bytes).flatbuffer_offset :], b"XN01"
+    )
+    assert len(graph.xnodes) > 60
+
+    with (tmp_path / "xnnpack_mobilenetv2.pte").open("wb") as file:
+        edge.to_executorch().write_to_file(file)
+    torch.testing.assert_close(
+        run(tmp_path / "xnnpack_mobilenetv2.pte", SMALL), mobilenet_v2(*SMALL), atol=1e-3, rtol=1e-3
+    )
+
+
+@pytest.mark.parametrize("is_per_channel", [False, True])
+def test_lowering_a_quantized_model(mobilenet_v2: torch.nn.Module, is_per_channel: bool, tmp_path: Path) -> None:
+    """XNN2-05, XNN2-07; QNT2-01, QNT2-02, QNT2-04, QNT2-05, QNT2-06, QNT2-07"""
+    quantized = quantize(export(mobilenet_v2, SMALL).module(), SMALL, is_per_channel)
+    edge = to_edge_transform_and_lower(
+        export(quantized, SMALL),
+        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+        partitioner=[XnnpackPartitioner()],
+    )
+    assert len(lowered_modules(edge)) == 1
+    with (tmp_path / "qs8_xnnpack_mobilenetv2.pte").open("wb") as file:
+        edge.to_executorch().write_to_file(file)
+    assert (tmp_path / "qs8_xnnpack_mobilenetv2.pte").stat().st_size < 4_000_000  # of 3.5 million weights
+    result = run(tmp_path / "qs8_xnnpack_mobilenetv2.pte", SMALL)
+    # Decibels over the difference; near what quantised eager computes, whatever that is from the float model.
+    assert compute_error(quantized(*SMALL), result) > 30
+
+
+def test_a_model_with_scales_for_each_channel_runs_without_the_backend() -> None:
+    """XNN2-06: the kernels that quantise and dequantise by channels are there."""
+    layer = torch.nn.Conv2d(3, 4, 3).eval()
+    quantized = quantize(export(layer, SMALL).module(), SMALL, is_per_channel=True)
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    program = to_edge(export(quantized, SMALL), compile_config=config).to_executorch()
+    operators = {operator.name for operator in program.executorch_program.execution_plan[0].operators}
+    assert any(name.startswith("quantized_decomposed::dequantize_per_channel") for name in operators)
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    torch.testing.assert_close(method.execute(list(SMALL))[0], quantized(*SMALL), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize("is_per_channel", [False, True])
+def test_the_options_of_quantising(is_per_channel: bool, is_dynamic: bool) -> None:
+    """QNT2-03: 8 bits, per tensor or channel, static or dynamic; tests/python/xnnpack/test_quantized.py has 4 bits."""
+    config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=is_dynamic)
+    assert config.weight is not None and config.input_activation is not None
+    assert config.weight.qscheme in (torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric,)
+    assert config.input_activation.is_dynamic == is_dynamic
+
+
+def compiled(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    command = [sys.executable, "-m", "examples.xnnpack.aot_compiler", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+
+
+@pytest.mark.parametrize(("flags", "file"), [([], "mv2_xnnpack_fp32.pte"), (["--quantize"], "mv2_xnnpack_q8.pte")])
+def test_the_script(flags: list[str], file: str, mobilenet_v2: torch.nn.Module, tmp_path: Path) -> None:
+    """XNN2-08, XNN2-11"""
+    done = compiled("--model_name=mv2", "--delegate", *flags, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "Total delegated subgraphs: 1"
+    assert done.stdout.splitlines()[-1] == f"Wrote {file}"
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    image = (torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0)),)
+    # The same class, and of 8 bits a tenth of the power as noise at most.
+    result, expected = run(tmp_path / file, image), mobilenet_v2(*image)
+    assert result.argmax() == expected.argmax()
+    assert compute_error(expected, result) > 10
+
+
+def test_the_script_names_what_it_has(tmp_path: Path) -> None:
+    """XNN2-08: wrong input."""
+    done = compiled("--model_name=mv9", folder=tmp_path)
+    assert done.returncode == 2
+    assert "invalid choice: 'mv9' (choose from" in done.stderr and "mv2" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_cmake_lines(tmp_path: Path) -> None:
+    """XNN2-09: they configure, and no option of ours is unknown."""
+    switches = ["EXECUTOR_RUNNER", "EXTENSION_DATA_LOADER", "EXTENSION_MODULE", "EXTENSION_TENSOR", "XNNPACK"]
+    options = [f"-DEXECUTORCH_BUILD_{switch}=ON" for switch in switches]
+    command = ["cmake", f"-DCMAKE_INSTALL_PREFIX={tmp_path}/cmake-out", "-DCMAKE_BUILD_TYPE=Release", *options]
+    command += ["-DEXECUTORCH_ENABLE_LOGGING=ON", f"-DPYTHON_EXECUTABLE={sys.executable}", f"-B{tmp_path}/cmake-out"]
+    done = subprocess.run([*command, "-DEXECUTORCH_BUILD_TESTS=OFF", "."], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    _, _, unused = done.stderr.partition("not used by the project")
+    assert "EXECUTORCH" not in unused
+    cache = (tmp_path / "cmake-out" / "CMakeCache.txt").read_text(encoding="utf-8")
+    for option in (*options, "-DEXECUTORCH_BUILD_EXTENSION_FLAT_TENSOR=ON"):
+        assert option.removeprefix("-D").replace("=ON", ":BOOL=ON") in cache
