@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "steps/step.h"
-#include "xnnpack/compute.h"
-#include "xnnpack/operator.h"  // what a runtime is made of, in the pinned sources
-#include "xnnpack/subgraph.h"
+#include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
 
 namespace executorch {
 namespace backends {

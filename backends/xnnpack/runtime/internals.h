@@ -9,7 +9,6 @@
 
 #include <initializer_list>
 #include <optional>
-#include <vector>
 
 #include "shapes.h"
 #include "steps/convolution.h"

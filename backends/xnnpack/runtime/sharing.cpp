@@ -210,7 +210,7 @@ xnn_status run_operator(xnn_runtime_t runtime, size_t node, size_t object, bool 
 xnn_status run_operators(xnn_runtime_t runtime, const std::vector<bool>& is_small, Rest rest, Team* team) {
   size_t last_shared = runtime->num_ops;
   for (size_t i = 0; i < runtime->num_ops; ++i) {
-    if (runtime->opdata[i].operator_objects[0] != nullptr && !is_small[i] && team == nullptr) {
+    if (runtime->opdata[i].operator_objects[0] != nullptr && !is_small[i]) {
       last_shared = i;
     }
   }
