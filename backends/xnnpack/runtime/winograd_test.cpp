@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <random>
@@ -113,6 +114,7 @@ TEST_F(Winograd, SumsOfManyShapes) {
       {convolution(64, 100, 0, 2, 2, 0), {3, 7, 9, 64}},
       {convolution(300, 16), {1, 14, 14, 300}},
       {convolution(16, 16), {1, 3, 200, 16}},
+      {convolution(20, 310), {1, 8, 8, 20}},  // fewer tiles than channels
   };
   for (const auto& [what, shape] : cases) {
     for (const bool has_bias : {true, false}) {
@@ -175,9 +177,29 @@ TEST_F(Winograd, IsOnlyForWhatItMakesFaster) {
   EXPECT_FALSE(applies([](Convolution& c) { c.window.same = true; }));
   EXPECT_FALSE(applies([](Convolution& c) { c.out_channels = 8; }));
   EXPECT_FALSE(applies([](Convolution& c) { c.least = std::numeric_limits<float>::quiet_NaN(); }));
-  EXPECT_EQ(WinogradStep::make(convolution(512, 512), {1, 7, 7, 512}), nullptr) << "too few tiles for the weights";
+  EXPECT_NE(WinogradStep::make(convolution(512, 512), {1, 7, 7, 512}), nullptr);
+  EXPECT_EQ(WinogradStep::make(convolution(512, 512), {1, 6, 6, 512}), nullptr) << "too few tiles for the filters";
   EXPECT_EQ(WinogradStep::make(convolution(64, 64), {1, 56, 56}), nullptr);
   EXPECT_EQ(WinogradStep::make(convolution(64, 64, 0, 0, 0, 0), {1, 2, 56, 64}), nullptr);
+}
+
+TEST_F(Winograd, PacksValuesOnlyWhereTheyAreFewBesideTheImage) {
+  const auto packed_floats = [](const Convolution& what, const Shape& shape) {
+    const Case it(what);
+    size_t reserved = 0;
+    xnn_weights_cache_provider provider{};
+    provider.context = &reserved;
+    provider.look_up = [](void*, const xnn_weights_cache_look_up_key*) { return SIZE_MAX; };
+    provider.reserve_space = [](void* context, size_t size) -> void* {
+      *static_cast<size_t*>(context) = size;
+      return nullptr;
+    };
+    EXPECT_EQ(WinogradStep::make(what, shape)->pack(it.constants(), &provider), xnn_status_out_of_memory);
+    return (reserved - XNN_EXTRA_BYTES) / sizeof(float);
+  };
+  // Whole panels, whatever the processor's are: the numbers, and the biases.
+  EXPECT_EQ(packed_floats(convolution(128, 256), {1, 28, 28, 128}), (size_t{9} * 128 + 1) * 256);
+  EXPECT_EQ(packed_floats(convolution(64, 64), {1, 56, 56, 64}), (size_t{36} * (64 + 1) + 1) * 64);
 }
 
 TEST_F(Winograd, SharesItsFormOfTheWeightsAndSaysWhenThereIsNoMemory) {

@@ -5,9 +5,10 @@
 //
 // The program is mapped, its method "forward" loaded and executed once on zeros. Prints numbers, in this order: CPU
 // seconds of all threads for loading the program and the method, and for the first execution; bytes of the largest
-// resident set over the one before loading; those of it that are the process's own (the rest are pages of files, which
-// the system may drop), at the end; bytes of the program's planned memory; and how many of the process's own bytes the
-// first execution added: what lies between the operators of delegates, and their tables.
+// resident set over the one before loading, without the inputs, which are the caller's; those of it that are the
+// process's own (the rest are pages of files, which the system may drop), at the end; bytes of the program's planned
+// memory; and how many of the process's own bytes the first execution added: what lies between the operators of
+// delegates, and their tables.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -103,8 +104,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   const double executed = cpu_seconds();
-  const long own = status("RssAnon");
-  std::printf("%.9f %.9f %ld %ld %zu %ld\n", loaded - start, executed - ready, status("VmHWM") - before,
-              own - own_before, planned, own - own_loaded);
+  const long own = status("RssAnon"), others = before + inputs.bytes();
+  std::printf("%.9f %.9f %ld %ld %zu %ld\n", loaded - start, executed - ready, status("VmHWM") - others,
+              own - own_before - inputs.bytes(), planned, own - own_loaded);
   return 0;
 }

@@ -30,6 +30,14 @@ struct Zeros {
     }
     return true;
   }
+
+  long bytes() const {
+    long bytes = 0;
+    for (const auto& tensor : tensors) {
+      bytes += static_cast<long>(tensor->nbytes());
+    }
+    return bytes;
+  }
 };
 
 }  // namespace bench

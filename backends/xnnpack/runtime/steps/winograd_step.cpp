@@ -20,15 +20,20 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Tiles whose values are multiplied together, whatever the cache holds: each time, all the weights are read.
-constexpr size_t kFewestTilesOfUnit = 12;
-/// Below, weights are read for too few products, and there are up to four times as many of them.
-constexpr size_t kFewestTiles = 32;
+/// Tiles whose values are multiplied together, whatever the cache holds: each time, the filters are transformed.
+constexpr size_t kFewestTilesOfUnit = 24;
+/// Below, what the filters' values take is more than what they save.
+constexpr size_t kFewestTiles = 16;
 constexpr size_t kFewestChannels = 16;
 /// What bringing one element to its value at a point or back takes, in products.
 constexpr double kTransformWork = 5;
+/// The same of a filter, for tiles that are multiplied together.
+constexpr double kFilterWork = 4;
+/// Of the work of the whole sums, at most.
+constexpr double kMostOfWhole = 0.8;
 /// Columns of results between products and restore(), about.
 constexpr size_t kColumns = 64;
+constexpr size_t kTaps = kWinogradWindow * kWinogradWindow;
 
 size_t ceil_div(size_t count, size_t by) {
   return count / by + (count % by != 0 ? 1 : 0);
@@ -40,11 +45,6 @@ double tile_count(const Shape& out, size_t results) {
          static_cast<double>(ceil_div(out[2], results));
 }
 
-/// What convolving so takes, in products.
-double work_of(double tiles, size_t results, double in, double out) {
-  return tiles * static_cast<double>(winograd_points(results)) * (in * out + kTransformWork * (in + out));
-}
-
 /// Bytes of the second level's cache that one core may take for its own.
 size_t cache_size() {
   constexpr size_t kLeast = 256 << 10, kUsual = 512 << 10, kMost = 2048 << 10;
@@ -53,6 +53,12 @@ size_t cache_size() {
   return cache == nullptr || cache->size == 0
              ? kUsual
              : std::clamp<size_t>(cache->size / ceil_div(cache->processor_count, 2), kLeast, kMost);
+}
+
+/// What convolving so takes, in products.
+double work_of(double tiles, size_t results, double in, double out) {
+  return static_cast<double>(winograd_points(results)) *
+         ((tiles + kFilterWork) * in * out + tiles * kTransformWork * (in + out));
 }
 
 /// XNNPACK's products where they take weights in panels, one row after the other.
@@ -79,56 +85,77 @@ std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution,
     return nullptr;
   }
   const auto from = static_cast<double>(convolution.in_channels), to = static_cast<double>(convolution.out_channels);
-  for (const size_t results : {kMostWinogradResults, size_t{2}}) {
-    const double tiles = tile_count(*out, results);
-    const double whole = static_cast<double>((*out)[0]) * static_cast<double>((*out)[1]) *
-                         static_cast<double>((*out)[2]) * kWinogradWindow * kWinogradWindow * from * to;
-    if (tiles >= kFewestTiles && work_of(tiles, results, from, to) < 0.8 * whole) {
-      return std::unique_ptr<WinogradStep>(new WinogradStep(convolution, *products, results));
+  const double pixels =
+      static_cast<double>((*out)[0]) * static_cast<double>((*out)[1]) * static_cast<double>((*out)[2]);
+  double least_work = kMostOfWhole * pixels * kTaps * from * to;
+  size_t best = 0;
+  for (const size_t results : {size_t{2}, kMostWinogradResults}) {
+    const double tiles = tile_count(*out, results), work = work_of(tiles, results, from, to);
+    if (tiles >= kFewestTiles && work < least_work) {
+      best = results;
+      least_work = work;
     }
   }
-  return nullptr;
+  if (best == 0) {
+    return nullptr;
+  }
+  const double more = static_cast<double>(winograd_points(best) - kTaps) * from * to;
+  return std::unique_ptr<WinogradStep>(new WinogradStep(convolution, *products, best, more <= pixels * (from + to)));
 }
 
-size_t WinogradStep::point_size() const {
-  return ceil_div(convolution_.out_channels, products_.nr) * products_.nr * (1 + convolution_.in_channels);
+size_t WinogradStep::panels() const {
+  return ceil_div(convolution_.out_channels, products_.nr);
+}
+
+size_t WinogradStep::panel_size() const {
+  return (1 + convolution_.in_channels) * products_.nr;
+}
+
+size_t WinogradStep::filters_size() const {
+  const size_t panel = convolution_.in_channels * kTaps * products_.nr;
+  return panels() * (keeps_values_ ? winograd_points(results_) * panel_size() : panel);
 }
 
 xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t weights) {
-  const size_t points = winograd_points(results_);
-  const size_t panels = ceil_div(convolution_.out_channels, products_.nr);
-  // The panels have a bias of zero for each column; the true ones are added to what comes of all points.
-  const CheckedSize floats = CheckedSize(panels) * products_.nr * (CheckedSize(convolution_.in_channels) + 1) * points +
-                             CheckedSize(panels) * products_.nr;
+  const CheckedSize floats = CheckedSize(panels()) * products_.nr *
+                             ((CheckedSize(convolution_.in_channels) + 1) * winograd_points(results_) + 1);
+  if (!(floats * sizeof(float)).at_most(std::numeric_limits<size_t>::max())) {
+    return xnn_status_out_of_memory;
+  }
+  const size_t values = keeps_values_ ? results_ : 0;
   const uint32_t seed =
-      UINT32_C(0x57000000) ^ static_cast<uint32_t>(results_ << 16) ^ static_cast<uint32_t>(products_.nr);
-  return find_or_pack(
-      weights, seed, constants, floats * sizeof(float),
-      [&](void* packed) {
+      UINT32_C(0x57100000) ^ static_cast<uint32_t>(values << 16) ^ static_cast<uint32_t>(products_.nr);
+  const void* packed = nullptr;
+  const xnn_status status = find_or_pack(
+      weights, seed, constants, CheckedSize(filters_size() + panels() * products_.nr) * sizeof(float),
+      [&](void* to) {
         fill_packed(static_cast<const float*>(constants.in[1]), static_cast<const float*>(constants.in[2]),
-                    static_cast<float*>(packed));
+                    static_cast<float*>(to));
       },
-      &packed_);
+      &packed);
+  packed_ = static_cast<const float*>(packed);
+  return status;
 }
 
 void WinogradStep::fill_packed(const float* filter, const float* bias, float* packed) const {
-  const size_t in = convolution_.in_channels, columns = products_.nr, points = winograd_points(results_);
-  std::vector<float> values(points * columns * in);
-  const size_t panel_size = columns * (1 + in);
-  for (size_t first = 0; first < convolution_.out_channels; first += columns) {
-    const size_t count = std::min(columns, convolution_.out_channels - first);
-    for (size_t i = 0; i < count; ++i) {
-      transform_filter(results_, filter + (first + i) * kWinogradWindow * kWinogradWindow * in, in,
-                       values.data() + i * in, columns * in);
+  const size_t in = convolution_.in_channels, width = products_.nr;
+  std::vector<float> part(keeps_values_ ? in * kTaps * width : 0);
+  for (size_t panel = 0; panel < panels(); ++panel) {
+    const size_t first = panel * width, count = std::min(width, convolution_.out_channels - first);
+    float* const filters = keeps_values_ ? part.data() : packed + panel * in * kTaps * width;
+    for (size_t tap = 0; tap < kTaps; ++tap) {
+      for (size_t k = 0; k < in; ++k) {
+        for (size_t i = 0; i < count; ++i) {
+          filters[(k * kTaps + tap) * width + i] = filter[((first + i) * kTaps + tap) * in + k];
+        }
+      }
     }
-    for (size_t point = 0; point < points; ++point) {
-      products_.pack_gemm_goi(1, count, in, columns, 1, 1, values.data() + point * columns * in, nullptr, nullptr,
-                              packed + point * point_size() + first / columns * panel_size, 0, nullptr);
+    if (keeps_values_) {
+      transform_filters(results_, filters, in, width, packed + panel * panel_size() + width, panels() * panel_size());
     }
   }
-  float* biases = packed + points * point_size();
-  for (size_t i = 0; i < convolution_.out_channels; ++i) {
-    biases[i] = bias == nullptr ? 0.0f : bias[i];
+  if (bias != nullptr) {
+    std::copy_n(bias, convolution_.out_channels, packed + filters_size());
   }
 }
 
@@ -142,11 +169,12 @@ OptionalShape WinogradStep::shape(const std::vector<Shape>& in) const {
 struct WinogradStep::Scratch {
   Scratch(const WinogradStep& step, void* memory) {
     const size_t points = winograd_points(step.results_), tiles = step.tiles_of_unit_;
-    const size_t in = step.convolution_.in_channels;
+    const size_t in = step.convolution_.in_channels, columns = step.group_panels() * step.products_.nr;
     auto* next = static_cast<float*>(memory);
     for (const auto& [part, floats] :
-         {std::pair(&values, points * tiles * in), std::pair(&zeros, in),
-          std::pair(&products, points * tiles * step.columns()), std::pair(&unused, step.columns())}) {
+         {std::pair(&values, points * tiles * in),
+          std::pair(&filters, step.keeps_values_ ? 0 : points * step.group_panels() * step.panel_size()),
+          std::pair(&zeros, in), std::pair(&products, points * tiles * columns), std::pair(&unused, columns)}) {
       *part = next;
       size += (floats * sizeof(float) + XNN_EXTRA_BYTES + kAlignment - 1) / kAlignment * kAlignment;
       next = memory == nullptr ? nullptr : static_cast<float*>(memory) + size / sizeof(float);
@@ -155,15 +183,15 @@ struct WinogradStep::Scratch {
 
   static constexpr size_t kAlignment = 64;
   float* values = nullptr;    // [points][tiles][in channels]
+  float* filters = nullptr;   // Values of a group's, unless packed_ has them
   float* zeros = nullptr;     // of a pixel beside the image
-  float* products = nullptr;  // [points][tiles][columns()]
+  float* products = nullptr;  // [points][tiles][columns of a group]
   float* unused = nullptr;    // for a pixel beside the results
   size_t size = 0;            // bytes of all
 };
 
-size_t WinogradStep::columns() const {
-  const size_t panel = products_.nr;
-  return std::min(ceil_div(convolution_.out_channels, panel), std::max<size_t>(1, kColumns / panel)) * panel;
+size_t WinogradStep::group_panels() const {
+  return std::min(panels(), std::max<size_t>(1, kColumns / products_.nr));
 }
 
 Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
@@ -172,12 +200,22 @@ Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
   tile_rows_ = ceil_div(out_[1], results_);
   tile_columns_ = ceil_div(out_[2], results_);
   tiles_ = out_[0] * tile_rows_ * tile_columns_;
-  // As many for each thread.
-  const size_t tile_size = winograd_points(results_) * (convolution_.in_channels + columns()) * sizeof(float);
+  // More tiles than fit with their products, where each unit computes the filters' values.
+  const size_t columns = keeps_values_ ? group_panels() * products_.nr : 0;
+  const size_t tile_size = winograd_points(results_) * (convolution_.in_channels + columns) * sizeof(float);
   const size_t most_tiles = std::max(cache_size() / tile_size, kFewestTilesOfUnit);
-  const size_t units = ceil_div(ceil_div(tiles_, most_tiles), threads) * threads;
-  tiles_of_unit_ = std::max<size_t>(1, ceil_div(tiles_, std::max<size_t>(1, units)));
-  return {ceil_div(tiles_, tiles_of_unit_), Scratch(*this, nullptr).size};
+  size_t tile_parts = std::max<size_t>(1, ceil_div(tiles_, most_tiles));
+  if (tile_parts >= threads) {
+    tile_parts = ceil_div(tile_parts, threads) * threads;
+    column_parts_ = 1;
+  } else {
+    // What several units share is computed by each of them: the tiles' values, or else the filters'.
+    const size_t groups = ceil_div(panels(), group_panels());
+    column_parts_ = tiles_ < convolution_.out_channels ? std::min(groups, ceil_div(threads, tile_parts)) : 1;
+    tile_parts = std::max(tile_parts, ceil_div(threads, column_parts_));
+  }
+  tiles_of_unit_ = std::max<size_t>(1, ceil_div(tiles_, tile_parts));
+  return {ceil_div(tiles_, tiles_of_unit_) * column_parts_, Scratch(*this, nullptr).size};
 }
 
 WinogradStep::Place WinogradStep::place_of(size_t tile) const {
@@ -185,11 +223,11 @@ WinogradStep::Place WinogradStep::place_of(size_t tile) const {
   return {row / tile_rows_, row % tile_rows_ * results_, tile % tile_columns_ * results_};
 }
 
-void WinogradStep::transform(const float* image, size_t first_tile, size_t tiles, const Scratch& scratch) const {
+void WinogradStep::transform_image(const float* image, Part tiles, const Scratch& scratch) const {
   const size_t side = winograd_side(results_), channels = convolution_.in_channels;
   std::fill_n(scratch.zeros, channels, 0.0f);
-  for (size_t tile = 0; tile < tiles; ++tile) {
-    const Place place = place_of(first_tile + tile);
+  for (size_t tile = 0; tile < tiles.count; ++tile) {
+    const Place place = place_of(tiles.first + tile);
     const float* pixels[winograd_points(kMostWinogradResults)];
     for (size_t i = 0; i < side * side; ++i) {
       // Above and left of the image these wrap to numbers beyond its sizes.
@@ -198,53 +236,74 @@ void WinogradStep::transform(const float* image, size_t first_tile, size_t tiles
       const bool is_inside = row < image_[1] && column < image_[2];
       pixels[i] = is_inside ? image + ((place.image * image_[1] + row) * image_[2] + column) * channels : scratch.zeros;
     }
-    transform_tile(results_, pixels, channels, scratch.values + tile * channels, tiles * channels);
+    transform_tile(results_, pixels, channels, scratch.values + tile * channels, tiles.count * channels);
   }
 }
 
-void WinogradStep::multiply(size_t tiles, size_t first_column, size_t columns, const Scratch& scratch) const {
+WinogradStep::Values WinogradStep::filter_values(Part panels, const Scratch& scratch) const {
+  const size_t width = products_.nr, size = panel_size();
+  if (keeps_values_) {
+    return {packed_ + panels.first * size, this->panels() * size};
+  }
+  const Values values{scratch.filters, panels.count * size};
+  for (size_t i = 0; i < panels.count; ++i) {
+    float* const panel = scratch.filters + i * size;
+    for (size_t point = 0; point < winograd_points(results_); ++point) {
+      // The true biases are added to what comes of all points.
+      std::fill_n(panel + point * values.point_stride, width, 0.0f);
+    }
+    const size_t depth = convolution_.in_channels;
+    transform_filters(results_, packed_ + (panels.first + i) * depth * kTaps * width, depth, width, panel + width,
+                      values.point_stride);
+  }
+  return values;
+}
+
+void WinogradStep::multiply(Part tiles, const Values& filters, size_t columns, const Scratch& scratch) const {
   xnn_f32_minmax_params limits;
   products_.init.f32(&limits, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity());
-  const size_t in = convolution_.in_channels, panel = products_.nr, most_rows = products_.mr;
+  const size_t in = convolution_.in_channels, width = products_.nr, most_rows = products_.mr;
   const auto product = products_.minmax.gemm[most_rows - 1].function[XNN_UARCH_DEFAULT];
-  const size_t passes = ceil_div(tiles, most_rows);
+  const size_t passes = ceil_div(tiles.count, most_rows);
   for (size_t point = 0; point < winograd_points(results_); ++point) {
-    const float* filters = static_cast<const float*>(packed_) + point * point_size() + first_column * (1 + in);
-    for (size_t row = 0, pass = passes; row < tiles; --pass) {
-      const size_t rows = ceil_div(tiles - row, pass);
-      product(rows, columns, in * sizeof(float), scratch.values + (point * tiles + row) * in, in * sizeof(float),
-              filters, scratch.products + (point * tiles + row) * columns, columns * sizeof(float),
-              panel * sizeof(float), &limits);
+    for (size_t row = 0, pass = passes; row < tiles.count; --pass) {
+      const size_t rows = ceil_div(tiles.count - row, pass);
+      product(rows, columns, in * sizeof(float), scratch.values + (point * tiles.count + row) * in, in * sizeof(float),
+              filters.at + point * filters.point_stride, scratch.products + (point * tiles.count + row) * columns,
+              columns * sizeof(float), width * sizeof(float), &limits);
       row += rows;
     }
   }
 }
 
-void WinogradStep::restore(float* out, size_t first_tile, size_t tiles, size_t first_column, size_t columns,
-                           const Scratch& scratch) const {
-  const float* biases = static_cast<const float*>(packed_) + winograd_points(results_) * point_size();
-  for (size_t tile = 0; tile < tiles; ++tile) {
-    const Place place = place_of(first_tile + tile);
+void WinogradStep::restore(float* out, Part tiles, Part columns, const Scratch& scratch) const {
+  const float* biases = packed_ + filters_size();
+  for (size_t tile = 0; tile < tiles.count; ++tile) {
+    const Place place = place_of(tiles.first + tile);
     float* pixels[kMostWinogradResults * kMostWinogradResults];
     for (size_t i = 0; i < results_ * results_; ++i) {
       const size_t row = place.row + i / results_, column = place.column + i % results_;
       const bool is_inside = row < out_[1] && column < out_[2];
-      pixels[i] = is_inside ? out + ((place.image * out_[1] + row) * out_[2] + column) * out_[3] + first_column
+      pixels[i] = is_inside ? out + ((place.image * out_[1] + row) * out_[2] + column) * out_[3] + columns.first
                             : scratch.unused;
     }
-    restore_tile(results_, scratch.products + tile * columns, tiles * columns, columns, biases + first_column,
-                 convolution_.least, convolution_.most, pixels);
+    restore_tile(results_, scratch.products + tile * columns.count, tiles.count * columns.count, columns.count,
+                 biases + columns.first, convolution_.least, convolution_.most, pixels);
   }
 }
 
 void WinogradStep::run(const StepData& data, size_t unit, void* memory) {
   const Scratch scratch(*this, memory);
-  const size_t first_tile = unit * tiles_of_unit_, tiles = std::min(tiles_of_unit_, tiles_ - first_tile);
-  transform(static_cast<const float*>(data.in[0]), first_tile, tiles, scratch);
-  for (size_t column = 0; column < convolution_.out_channels; column += columns()) {
-    const size_t count = std::min(columns(), convolution_.out_channels - column);
-    multiply(tiles, column, count, scratch);
-    restore(static_cast<float*>(data.out), first_tile, tiles, column, count, scratch);
+  const size_t first_tile = unit / column_parts_ * tiles_of_unit_, part = unit % column_parts_;
+  const Part tiles{first_tile, std::min(tiles_of_unit_, tiles_ - first_tile)};
+  transform_image(static_cast<const float*>(data.in[0]), tiles, scratch);
+  const size_t groups = ceil_div(panels(), group_panels());
+  for (size_t group = part * groups / column_parts_; group < (part + 1) * groups / column_parts_; ++group) {
+    const size_t first = group * group_panels(), column = first * products_.nr;
+    const Part of_group{first, std::min(group_panels(), panels() - first)};
+    const Part columns{column, std::min(of_group.count * products_.nr, convolution_.out_channels - column)};
+    multiply(tiles, filter_values(of_group, scratch), columns.count, scratch);
+    restore(static_cast<float*>(data.out), tiles, columns, scratch);
   }
 }
 

@@ -13,6 +13,10 @@ namespace xnnpack {
 
 /// A convolution with a window of 3x3 and no strides by Winograd's algorithm, see winograd_tiles.h. Inputs: the image,
 /// the filter, and the bias if there is one.
+///
+/// The filters' values are 1.8 or 4 times as many numbers as the filters. Where that is more than the image and the
+/// results, they are not packed but computed in each run, for some columns at a time: that costs as much as some three
+/// more tiles of the image, and less is read from memory.
 class WinogradStep final : public Step {
  public:
   /// Null where the whole sums are expected to take as long for images of this shape, NHWC, or the algorithm does not
@@ -31,30 +35,44 @@ class WinogradStep final : public Step {
   struct Place {
     size_t image, row, column;
   };
+  /// Of the tiles, of the panels of packed filters, or of the channels of the results.
+  struct Part {
+    size_t first, count;
+  };
 
-  WinogradStep(const Convolution& convolution, const xnn_gemm_config& products, size_t results)
-      : convolution_(convolution), products_(products), results_(results) {}
+  /// Of filters, in panels of as many columns as products_ takes, behind a row of zeros each.
+  struct Values {
+    const float* at;
+    size_t point_stride;  // floats from one point to the next
+  };
 
-  /// Floats of the packed filters at one point.
-  size_t point_size() const;
-  /// Of the results that are computed at a time.
-  size_t columns() const;
+  WinogradStep(const Convolution& convolution, const xnn_gemm_config& products, size_t results, bool keeps_values)
+      : convolution_(convolution), products_(products), results_(results), keeps_values_(keeps_values) {}
+
+  size_t panels() const;
+  /// Floats of a panel of values at one point.
+  size_t panel_size() const;
+  /// Floats of all packed filters.
+  size_t filters_size() const;
+  /// Panels of a group, whose results are computed at a time.
+  size_t group_panels() const;
   Place place_of(size_t tile) const;
   void fill_packed(const float* filter, const float* bias, float* packed) const;
-  void transform(const float* image, size_t first_tile, size_t tiles, const Scratch& scratch) const;
-  void multiply(size_t tiles, size_t first_column, size_t columns, const Scratch& scratch) const;
-  void restore(float* out, size_t first_tile, size_t tiles, size_t first_column, size_t columns,
-               const Scratch& scratch) const;
+  void transform_image(const float* image, Part tiles, const Scratch& scratch) const;
+  Values filter_values(Part panels, const Scratch& scratch) const;
+  void multiply(Part tiles, const Values& filters, size_t columns, const Scratch& scratch) const;
+  void restore(float* out, Part tiles, Part columns, const Scratch& scratch) const;
 
   const Convolution convolution_;
   const xnn_gemm_config& products_;
   const size_t results_;  // in a row of a tile
-  /// The filters' values for each point as products_ wants them, then the biases.
-  const void* packed_ = nullptr;
-  // As planned.
+  const bool keeps_values_;
+  /// Values, [points][panels], or panels of filters, [in channels][3][3][columns]; then the biases.
+  const float* packed_ = nullptr;
+  // As planned: units are parts of the tiles for parts of the results' channels.
   Shape image_, out_;
   size_t tile_rows_ = 0, tile_columns_ = 0;
-  size_t tiles_ = 0, tiles_of_unit_ = 0;
+  size_t tiles_ = 0, tiles_of_unit_ = 0, column_parts_ = 1;
 };
 
 }  // namespace xnnpack

@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "backends/xnnpack/runtime/steps/winograd_tiles.cpp"
 #include "backends/xnnpack/runtime/steps/winograd_tiles.h"
 
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backends/xnnpack/runtime/steps/vectors-inl.h"
@@ -110,13 +111,27 @@ HWY_INLINE void change_both_ways(const Load& load, const Change& change, const S
   }
 }
 
+constexpr size_t kTaps = kWinogradWindow * kWinogradWindow;
+/// How far before they are read filters are fetched from memory, which processors do not do by themselves between
+/// stores to so many places: 19 GB/s in place of 7 on a Zen 5. Behind the last ones a hint does no harm.
+constexpr size_t kAhead = 16;
+/// Floats of a line of the cache.
+constexpr size_t kLine = 64 / sizeof(float);
+
 template <size_t kResults>
-void transform_filter_of(const float* filter, size_t channels, float* values, size_t point_stride) {
-  for_vectors(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
-    change_both_ways<kWinogradWindow, winograd_side(kResults)>(
-        [&](size_t i) HWY_ATTR { return load(filter + i * channels + channel); }, Transform<kResults>::filter,
-        [&](Vec x, size_t i) HWY_ATTR { store(x, values + i * point_stride + channel); });
-  });
+void transform_filters_of(const float* filters, size_t depth, size_t columns, float* values, size_t point_stride) {
+  for (size_t k = 0; k < depth; ++k) {
+    for (size_t i = 0; i < kTaps * columns; i += kLine) {
+      hwy::Prefetch(filters + (k + kAhead) * kTaps * columns + i);
+    }
+    for_vectors(columns, [=](size_t column, const auto& load, const auto& store) HWY_ATTR {
+      const float* const from = filters + k * kTaps * columns + column;
+      float* const to = values + k * columns + column;
+      change_both_ways<kWinogradWindow, winograd_side(kResults)>(
+          [=](size_t i) HWY_ATTR { return load(from + i * columns); }, Transform<kResults>::filter,
+          [=](Vec x, size_t i) HWY_ATTR { store(x, to + i * point_stride); });
+    });
+  }
 }
 
 template <size_t kResults>
@@ -142,8 +157,9 @@ void restore_tile_of(const float* values, size_t point_stride, size_t channels, 
   });
 }
 
-void transform_filter(size_t results, const float* filter, size_t channels, float* values, size_t point_stride) {
-  (results == 2 ? transform_filter_of<2> : transform_filter_of<4>)(filter, channels, values, point_stride);
+void transform_filters(size_t results, const float* filters, size_t depth, size_t columns, float* values,
+                       size_t point_stride) {
+  (results == 2 ? transform_filters_of<2> : transform_filters_of<4>)(filters, depth, columns, values, point_stride);
 }
 
 void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride) {
@@ -166,7 +182,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-HWY_EXPORT(transform_filter);
+HWY_EXPORT(transform_filters);
 HWY_EXPORT(transform_tile);
 HWY_EXPORT(restore_tile);
 
@@ -179,8 +195,9 @@ void restore_tile(size_t results, const float* values, size_t point_stride, size
   HWY_DYNAMIC_DISPATCH(restore_tile)(results, values, point_stride, channels, bias, least, most, pixels);
 }
 
-void transform_filter(size_t results, const float* filter, size_t channels, float* values, size_t point_stride) {
-  HWY_DYNAMIC_DISPATCH(transform_filter)(results, filter, channels, values, point_stride);
+void transform_filters(size_t results, const float* filters, size_t depth, size_t columns, float* values,
+                       size_t point_stride) {
+  HWY_DYNAMIC_DISPATCH(transform_filters)(results, filters, depth, columns, values, point_stride);
 }
 
 }  // namespace xnnpack

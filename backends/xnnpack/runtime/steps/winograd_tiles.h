@@ -31,11 +31,12 @@ constexpr size_t winograd_points(size_t results) {
   return winograd_side(results) * winograd_side(results);
 }
 
-/// The values of a filter.
+/// The values of filters.
 /// @param results m, 2 or 4, as in the functions below.
-/// @param filter [3][3][channels].
-/// @param values [points][channels], `point_stride` floats from one point to the next.
-void transform_filter(size_t results, const float* filter, size_t channels, float* values, size_t point_stride);
+/// @param filters [depth][3][3][columns].
+/// @param values [points][depth][columns], `point_stride` floats from one point to the next.
+void transform_filters(size_t results, const float* filters, size_t depth, size_t columns, float* values,
+                       size_t point_stride);
 
 /// The values of a tile.
 /// @param pixels Where the channels of each of its pixels lie, row by row.
