@@ -277,6 +277,7 @@ Error GraphBuilder::find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& v
   const Result<Span<const uint8_t>> bytes = payload_.constant(value.constant, wanted.value());
   ET_CHECK_OK_OR_RETURN_ERROR(bytes.error());
   value.data = keep(kept_, {bytes->data(), value.size}, XNN_EXTRA_BYTES);
+  payload_.release(value.constant);
   return Error::Ok;
 }
 

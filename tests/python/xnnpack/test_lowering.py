@@ -165,9 +165,29 @@ def test_images_stay_in_nhwc_and_batch_norm_becomes_weights() -> None:
     model = nn.Sequential(Normalized(nn.Conv2d(4, 8, 3), 8), nn.MaxPool2d(2), Normalized(nn.Conv2d(8, 4, 1), 4))
     lowered = lower(model, IMAGE)
     (graph,) = graphs(lowered)
-    clamped = ["Conv2d", "Clamp"]
-    assert kinds(graph) == ["StaticTranspose", *clamped, "MaxPooling2d", *clamped, "StaticTranspose"]
+    assert kinds(graph) == ["StaticTranspose", "Conv2d", "MaxPooling2d", "Conv2d", "StaticTranspose"]
     check(model, IMAGE, lowered=lowered)
+
+
+def test_clamps_become_limits_of_the_layer_before_them() -> None:
+    """PAS-17: of convolutions and linear layers, unless somebody reads what is not clamped."""
+    joined = nn.Sequential(
+        *(nn.Conv2d(4, 4, 3), nn.ReLU6(), nn.Conv2d(4, 4, 3, groups=4), nn.Hardtanh(-0.5, 0.25)),
+        *(nn.ConvTranspose2d(4, 4, 2), nn.ReLU(), nn.Linear(5, 3), nn.ReLU()),
+    )
+    lowered = lower(joined, IMAGE)
+    assert "Clamp" not in kinds(graphs(lowered)[0])
+    check(joined, IMAGE, lowered=lowered)
+
+    linear = nn.Linear(8, 8)
+    for function in (
+        lambda x: (y := linear(x)).relu() + y,
+        lambda x: (y := linear(x), y.relu()),
+        lambda x: linear(x).relu().clamp(0.1, 0.2),  # the second of them
+    ):
+        lowered = lower(Call(function), ROWS)
+        assert kinds(graphs(lowered)[0]).count("Clamp") == 1
+        check(Call(function), ROWS, lowered=lowered)
 
 
 def test_channels_last_inputs_need_no_transpose() -> None:

@@ -8,6 +8,7 @@ stay NHWC from one convolution to the next.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -17,6 +18,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.xnnpack.clamps import join_clamps
 from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.payload_values import PayloadValues
 from sdk.backends.xnnpack.quantization import (
@@ -364,8 +366,16 @@ class SubgraphWriter(PayloadValues):
                 kept.append(node)
                 read.update(inputs_of(node.xnode_union))
         self.nodes = kept[::-1]
+        self._join_clamps()
         used = read.union(self._inputs, *(outputs_of(node.xnode_union) for node in self.nodes))
         self._kept_values = [value for value in self.values if value.id_out in used]
+
+    def _join_clamps(self) -> None:
+        read = Counter(self._outputs)
+        for node in self.nodes:
+            read.update(set(inputs_of(node.xnode_union)))
+        floats = {value.id_out for value in self.values if value.id_out not in self._quantization}
+        self.nodes = join_clamps(self.nodes, read, floats)
 
     def _make_external(self, index: int, flag: ValueFlag) -> None:
         self.values[index].external_id, self.values[index].flags = self._externals, flag

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clamps that become limits of the layer before them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, OutputMinMax, XNode
+
+_LIMITED: Any = tuple(NODES[name] for name in ("Conv2d", "DepthwiseConv2d", "ConvTranspose2d", "FullyConnected"))
+_CLAMP: Any = NODES["Clamp"]
+_NO_LIMITS = (None, OutputMinMax(-math.inf, math.inf))
+
+
+def join_clamps(nodes: Sequence[XNode], read: Counter[int], floats: Collection[int]) -> list[XNode]:
+    """The nodes, in which a convolution or linear layer computes what a clamp behind it would.
+
+    XNNPACK joins these too, but not with layers for which the runtime has functions of its own. Changes `nodes` in
+    place.
+
+    Args:
+        nodes: In the order in which they run.
+        read: How often a value is read, by nodes or as a result.
+        floats: The values that are no integers. Integers have the limits of their layer already.
+    """
+    kept: list[XNode] = []
+    layers: dict[int, XNode] = {}  # by what they compute
+    for node in nodes:
+        inner: Any = node.xnode_union
+        layer = layers.get(inner.input_id) if isinstance(inner, _CLAMP) else None
+        if layer is not None and read[inner.input_id] == 1 and inner.output_id in floats:
+            layer.xnode_union.output_id = inner.output_id
+            layer.output_min_max = node.output_min_max
+            continue
+        if isinstance(inner, _LIMITED) and node.output_min_max in _NO_LIMITS:
+            layers[inner.output_id] = node
+        kept.append(node)
+    return kept
