@@ -143,8 +143,9 @@ void WinogradStep::fill_packed(const float* filter, const float* bias, float* pa
   for (size_t panel = 0; panel < panels(); ++panel) {
     const size_t first = panel * width, count = std::min(width, convolution_.out_channels - first);
     float* const filters = keeps_values_ ? part.data() : packed + panel * in * kTaps * width;
-    for (size_t tap = 0; tap < kTaps; ++tap) {
-      for (size_t k = 0; k < in; ++k) {
+    // In the order in which they are written: what is read next to each other stays in the cache until its turn.
+    for (size_t k = 0; k < in; ++k) {
+      for (size_t tap = 0; tap < kTaps; ++tap) {
         for (size_t i = 0; i < count; ++i) {
           filters[(k * kTaps + tap) * width + i] = filter[((first + i) * kTaps + tap) * in + k];
         }
