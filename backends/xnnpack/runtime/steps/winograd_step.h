@@ -15,7 +15,7 @@ namespace xnnpack {
 /// the filter, and the bias if there is one.
 ///
 /// The filters' values are 1.8 or 4 times as many numbers as the filters. Where that is more than the image and the
-/// results, they are not packed but computed in each run, for some columns at a time: that costs as much as some three
+/// results, they are not packed but computed in each run, for some columns at a time: that costs as much as some four
 /// more tiles of the image, and less is read from memory.
 class WinogradStep final : public Step {
  public:
