@@ -33,7 +33,6 @@ constexpr double kFilterWork = 4;
 constexpr double kMostOfWhole = 0.8;
 /// Columns of results between products and restore(), about.
 constexpr size_t kColumns = 64;
-constexpr size_t kTaps = kWinogradWindow * kWinogradWindow;
 
 size_t ceil_div(size_t count, size_t by) {
   return count / by + (count % by != 0 ? 1 : 0);
@@ -65,7 +64,6 @@ double work_of(double tiles, size_t results, double in, double out) {
 const xnn_gemm_config* find_products() {
   const xnn_gemm_config* products = xnn_init_f32_gemm_config();
   const bool fits = products != nullptr && products->log2_kr == 0 && products->log2_sr == 0 &&
-                    products->pack_gemm_goi != nullptr &&
                     products->minmax.gemm[products->mr - 1].function[XNN_UARCH_DEFAULT] != nullptr;
   return fits ? products : nullptr;
 }
@@ -87,7 +85,7 @@ std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution,
   const auto from = static_cast<double>(convolution.in_channels), to = static_cast<double>(convolution.out_channels);
   const double pixels =
       static_cast<double>((*out)[0]) * static_cast<double>((*out)[1]) * static_cast<double>((*out)[2]);
-  double least_work = kMostOfWhole * pixels * kTaps * from * to;
+  double least_work = kMostOfWhole * pixels * kWinogradTaps * from * to;
   size_t best = 0;
   for (const size_t results : {size_t{2}, kMostWinogradResults}) {
     const double tiles = tile_count(*out, results), work = work_of(tiles, results, from, to);
@@ -99,7 +97,7 @@ std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution,
   if (best == 0) {
     return nullptr;
   }
-  const double more = static_cast<double>(winograd_points(best) - kTaps) * from * to;
+  const double more = static_cast<double>(winograd_points(best) - kWinogradTaps) * from * to;
   return std::unique_ptr<WinogradStep>(new WinogradStep(convolution, *products, best, more <= pixels * (from + to)));
 }
 
@@ -111,23 +109,19 @@ size_t WinogradStep::panel_size() const {
   return (1 + convolution_.in_channels) * products_.nr;
 }
 
-size_t WinogradStep::filters_size() const {
-  const size_t panel = convolution_.in_channels * kTaps * products_.nr;
-  return panels() * (keeps_values_ ? winograd_points(results_) * panel_size() : panel);
+const float* WinogradStep::filters() const {
+  return packed_ + panels() * products_.nr;
 }
 
 xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t weights) {
-  const CheckedSize floats = CheckedSize(panels()) * products_.nr *
-                             ((CheckedSize(convolution_.in_channels) + 1) * winograd_points(results_) + 1);
-  if (!(floats * sizeof(float)).at_most(std::numeric_limits<size_t>::max())) {
-    return xnn_status_out_of_memory;
-  }
+  const CheckedSize depth(convolution_.in_channels);
+  const CheckedSize rows = keeps_values_ ? (depth + 1) * winograd_points(results_) : depth * kWinogradTaps;
   const size_t values = keeps_values_ ? results_ : 0;
   const uint32_t seed =
       UINT32_C(0x57100000) ^ static_cast<uint32_t>(values << 16) ^ static_cast<uint32_t>(products_.nr);
   const void* packed = nullptr;
   const xnn_status status = find_or_pack(
-      weights, seed, constants, CheckedSize(filters_size() + panels() * products_.nr) * sizeof(float),
+      weights, seed, constants, (rows + 1) * panels() * products_.nr * sizeof(float),
       [&](void* to) {
         fill_packed(static_cast<const float*>(constants.in[1]), static_cast<const float*>(constants.in[2]),
                     static_cast<float*>(to));
@@ -139,24 +133,25 @@ xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t wei
 
 void WinogradStep::fill_packed(const float* filter, const float* bias, float* packed) const {
   const size_t in = convolution_.in_channels, width = products_.nr;
-  std::vector<float> part(keeps_values_ ? in * kTaps * width : 0);
+  if (bias != nullptr) {
+    std::copy_n(bias, convolution_.out_channels, packed);
+  }
+  packed += panels() * width;
+  std::vector<float> part(keeps_values_ ? in * kWinogradTaps * width : 0);
   for (size_t panel = 0; panel < panels(); ++panel) {
     const size_t first = panel * width, count = std::min(width, convolution_.out_channels - first);
-    float* const filters = keeps_values_ ? part.data() : packed + panel * in * kTaps * width;
+    float* const filters = keeps_values_ ? part.data() : packed + panel * in * kWinogradTaps * width;
     // In the order in which they are written: what is read next to each other stays in the cache until its turn.
     for (size_t k = 0; k < in; ++k) {
-      for (size_t tap = 0; tap < kTaps; ++tap) {
+      for (size_t tap = 0; tap < kWinogradTaps; ++tap) {
         for (size_t i = 0; i < count; ++i) {
-          filters[(k * kTaps + tap) * width + i] = filter[((first + i) * kTaps + tap) * in + k];
+          filters[(k * kWinogradTaps + tap) * width + i] = filter[((first + i) * kWinogradTaps + tap) * in + k];
         }
       }
     }
     if (keeps_values_) {
       transform_filters(results_, filters, in, width, packed + panel * panel_size() + width, panels() * panel_size());
     }
-  }
-  if (bias != nullptr) {
-    std::copy_n(bias, convolution_.out_channels, packed + filters_size());
   }
 }
 
@@ -184,7 +179,7 @@ struct WinogradStep::Scratch {
 
   static constexpr size_t kAlignment = 64;
   float* values = nullptr;    // [points][tiles][in channels]
-  float* filters = nullptr;   // Values of a group's, unless packed_ has them
+  float* filters = nullptr;   // values of a group's filters, unless packed_ has them
   float* zeros = nullptr;     // of a pixel beside the image
   float* products = nullptr;  // [points][tiles][columns of a group]
   float* unused = nullptr;    // for a pixel beside the results
@@ -244,7 +239,7 @@ void WinogradStep::transform_image(const float* image, Part tiles, const Scratch
 WinogradStep::Values WinogradStep::filter_values(Part panels, const Scratch& scratch) const {
   const size_t width = products_.nr, size = panel_size();
   if (keeps_values_) {
-    return {packed_ + panels.first * size, this->panels() * size};
+    return {filters() + panels.first * size, this->panels() * size};
   }
   const Values values{scratch.filters, panels.count * size};
   for (size_t i = 0; i < panels.count; ++i) {
@@ -254,8 +249,8 @@ WinogradStep::Values WinogradStep::filter_values(Part panels, const Scratch& scr
       std::fill_n(panel + point * values.point_stride, width, 0.0f);
     }
     const size_t depth = convolution_.in_channels;
-    transform_filters(results_, packed_ + (panels.first + i) * depth * kTaps * width, depth, width, panel + width,
-                      values.point_stride);
+    transform_filters(results_, filters() + (panels.first + i) * depth * kWinogradTaps * width, depth, width,
+                      panel + width, values.point_stride);
   }
   return values;
 }
@@ -278,7 +273,6 @@ void WinogradStep::multiply(Part tiles, const Values& filters, size_t columns, c
 }
 
 void WinogradStep::restore(float* out, Part tiles, Part columns, const Scratch& scratch) const {
-  const float* biases = packed_ + filters_size();
   for (size_t tile = 0; tile < tiles.count; ++tile) {
     const Place place = place_of(tiles.first + tile);
     float* pixels[kMostWinogradResults * kMostWinogradResults];
@@ -289,7 +283,7 @@ void WinogradStep::restore(float* out, Part tiles, Part columns, const Scratch& 
                             : scratch.unused;
     }
     restore_tile(results_, scratch.products + tile * columns.count, tiles.count * columns.count, columns.count,
-                 biases + columns.first, convolution_.least, convolution_.most, pixels);
+                 packed_ + columns.first, convolution_.least, convolution_.most, pixels);
   }
 }
 

@@ -52,8 +52,8 @@ class WinogradStep final : public Step {
   size_t panels() const;
   /// Floats of a panel of values at one point.
   size_t panel_size() const;
-  /// Floats of all packed filters.
-  size_t filters_size() const;
+  /// The packed filters, or their values.
+  const float* filters() const;
   /// Panels of a group, whose results are computed at a time.
   size_t group_panels() const;
   Place place_of(size_t tile) const;
@@ -67,7 +67,7 @@ class WinogradStep final : public Step {
   const xnn_gemm_config& products_;
   const size_t results_;  // in a row of a tile
   const bool keeps_values_;
-  /// Values, [points][panels], or panels of filters, [in channels][3][3][columns]; then the biases.
+  /// The biases of all panels; then values, [points][panels], or panels of filters, [in channels][3][3][columns].
   const float* packed_ = nullptr;
   // As planned: units are parts of the tiles for parts of the results' channels.
   Shape image_, out_;

@@ -113,7 +113,6 @@ HWY_INLINE void change_both_ways(const Load& load, const Change& change, const S
   }
 }
 
-constexpr size_t kTaps = kWinogradWindow * kWinogradWindow;
 /// How far before they are read filters are fetched from memory, which processors do not do by themselves between
 /// stores to so many places: 19 GB/s in place of 7 on a Zen 5.
 constexpr size_t kAhead = 16;
@@ -121,7 +120,7 @@ constexpr size_t kLine = 64;
 
 template <size_t kResults>
 void transform_filters_of(const float* filters, size_t depth, size_t columns, float* values, size_t point_stride) {
-  const size_t filter_size = kTaps * columns * sizeof(float);
+  const size_t filter_size = kWinogradTaps * columns * sizeof(float);
   for (size_t k = 0; k < depth; ++k) {
     // Behind the last ones there may be no memory, which a hint does not mind.
     const uintptr_t ahead = reinterpret_cast<uintptr_t>(filters) + (k + kAhead) * filter_size;
@@ -129,7 +128,7 @@ void transform_filters_of(const float* filters, size_t depth, size_t columns, fl
       hwy::Prefetch(reinterpret_cast<const char*>(ahead + line));
     }
     for_vectors(columns, [=](size_t column, const auto& load, const auto& store) HWY_ATTR {
-      const float* const from = filters + k * kTaps * columns + column;
+      const float* const from = filters + k * kWinogradTaps * columns + column;
       float* const to = values + k * columns + column;
       change_both_ways<kWinogradWindow, winograd_side(kResults)>(
           [=](size_t i) HWY_ATTR { return load(from + i * columns); }, Transform<kResults>::filter,

@@ -21,6 +21,7 @@ namespace backends {
 namespace xnnpack {
 
 constexpr size_t kWinogradWindow = 3;
+constexpr size_t kWinogradTaps = kWinogradWindow * kWinogradWindow;
 /// The largest m.
 constexpr size_t kMostWinogradResults = 4;
 /// Pixels in a row of a tile.

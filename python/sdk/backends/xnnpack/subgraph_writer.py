@@ -37,6 +37,7 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     XNNDatatype,
     XNNGraph,
     XNNStep,
+    XNNTensorValue,
     XNode,
     XValue,
 )
@@ -345,10 +346,11 @@ class SubgraphWriter(PayloadValues):
 
     def graph(self) -> XNNGraph:
         self._remove_unused()
+        self._join_clamps()
         return XNNGraph(
             "0",
             self.nodes,
-            [XValue(self._quantized(value)) for value in self._kept_values],
+            [XValue(self._quantized(value)) for value in self._used_values()],
             self._externals,
             self._inputs,
             self._outputs,
@@ -366,9 +368,6 @@ class SubgraphWriter(PayloadValues):
                 kept.append(node)
                 read.update(inputs_of(node.xnode_union))
         self.nodes = kept[::-1]
-        self._join_clamps()
-        used = read.union(self._inputs, *(outputs_of(node.xnode_union) for node in self.nodes))
-        self._kept_values = [value for value in self.values if value.id_out in used]
 
     def _join_clamps(self) -> None:
         read = Counter(self._outputs)
@@ -376,6 +375,12 @@ class SubgraphWriter(PayloadValues):
             read.update(set(inputs_of(node.xnode_union)))
         floats = {value.id_out for value in self.values if value.id_out not in self._quantization}
         self.nodes = join_clamps(self.nodes, read, floats)
+
+    def _used_values(self) -> list[XNNTensorValue]:
+        used = {*self._inputs, *self._outputs}
+        for node in self.nodes:
+            used.update(inputs_of(node.xnode_union), outputs_of(node.xnode_union))
+        return [value for value in self.values if value.id_out in used]
 
     def _make_external(self, index: int, flag: ValueFlag) -> None:
         self.values[index].external_id, self.values[index].flags = self._externals, flag
