@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/threadpool/threadpool.h>
 
+#include <pthreadpool.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <fstream>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -95,19 +100,128 @@ TEST(ThreadPoolTest, CallersTakeTurns) {
   EXPECT_EQ(calls, 4 * 50 * 20);
 }
 
+/// Whether `work` does what it should in a forked process, where no thread of a pool is left.
+bool holds_in_child(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // whoever waits for these threads waits for ever
+    _exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 TEST(ThreadPoolTest, WorksInAForkedProcess) {
   ASSERT_TRUE(get_threadpool()->_unsafe_reset_threadpool(4));
   EXPECT_EQ(visits(*get_threadpool(), 100), std::vector<int>(100, 1));
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(20);  // a pool whose threads are gone would wait for ever
-    _exit(visits(*get_threadpool(), 100) == std::vector<int>(100, 1) ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(holds_in_child([] { return visits(*get_threadpool(), 100) == std::vector<int>(100, 1); }));
 }
+
+/// Two items that end when both have begun: on two threads.
+class Meeting {
+ public:
+  void take_part() {
+    ++arrived_;
+    while (arrived_ != 2) {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<int> arrived_{0};
+};
+
+constexpr auto kUntilThreadsSleep = std::chrono::milliseconds(20);
+
+TEST(ThreadPoolTest, WakesThreadsThatSleep) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(kUntilThreadsSleep);
+    Meeting meeting;
+    pool.run([&](size_t) { meeting.take_part(); }, 2);
+  }
+}
+
+TEST(ThreadPoolTest, ThreadsThatAreToRestComeToTheNextTask) {
+  pthreadpool_t pool = pthreadpool_create(2);
+  for (int round = 0; round < 1000; ++round) {
+    Meeting meeting;
+    pthreadpool_parallelize_1d(
+        pool, [](void* context, size_t) { static_cast<Meeting*>(context)->take_part(); }, &meeting, 2,
+        round % 3 == 0 ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0);
+  }
+  pthreadpool_destroy(pool);
+}
+
+TEST(ThreadPoolTest, WaitsForAThreadThatTakesLong) {
+  ThreadPool pool(2);
+  const auto self = std::this_thread::get_id();
+  for (int round = 0; round < 3; ++round) {
+    Meeting meeting;
+    bool is_done = false;
+    pool.run(
+        [&](size_t) {
+          meeting.take_part();
+          if (std::this_thread::get_id() != self) {
+            std::this_thread::sleep_for(kUntilThreadsSleep);
+            is_done = true;
+          }
+        },
+        2);
+    EXPECT_TRUE(is_done);
+  }
+}
+
+// Without atomics: what items write is seen by who shared them, and by the items of the next task.
+TEST(ThreadPoolTest, TasksFollowEachOther) {
+  ThreadPool pool(4);
+  std::vector<int> counts(50);
+  for (int round = 0; round < 5000; ++round) {
+    const size_t items = 2 + static_cast<size_t>(round) % (counts.size() - 1);
+    std::vector<int> expected = counts;
+    for (size_t i = 0; i < items; ++i) {
+      ++expected[i];
+    }
+    pool.run([&](size_t i) { ++counts[i]; }, items);
+    ASSERT_EQ(counts, expected) << "round " << round;
+  }
+}
+
+TEST(ThreadPoolTest, EndsWhileThreadsBegin) {
+  for (int round = 0; round < 100; ++round) {
+    ThreadPool pool(8);
+    if (round % 2 == 0) {
+      EXPECT_EQ(visits(pool, 20), std::vector<int>(20, 1));
+    }
+  }
+}
+
+#if defined(__linux__)  // linux_threads.c
+
+TEST(ThreadPoolTest, WaitsForNoThreadThatHasNotCome) {
+  ThreadPool pool(4);
+  EXPECT_EQ(visits(pool, 100), std::vector<int>(100, 1));
+  EXPECT_TRUE(holds_in_child([&] { return visits(pool, 100) == std::vector<int>(100, 1); }));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(ThreadPoolTest, HasAsManyThreadsAsThereAre) {
+  EXPECT_TRUE(holds_in_child([] {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit stack{8 << 20, 8 << 20};
+    const rlim_t memory = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (36 << 20);  // for four stacks
+    const rlimit all{memory, memory};
+    if (setrlimit(RLIMIT_STACK, &stack) != 0 || setrlimit(RLIMIT_AS, &all) != 0) {
+      return false;
+    }
+    ThreadPool pool(100);
+    return pool.get_thread_count() < 100 && visits(pool, 300) == std::vector<int>(300, 1);
+  }));
+}
+#endif
+
+#endif
 
 TEST(ParallelForTest, CoversTheRange) {
   executorch::runtime::runtime_init();
