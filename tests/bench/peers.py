@@ -49,7 +49,8 @@ def run_converter(*command: str) -> None:
 
 class LiteRtEngine:
     """LiteRT with its XNNPACK delegate, which is its default on a CPU. `int8` is its own quantizer's static recipe:
-    8 bits for weights and activations, calibrated with the example inputs."""
+    8 bits for weights and activations, calibrated with the example inputs; inputs and results stay floats, as those of
+    the other engines do."""
 
     def __init__(self, threads: int, integers: bool) -> None:
         self.threads, self.integers = threads, integers
@@ -61,9 +62,11 @@ class LiteRtEngine:
         floats = f"{output}.float" if self.integers else output
         litert_torch.convert(model, inputs).export(floats)
         if self.integers:
-            from ai_edge_quantizer import quantizer, recipe
+            from ai_edge_quantizer import qtyping, quantizer, recipe
 
             made = quantizer.Quantizer(floats, recipe.static_wi8_ai8())
+            for end in (qtyping.TFLOperationName.INPUT, qtyping.TFLOperationName.OUTPUT):
+                made.update_quantization_recipe(".*", end, algorithm_key="no_quantize")
             samples = {f"args_{index}": tensor.numpy() for index, tensor in enumerate(inputs)}
             found = made.calibrate({"serving_default": [samples]})
             made.quantize(found).export_model(output, overwrite=True)
@@ -80,7 +83,7 @@ class LiteRtEngine:
         interpreter.allocate_tensors()
         # Tensors are named serving_default_args_0:0 and so on, in any order.
         details = sorted(interpreter.get_input_details(), key=lambda detail: detail["name"])
-        feed = [(d["index"], self._as_declared(d, value)) for d, value in zip(details, inputs, strict=True)]
+        feed = [(d["index"], value.astype(d["dtype"])) for d, value in zip(details, inputs, strict=True)]
         results = [detail["index"] for detail in interpreter.get_output_details()]
 
         def call() -> Any:
@@ -90,17 +93,6 @@ class LiteRtEngine:
             return [interpreter.get_tensor(index) for index in results]
 
         return call
-
-    def _as_declared(self, detail: dict[str, Any], value: Any) -> Any:
-        """A program of 8 bits takes its inputs quantised."""
-        import numpy as np
-
-        if detail["dtype"] == value.dtype:
-            return value
-        if detail["dtype"] != np.int8:
-            return value.astype(detail["dtype"])
-        scale, zero = detail["quantization"]
-        return np.clip(np.rint(value / scale) + zero, -128, 127).astype(np.int8)
 
     def first_result(self, result: Any) -> Any:
         return result[0]
