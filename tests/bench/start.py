@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 from bench.harness import Engine, Series
-from bench.peer_table import PeerTable
+from bench.peer_table import PRECISIONS, PeerTable
 from bench.worker import ROOT, load_model
 
 FIGURES = ("load", "first", "peak", "own", "planned", "added")  # as start_cost prints them
@@ -35,17 +35,19 @@ def one_start(command: list[str]) -> dict[str, float]:
 
 
 class Starts:
-    """Samples of one model: way -> figure -> series, and the original's load and peak."""
+    """Samples of one program: way -> figure -> series, and the original's load and peak."""
 
-    def __init__(self, model: str) -> None:
-        self.model = model
+    def __init__(self, model: str, precision: str) -> None:
+        self.model, self.precision = model, precision
         self.ways: dict[str, dict[str, Series]] = {}
 
     def add(self, way: str, figures: dict[str, float]) -> None:
         for name, value in figures.items():
             self.ways.setdefault(way, {}).setdefault(name, Series()).samples.append(value)
 
-    def row(self, weights: int) -> str:
+    def row(self, size: int) -> str:
+        """`size`: bytes of the program, which are its weights but for a few."""
+
         def of(way: str, figure: str, factor: float, digits: str) -> str:
             series = self.ways.get(way, {}).get(figure)
             return format(series.median * factor, digits) if series else "–"
@@ -55,17 +57,17 @@ class Starts:
         share = f"**{second.median / original.median:.2f}**" if second and original else "–"
         memory = [of(way, figure, 1e-6, ".1f") for way in WAYS for figure in ("own", "peak")]
         peaks = [*memory, of("original", "peak", 1e-6, ".1f")]
-        needed = weights + sum(self.ways[WAYS[0]][figure].median for figure in ("planned", "added"))
+        needed = size + sum(self.ways[WAYS[0]][figure].median for figure in ("planned", "added"))
         above = f"{self.ways[WAYS[0]]['peak'].median / needed:.2f}"
         planned = [of(WAYS[0], figure, 1e-6, ".1f") for figure in ("planned", "added")]
-        cells = [self.model, *loads, share, f"{weights / 1e6:.1f}", *planned, *peaks, above]
+        cells = [self.model, self.precision, *loads, share, f"{size / 1e6:.1f}", *planned, *peaks, above]
         return "| " + " | ".join(cells) + " |"
 
 
 COLUMNS = (
-    *("model", "load ms", "with the file", "original", "with the file / original", "weights MB", "planned MB"),
-    *("first run MB", "own MB", "peak MB", "own MB, with the file", "peak MB, with the file", "original's peak MB"),
-    "peak / (weights + planned + first run)",
+    *("model", "numbers", "load ms", "with the file", "original", "with the file / original", "program MB"),
+    *("planned MB", "first run MB", "own MB", "peak MB", "own MB, with the file", "peak MB, with the file"),
+    *("original's peak MB", "peak / (program + planned + first run)"),
 )
 HEAD = "| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|"
 
@@ -77,22 +79,24 @@ def measure(table: PeerTable, rounds: int) -> Iterator[str]:
     binary = start_cost()
     yield HEAD
     for model, spec in table.models.items():
-        module, tensors = load_model(spec)
-        kept = {tensor.untyped_storage().data_ptr(): tensor for tensor in module.state_dict().values()}
+        _, tensors = load_model(spec)
         inputs = table.directory / "inputs.npz"
         np.savez(inputs, *[tensor.numpy() for tensor in tensors])
-        ours, theirs = (table.program(engine, model) for engine in ("sdk-xnnpack", "original-xnnpack"))
-        packed = table.directory / "packed-weights"
-        starts = Starts(model)
-        packed.unlink(missing_ok=True)
-        one_start([binary, str(ours), str(packed)])  # writes the file
-        for _ in range(rounds):
-            starts.add(WAYS[0], one_start([binary, str(ours)]))
-            starts.add(WAYS[1], one_start([binary, str(ours), str(packed)]))
-            if theirs.exists():
-                worker: Engine = table.start("original-xnnpack", 1, writes=False)
-                found = worker.ask("load", path=str(theirs), inputs=str(inputs))
-                worker.close()
-                starts.add("original", {"load": found["load"]["cpu"], "peak": found["peak_bytes"]})
-        packed.unlink(missing_ok=True)
-        yield starts.row(sum(tensor.untyped_storage().nbytes() for tensor in kept.values()))
+        for precision, suffix in PRECISIONS.items():
+            ours, theirs = (table.program(engine + suffix, model) for engine in ("sdk-xnnpack", "original-xnnpack"))
+            if not ours.exists():
+                continue
+            packed = table.directory / "packed-weights"
+            starts = Starts(model, precision)
+            packed.unlink(missing_ok=True)
+            one_start([binary, str(ours), str(packed)])  # writes the file
+            for _ in range(rounds):
+                starts.add(WAYS[0], one_start([binary, str(ours)]))
+                starts.add(WAYS[1], one_start([binary, str(ours), str(packed)]))
+                if theirs.exists():
+                    worker: Engine = table.start("original-xnnpack" + suffix, 1, writes=False)
+                    found = worker.ask("load", path=str(theirs), inputs=str(inputs))
+                    worker.close()
+                    starts.add("original", {"load": found["load"]["cpu"], "peak": found["peak_bytes"]})
+            packed.unlink(missing_ok=True)
+            yield starts.row(ours.stat().st_size)

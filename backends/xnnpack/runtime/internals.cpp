@@ -2,6 +2,7 @@
 #include "internals.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
@@ -49,6 +50,35 @@ std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uin
   }
   return ConvolutionScales{from.quantization.zero_point, to.quantization.zero_point, from.quantization.scale,
                            to.quantization.scale, by.quantization.channelwise_scale};
+}
+
+Shape integer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out) {
+  Shape packing;
+  const auto add_scale = [&](float scale) {
+    uint32_t bits;
+    std::memcpy(&bits, &scale, sizeof(bits));
+    packing.push_back(bits);
+  };
+  for (const uint32_t id : {in, filter, out}) {
+    if (id >= subgraph->num_values) {
+      return {};
+    }
+    const xnn_value& value = subgraph->values[id];
+    const bool has_scales = value.datatype == xnn_datatype_qcint8 && id == filter;
+    if (value.datatype != xnn_datatype_qint8 && value.datatype != xnn_datatype_quint8 && !has_scales) {
+      return {};
+    }
+    packing.push_back(value.datatype);
+    packing.push_back(static_cast<size_t>(value.quantization.zero_point));
+    if (has_scales) {
+      const size_t dimension = value.quantization.channel_dimension;
+      packing.push_back(dimension);
+      std::for_each_n(value.quantization.channelwise_scale, value.shape.dim[dimension], add_scale);
+    } else {
+      add_scale(value.quantization.scale);
+    }
+  }
+  return packing;
 }
 
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape) {

@@ -15,10 +15,12 @@ using runtime::Error;
 
 namespace {
 
-/// A filter, a bias, and what says how they are packed, of the nodes that have them.
+/// A filter and a bias, and what says how they are packed, of the nodes that have them.
 struct Weights {
+  uint32_t input;
   uint32_t filter;
   uint32_t bias;
+  uint32_t output;
   Shape how;
 };
 
@@ -26,15 +28,18 @@ std::optional<Weights> weights_of(const fb_xnnpack::XNode& node) {
   const XNodeUnion type = node.xnode_union_type();
   const auto number = static_cast<size_t>(type);
   if (const auto* linear = node.xnode_union_as_XNNFullyConnected()) {
-    return Weights{linear->filter_id(), linear->bias_id(), {number, linear->flags()}};
+    return Weights{
+        linear->input1_id(), linear->filter_id(), linear->bias_id(), linear->output_id(), {number, linear->flags()}};
   }
   if (node.xnode_union() == nullptr || (type != XNodeUnion::XNNConv2d && type != XNodeUnion::XNNDepthwiseConv2d &&
                                         type != XNodeUnion::XNNConvTranspose2d)) {
     return std::nullopt;
   }
   const auto& conv = *static_cast<const fb_xnnpack::_XNNNodeConv*>(node.xnode_union());
-  return Weights{conv.filter_id(),
+  return Weights{conv.input1_id(),
+                 conv.filter_id(),
                  conv.bias_id(),
+                 conv.output_id(),
                  {number, conv.flags(), conv.groups(), conv.group_input_channels(), conv.group_output_channels(),
                   conv.subsampling_height(), conv.subsampling_width(), conv.kernel_height(), conv.kernel_width()}};
 }
@@ -67,15 +72,20 @@ std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const S
   return PackedConstant{value.id, value.constant, value.size, std::move(shape), is_shareable};
 }
 
-Shape GraphBuilder::dynamic_packing(const fb_xnnpack::XNNFullyConnected& linear) const {
-  const auto input = values_.find(linear.input1_id());
-  const auto filter = values_.find(linear.filter_id());
-  const auto output = values_.find(linear.output_id());
-  if (input == values_.end() || filter == values_.end() || output == values_.end() ||
-      input->second.datatype != xnn_datatype_qdint8 || filter->second.scales.empty()) {
+Shape GraphBuilder::quantized_packing(uint32_t input_id, uint32_t filter_id, uint32_t output_id) const {
+  const auto input = values_.find(input_id);
+  const auto filter = values_.find(filter_id);
+  const auto output = values_.find(output_id);
+  if (input == values_.end() || filter == values_.end() || output == values_.end()) {
     return {};
   }
   const auto& scales = filter->second.scales;
+  if (input->second.datatype != xnn_datatype_qdint8) {
+    return integer_packing(subgraph_.get(), input->second.id, filter->second.id, output->second.id);
+  }
+  if (scales.empty()) {
+    return {};
+  }
   Shape how{static_cast<size_t>(filter->second.datatype), static_cast<size_t>(output->second.datatype)};
   how.resize(2 + (scales.size() + sizeof(size_t) - 1) / sizeof(size_t));
   std::memcpy(&how[2], scales.data(), scales.size());
@@ -91,17 +101,13 @@ void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
     const auto found = values_.find(id);
     return found != values_.end() && found->second.datatype == xnn_datatype_fp32;
   };
-  // How other quantised filters are packed also depends on the scales of what they are multiplied with, and of results.
-  bool is_shareable = is_float(weights->filter);
-  if (const auto* linear = node.xnode_union_as_XNNFullyConnected()) {
-    const Shape how = dynamic_packing(*linear);
-    weights->how.insert(weights->how.end(), how.begin(), how.end());
-    is_shareable = is_shareable || !how.empty();
-  }
+  const Shape how = quantized_packing(weights->input, weights->filter, weights->output);
+  weights->how.insert(weights->how.end(), how.begin(), how.end());
+  const bool is_shareable = is_float(weights->filter) || !how.empty();
   auto filter = packed_constant(weights->filter, weights->how, is_shareable);
   if (filter) {
     const auto number = static_cast<uint32_t>(node_count(subgraph_.get()) - 1);
-    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {0}, is_float(weights->bias))});
+    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {0}, is_shareable)});
   }
 }
 

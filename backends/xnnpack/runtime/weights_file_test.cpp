@@ -289,6 +289,7 @@ class UsesFile {
 };
 
 const char kLinear[] = CORPUS_FOLDER "/linear_xnn/model.pte";
+const char kIntegers[] = CORPUS_FOLDER "/q8_static_pertensor_xnn/model.pte";
 
 std::vector<float> run(const std::string& program) {
   extension::Module module(program);
@@ -305,18 +306,19 @@ std::vector<float> run(const std::string& program) {
 }
 
 TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
-  std::vector<float> results[3];
-  fs::file_time_type written;
-  for (size_t start = 0; start < 3; ++start) {
-    const UsesFile uses(path_, start == 0);
-    results[start] = run(kLinear);
-    ASSERT_TRUE(fs::exists(path_));
-    if (start == 0) {
-      ASSERT_GT(fs::file_size(path_), 128u) << "a record behind the header";
-      written = fs::last_write_time(path_);
-    } else {
-      EXPECT_EQ(results[start], results[0]);
-      EXPECT_EQ(fs::last_write_time(path_), written);
+  for (const char* program : {kLinear, kIntegers}) {
+    path_ += "+";
+    const std::vector<float> expected = run(program);
+    Bytes written;
+    for (size_t start = 0; start < 3; ++start) {
+      const UsesFile uses(path_, start < 2);
+      EXPECT_EQ(run(program), expected);
+      if (start == 0) {
+        written = read();
+        ASSERT_GT(written.size(), 128u) << "a record behind the header of " << program;
+      } else {
+        EXPECT_EQ(read(), written) << program;
+      }
     }
   }
 }

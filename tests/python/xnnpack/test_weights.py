@@ -87,15 +87,15 @@ OWN = """if True:
         (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("RssAnon")]
         return int(line.split()[1]) * 1024
     runtime, before = Runtime.get(), own()
-    method = runtime.load_program(sys.argv[1]).load_method("forward")
+    methods = [runtime.load_program(sys.argv[1]).load_method("forward") for _ in range(int(sys.argv[2]))]
     print(own() - before)
 """
 
 
-def memory_of_a_method(program: bytes, folder: Path) -> int:
+def memory_of_methods(program: bytes, folder: Path, count: int = 1) -> int:
     """Of the process's own, in another process, whose memory nobody else grows."""
     (folder / "model.pte").write_bytes(program)
-    command = [sys.executable, "-c", OWN, str(folder / "model.pte")]
+    command = [sys.executable, "-c", OWN, str(folder / "model.pte"), str(count)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -103,7 +103,7 @@ def test_a_loaded_method_holds_its_weights_once(tmp_path: Path) -> None:
     """XNN-15: packed, without those of the file."""
     layer = nn.Linear(2048, 2048)
     weights = layer.weight.numel() * layer.weight.element_size()
-    assert 0.9 * weights < memory_of_a_method(lower(layer, (torch.ones(1, 2048),)), tmp_path) < 1.4 * weights
+    assert 0.9 * weights < memory_of_methods(lower(layer, (torch.ones(1, 2048),)), tmp_path) < 1.4 * weights
 
 
 class Repeated(nn.Module):
@@ -122,15 +122,39 @@ class Repeated(nn.Module):
 def test_steps_share_weights_that_meet_what_is_quantised_when_it_runs(tmp_path: Path) -> None:
     inputs = (torch.ones(1, 1024),)
     program = lower(quantize(Repeated(1024), inputs, is_per_channel=True, is_dynamic=True), inputs)
-    assert 2**20 < memory_of_a_method(program, tmp_path) < 3 * 2**20
+    assert 2**20 < memory_of_methods(program, tmp_path) < 3 * 2**20
 
 
-def test_the_same_integers_with_other_scales_are_other_weights() -> None:
+def test_programs_share_weights_of_integers(tmp_path: Path) -> None:
+    inputs = (torch.randn(1, 2048),)
+    program = lower(quantize(nn.Linear(2048, 2048), inputs, is_per_channel=True), inputs)
+    assert 2**22 < memory_of_methods(program, tmp_path, 3) < 1.7 * 2**22
+
+
+@pytest.mark.parametrize("is_per_channel", [True, False])
+@pytest.mark.parametrize("is_dynamic", [True, False])
+def test_the_same_integers_with_other_scales_are_other_weights(is_per_channel: bool, is_dynamic: bool) -> None:
     torch.manual_seed(0)
     first, second = nn.Linear(16, 16, bias=False), nn.Linear(16, 16, bias=False)
     second.weight = nn.Parameter(4 * first.weight)
     inputs = (torch.randn(3, 16),)
+    methods = []
     for model in (nn.Sequential(first, second), nn.Sequential(second, first), first, second):
-        quantized = quantize(model, inputs, is_per_channel=True, is_dynamic=True)
-        method = Runtime.get().load_program(lower(quantized, inputs)).load_method("forward")
-        assert compute_error(model(*inputs), torch.as_tensor(method.execute(inputs)[0])) > 30
+        quantized = quantize(model, inputs, is_per_channel=is_per_channel, is_dynamic=is_dynamic)
+        methods.append(Runtime.get().load_program(lower(quantized, inputs)).load_method("forward"))
+        assert compute_error(model(*inputs), torch.as_tensor(methods[-1].execute(inputs)[0])) > 30
+
+
+def test_the_same_integers_that_meet_others_are_other_weights() -> None:
+    """Convolutions and layers with the same integers and scales, whose inputs and results have their own."""
+    torch.manual_seed(0)
+    convolution, linear = nn.Conv2d(4, 4, 3, padding=1), nn.Linear(8, 8)
+    nn.init.constant_(convolution.bias, 0.5)
+    nn.init.constant_(linear.bias, 0.5)
+    methods = []
+    for shift, scale in ((0, 1), (2, 1), (0, 3), (-2, 3)):
+        inputs = (scale * IMAGE[0] + shift,)
+        for model in (convolution, linear, nn.Sequential(convolution, linear)):
+            quantized = quantize(model, inputs, is_per_channel=True)
+            methods.append(Runtime.get().load_program(lower(quantized, inputs)).load_method("forward"))
+            assert compute_error(model(*inputs), torch.as_tensor(methods[-1].execute(inputs)[0])) > 30
