@@ -52,7 +52,7 @@ std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uin
                            to.quantization.scale, by.quantization.channelwise_scale};
 }
 
-Shape integer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out) {
+Shape layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out) {
   Shape packing;
   const auto add_scale = [&](float scale) {
     uint32_t bits;
@@ -64,6 +64,10 @@ Shape integer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uin
       return {};
     }
     const xnn_value& value = subgraph->values[id];
+    if (value.datatype == xnn_datatype_fp16) {
+      packing.push_back(value.datatype);
+      continue;
+    }
     const bool has_scales = value.datatype == xnn_datatype_qcint8 && id == filter;
     if (value.datatype != xnn_datatype_qint8 && value.datatype != xnn_datatype_quint8 && !has_scales) {
       return {};

@@ -72,7 +72,7 @@ std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const S
   return PackedConstant{value.id, value.constant, value.size, std::move(shape), is_shareable};
 }
 
-Shape GraphBuilder::quantized_packing(uint32_t input_id, uint32_t filter_id, uint32_t output_id) const {
+Shape GraphBuilder::packing(uint32_t input_id, uint32_t filter_id, uint32_t output_id) const {
   const auto input = values_.find(input_id);
   const auto filter = values_.find(filter_id);
   const auto output = values_.find(output_id);
@@ -81,7 +81,7 @@ Shape GraphBuilder::quantized_packing(uint32_t input_id, uint32_t filter_id, uin
   }
   const auto& scales = filter->second.scales;
   if (input->second.datatype != xnn_datatype_qdint8) {
-    return integer_packing(subgraph_.get(), input->second.id, filter->second.id, output->second.id);
+    return layer_packing(subgraph_.get(), input->second.id, filter->second.id, output->second.id);
   }
   if (scales.empty()) {
     return {};
@@ -101,7 +101,7 @@ void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
     const auto found = values_.find(id);
     return found != values_.end() && found->second.datatype == xnn_datatype_fp32;
   };
-  const Shape how = quantized_packing(weights->input, weights->filter, weights->output);
+  const Shape how = packing(weights->input, weights->filter, weights->output);
   weights->how.insert(weights->how.end(), how.begin(), how.end());
   const bool is_shareable = is_float(weights->filter) || !how.empty();
   auto filter = packed_constant(weights->filter, weights->how, is_shareable);

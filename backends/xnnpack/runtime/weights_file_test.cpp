@@ -289,26 +289,29 @@ class UsesFile {
 };
 
 const char kLinear[] = CORPUS_FOLDER "/linear_xnn/model.pte";
+const char kHalves[] = CORPUS_FOLDER "/xnn_fp16/model.pte";
 const char kIntegers[] = CORPUS_FOLDER "/q8_static_pertensor_xnn/model.pte";
 
-std::vector<float> run(const std::string& program) {
+Bytes run(const std::string& program) {
   extension::Module module(program);
   const auto meta = module.method_meta("forward");
   EXPECT_TRUE(meta.ok());
-  const auto sizes = meta->input_tensor_meta(0)->sizes();
-  const auto output = module.forward(extension::ones({sizes.begin(), sizes.end()}));
+  const auto input = *meta->input_tensor_meta(0);
+  const auto output =
+      module.forward(extension::ones({input.sizes().begin(), input.sizes().end()}, input.scalar_type()));
   EXPECT_TRUE(output.ok());
   if (!output.ok()) {
     return {};
   }
   const auto tensor = output->at(0).toTensor();
-  return {tensor.const_data_ptr<float>(), tensor.const_data_ptr<float>() + tensor.numel()};
+  const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  return {data, data + tensor.nbytes()};
 }
 
 TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
-  for (const char* program : {kLinear, kIntegers}) {
+  for (const char* program : {kLinear, kHalves, kIntegers}) {
     path_ += "+";
-    const std::vector<float> expected = run(program);
+    const Bytes expected = run(program);
     Bytes written;
     for (size_t start = 0; start < 3; ++start) {
       const UsesFile uses(path_, start < 2);
@@ -333,7 +336,7 @@ TEST_F(PackedWeightsFile, AProgramWithTheNamesOfOtherWeightsGetsItsOwn) {
   const std::string other = (folder_ / "other.pte").string();
   std::ofstream(other, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const std::vector<float> expected = run(kLinear), expected_other = run(other);
+  const Bytes expected = run(kLinear), expected_other = run(other);
   ASSERT_NE(expected, expected_other);
   for (const bool liar_first : {false, true}) {
     path_ += "+";
