@@ -13,7 +13,7 @@ namespace xnnpack {
 /// One thread leads: it shares a piece of work after the other. Others help as long as they are awake; the leader does
 /// what no one has begun, and waits only for parts that a helper is at. So a piece may take a microsecond, and where
 /// other programs want the cores it is the leader that goes on: an LSTM's hundred products take twice as long then, and
-/// with a pool's threads, which must all come to each, a hundred times.
+/// with pthreadpool's threads, which must all come to each, a hundred times.
 ///
 /// A leader's parts are the first, a helper's the last that are left: of pieces that are alike each thread mostly does
 /// the same parts, and finds what it read before in its caches.
