@@ -68,6 +68,13 @@ class Series:
         return median(self.samples)
 
     @property
+    def undisturbed(self) -> float:
+        """The lower quartile. Others on the machine only add time, in some samples and not in others: of two engines on
+        two threads the medians differ by half, whichever is faster, where the system below has both processors on one
+        core for seconds."""
+        return sorted(self.samples)[len(self.samples) // 4]
+
+    @property
     def spread(self) -> float:
         """Half the interquartile range, as a share of the median."""
         ordered = sorted(self.samples)

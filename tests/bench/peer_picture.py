@@ -58,14 +58,14 @@ def picture(rows: list[Row], threads: int) -> str:
     for number, model in enumerate(models):
         lines.append(f'<text class="end" x="{NAMES - 12}" y="{HEAD + LINE * number + 12}">{escape(model)}</text>')
     for row in shown:
-        ours = row.samples["sdk"].median
+        ours = row.samples["sdk"].undisturbed
         # This SDK's dot is drawn last, above those that are as fast.
         for engine in sorted(row.samples, key=lambda name: name == "sdk"):
-            median = row.samples[engine].median
-            at, down = across(median / ours, panels.index(row.precision)), HEAD + LINE * models.index(row.model) + 8
+            found = row.samples[engine].undisturbed
+            at, down = across(found / ours, panels.index(row.precision)), HEAD + LINE * models.index(row.model) + 8
             lines.append(
                 f'<circle cx="{at:.1f}" cy="{down}" r="5.5" fill="{COLORS[engine]}" fill-opacity="0.85">'
-                f"<title>{escape(row.model)}, {row.precision}, {engine}: {median:.3g} ms</title></circle>"
+                f"<title>{escape(row.model)}, {row.precision}, {engine}: {found:.3g} ms</title></circle>"
             )
     count = f"{threads} thread{'s' if threads > 1 else ''}"
     note = f"time of a call on {count}, in times of this SDK's: right of the line is slower. No dot: it cannot run it"

@@ -39,13 +39,13 @@ class Row:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def fastest_peer(self) -> tuple[str, float] | None:
-        peers = {column: series.median for column, series in self.samples.items() if column != "sdk"}
+        peers = {column: series.undisturbed for column, series in self.samples.items() if column != "sdk"}
         return min(peers.items(), key=lambda item: item[1]) if peers else None
 
     def advantage(self) -> float | None:
         """How many times as fast as the fastest peer this SDK is."""
         fastest = self.fastest_peer()
-        return fastest[1] / self.samples["sdk"].median if fastest and "sdk" in self.samples else None
+        return fastest[1] / self.samples["sdk"].undisturbed if fastest and "sdk" in self.samples else None
 
 
 class PeerTable:
@@ -166,7 +166,7 @@ class PeerTable:
     def _cell(self, row: Row, column: str) -> str:
         if series := row.samples.get(column):
             spread = f" ±{series.spread:.0%}" if series.spread >= 0.005 else ""
-            return f"{series.median:.3g}{spread}"
+            return f"{series.undisturbed:.3g}{spread}"
         reason = " ".join(row.reasons[column].replace("|", "/").replace("`", "'").replace("<", "(").split())
         short = reason if len(reason) <= REASON_LENGTH else reason[: REASON_LENGTH - 1] + "…"
         return f"cannot: {short}"

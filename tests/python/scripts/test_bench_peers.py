@@ -126,6 +126,15 @@ def test_an_export_that_does_not_end_is_given_up(
     assert path.with_name(path.name + ".reason").read_text() == "no program after 0.5 s"
 
 
+def test_engines_are_compared_by_what_was_not_disturbed() -> None:
+    """The second of five samples: two of ours waited for others on the machine, all of the peer's did a little."""
+    row = Row(
+        "small", "float32", 2, {"sdk": Series([1.0, 9.0, 1.0, 8.0, 7.0]), "MNN": Series([2.0, 2.1, 2.2, 2.3, 2.4])}
+    )
+    assert row.fastest_peer() == ("MNN", 2.1)
+    assert row.advantage() == 2.1
+
+
 def test_operations_are_two_for_each_product() -> None:
     """32 rows through 784 to 512, 512 and 10."""
     assert operations(PEER_MODELS["MLP, batch of 32"]) == 2 * 32 * (784 * 512 + 512 * 512 + 512 * 10)
