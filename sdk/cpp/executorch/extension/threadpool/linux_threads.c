@@ -7,7 +7,6 @@
  * last of them run, for a task of microseconds. Here threads come in while the task is open; the one that shares it
  * does what no one has begun, closes it, and waits only for those that are inside. The system is asked to wake threads
  * when some sleep. */
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
