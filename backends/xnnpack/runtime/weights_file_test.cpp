@@ -310,6 +310,10 @@ Bytes run(const std::string& program) {
 
 TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
   for (const char* program : {kLinear, kHalves, kIntegers}) {
+    if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
+      ASSERT_EQ(program, kHalves);  // for which the processor may lack the instructions
+      continue;
+    }
     path_ += "+";
     const Bytes expected = run(program);
     Bytes written;
