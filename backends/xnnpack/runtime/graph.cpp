@@ -352,7 +352,6 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
                                "XNNPACK payload: the channels of a quantised value are none of its dimensions");
       const auto found = scales(*quant, value.dims[channel], sizeof(float));
       ET_CHECK_OK_OR_RETURN_ERROR(found.error());
-      value.scales = *found;
       status = xnn_define_channelwise_quantized_tensor_value_v2(
           subgraph_.get(), value.datatype, zero_point_of_kernel, reinterpret_cast<const float*>(found->data()), rank,
           channel, value.dims.data(), value.data, value.external_id, flags, &value.id);
@@ -369,7 +368,6 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
       const auto group = static_cast<size_t>(quant->group_size());
       const auto found = scales(*quant, value.dims[0] * (value.dims[1] / group), sizeof(uint16_t));
       ET_CHECK_OK_OR_RETURN_ERROR(found.error());
-      value.scales = *found;
       status = xnn_define_blockwise_quantized_tensor_value(
           subgraph_.get(), value.datatype, zero_point_of_kernel, reinterpret_cast<const uint16_t*>(found->data()), rank,
           0, group, value.dims.data(), value.data, value.external_id, flags, &value.id);

@@ -38,8 +38,6 @@ struct Value {
   Shape dims;
   /// Of integers of 8 bits with one scale.
   float scale = 0;
-  /// Of integers with a scale for each channel or group.
-  runtime::Span<const uint8_t> scales;
   /// Position among the shapes of the graph.
   size_t index = 0;
   /// XNNPACK's number for it.
@@ -128,9 +126,6 @@ class GraphBuilder final {
   /// Notes how the weights of the node that was defined last are packed.
   void add_packed_node(const fb_xnnpack::XNode& node);
   std::optional<PackedConstant> packed_constant(uint32_t id, const Shape& how, bool is_shareable) const;
-  /// What else says how the filter of a layer is packed whose input is of integers or halves, or quantised when the
-  /// model runs; nothing for other layers.
-  Shape packing(uint32_t input_id, uint32_t filter_id, uint32_t output_id) const;
   /// Reads the elements of a constant that is not only packed, and keeps them.
   runtime::Error read_in_place(Value& value, bool by_kernels);
   runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);

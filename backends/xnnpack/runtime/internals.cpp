@@ -54,9 +54,9 @@ std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uin
 
 Shape layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out) {
   Shape packing;
-  const auto add_scale = [&](float scale) {
-    uint32_t bits;
-    std::memcpy(&bits, &scale, sizeof(bits));
+  const auto add_scale = [&](auto scale) {
+    size_t bits = 0;
+    std::memcpy(&bits, &scale, sizeof(scale));
     packing.push_back(bits);
   };
   for (const uint32_t id : {in, filter, out}) {
@@ -64,22 +64,29 @@ Shape layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint3
       return {};
     }
     const xnn_value& value = subgraph->values[id];
-    if (value.datatype == xnn_datatype_fp16) {
-      packing.push_back(value.datatype);
-      continue;
-    }
-    const bool has_scales = value.datatype == xnn_datatype_qcint8 && id == filter;
-    if (value.datatype != xnn_datatype_qint8 && value.datatype != xnn_datatype_quint8 && !has_scales) {
-      return {};
-    }
+    const auto& how = value.quantization;
     packing.push_back(value.datatype);
-    packing.push_back(static_cast<size_t>(value.quantization.zero_point));
-    if (has_scales) {
-      const size_t dimension = value.quantization.channel_dimension;
-      packing.push_back(dimension);
-      std::for_each_n(value.quantization.channelwise_scale, value.shape.dim[dimension], add_scale);
-    } else {
-      add_scale(value.quantization.scale);
+    switch (value.datatype) {
+      case xnn_datatype_fp32:
+      case xnn_datatype_fp16:
+      case xnn_datatype_qdint8:
+        break;
+      case xnn_datatype_qint8:
+      case xnn_datatype_quint8:
+        packing.push_back(static_cast<size_t>(how.zero_point));
+        add_scale(how.scale);
+        break;
+      case xnn_datatype_qcint8:
+      case xnn_datatype_qcint4:
+        packing.insert(packing.end(), {static_cast<size_t>(how.zero_point), how.channel_dimension});
+        std::for_each_n(how.channelwise_scale, value.shape.dim[how.channel_dimension], add_scale);
+        break;
+      case xnn_datatype_qbint4:
+        packing.insert(packing.end(), {static_cast<size_t>(how.zero_point), how.block_size});
+        std::for_each_n(how.blockwise_scale, value.shape.dim[0] * (value.shape.dim[1] / how.block_size), add_scale);
+        break;
+      default:
+        return {};
     }
   }
   return packing;

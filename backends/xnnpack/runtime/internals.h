@@ -46,8 +46,8 @@ bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values)
 std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter,
                                                     uint32_t bias, uint32_t out);
 
-/// What says, beside its shape, how the filter of a layer on integers of 8 bits or on halves is packed: the types, zero
-/// points and scales of what it meets, its own and those of the results. Nothing for layers on others.
+/// What says, beside its shape, how the filter of a layer is packed: the types, zero points and scales of what it
+/// meets, its own and those of the results. Nothing where one has a type that no layer has.
 Shape layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out);
 
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constants that XNNPACK copies into a form of its own.
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -72,38 +71,19 @@ std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const S
   return PackedConstant{value.id, value.constant, value.size, std::move(shape), is_shareable};
 }
 
-Shape GraphBuilder::packing(uint32_t input_id, uint32_t filter_id, uint32_t output_id) const {
-  const auto input = values_.find(input_id);
-  const auto filter = values_.find(filter_id);
-  const auto output = values_.find(output_id);
-  if (input == values_.end() || filter == values_.end() || output == values_.end()) {
-    return {};
-  }
-  const auto& scales = filter->second.scales;
-  if (input->second.datatype != xnn_datatype_qdint8) {
-    return layer_packing(subgraph_.get(), input->second.id, filter->second.id, output->second.id);
-  }
-  if (scales.empty()) {
-    return {};
-  }
-  Shape how{static_cast<size_t>(filter->second.datatype), static_cast<size_t>(output->second.datatype)};
-  how.resize(2 + (scales.size() + sizeof(size_t) - 1) / sizeof(size_t));
-  std::memcpy(&how[2], scales.data(), scales.size());
-  return how;
-}
-
 void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
   auto weights = weights_of(node);
   if (!weights) {
     return;
   }
-  const auto is_float = [this](uint32_t id) {
+  const auto id_of = [this](uint32_t id) {
     const auto found = values_.find(id);
-    return found != values_.end() && found->second.datatype == xnn_datatype_fp32;
+    return found == values_.end() ? XNN_INVALID_VALUE_ID : found->second.id;
   };
-  const Shape how = packing(weights->input, weights->filter, weights->output);
+  const Shape how =
+      layer_packing(subgraph_.get(), id_of(weights->input), id_of(weights->filter), id_of(weights->output));
   weights->how.insert(weights->how.end(), how.begin(), how.end());
-  const bool is_shareable = is_float(weights->filter) || !how.empty();
+  const bool is_shareable = !how.empty();
   auto filter = packed_constant(weights->filter, weights->how, is_shareable);
   if (filter) {
     const auto number = static_cast<uint32_t>(node_count(subgraph_.get()) - 1);
