@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import subprocess
 import sys
@@ -158,3 +159,19 @@ def test_the_same_integers_that_meet_others_are_other_weights() -> None:
             quantized = quantize(model, inputs, is_per_channel=True)
             methods.append(Runtime.get().load_program(lower(quantized, inputs)).load_method("forward"))
             assert compute_error(model(*inputs), torch.as_tensor(methods[-1].execute(inputs)[0])) > 30
+
+
+def test_the_same_integers_that_meet_other_zero_points_are_other_weights() -> None:
+    """Inputs and their negatives, by scales that are rounded up, so that they are the same for both."""
+    torch.manual_seed(0)
+    methods = []
+    for layer in (nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.Linear(8, 8, bias=False)):
+        for sign in (1, -1):
+            inputs = (sign * (3 * IMAGE[0].abs() + 2),)
+            quantized = quantize(layer, inputs, is_per_channel=True)
+            for node in quantized.graph.nodes:
+                if "per_tensor" in str(node.target):
+                    node.args = (node.args[0], math.ceil(100 * node.args[1]) / 100, *node.args[2:])
+            quantized.recompile()
+            methods.append(Runtime.get().load_program(lower(quantized, inputs)).load_method("forward"))
+            assert compute_error(layer(*inputs), torch.as_tensor(methods[-1].execute(inputs)[0])) > 30
