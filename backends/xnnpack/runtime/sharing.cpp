@@ -31,8 +31,8 @@ namespace {
 constexpr double kSmallWork = 1 << 15;
 /// What the operators that are not small must come to for the threads to be woken, some third of a millisecond of
 /// vectors of eight numbers or more, and of four at most on other processors. They sleep between executions, and come
-/// some fifty microseconds later; but on Linux, an execution cannot end before the system has given each of them a
-/// core: where others want that core, milliseconds later.
+/// some fifty microseconds later. On other systems than Linux and Android an execution cannot end before each of them
+/// has been given a core: where others want that core, milliseconds later.
 #if defined(__x86_64__) || defined(_M_X64)
 constexpr double kWakingWork = 1 << 24;
 #else
