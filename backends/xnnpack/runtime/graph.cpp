@@ -9,6 +9,7 @@
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 
+#include "cascades.h"
 #include "internals.h"
 
 namespace executorch {
@@ -189,6 +190,10 @@ Error GraphBuilder::build() {
   ET_CHECK_OR_RETURN_ERROR(externals == graph.num_externs(), InvalidProgram,
                            "XNNPACK payload: expected %" PRIu32 " values that are arguments, found %" PRIu32,
                            graph.num_externs(), externals);
+  for (NodeStep& made : form_cascades(subgraph)) {
+    origins_[made.node].step = made.step->name();
+    steps_.push_back(std::move(made.step));
+  }
   return Error::Ok;
 }
 

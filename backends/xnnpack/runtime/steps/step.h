@@ -17,7 +17,10 @@
 
 #include "../shapes.h"
 
+struct xnn_code_cache;
+struct xnn_node;
 struct xnn_operator_data;
+struct xnn_value;
 
 namespace executorch {
 namespace backends {
@@ -63,6 +66,7 @@ class Step {
     size_t scratch = 0;  ///< bytes that each thread needs
     /// Roughly, in products of a matrix; what says whether threads are worth telling.
     double work = std::numeric_limits<double>::infinity();
+    xnn_status status = xnn_status_success;  ///< of what the step had to allocate
   };
   virtual Plan plan(const std::vector<Shape>& in, size_t threads) = 0;
 
@@ -86,6 +90,17 @@ class Step {
 /// @param outputs Values; XNN_INVALID_VALUE_ID for results that are not read, but for one at least.
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
                        const StepOutputs& outputs, size_t output_rank);
+
+/// Makes a node of a subgraph one of a step, as define_step() does. The result has as many dimensions as the first
+/// input.
+void become_step(xnn_node& node, Step& step, const uint32_t* inputs, size_t count, uint32_t output);
+
+/// The step of a node that is one.
+Step& step_of(const xnn_node& node);
+
+/// Makes the operator of such a node; what it calls by itself when a runtime is made.
+xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
+                       xnn_code_cache* code, xnn_weights_cache_t weights);
 
 /// Step::Plan::work of the last xnn_reshape_runtime(); infinity for XNNPACK's own operators.
 double step_work(const xnn_operator_data& op);

@@ -39,28 +39,6 @@ void run_unit(void* context, size_t thread, size_t unit) {
   step.step->run(step.data, unit, step.scratch == nullptr ? nullptr : step.scratch + thread * step.scratch_size);
 }
 
-xnn_status create_operator(const xnn_node* node, const xnn_value* values, size_t, xnn_operator_data* data,
-                           xnn_code_cache*, xnn_weights_cache_t weights) {
-  auto* step = reinterpret_cast<Step*>(static_cast<uintptr_t>(node->params.static_reshape.new_shape.dim[0]));
-  StepData constants;
-  for (uint32_t i = 0; i < node->num_inputs; ++i) {
-    constants.in[i] = values[node->inputs[i]].data;
-  }
-  const xnn_status status = step->pack(constants, weights);
-  if (status != xnn_status_success) {
-    return status;
-  }
-  auto* made = static_cast<xnn_operator_t>(xnn_allocate_zero_simd_memory(sizeof(xnn_operator)));
-  if (made == nullptr) {
-    return xnn_status_out_of_memory;
-  }
-  made->type = xnn_operator_type_copy_nc_x32;  // only a name here
-  made->flags = node->flags;
-  new (&made->context) StepContext{step, node->params.static_reshape.new_shape.dim[1], {}, nullptr, 0, 0};
-  data->operator_objects[0] = made;
-  return xnn_status_success;
-}
-
 xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, pthreadpool_t pool) {
   StepContext& context = context_of(*data);
   std::vector<Shape> in;
@@ -74,6 +52,9 @@ xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, 
   }
   const size_t threads = pthreadpool_get_threads_count(pool);
   const Step::Plan plan = context.step->plan(in, threads);
+  if (plan.status != xnn_status_success) {
+    return plan.status;
+  }
   xnn_operator_t op = data->operator_objects[0];
   op->compute[0].type = xnn_parallelization_type_1d_with_thread;
   op->compute[0].task_1d_with_thread = run_unit;
@@ -119,35 +100,73 @@ double step_work(const xnn_operator_data& op) {
   return op.reshape == reshape_operator ? context_of(op).work : std::numeric_limits<double>::infinity();
 }
 
+Step& step_of(const xnn_node& node) {
+  return *reinterpret_cast<Step*>(static_cast<uintptr_t>(node.params.static_reshape.new_shape.dim[0]));
+}
+
+xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t, xnn_operator_data* data, xnn_code_cache*,
+                       xnn_weights_cache_t weights) {
+  Step& step = step_of(*node);
+  StepData constants;
+  for (uint32_t i = 0; i < node->num_inputs; ++i) {
+    constants.in[i] = values[node->inputs[i]].data;
+  }
+  const xnn_status status = step.pack(constants, weights);
+  if (status != xnn_status_success) {
+    return status;
+  }
+  auto* made = static_cast<xnn_operator_t>(xnn_allocate_zero_simd_memory(sizeof(xnn_operator)));
+  if (made == nullptr) {
+    return xnn_status_out_of_memory;
+  }
+  made->type = xnn_operator_type_copy_nc_x32;  // only a name here
+  made->flags = node->flags;
+  new (&made->context) StepContext{&step, node->params.static_reshape.new_shape.dim[1], {}, nullptr, 0, 0};
+  data->operator_objects[0] = made;
+  return xnn_status_success;
+}
+
+namespace {
+
+void fill_node(xnn_node& node, Step& step, const uint32_t* inputs, size_t count, const StepOutputs& outputs,
+               size_t added_dims) {
+  // A type that nothing is fused with and that never works in place. XNNPACK takes the rank of its result to be that of
+  // its input and this number, which may be below zero.
+  node.type = xnn_node_type_static_expand_dims;
+  node.params.static_reshape.new_shape.num_dims = added_dims;
+  node.params.static_reshape.new_shape.dim[0] = static_cast<size_t>(reinterpret_cast<uintptr_t>(&step));
+  node.num_inputs = static_cast<uint32_t>(count);
+  std::copy_n(inputs, count, node.inputs);
+  size_t results = 0;
+  node.num_outputs = 0;
+  for (size_t i = 0; i < kMaxStepOutputs; ++i) {
+    if (outputs[i] != XNN_INVALID_VALUE_ID) {
+      results |= size_t{1} << i;
+      node.outputs[node.num_outputs++] = outputs[i];
+    }
+  }
+  node.params.static_reshape.new_shape.dim[1] = results;
+  node.create = create_step;
+  node.reshape = reshape_operator;
+  node.setup = setup_operator;
+}
+
+}  // namespace
+
+void become_step(xnn_node& node, Step& step, const uint32_t* inputs, size_t count, uint32_t output) {
+  fill_node(node, step, inputs, count, {output, XNN_INVALID_VALUE_ID}, 0);
+}
+
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
                        const StepOutputs& outputs, size_t output_rank) {
   if (count == 0 || count > kMaxStepInputs) {
     return xnn_status_invalid_parameter;
   }
-  xnn_node* node = xnn_subgraph_new_node(subgraph);
+  xnn_node* const node = xnn_subgraph_new_node(subgraph);
   if (node == nullptr) {
     return xnn_status_out_of_memory;
   }
-  // A type that nothing is fused with and that never works in place. XNNPACK takes the rank of its result to be that of
-  // its input and this number, which may be below zero.
-  node->type = xnn_node_type_static_expand_dims;
-  node->params.static_reshape.new_shape.num_dims = output_rank - input_rank;
-  node->params.static_reshape.new_shape.dim[0] = static_cast<size_t>(reinterpret_cast<uintptr_t>(&step));
-  node->num_inputs = static_cast<uint32_t>(count);
-  for (size_t i = 0; i < count; ++i) {
-    node->inputs[i] = inputs[i];
-  }
-  size_t results = 0;
-  for (size_t i = 0; i < kMaxStepOutputs; ++i) {
-    if (outputs[i] != XNN_INVALID_VALUE_ID) {
-      results |= size_t{1} << i;
-      node->outputs[node->num_outputs++] = outputs[i];
-    }
-  }
-  node->params.static_reshape.new_shape.dim[1] = results;
-  node->create = create_operator;
-  node->reshape = reshape_operator;
-  node->setup = setup_operator;
+  fill_node(*node, step, inputs, count, outputs, output_rank - input_rank);
   return xnn_status_success;
 }
 
