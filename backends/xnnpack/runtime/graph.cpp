@@ -88,15 +88,6 @@ CheckedSize tensor_size(const Value& value) {
   return size;
 }
 
-/// Kept with the bytes that kernels may read beyond the end.
-uint8_t* keep(std::vector<std::unique_ptr<uint8_t[]>>& where, Span<const uint8_t> bytes, size_t extra) {
-  where.emplace_back(new uint8_t[bytes.size() + extra]());
-  if (bytes.size() > 0) {
-    std::memcpy(where.back().get(), bytes.data(), bytes.size());
-  }
-  return where.back().get();
-}
-
 /// Null for nodes of XNNPACK's. `step` is what the node became, if one of ours.
 const char* step_name(const fb_xnnpack::XNode& node, const Step* step) {
   if (step == nullptr) {
@@ -279,10 +270,10 @@ Error GraphBuilder::find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& v
     value.data = payload_.placeholder();
     return Error::Ok;
   }
-  const Result<Span<const uint8_t>> bytes = payload_.constant(value.constant, wanted.value());
+  Result<std::unique_ptr<uint8_t[]>> bytes = payload_.copy(value.constant, wanted.value());
   ET_CHECK_OK_OR_RETURN_ERROR(bytes.error());
-  value.data = keep(kept_, {bytes->data(), value.size}, XNN_EXTRA_BYTES);
-  payload_.release(value.constant);
+  value.data = bytes->get();
+  kept_.push_back(std::move(bytes.get()));
   return Error::Ok;
 }
 
@@ -318,13 +309,13 @@ Result<Span<const uint8_t>> GraphBuilder::scales(const Quant& quant, size_t coun
   }
   ET_CHECK_OR_RETURN_ERROR(quant.num_scales() == count, InvalidProgram,
                            "XNNPACK payload: expected %zu scales, found %" PRIu32, count, quant.num_scales());
-  const Result<Span<const uint8_t>> bytes =
-      payload_.constant(quant.scale_buffer_idx(), (CheckedSize(count) * element_size).value());
+  Result<std::unique_ptr<uint8_t[]>> bytes =
+      payload_.copy(quant.scale_buffer_idx(), (CheckedSize(count) * element_size).value());
   if (!bytes.ok()) {
     return bytes.error();
   }
-  const uint8_t* kept = keep(scales_, {bytes->data(), count * element_size}, XNN_EXTRA_BYTES);
-  return Span<const uint8_t>(kept, count * element_size);
+  scales_.push_back(std::move(bytes.get()));
+  return Span<const uint8_t>(scales_.back().get(), count * element_size);
 }
 
 Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& quantized, uint32_t flags,

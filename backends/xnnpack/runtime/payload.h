@@ -47,6 +47,13 @@ class Payload final {
    */
   runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index, uint64_t least, bool by_kernels = false);
 
+  /**
+   * A copy of the first `size` bytes of an entry, behind which kernels may read. Nothing else of it stays in memory.
+   *
+   * @retval Error::InvalidProgram, Error::NotFound As constant().
+   */
+  runtime::Result<std::unique_ptr<uint8_t[]>> copy(uint32_t index, uint64_t size);
+
   /// The name of entry `index` among the named data; "" for what lies in the payload, and for what does not exist.
   std::string_view name(uint32_t index) const;
 
