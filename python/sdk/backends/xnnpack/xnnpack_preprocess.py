@@ -19,6 +19,7 @@ from sdk.backends.xnnpack.quantization import integer_call
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import serialize_xnnpack_binary
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_half
+from sdk.backends.xnnpack.unread_rows import skip_unread_rows
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -33,6 +34,7 @@ class XnnpackBackend(BackendDetails):
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         """Raises RuntimeError for what `XnnpackPartitioner` would not have taken."""
+        skip_unread_rows(edge_program)
         with settled(edge_program):
             return _compile(edge_program, compile_specs)
 

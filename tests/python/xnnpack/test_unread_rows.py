@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows that nobody reads are not computed by XNNPACK's delegates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_quantized import quantize
+from test_recurrent import check, graph_of, lower
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram, export
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, XNNGraph
+from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import IDENTIFIER
+from sdk.backends.xnnpack.unread_rows import skip_unread_rows
+from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
+from sdk.exir.lowered_backend_module import get_lowered_backend_modules
+from sdk.exir.program._rebuild import copy_program
+from zoo.vision import VisionTransformer
+
+ROWS = torch.linspace(-4, 4, 2 * 5 * 12).sin().reshape(2, 5, 12)
+HEADS = torch.linspace(-3, 5, 2 * 3 * 5 * 4).cos().reshape(2, 3, 5, 4)
+IMAGE = torch.linspace(-2, 2, 3 * 8 * 8).sin().reshape(1, 3, 8, 8)
+
+
+class Call(nn.Module):
+    """A function as a module, with layers that it may call."""
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.function = function
+        self.linear, self.norm = nn.Linear(12, 7), nn.LayerNorm(12)
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.register_buffer("table", torch.linspace(-1, 1, 5 * 12).reshape(5, 12))
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        return self.function(self, *inputs)
+
+
+def delegated(lowered: EdgeProgramManager) -> ExportedProgram:
+    """The program of the only delegate, as it was before the backend saw it."""
+    (module,) = get_lowered_backend_modules(lowered.exported_program().graph_module)
+    return module.original_module
+
+
+def names(program: ExportedProgram) -> list[str]:
+    return [node.target.__name__ for node in program.graph.nodes if node.op == "call_function"]
+
+
+def without_unread(program: ExportedProgram) -> ExportedProgram:
+    moved = copy_program(program)
+    skip_unread_rows(moved)
+    moved.graph.lint()
+    return moved
+
+
+def rows_of_linears(graph: XNNGraph) -> list[int]:
+    """How many rows each linear layer computes."""
+    shapes = {}
+    for value in graph.xvalues:
+        tensor: Any = getattr(value.xvalue_union, "tensor_value", value.xvalue_union)
+        shapes[tensor.id_out] = tensor.dims
+    linear: Any = NODES["FullyConnected"]
+    outputs = [node.xnode_union.output_id for node in graph.xnodes if isinstance(node.xnode_union, linear)]
+    return [int(torch.Size(shapes[output][:-1]).numel()) for output in outputs]
+
+
+def test_of_a_class_token_the_last_block_computes_one_row() -> None:
+    model, image = VisionTransformer(), torch.linspace(-2, 2, 3 * 32 * 32).sin().reshape(1, 3, 32, 32)
+    lowered = lower(model, (image,))
+    # In a block queries, keys and values, the projection behind the heads, and two layers; at the end the classes. Of
+    # the last block all keys and values are read.
+    assert rows_of_linears(graph_of(lowered)) == [17, 17, 17, 17, 17, 1, 1, 1, 1]
+    check(model, (image,), lowered)
+
+
+def test_programs_for_the_original_have_it_inside_of_a_delegate() -> None:
+    model = Call(lambda self, x: F.relu(self.linear(x))[:, 1])
+    lowered = lower(model, (ROWS,), compat="1.4")
+    assert rows_of_linears(graph_of(lowered, IDENTIFIER)) == [2]
+    check(model, (ROWS,), lowered)
+
+
+def test_of_logits_only_those_of_the_last_token_are_computed() -> None:
+    model = Call(lambda self, x: self.linear(F.gelu(self.norm(x)))[:, -1])
+    lowered = lower(model, (ROWS,))
+    assert rows_of_linears(graph_of(lowered)) == [2]
+    check(model, (ROWS,), lowered)
+
+
+def attend(x: Tensor, mask: Tensor | None = None, **options: Any) -> Tensor:
+    return F.scaled_dot_product_attention(x, 0.5 - x, x * 2, attn_mask=mask, **options)
+
+
+MASK = torch.linspace(-2, 2, 25).reshape(5, 5)
+KEYS = MASK[:1].clone()
+
+MOVED: dict[str, tuple[Callable[..., Tensor], Tensor]] = {
+    "linear": (lambda self, x: self.linear(x)[:, 1:3], ROWS),
+    "linear, of the batch": (lambda self, x: self.linear(x)[1:], ROWS),
+    "a single row of a matrix": (lambda self, x: self.linear(x)[3], ROWS[0]),
+    "layer norm": (lambda self, x: self.norm(x)[:, 2], ROWS),
+    "softmax": (lambda self, x: x.softmax(-1)[:, 1:4], ROWS),
+    "product of batches": (lambda self, x: (x @ x.transpose(1, 2))[:, -2:], ROWS),
+    "product of matrices": (lambda self, x: (x @ x.T)[-2:], ROWS[0]),
+    "attention": (lambda self, x: attend(x)[:, :, 0], HEADS),
+    "attention with a mask": (lambda self, x: attend(x, MASK)[:, :, 1:3], HEADS),
+    "attention with a mask for all rows": (lambda self, x: attend(x, KEYS)[:, :, 1:3], HEADS),
+    "attention scaled": (lambda self, x: attend(x, scale=0.3)[:, :, 4:], HEADS),
+    "a residual": (lambda self, x: (self.norm(x) + x)[:, 0], ROWS),
+    "a table for each row": (lambda self, x: (self.norm(x) + self.table)[:, 3], ROWS),
+    "a bias": (lambda self, x: (self.norm(x) + self.table[0])[:, 3], ROWS),
+    "a number for each row": (lambda self, x: (self.norm(x) * x[:, :, :1])[:, 3], ROWS),
+    "the same for each row": (lambda self, x: (self.norm(x) * x.mean(1, keepdim=True))[:, 3], ROWS),
+    "permuted": (lambda self, x: self.linear(x).permute(2, 0, 1)[:, :, 1:2], ROWS),
+    "transposed": (lambda self, x: self.linear(x).transpose(0, 1)[2], ROWS),
+    "heads joined": (lambda self, x: attend(x).transpose(1, 2).flatten(2)[:, 0], HEADS),
+    "another dimension": (lambda self, x: self.linear(x).unsqueeze(1)[:, :, 2], ROWS),
+    "a dimension less": (lambda self, x: self.linear(x[:, None]).squeeze(1)[:, 2], ROWS),
+    "selected before": (lambda self, x: self.linear(x)[0][1:3], ROWS),
+    "two layers": (lambda self, x: self.linear(F.relu(self.norm(x)))[:, 1], ROWS),
+}
+
+LEFT: dict[str, tuple[Callable[..., Tensor], Tensor]] = {
+    "results of a linear layer": (lambda self, x: self.linear(x)[:, :, 1:3], ROWS),
+    "the dimension that is normalised": (lambda self, x: self.norm(x)[:, :, 1:3], ROWS),
+    "the dimension that is a softmax": (lambda self, x: x.softmax(1)[:, 1:3], ROWS),
+    "causal attention": (lambda self, x: attend(x, is_causal=True)[:, :, 1:3], HEADS),
+    "heads of attention": (lambda self, x: attend(x)[:, 1], HEADS),
+    "several readers": (lambda self, x: (lambda y: y[:, :1] + y.exp())(self.linear(x)), ROWS),
+    "all of it": (lambda self, x: self.linear(x)[:, 0:5], ROWS),
+    "rows that are joined": (lambda self, x: self.linear(x).flatten(0, 1)[3:6], ROWS),
+    "a dimension that would be squeezed": (lambda self, x: self.linear(x[None]).squeeze((0, 2))[:, 2:3], ROWS),
+    "every other": (lambda self, x: self.linear(x)[:, ::2], ROWS),
+    "relu of a convolution": (lambda self, x: F.relu(self.conv(x))[:, :, 2:5], IMAGE),
+    "what one operation computes": (lambda self, x: (x * 2)[:, 1:3], ROWS),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_parts_are_read_before(name: str) -> None:
+    function, x = MOVED[name]
+    lowered = lower(Call(function), (x,))
+    before = delegated(lowered)
+    after = without_unread(before)
+
+    def first_slice(program: ExportedProgram) -> int:
+        found = [n.startswith(("aten.slice_copy", "aten.select_copy")) for n in names(program)]
+        return found.index(True)
+
+    assert [*names(after)] != [*names(before)]
+    assert first_slice(after) < first_slice(before) or "selected" in name
+    torch.testing.assert_close(after.module()(x), before.module()(x))
+    check(Call(function), (x,), lowered)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_other_parts_are_left(name: str) -> None:
+    function, x = LEFT[name]
+    before = delegated(lower(Call(function), (x,)))
+    assert names(without_unread(before)) == names(before)
+
+
+def test_dynamic_sizes_are_left() -> None:
+    program = export(
+        Call(lambda self, x: self.linear(x)[:, 0]), (ROWS,), dynamic_shapes=(({1: Dim("n", min=2, max=9)},),)
+    )
+    before = delegated(to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]))
+    assert names(without_unread(before)) == names(before)
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_quantised_layers_are_left(is_dynamic: bool) -> None:
+    model = Call(lambda self, x: self.linear(x)[:, 0])
+    lowered = lower(quantize(model, (ROWS,), is_dynamic=is_dynamic), (ROWS,))
+    for module in get_lowered_backend_modules(lowered.exported_program().graph_module):
+        assert names(without_unread(module.original_module)) == names(module.original_module)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Callable[..., Tensor]:
+    """A few calls one after the other, with a part of a dimension taken somewhere between them."""
+    kinds = draw(
+        st.lists(st.sampled_from(["norm", "gelu", "residual", "softmax", "swap", "heads", "part"]), max_size=7)
+    )
+    dims, starts = draw(st.lists(st.integers(0, 2), min_size=9)), draw(st.lists(st.integers(0, 3), min_size=9))
+
+    def run(self: Call, x: Tensor) -> Tensor:
+        for i, kind in enumerate([*kinds, "part"]):
+            if kind == "norm":
+                x = F.layer_norm(x, x.shape[-1:])
+            elif kind == "gelu":
+                x = F.gelu(x)
+            elif kind == "residual":
+                x = x + F.layer_norm(x, x.shape[-1:])
+            elif kind == "softmax":
+                x = x.softmax(dims[i])
+            elif kind == "swap":
+                x = x.transpose(dims[i], (dims[i] + 1) % 3)
+            elif kind == "heads":
+                x = x.unsqueeze(1).permute(0, 2, 1, 3).flatten(2)
+            elif x.shape[dims[i]] > starts[i]:
+                x = x.narrow(dims[i], starts[i], min(2, x.shape[dims[i]] - starts[i]))
+        return x
+
+    return run
+
+
+@settings(max_examples=12, deadline=None)
+@given(chains())
+def test_any_chain_computes_the_same(function: Callable[..., Tensor]) -> None:
+    check(Call(function), (ROWS,), lower(Call(function), (ROWS,)))
