@@ -45,6 +45,12 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[Any, ...]]]] = {
         Function(lambda x: (F.gelu(x), F.silu(x), F.hardswish(x), F.mish(x), F.elu(x), F.glu(x, -1), F.selu(x))),
         (_image(),),
     ),
+    "transposed_with_itself": lambda: (
+        Function(
+            lambda x: (x.transpose(1, 1) * 2, x.transpose(-1, 1), x[0].t() + 1, x.t(), x.sum().transpose(0, -1) + 1)
+        ),
+        (_matrix(),),
+    ),
     "pooling": lambda: (
         Function(
             lambda x: (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 1), F.avg_pool1d(x[0], 2))

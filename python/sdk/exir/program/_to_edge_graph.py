@@ -130,7 +130,7 @@ class EdgeLowering(WriteLowering):
             return self._python(node)
         if target in DROPPED_OPS:
             return None
-        if target in IDENTITY_OPS:
+        if target in IDENTITY_OPS or _swaps_nothing(node, target):
             self._same[node] = self._origin(node.args[0])
             return self._env[self._same[node]]
         if target is aten.item.default:
@@ -313,6 +313,16 @@ def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> Constan
         return node
 
     return add
+
+
+def _swaps_nothing(node: Node, target: torch._ops.OpOverload) -> bool:
+    """Whether a call transposes a dimension with itself. The decomposition's result is then its argument, which PyTorch
+    does not allow a view to be."""
+    if target not in (aten.t.default, aten.transpose.int):
+        return False
+    rank = node.args[0].meta["val"].dim()
+    first, second = node.args[1:3] if target is aten.transpose.int else (0, min(rank, 2) - 1)
+    return rank == 0 or (first - second) % rank == 0
 
 
 def _same_layout(old: Any, new: Any) -> bool:
