@@ -118,6 +118,11 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
     order_products(runtime_, threads_);
     sharing_ = plan_sharing(runtime_, threads_);
+    if (threads_ > 1 && sharing_.has_one_thread) {
+      set_threads(runtime_, nullptr);
+      ET_CHECK_OK_OR_RETURN_ERROR(reshape());
+      order_products(runtime_, 1);
+    }
     is_shaped_ = true;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));

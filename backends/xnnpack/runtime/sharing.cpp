@@ -257,7 +257,8 @@ struct TeamRun {
 }  // namespace
 
 Sharing plan_sharing(xnn_runtime_t runtime, size_t threads) {
-  Sharing sharing{std::vector<bool>(runtime->num_ops), false};
+  Sharing sharing;
+  sharing.is_small.resize(runtime->num_ops);
   double all = 0, products = 0, count = 0;
   for (size_t i = 0; i < runtime->num_ops; ++i) {
     const xnn_operator_data& op = runtime->opdata[i];
@@ -273,6 +274,7 @@ Sharing plan_sharing(xnn_runtime_t runtime, size_t threads) {
   }
   if (all < kWakingWork) {
     sharing.is_small.assign(sharing.is_small.size(), true);
+    sharing.has_one_thread = true;
   } else {
     sharing.as_team = threads > 1 && all < count * kTeamWork && products >= all * (1 - kRestOfTeam);
   }

@@ -33,6 +33,8 @@ struct Sharing {
   std::vector<bool> is_small;
   /// Whether the threads are a team (team.h) for the whole execution, in place of being told of each operator.
   bool as_team = false;
+  /// Whether all operators are small. Shaped for one thread, the runtime has larger tiles.
+  bool has_one_thread = false;
 };
 
 /// Follows the shapes of the last xnn_reshape_runtime(), and order_products().

@@ -91,6 +91,7 @@ TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
     // and 65,536 elements.
     const Sharing sharing = plan_sharing(layer.runtime(), 2);
     EXPECT_EQ(sharing.is_small, std::vector<bool>(2, side < 256)) << side;
+    EXPECT_EQ(sharing.has_one_thread, side < 256) << side;
     EXPECT_FALSE(sharing.as_team) << side;
     ASSERT_EQ(invoke(layer.runtime(), sharing, Rest::Asleep), xnn_status_success);
     EXPECT_EQ(sleeps_after(layer.runtime()), side < 256 ? std::nullopt : std::optional<size_t>(1));
@@ -201,6 +202,7 @@ TEST(Invoke, ManySmallProductsAreSharedByATeam) {
     LayerChain layers(160, threads);
     const Sharing many = plan_sharing(layers.runtime(), threads);
     EXPECT_EQ(many.is_small, std::vector<bool>(160, false));
+    EXPECT_FALSE(many.has_one_thread);
     ASSERT_TRUE(many.as_team);
     for (size_t seed = 0; seed < 20; ++seed) {
       ASSERT_NO_FATAL_FAILURE(layers.run(many, seed)) << seed;
