@@ -5,18 +5,21 @@ tokens but the last one."""
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
+from torch.fx.node import map_aggregate
 
 from sdk.backends.xnnpack.operators.operator import argument, is_static
 from sdk.exir.dialects._ops import ops as exir_ops
-from sdk.exir.program._missing_values import fill_missing_values
 
 _SLICE = exir_ops.edge.aten.slice_copy.Tensor
+_PARTS = frozenset({"aten.slice_copy.Tensor", "aten.select_copy.int"})
 _MOVES = frozenset({"aten.view_copy.default", "aten.unsqueeze_copy.default", "aten.squeeze_copy.dims"})
 """Calls whose results have their operand's elements in the same order, under another shape."""
 _COPIES = frozenset({"aten.clone.default", "aten.alias_copy.default", "dim_order_ops._clone_dim_order.default"})
@@ -52,30 +55,41 @@ def skip_unread_rows(program: ExportedProgram) -> None:
     Linear layers, norms, softmax, attention (its queries), and what lies between them, on tensors of static sizes; not
     on quantised ones, whose integers begin and end at certain calls.
     """
-    graph = program.graph
-    while any(_move(graph, node) for node in reversed(graph.nodes)):
-        graph.eliminate_dead_code(lambda unread: unread.op != "call_function")  # attention may draw numbers, here not
-        fill_missing_values(program.graph_module)
+    # Those in front of which there is more to move for certain are marked, so that long chains are walked once.
+    pending = {node: False for node in program.graph.nodes if _name(node) in _PARTS}
+    while pending:
+        _move(program.graph, *pending.popitem(), pending)
     program.graph_module.recompile()
 
 
-def _move(graph: Graph, node: Node) -> bool:
-    """Whether a call was one that takes a part of a dimension, and could be moved."""
-    if _name(node) not in ("aten.slice_copy.Tensor", "aten.select_copy.int"):
-        return False
+def _move(graph: Graph, node: Node, is_worth_it: bool, pending: dict[Node, bool]) -> None:
+    """Moves a call that takes a part of a dimension in front of the one whose result it reads, if that helps. Adds what
+    takes the parts now to `pending`, and removes what is gone."""
     operand: Any = node.args[0]
     shape = operand.meta["val"].shape
     dim = argument(node, 1) % len(shape)
     part = _part_of(node, shape[dim])
-    if part is None or part.size in (0, shape[dim]) or not _is_worth_it(operand, dim):
-        return False
-    made = _sliced(graph, operand, dim, part, node)
-    if _name(node) == "aten.select_copy.int":
-        with graph.inserting_before(node):
+    if part is None or part.size in (0, shape[dim]) or not (is_worth_it or _is_worth_it(operand, dim)):
+        return
+    rule = _rule_of(operand, dim)
+    assert rule is not None
+    call = operand.args[0] if _name(operand) == "getitem" else operand
+    wanted = {position: (call.args[position], of) for position, of in rule.dims.items()}
+    slices = {key: _slice(graph, *key, part, node) for key in wanted.values()}
+    args = [slices[wanted[i]] if i in wanted else value for i, value in enumerate(call.args)]
+    if _name(call) == "aten.view_copy.default":
+        args[1] = [part.size if i == dim else size for i, size in enumerate(shape)]
+    with graph.inserting_before(node):
+        made = _call(graph, call.target, tuple(args), call, call.kwargs)
+        if call is not operand:
+            made = _call(graph, operand.target, (made, operand.args[1]), operand)
+        if _name(node) == "aten.select_copy.int":
             made = _call(graph, node.target, (made, dim, 0), node)
     node.replace_all_uses_with(made)
-    graph.erase_node(node)
-    return True
+    for unread in dict.fromkeys((node, operand, call)):
+        graph.erase_node(unread)
+        pending.pop(unread, None)
+    pending.update(dict.fromkeys(slices.values(), not rule.computes and len(slices) == 1))
 
 
 def _part_of(node: Node, size: Any) -> _Range | None:
@@ -105,22 +119,6 @@ def _is_worth_it(node: Node, dim: int) -> bool:
     return False
 
 
-def _sliced(graph: Graph, node: Node, dim: int, part: _Range, reader: Node) -> Node:
-    """What stands for a part of a call's result."""
-    rule = _rule_of(node, dim) if _is_worth_it(node, dim) else None
-    if rule is None:
-        return _slice(graph, node, dim, part, reader)
-    call = node.args[0] if _name(node) == "getitem" else node
-    args = list(call.args)
-    for position, of in rule.dims.items():
-        args[position] = _sliced(graph, args[position], of, part, reader)
-    if _name(node) == "aten.view_copy.default":
-        args[1] = [part.size if i == dim else size for i, size in enumerate(node.meta["val"].shape)]
-    with graph.inserting_before(reader):
-        made = _call(graph, call.target, tuple(args), call, call.kwargs)
-        return made if call is node else _call(graph, node.target, (made, node.args[1]), node)
-
-
 def _slice(graph: Graph, node: Node, dim: int, part: _Range, reader: Node) -> Node:
     args = (node, dim, part.start, part.end)
     behind = next(n for n in graph.nodes if n.op != "placeholder").prev if node.op == "placeholder" else node
@@ -135,6 +133,10 @@ def _slice(graph: Graph, node: Node, dim: int, part: _Range, reader: Node) -> No
 def _call(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, kwargs: Any = None) -> Node:
     made = graph.call_function(target, args, dict(kwargs or {}))
     made.meta = {key: value for key, value in like.meta.items() if key not in ("val", "tensor_meta", "spec")}
+    values = map_aggregate((made.args, made.kwargs), lambda a: a.meta["val"] if isinstance(a, Node) else a)
+    mode: Any = detect_fake_mode(values)
+    with mode or nullcontext(), torch.no_grad():
+        made.meta["val"] = target(*values[0], **values[1])
     return made
 
 
