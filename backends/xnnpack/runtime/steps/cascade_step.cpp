@@ -107,6 +107,10 @@ OptionalShape CascadeStep::shape(const std::vector<Shape>& in) const {
 xnn_status CascadeStep::reshape(const Shape& image) {
   // What each stage reads, and behind it what it writes.
   std::array<xnn_value, kStages + 1> values{};
+  for (xnn_value& value : values) {
+    value.type = xnn_value_type_dense_tensor;
+    value.datatype = xnn_datatype_fp32;
+  }
   const size_t first = expands() ? kExpand : kDepthwise;
   values[first].shape.num_dims = image.size();
   std::copy(image.begin(), image.end(), values[first].shape.dim);
