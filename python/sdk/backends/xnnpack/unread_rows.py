@@ -14,27 +14,18 @@ from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 from torch.fx.node import map_aggregate
+from torch.utils._pytree import tree_map_only
 
 from sdk.backends.xnnpack.operators.operator import argument, is_static
+from sdk.backends.xnnpack.operators.recurrent import fused_cell
 from sdk.exir.dialects._ops import ops as exir_ops
 
 _SLICE = exir_ops.edge.aten.slice_copy.Tensor
 _PARTS = frozenset({"aten.slice_copy.Tensor", "aten.select_copy.int"})
+_EXPAND = "aten.expand_copy.default"
 _MOVES = frozenset({"aten.view_copy.default", "aten.unsqueeze_copy.default", "aten.squeeze_copy.dims"})
 """Calls whose results have their operand's elements in the same order, under another shape."""
 _COPIES = frozenset({"aten.clone.default", "aten.alias_copy.default", "dim_order_ops._clone_dim_order.default"})
-
-
-@dataclass(frozen=True)
-class _Range:
-    """A part of a dimension, of static size."""
-
-    start: int
-    end: int
-
-    @property
-    def size(self) -> int:
-        return self.end - self.start
 
 
 @dataclass(frozen=True)
@@ -55,21 +46,22 @@ def skip_unread_rows(program: ExportedProgram) -> None:
     Linear layers, norms, softmax, attention (its queries), and what lies between them, on tensors of static sizes; not
     on quantised ones, whose integers begin and end at certain calls.
     """
-    # Those in front of which there is more to move for certain are marked, so that long chains are walked once.
-    pending = {node: False for node in program.graph.nodes if _name(node) in _PARTS}
+    # First the first: parts of parts follow.
+    pending = dict.fromkeys(node for node in reversed(program.graph.nodes) if _name(node) in _PARTS)
+    worth: set[tuple[Node, int]] = set()
     while pending:
-        _move(program.graph, *pending.popitem(), pending)
+        _move(program.graph, pending.popitem()[0], pending, worth)
     program.graph_module.recompile()
 
 
-def _move(graph: Graph, node: Node, is_worth_it: bool, pending: dict[Node, bool]) -> None:
+def _move(graph: Graph, node: Node, pending: dict[Node, None], worth: set[tuple[Node, int]]) -> None:
     """Moves a call that takes a part of a dimension in front of the one whose result it reads, if that helps. Adds what
-    takes the parts now to `pending`, and removes what is gone."""
+    takes the parts now to `pending`, and removes what is gone. `worth` is of `_is_worth_it`."""
     operand: Any = node.args[0]
     shape = operand.meta["val"].shape
     dim = argument(node, 1) % len(shape)
     part = _part_of(node, shape[dim])
-    if part is None or part.size in (0, shape[dim]) or not (is_worth_it or _is_worth_it(operand, dim)):
+    if part is None or len(part) in (0, shape[dim]) or not _is_worth_it(operand, dim, worth):
         return
     rule = _rule_of(operand, dim)
     assert rule is not None
@@ -77,8 +69,8 @@ def _move(graph: Graph, node: Node, is_worth_it: bool, pending: dict[Node, bool]
     wanted = {position: (call.args[position], of) for position, of in rule.dims.items()}
     slices = {key: _slice(graph, *key, part, node) for key in wanted.values()}
     args = [slices[wanted[i]] if i in wanted else value for i, value in enumerate(call.args)]
-    if _name(call) == "aten.view_copy.default":
-        args[1] = [part.size if i == dim else size for i, size in enumerate(shape)]
+    if _name(call) in ("aten.view_copy.default", _EXPAND):
+        args[1] = [len(part) if i == dim else size for i, size in enumerate(shape)]
     with graph.inserting_before(node):
         made = _call(graph, call.target, tuple(args), call, call.kwargs)
         if call is not operand:
@@ -87,40 +79,47 @@ def _move(graph: Graph, node: Node, is_worth_it: bool, pending: dict[Node, bool]
             made = _call(graph, node.target, (made, dim, 0), node)
     node.replace_all_uses_with(made)
     for unread in dict.fromkeys((node, operand, call)):
-        graph.erase_node(unread)
-        pending.pop(unread, None)
-    pending.update(dict.fromkeys(slices.values(), not rule.computes and len(slices) == 1))
+        if not unread.users:
+            graph.erase_node(unread)
+            pending.pop(unread, None)
+    pending.update(dict.fromkeys(slices.values()))
 
 
-def _part_of(node: Node, size: Any) -> _Range | None:
+def _part_of(node: Node, size: Any) -> range | None:
+    """The places that a call takes, one after the other and of a static number; None for others."""
     if not is_static((size,)):
         return None
     if _name(node) == "aten.select_copy.int":
         index = argument(node, 2)
-        return _Range(index % size, index % size + 1) if isinstance(index, int) else None
+        return range(index % size, index % size + 1) if isinstance(index, int) else None
     start, end, step = (argument(node, i) for i in (2, 3, 4))
     if step not in (None, 1) or not all(isinstance(bound, int | None) for bound in (start, end)):
         return None
-    places = range(size)[start:end]
-    return _Range(places.start, places.stop)
+    return range(size)[start:end]
 
 
-def _is_worth_it(node: Node, dim: int) -> bool:
-    """Whether the only reader of a call wants a part of this dimension, and less is computed for that."""
-    pending = [(node, dim)]
-    while pending:
-        call, dim = pending.pop()
+def _is_worth_it(node: Node, dim: int, worth: set[tuple[Node, int]]) -> bool:
+    """Whether the only reader of a call wants a part of this dimension, and less is computed for that. What it was so
+    for is added to `worth`, with all that lies between, so that long chains are walked once."""
+    paths: list[Any] = [(node, dim, None)]  # each with what reads it
+    while paths:
+        path = paths.pop()
+        call, dim, _ = path
         rule = _rule_of(call, dim)
         if rule is None:
             continue
-        if rule.computes:
+        if rule.computes or (call, dim) in worth:
+            while path is not None:
+                worth.add(path[:2])
+                path = path[2]
             return True
-        pending += [(call.args[position], of) for position, of in rule.dims.items()]
+        operands = dict.fromkeys((call.args[position], of) for position, of in rule.dims.items())
+        paths += [(*operand, path) for operand in operands]
     return False
 
 
-def _slice(graph: Graph, node: Node, dim: int, part: _Range, reader: Node) -> Node:
-    args = (node, dim, part.start, part.end)
+def _slice(graph: Graph, node: Node, dim: int, part: range, reader: Node) -> Node:
+    args = (node, dim, part.start, part.stop)
     behind = next(n for n in graph.nodes if n.op != "placeholder").prev if node.op == "placeholder" else node
     for user in node.users:
         if user.target is _SLICE and user.args == args and not user.kwargs:
@@ -134,16 +133,19 @@ def _call(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, kwargs: 
     made = graph.call_function(target, args, dict(kwargs or {}))
     made.meta = {key: value for key, value in like.meta.items() if key not in ("val", "tensor_meta", "spec")}
     values = map_aggregate((made.args, made.kwargs), lambda a: a.meta["val"] if isinstance(a, Node) else a)
-    mode: Any = detect_fake_mode(values)
-    with mode or nullcontext(), torch.no_grad():
-        made.meta["val"] = target(*values[0], **values[1])
+    with detect_fake_mode(values) or nullcontext(), torch.no_grad():
+        # What takes parts has its elements in the usual order, and so has what comes to stand in its place.
+        result = target(*values[0], **values[1])
+        made.meta["val"] = tree_map_only(torch.Tensor, lambda x: x.clone(memory_format=torch.contiguous_format), result)
     return made
 
 
 def _rule_of(node: Node, dim: int) -> _Rule | None:
-    """None for calls whose result is read by several, or not computed place by place."""
+    """None for calls whose result several read, or that do not compute place by place."""
     call = node.args[0] if _name(node) == "getitem" else node
-    if call.op != "call_function" or len(node.users) != 1 or len(call.users) != 1:
+    # What repeats a tensor may do so for each reader; attention does it by itself.
+    is_read_once = _name(call) == _EXPAND or len(call.users) == len(node.users) == 1
+    if call.op != "call_function" or not is_read_once:
         return None
     operands = [argument for argument in call.args if isinstance(argument, Node)]
     values = [n.meta.get("val") for n in (node, *operands)]
@@ -168,6 +170,8 @@ def _dims_read(node: Node, call: Node, dim: int, shape: tuple[int, ...]) -> _Rul
         return _dim_of_view(call, shape, dim)
     if name == "aten.permute_copy.default":
         return _Rule({0: argument(call, 1)[dim] % rank}, computes=False)
+    if name == _EXPAND:
+        return _Rule(_places_of_operands(call, dim, rank))
     if name == "aten.select_copy.int":
         return _Rule({0: dim + (dim >= argument(call, 1) % (rank + 1))}, computes=False)
     if name == "aten.linear.default":
@@ -181,7 +185,9 @@ def _dims_read(node: Node, call: Node, dim: int, shape: tuple[int, ...]) -> _Rul
     if name == "aten.scaled_dot_product_attention.default":
         return _queries(call, dim, rank)
     if torch.Tag.pointwise in getattr(getattr(call.target, "_op", None), "tags", ()):
-        return _places_of_operands(call, dim, rank)
+        dims = _places_of_operands(call, dim, rank)
+        # A cell of a recurrent layer is one step, as long as nothing is taken of what is inside of it.
+        return _Rule(dims, computes=False) if dims and fused_cell(call) is None else None
     return None
 
 
@@ -204,14 +210,15 @@ def _queries(call: Node, dim: int, rank: int) -> _Rule | None:
     return _Rule({0: dim, 3: len(_shape(mask)) - 2})
 
 
-def _places_of_operands(call: Node, dim: int, rank: int) -> _Rule | None:
+def _places_of_operands(call: Node, dim: int, rank: int) -> dict[int, int]:
+    """The dimensions of the operands that become this one, of those that are not repeated along it."""
     dims = {}
     for position, operand in enumerate(call.args):
         if isinstance(operand, Node):
             place = dim - rank + len(_shape(operand))  # shapes are aligned at their ends
             if place >= 0 and _shape(operand)[place] != 1:
                 dims[position] = place
-    return _Rule(dims, computes=False) if dims else None
+    return dims
 
 
 def _shape(node: Any) -> tuple[int, ...]:
