@@ -125,7 +125,7 @@ class GraphBuilder final {
   runtime::Error find_packed_constants();
   /// Notes how the weights of the node that was defined last are packed.
   void add_packed_node(const fb_xnnpack::XNode& node);
-  std::optional<PackedConstant> packed_constant(uint32_t id, const Shape& how, bool is_shareable) const;
+  std::optional<PackedConstant> packed_constant(uint32_t id, const LayerPacking& how, bool is_shareable) const;
   /// Reads the elements of a constant that is not only packed, and keeps them.
   runtime::Error read_in_place(Value& value, bool by_kernels);
   runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);

@@ -52,41 +52,46 @@ std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uin
                            to.quantization.scale, by.quantization.channelwise_scale};
 }
 
-Shape layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out) {
-  Shape packing;
-  const auto add_scale = [&](auto scale) {
-    size_t bits = 0;
-    std::memcpy(&bits, &scale, sizeof(scale));
-    packing.push_back(bits);
+LayerPacking layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out) {
+  LayerPacking packing;
+  Shape& numbers = packing.numbers;
+  const auto set_scales = [&](const auto* scales, size_t count, size_t layout) {
+    numbers.push_back(layout);
+    packing.scales = {reinterpret_cast<const char*>(scales), count * sizeof(*scales)};
   };
-  for (const uint32_t id : {in, filter, out}) {
+  for (const uint32_t id : {in, out, filter}) {
     if (id >= subgraph->num_values) {
       return {};
     }
     const xnn_value& value = subgraph->values[id];
     const auto& how = value.quantization;
-    packing.push_back(value.datatype);
+    numbers.push_back(value.datatype);
     switch (value.datatype) {
       case xnn_datatype_fp32:
       case xnn_datatype_fp16:
       case xnn_datatype_qdint8:
         break;
       case xnn_datatype_qint8:
-      case xnn_datatype_quint8:
-        packing.push_back(static_cast<size_t>(how.zero_point));
-        add_scale(how.scale);
+      case xnn_datatype_quint8: {
+        size_t scale = 0;
+        std::memcpy(&scale, &how.scale, sizeof(how.scale));
+        numbers.insert(numbers.end(), {static_cast<size_t>(how.zero_point), scale});
         break;
+      }
       case xnn_datatype_qcint8:
       case xnn_datatype_qcint4:
-        packing.insert(packing.end(), {static_cast<size_t>(how.zero_point), how.channel_dimension});
-        std::for_each_n(how.channelwise_scale, value.shape.dim[how.channel_dimension], add_scale);
+        numbers.push_back(static_cast<size_t>(how.zero_point));
+        set_scales(how.channelwise_scale, value.shape.dim[how.channel_dimension], how.channel_dimension);
         break;
       case xnn_datatype_qbint4:
-        packing.insert(packing.end(), {static_cast<size_t>(how.zero_point), how.block_size});
-        std::for_each_n(how.blockwise_scale, value.shape.dim[0] * (value.shape.dim[1] / how.block_size), add_scale);
+        numbers.push_back(static_cast<size_t>(how.zero_point));
+        set_scales(how.blockwise_scale, value.shape.dim[0] * (value.shape.dim[1] / how.block_size), how.block_size);
         break;
       default:
         return {};
+    }
+    if (id != filter && !packing.scales.empty()) {
+      return {};
     }
   }
   return packing;

@@ -9,6 +9,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "shapes.h"
 #include "steps/convolution.h"
@@ -46,9 +47,15 @@ bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values)
 std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter,
                                                     uint32_t bias, uint32_t out);
 
-/// What says, beside its shape, how the filter of a layer is packed: the types, zero points and scales of what it
-/// meets, its own and those of the results. Nothing where one has a type that no layer has.
-Shape layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out);
+/// What says, beside its shape, how the filter of a layer is packed.
+struct LayerPacking {
+  /// The types, zero points and scales of what it meets, its own and those of the results. Nothing where one has a type
+  /// that no layer has.
+  Shape numbers;
+  /// The bytes of its own scales, where it has several. Whoever has defined the subgraph's values owns them.
+  std::string_view scales;
+};
+LayerPacking layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter, uint32_t out);
 
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape);

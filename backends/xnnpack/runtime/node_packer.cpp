@@ -36,6 +36,7 @@ OriginalWeights NodePacker::describe(const PackedConstant& constant) {
   OriginalWeights weights;
   weights.size = constant.size;
   weights.shape = constant.shape;
+  weights.scales = constant.scales;
   weights.is_shareable = constant.is_shareable && store() != nullptr;
   if (!weights.is_shareable || !store()->trusts_digests() || !reads_parts_) {
     return weights;
@@ -53,15 +54,24 @@ OriginalWeights NodePacker::describe(const PackedConstant& constant) {
 }
 
 bool NodePacker::may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const {
-  if (!filter.digest || (bias != nullptr && !bias->digest)) {
-    return false;
-  }
-  const auto filter_name = store()->name(filter);
-  const auto bias_name = bias == nullptr ? WeightsStore::Name{} : store()->name(*bias);
-  return filter_name && bias_name && store()->may_have(*filter_name, *bias_name);
+  return filter.digest && (bias == nullptr || bias->digest) && names() &&
+         store()->may_have(names()->filter, names()->bias);
 }
 
-bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values) {
+bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, std::unique_ptr<uint8_t[]>& copy,
+                      xnn_value* values) {
+  if (constant.size <= Payload::kFewBytes && !payload_->name(constant.index).empty() &&
+      !payload_->is_held(constant.index)) {
+    auto bytes = payload_->copy(constant.index, constant.size);
+    if (!bytes.ok()) {
+      error_ = bytes.error();
+      return false;
+    }
+    copy = std::move(bytes.get());
+    weights.data = copy.get();
+    values[constant.value].data = copy.get();
+    return true;
+  }
   const auto bytes = payload_->constant(constant.index, constant.size, /*by_kernels=*/true);
   if (!bytes.ok()) {
     error_ = bytes.error();
@@ -91,10 +101,8 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
   OriginalWeights filter = self.describe(packed.filter);
   OriginalWeights bias_if_any = packed.bias ? self.describe(*packed.bias) : OriginalWeights{};
   OriginalWeights* const bias = packed.bias ? &bias_if_any : nullptr;
-  const auto create = [&] {
-    self.begin(&filter, bias);
-    return found.create(node, values, num_values, data, code, cache);
-  };
+  const auto create = [&] { return found.create(node, values, num_values, data, code, cache); };
+  self.begin(&filter, bias);
   xnn_status status = xnn_status_invalid_parameter;
   bool has_to_read = !self.may_be_packed(filter, bias);
   if (!has_to_read) {
@@ -102,8 +110,10 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
     has_to_read = self.are_missing();
   }
   if (has_to_read) {
-    const bool is_read =
-        self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
+    std::unique_ptr<uint8_t[]> small_filter, small_bias;
+    const bool is_read = self.read(packed.filter, filter, small_filter, changed) &&
+                         (bias == nullptr || self.read(*packed.bias, *bias, small_bias, changed));
+    self.begin(&filter, bias);
     status = is_read ? create() : xnn_status_invalid_parameter;
     self.release(packed.filter, changed);
     if (bias != nullptr) {

@@ -5,6 +5,7 @@
 
 #include <xnnpack.h>
 
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -28,6 +29,7 @@ struct PackedConstant {
   size_t size;
   /// See OriginalWeights.
   Shape shape;
+  std::string_view scales;
   bool is_shareable;
 };
 
@@ -65,8 +67,9 @@ class NodePacker final : public DelegateWeights {
   OriginalWeights describe(const PackedConstant& constant);
   /// Whether both are to be looked for before they are read.
   bool may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const;
-  /// False, with error_, when it cannot be read.
-  bool read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values);
+  /// Reads a constant, into `copy` if it is small. False, with error_, when it cannot be read.
+  bool read(const PackedConstant& constant, OriginalWeights& weights, std::unique_ptr<uint8_t[]>& copy,
+            xnn_value* values);
   void release(const PackedConstant& constant, xnn_value* values);
 
   Payload* payload_ = nullptr;

@@ -60,15 +60,16 @@ Error GraphBuilder::find_packed_constants() {
   return Error::Ok;
 }
 
-std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const Shape& how, bool is_shareable) const {
+std::optional<PackedConstant> GraphBuilder::packed_constant(uint32_t id, const LayerPacking& how,
+                                                            bool is_shareable) const {
   const auto found = values_.find(id);
   if (found == values_.end() || found->second.data == nullptr) {
     return std::nullopt;
   }
   const Value& value = found->second;
   Shape shape = value.dims;
-  shape.insert(shape.end(), how.begin(), how.end());
-  return PackedConstant{value.id, value.constant, value.size, std::move(shape), is_shareable};
+  shape.insert(shape.end(), how.numbers.begin(), how.numbers.end());
+  return PackedConstant{value.id, value.constant, value.size, std::move(shape), how.scales, is_shareable};
 }
 
 void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
@@ -80,14 +81,14 @@ void GraphBuilder::add_packed_node(const fb_xnnpack::XNode& node) {
     const auto found = values_.find(id);
     return found == values_.end() ? XNN_INVALID_VALUE_ID : found->second.id;
   };
-  const Shape how =
+  LayerPacking how =
       layer_packing(subgraph_.get(), id_of(weights->input), id_of(weights->filter), id_of(weights->output));
-  weights->how.insert(weights->how.end(), how.begin(), how.end());
-  const bool is_shareable = !how.empty();
-  auto filter = packed_constant(weights->filter, weights->how, is_shareable);
+  const bool is_shareable = !how.numbers.empty();
+  how.numbers.insert(how.numbers.begin(), weights->how.begin(), weights->how.end());
+  auto filter = packed_constant(weights->filter, how, is_shareable);
   if (filter) {
     const auto number = static_cast<uint32_t>(node_count(subgraph_.get()) - 1);
-    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {0}, is_shareable)});
+    packed_nodes_.push_back({number, std::move(*filter), packed_constant(weights->bias, {{0}, {}}, is_shareable)});
   }
 }
 

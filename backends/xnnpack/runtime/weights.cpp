@@ -78,7 +78,9 @@ std::optional<WeightsStore::Name> WeightsStore::name(const OriginalWeights& weig
     return std::nullopt;
   }
   const Shape& shape = weights.shape;
-  const Name shaped = name_content(seed_, shape.data(), shape.size() * sizeof(size_t));
+  const Name sized = name_content(seed_, shape.data(), shape.size() * sizeof(size_t));
+  const Name shaped =
+      weights.scales.empty() ? sized : name_content(sized, weights.scales.data(), weights.scales.size());
   if (!by_digest) {
     return name_content(shaped, weights.data, weights.size);
   }
@@ -143,20 +145,27 @@ DelegateWeights::DelegateWeights(WeightsStore* store) : store_(store), provider_
 void DelegateWeights::begin(const OriginalWeights* filter, const OriginalWeights* bias) {
   filter_ = filter;
   bias_ = bias;
+  names_ = find_names();
   is_asked_for_ = false;
   are_missing_ = false;
 }
 
-std::optional<WeightsStore::Key> DelegateWeights::key_of(const xnn_weights_cache_look_up_key& key) const {
-  if (store_ == nullptr || filter_ == nullptr || (key.bias != nullptr && bias_ == nullptr)) {
+std::optional<DelegateWeights::Names> DelegateWeights::find_names() const {
+  if (store_ == nullptr || filter_ == nullptr) {
     return std::nullopt;
   }
   const auto filter = store_->name(*filter_);
-  const auto bias = key.bias == nullptr ? WeightsStore::Name{} : store_->name(*bias_);
-  if (!filter || !bias) {
+  const auto bias = bias_ == nullptr ? WeightsStore::Name{} : store_->name(*bias_);
+  return filter && bias ? std::optional(Names{*filter, *bias}) : std::nullopt;
+}
+
+std::optional<WeightsStore::Key> DelegateWeights::key_of(const xnn_weights_cache_look_up_key& key) const {
+  if (!names_ || (key.bias != nullptr && bias_ == nullptr)) {
     return std::nullopt;
   }
-  return WeightsStore::Key{key.seed, *filter, *bias};
+  // The bias has a part in it even where XNNPACK's key has none: layers whose inputs are quantised at each call leave
+  // it out, and pack it all the same.
+  return WeightsStore::Key{key.seed, names_->filter, names_->bias};
 }
 
 bool DelegateWeights::is_in_memory() const {

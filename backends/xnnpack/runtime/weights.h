@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sha256.h"
@@ -30,6 +31,8 @@ struct OriginalWeights {
   size_t size = 0;
   /// Sizes and whatever else changes how they are packed.
   Shape shape;
+  /// The bytes of what they are multiplied by, which is packed with them; of integers with several scales.
+  std::string_view scales;
   /// Whether others may have them too.
   bool is_shareable = true;
   /// The name that the program gives them, when it is a SHA-256. It is true only if the bytes say so, too.
@@ -38,7 +41,7 @@ struct OriginalWeights {
   /// under the name of others.
   std::string start;
 
-  static constexpr size_t kStart = 4096;
+  static constexpr size_t kStart = 1024;
 };
 
 /// All packed weights of the process that a delegate uses, so that delegates with the same weights, of one program or
@@ -102,7 +105,13 @@ class DelegateWeights {
   xnn_weights_cache_t provider() { return &provider_; }
 
  protected:
+  struct Names {
+    WeightsStore::Name filter, bias;
+  };
+
   WeightsStore* store() const { return store_; }
+  /// Of the weights that begin() was told of. Nothing where they are the delegate's own, or have no name yet.
+  const std::optional<Names>& names() const { return names_; }
 
  private:
   static size_t look_up(void* context, const xnn_weights_cache_look_up_key* key);
@@ -110,6 +119,7 @@ class DelegateWeights {
   static size_t look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key, void* data, size_t size);
   static void* address(void* context, size_t offset);
 
+  std::optional<Names> find_names() const;
   /// Nothing where the weights are the delegate's own.
   std::optional<WeightsStore::Key> key_of(const xnn_weights_cache_look_up_key& key) const;
   bool is_in_memory() const;
@@ -120,6 +130,7 @@ class DelegateWeights {
   xnn_weights_cache_provider provider_;
   const OriginalWeights* filter_ = nullptr;
   const OriginalWeights* bias_ = nullptr;
+  std::optional<Names> names_;
   /// Whether XNNPACK has looked for the packed weights before it packs them. It does not for all operators.
   bool is_asked_for_ = false;
   bool are_missing_ = false;

@@ -30,7 +30,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 128;  // the most that kernels of XNNPACK want
 constexpr char kMagic[8] = {'X', 'N', 'N', 'P', 'A', 'C', 'K', 'W'};
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kFormat = 2;
 
 uint64_t round_up(uint64_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;

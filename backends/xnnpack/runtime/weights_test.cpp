@@ -40,9 +40,11 @@ OriginalWeights claimed(const float (&data)[4], const float (&named)[4], size_t 
   return weights;
 }
 
-/// Packs as XNNPACK does: asks, and writes where nobody has it. Null when the weights have to be read for it.
-uint8_t* pack(DelegateWeights& weights, uint32_t seed, const OriginalWeights& filter, int value) {
-  weights.begin(&filter, nullptr);
+/// Packs as XNNPACK does, with no bias in the key: asks, and writes where nobody has it. Null when the weights have to
+/// be read for it.
+uint8_t* pack(DelegateWeights& weights, uint32_t seed, const OriginalWeights& filter, int value,
+              const OriginalWeights* bias = nullptr) {
+  weights.begin(&filter, bias);
   xnn_weights_cache_t cache = weights.provider();
   const xnn_weights_cache_look_up_key key{seed, filter.data, nullptr};
   size_t offset = cache->look_up(cache->context, &key);
@@ -93,6 +95,25 @@ TEST(WeightsStore, DelegatesWithTheSameWeightsShareThem) {
   EXPECT_NE(pack(b, 7, original(same, {4, 1}), 4), packed) << "of another shape";
 }
 
+TEST(WeightsStore, ScalesAndBiasesThatArePackedAlongTellWeightsApart) {
+  WeightsStore store;
+  DelegateWeights a(&store);
+  const uint8_t* packed = pack(a, 7, original(kFirst), 1);
+  const OriginalWeights bias = original(kFirst, {4}), other_bias = original(kOther, {4});
+  const uint8_t* with_bias = pack(a, 7, original(kFirst), 2, &bias);
+  EXPECT_NE(with_bias, packed);
+  EXPECT_NE(pack(a, 7, original(kFirst), 3, &other_bias), with_bias);
+  EXPECT_EQ(pack(a, 7, original(kFirst), 4, &bias), with_bias);
+  OriginalWeights scaled = original(kFirst);
+  scaled.scales = "abcd";
+  const uint8_t* with_scales = pack(a, 7, scaled, 5);
+  EXPECT_NE(with_scales, packed);
+  scaled.scales = "abce";
+  EXPECT_NE(pack(a, 7, scaled, 6), with_scales);
+  scaled.scales = "abcd";
+  EXPECT_EQ(pack(a, 7, scaled, 7), with_scales);
+}
+
 TEST(WeightsStore, WhatIsNotToBeSharedIsNot) {
   WeightsStore store;
   DelegateWeights a(&store);
@@ -138,6 +159,8 @@ TEST_F(DigestsWithAFile, NameWeightsThatAreNotRead) {
     DelegateWeights first(store.get());
     EXPECT_EQ(pack(first, 7, absent, 1), nullptr) << "nobody has packed them";
     ASSERT_NE(pack(first, 7, claimed(kFirst, kFirst, 2), 1), nullptr);
+    const OriginalWeights bias = claimed(kOther, kOther);
+    ASSERT_NE(pack(first, 7, claimed(kFirst, kFirst, 2), 3, &bias), nullptr);
     store->commit();
   }
   const auto store = start();
@@ -148,6 +171,12 @@ TEST_F(DigestsWithAFile, NameWeightsThatAreNotRead) {
   ASSERT_NE(packed, nullptr);
   EXPECT_EQ(*packed, 1) << "what the first start has packed";
   EXPECT_EQ(pack(second, 8, absent, 2), nullptr) << "packed in another way";
+  OriginalWeights absent_bias = claimed(kOther, kOther);
+  absent_bias.data = nullptr;
+  EXPECT_TRUE(store->may_have(*store->name(absent), *store->name(absent_bias)));
+  const uint8_t* with_bias = pack(second, 7, absent, 4, &absent_bias);
+  ASSERT_NE(with_bias, nullptr);
+  EXPECT_EQ(*with_bias, 3);
 }
 
 TEST_F(DigestsWithAFile, AreCheckedBeforeOthersSeeWhatWasPacked) {

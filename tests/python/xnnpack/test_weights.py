@@ -146,6 +146,19 @@ def test_the_same_integers_with_other_scales_are_other_weights(is_per_channel: b
         assert compute_error(model(*inputs), torch.as_tensor(methods[-1].execute(inputs)[0])) > 30
 
 
+@pytest.mark.parametrize("is_dynamic", [True, False])
+def test_layers_that_differ_in_their_biases_alone_are_other_weights(is_dynamic: bool) -> None:
+    torch.manual_seed(0)
+    first, second = nn.Linear(64, 64), nn.Linear(64, 64)
+    second.weight = first.weight
+    second.bias = nn.Parameter(first.bias + 10)
+    inputs = (torch.randn(3, 64),)
+    for model in (nn.Sequential(first, second, first), nn.Sequential(second, first)):
+        quantized = quantize(model, inputs, is_per_channel=True, is_dynamic=is_dynamic)
+        method = Runtime.get().load_program(lower(quantized, inputs)).load_method("forward")
+        assert compute_error(model(*inputs), torch.as_tensor(method.execute(inputs)[0])) > 30
+
+
 def test_the_same_integers_that_meet_others_are_other_weights() -> None:
     """Convolutions and layers with the same integers and scales, whose inputs and results have their own."""
     torch.manual_seed(0)
