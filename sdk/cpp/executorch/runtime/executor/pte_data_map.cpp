@@ -25,10 +25,14 @@ Result<PteDataMap> PteDataMap::create(DataLoader* loader, size_t segment_base_of
 }
 
 Result<PteDataMap::Location> PteDataMap::locate(std::string_view key) const {
-  for (const auto* entry : *named_data_) {
+  const uint32_t count = named_data_->size(), start = next_.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t number = start < count - i ? start + i : start - (count - i);
+    const auto* entry = named_data_->Get(number);
     if (entry->key() == nullptr || entry->key()->string_view() != key) {
       continue;
     }
+    next_.store(number + 1, std::memory_order_relaxed);
     const uint32_t index = entry->segment_index();
     ET_CHECK_OR_RETURN_ERROR(index < segments_->size(), InvalidProgram,
                              "Named data '%.*s' is in segment %" PRIu32 " of %" PRIu32, ET_KEY(key), index,

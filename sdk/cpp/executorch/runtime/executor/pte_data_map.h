@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -26,7 +27,7 @@ namespace runtime {
 namespace internal {
 
 /// The named data that a `.pte` carries: blobs, without a tensor layout. Owns nothing: the loader and the program must
-/// outlive it. Immutable, so any number of threads may use it.
+/// outlive it. Any number of threads may use it.
 class PteDataMap final : public NamedDataMap {
  public:
   /// @param loader Reads the program's file.
@@ -36,7 +37,8 @@ class PteDataMap final : public NamedDataMap {
                                    const flatbuffers::FlatbufferNamedData* named_data,
                                    const flatbuffers::FlatbufferDataSegment* segments);
 
-  PteDataMap(PteDataMap&&) noexcept = default;
+  PteDataMap(PteDataMap&& other) noexcept
+      : PteDataMap(other.loader_, other.segment_base_offset_, other.named_data_, other.segments_) {}
   ~PteDataMap() override = default;
 
   /// Errors: NotFound for an unknown key, NotSupported for a known one: blobs have no layout.
@@ -74,6 +76,8 @@ class PteDataMap final : public NamedDataMap {
   size_t segment_base_offset_;
   const flatbuffers::FlatbufferNamedData* named_data_;
   const flatbuffers::FlatbufferDataSegment* segments_;
+  /// Where a search begins: behind the entry that was found last, as callers ask for one after the other.
+  mutable std::atomic<uint32_t> next_{0};
 };
 
 }  // namespace internal
