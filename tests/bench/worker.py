@@ -207,8 +207,13 @@ class XnnpackIntegerEngine(XnnpackEngine):
         config = quantizer.get_symmetric_quantization_config(is_per_channel=True)
         exported = super().capture(spec)
         args, kwargs = exported.example_inputs
-        prepared = prepare_pt2e(exported.module(), quantizer.XNNPACKQuantizer().set_global(config))
+        module = exported.module()
+        state = {name: buffer.clone() for name, buffer in module.named_buffers()}
+        prepared = prepare_pt2e(module, quantizer.XNNPACKQuantizer().set_global(config))
         prepared(*args, **kwargs)
+        for name, buffer in prepared.named_buffers():
+            if name in state:  # no cache begins with what calibration has left there
+                buffer.copy_(state[name])
         return torch.export.export(convert_pt2e(prepared), args, kwargs, strict=False)
 
 

@@ -129,9 +129,14 @@ class QuantizeStage(Stage):
         for method, model in artifact.data.items():
             examples = _examples(artifact, method)
             captured = _capture(artifact, method, model, strict=True).module()
+            # Calibration moves on what a model remembers. The program starts from what it remembers now.
+            state = {name: buffer.clone() for name, buffer in captured.named_buffers()}
             prepared = prepare_pt2e(captured, self._get_quantizer_for_prepare_pt2e(quantizers))
             for example in examples:
                 prepared(*example.args, **example.kwargs)
+            for name, buffer in prepared.named_buffers():
+                if name in state:
+                    buffer.copy_(state[name])
             quantized[method] = convert_pt2e(prepared)
         self._artifact = artifact.copy_with_new_data(quantized)
 

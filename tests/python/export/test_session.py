@@ -327,6 +327,30 @@ def test_exp_11_pt2e_quantisation_calibrates_with_every_example() -> None:
     torch.testing.assert_close(quantized(10 * X), Net()(10 * X), atol=0.2, rtol=0.1)
 
 
+@pytest.mark.parametrize("persistent", [True, False])
+def test_exp_11_calibration_leaves_state_as_it_was(persistent: bool) -> None:
+    """EXP-11: neither the program nor the caller's model begins with the sums of the calibration."""
+    from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+    class Sums(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+            self.register_buffer("sums", torch.full((4,), 3.0), persistent=persistent)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.sums.add_(1)  # type: ignore[operator]
+            return self.linear(x) + self.sums
+
+    model, x = Sums().eval(), torch.rand(2, 4)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config())
+    recipe = ExportRecipe(quantization_recipe=QuantizationRecipe(quantizers=[quantizer]))
+    session = ExportSession(model, [(x,), (x,)], recipe)
+    session.export()
+    assert torch.equal(model.sums, torch.full((4,), 3.0))  # type: ignore[arg-type]
+    torch.testing.assert_close(session.run_method("forward", (x,))[0], model.linear(x) + 4, atol=0.1, rtol=0.1)
+
+
 def test_torchao_quantises_a_copy() -> None:
     from torchao.quantization import Int8WeightOnlyConfig
 
