@@ -4,7 +4,8 @@
 //     start_cost model.pte [packed-weights-file]
 //
 // The program is mapped, its method "forward" loaded and executed once on zeros. Prints numbers, in this order: CPU
-// seconds of all threads for loading the program and the method, and for the first execution; bytes of the largest
+// seconds of all threads for the backend's first use in the process, for loading the program and the method, and for
+// the first execution; bytes of the largest
 // resident set over the one before loading, without the inputs, which are the caller's; those of it that are the
 // process's own (the rest are pages of files, which the system may drop), at the end; bytes of the program's planned
 // memory; and how many of the process's own bytes the first execution added: what lies between the operators of
@@ -78,6 +79,12 @@ int main(int argc, char** argv) {
   }
   reset_peak();
   const long before = status("VmRSS"), own_before = status("RssAnon");
+  const double unused = cpu_seconds();
+  const auto* backend = executorch::runtime::get_backend_class(executorch::backends::xnnpack::xnnpack_backend_key);
+  if (backend == nullptr || !backend->is_available()) {
+    std::fprintf(stderr, "XNNPACK does not run on this processor\n");
+    return 1;
+  }
   const double start = cpu_seconds();
   Module module(argv[1], Module::LoadMode::Mmap);
   if (module.load() != Error::Ok || module.load_method("forward") != Error::Ok) {
@@ -105,7 +112,7 @@ int main(int argc, char** argv) {
   }
   const double executed = cpu_seconds();
   const long own = status("RssAnon"), others = before + inputs.bytes();
-  std::printf("%.9f %.9f %ld %ld %zu %ld\n", loaded - start, executed - ready, status("VmHWM") - others,
-              own - own_before - inputs.bytes(), planned, own - own_loaded);
+  std::printf("%.9f %.9f %.9f %ld %ld %zu %ld\n", start - unused, loaded - start, executed - ready,
+              status("VmHWM") - others, own - own_before - inputs.bytes(), planned, own - own_loaded);
   return 0;
 }
