@@ -58,20 +58,7 @@ bool NodePacker::may_be_packed(const OriginalWeights& filter, const OriginalWeig
          store()->may_have(names()->filter, names()->bias);
 }
 
-bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, std::unique_ptr<uint8_t[]>& copy,
-                      xnn_value* values) {
-  if (constant.size <= Payload::kFewBytes && !payload_->name(constant.index).empty() &&
-      !payload_->is_held(constant.index)) {
-    auto bytes = payload_->copy(constant.index, constant.size);
-    if (!bytes.ok()) {
-      error_ = bytes.error();
-      return false;
-    }
-    copy = std::move(bytes.get());
-    weights.data = copy.get();
-    values[constant.value].data = copy.get();
-    return true;
-  }
+bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values) {
   const auto bytes = payload_->constant(constant.index, constant.size, /*by_kernels=*/true);
   if (!bytes.ok()) {
     error_ = bytes.error();
@@ -110,9 +97,8 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
     has_to_read = self.are_missing();
   }
   if (has_to_read) {
-    std::unique_ptr<uint8_t[]> small_filter, small_bias;
-    const bool is_read = self.read(packed.filter, filter, small_filter, changed) &&
-                         (bias == nullptr || self.read(*packed.bias, *bias, small_bias, changed));
+    const bool is_read =
+        self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
     self.begin(&filter, bias);
     status = is_read ? create() : xnn_status_invalid_parameter;
     self.release(packed.filter, changed);

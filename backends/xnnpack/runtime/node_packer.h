@@ -5,7 +5,6 @@
 
 #include <xnnpack.h>
 
-#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -67,9 +66,8 @@ class NodePacker final : public DelegateWeights {
   OriginalWeights describe(const PackedConstant& constant);
   /// Whether both are to be looked for before they are read.
   bool may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const;
-  /// Reads a constant, into `copy` if it is small. False, with error_, when it cannot be read.
-  bool read(const PackedConstant& constant, OriginalWeights& weights, std::unique_ptr<uint8_t[]>& copy,
-            xnn_value* values);
+  /// False, with error_, when it cannot be read.
+  bool read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values);
   void release(const PackedConstant& constant, xnn_value* values);
 
   Payload* payload_ = nullptr;

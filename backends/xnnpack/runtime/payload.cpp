@@ -40,6 +40,8 @@ constexpr size_t kGraphAlignment = 8;
 constexpr size_t kConstantAlignment = 16;
 static_assert(alignof(std::max_align_t) >= kGraphAlignment, "copies must be aligned");
 
+constexpr size_t kFewBytes = size_t{16} << 10;
+
 template <size_t kBytes>
 uint64_t read_number(const uint8_t* at) {
   uint64_t value = 0;
@@ -145,7 +147,7 @@ Result<std::unique_ptr<uint8_t[]>> Payload::copy(uint32_t index, uint64_t size) 
   const auto room = [size] {
     return std::unique_ptr<uint8_t[]>(new uint8_t[static_cast<size_t>(size) + XNN_EXTRA_BYTES]());
   };
-  // Others have to be there before there is room.
+  // To map a page and to unmap it takes longer than to read so few bytes. Others have to be there before there is room.
   if (size > 0 && size <= kFewBytes && !name(index).empty()) {
     std::unique_ptr<uint8_t[]> bytes = room();
     if (read_start(index, bytes.get(), static_cast<size_t>(size)) == Error::Ok) {

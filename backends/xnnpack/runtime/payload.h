@@ -54,9 +54,6 @@ class Payload final {
    */
   runtime::Result<std::unique_ptr<uint8_t[]>> copy(uint32_t index, uint64_t size);
 
-  /// Constants of so many bytes are read sooner than mapped and unmapped.
-  static constexpr size_t kFewBytes = size_t{16} << 10;
-
   /// The name of entry `index` among the named data; "" for what lies in the payload, and for what does not exist.
   std::string_view name(uint32_t index) const;
 

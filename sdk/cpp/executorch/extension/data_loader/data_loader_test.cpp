@@ -35,7 +35,7 @@ namespace {
 const DataLoader::SegmentInfo kProgram(DataLoader::SegmentInfo::Type::Program);
 
 std::vector<uint8_t> make_content() {
-  std::vector<uint8_t> content(3 * 4096 + 17);  // more than a page, and no whole number of them
+  std::vector<uint8_t> content(12 * 4096 + 17);  // more than what is read sooner than mapped, and no whole pages
   for (size_t i = 0; i < content.size(); ++i) {
     content[i] = static_cast<uint8_t>(i * 7 + i / 256);
   }
@@ -120,8 +120,15 @@ INSTANTIATE_TEST_SUITE_P(All, DataLoaderTest, testing::ValuesIn(kKinds),
 TEST_P(DataLoaderTest, LoadsRanges) {
   ASSERT_EQ(loader_->size().get(), content_.size());
   const size_t size = content_.size();
-  for (const auto& [offset, length] : std::vector<std::pair<size_t, size_t>>{
-           {0, size}, {0, 1}, {size - 1, 1}, {100, 200}, {4096, 4096}, {4095, 2}, {5000, size - 5000}}) {
+  for (const auto& [offset, length] : std::vector<std::pair<size_t, size_t>>{{0, size},
+                                                                             {0, 1},
+                                                                             {size - 1, 1},
+                                                                             {100, 200},
+                                                                             {4096, 4096},
+                                                                             {4095, 2},
+                                                                             {5000, size - 5000},
+                                                                             {4097, 16384},
+                                                                             {128, 16385}}) {
     const auto buffer = loader_->load(offset, length, kProgram);
     ASSERT_TRUE(buffer.ok());
     ASSERT_EQ(buffer->size(), length);
@@ -207,6 +214,18 @@ TEST_F(FileLoadersTest, FileSegmentsAreAligned) {
   }
   EXPECT_EQ(FileDataLoader::from(path.c_str(), 0).error(), Error::InvalidArgument);
   EXPECT_EQ(FileDataLoader::from(path.c_str(), 48).error(), Error::InvalidArgument);
+}
+
+TEST_F(FileLoadersTest, MappedSegmentsHaveTheAlignmentOfTheirOffsets) {
+  const auto loader = MmapDataLoader::from(write_file(make_content()).c_str(), MmapDataLoader::MlockConfig::NoMlock);
+  ASSERT_TRUE(loader.ok());
+  for (const size_t size : {size_t{100}, size_t{16384}, size_t{16385}}) {
+    for (const size_t alignment : {size_t{1}, size_t{16}, size_t{128}, size_t{4096}}) {
+      const auto buffer = loader->load(3 * alignment, size, kProgram);
+      ASSERT_TRUE(buffer.ok());
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % alignment, 0u) << size;
+    }
+  }
 }
 
 TEST_F(FileLoadersTest, FilesThatShrinkAreAnError) {

@@ -24,6 +24,9 @@ using runtime::Result;
 
 namespace {
 
+// Of so many bytes, to read them is faster than to map, touch and unmap pages.
+constexpr size_t kFewBytes = size_t{16} << 10;
+
 // A mapping starts at a page boundary; the data inside it need not. Unmapping also drops the lock.
 void unmap(void* context, void* data, size_t size) {
   const auto page_size = static_cast<uintptr_t>(reinterpret_cast<uintptr_t>(context));
@@ -72,6 +75,10 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size, const Da
   }
   if (size == 0) {
     return FreeableBuffer(nullptr, 0, nullptr);
+  }
+  if (size <= kFewBytes && (mlock_config_ == MlockConfig::NoMlock || mlock_config_ == MlockConfig::UseMadvise)) {
+    const size_t alignment = (offset | page_size_) & (~(offset | page_size_) + 1);  // the lowest bit
+    return internal::read_to_new_buffer(fd_, file_name_, offset, size, alignment);
   }
   const size_t lead = offset & (page_size_ - 1);
   const size_t map_size = size + lead;

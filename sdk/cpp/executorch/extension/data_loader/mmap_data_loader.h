@@ -12,7 +12,7 @@ namespace executorch {
 namespace extension {
 
 /// Loads segments of a file by mapping it read-only: nothing is copied, pages are read when first touched and shared
-/// between processes. Thread safe after construction. The file must not be made shorter while a segment is in use
+/// between processes. Segments of at most 16 KB are read, which is faster, unless they are to be locked. Thread safe after construction. The file must not be made shorter while a segment is in use
 /// (touching a vanished page ends the process with SIGBUS); replace a model file by renaming a new one over it.
 class MmapDataLoader final : public runtime::DataLoader {
  public:
@@ -40,7 +40,7 @@ class MmapDataLoader final : public runtime::DataLoader {
   MmapDataLoader(MmapDataLoader&& rhs) noexcept;
   ~MmapDataLoader() override;
 
-  /// Maps [offset, offset + size); the returned buffer unmaps it. The data keeps the alignment its offset has in the
+  /// Maps [offset, offset + size), or reads few bytes; the returned buffer unmaps or frees it. The data keeps the alignment its offset has in the
   /// file, up to a page. InvalidArgument if the range does not fit, AccessFailed if mapping fails.
   ET_NODISCARD runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const DataLoader::SegmentInfo& segment_info) const override;
