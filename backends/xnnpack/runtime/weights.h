@@ -31,7 +31,7 @@ struct OriginalWeights {
   size_t size = 0;
   /// Sizes and whatever else changes how they are packed.
   Shape shape;
-  /// The bytes of what they are multiplied by, which is packed with them; of integers with several scales.
+  /// The bytes of their scales, where integers have several: they are packed along.
   std::string_view scales;
   /// Whether others may have them too.
   bool is_shareable = true;

@@ -12,8 +12,9 @@ namespace executorch {
 namespace extension {
 
 /// Loads segments of a file by mapping it read-only: nothing is copied, pages are read when first touched and shared
-/// between processes. Segments of at most 16 KB are read, which is faster, unless they are to be locked. Thread safe after construction. The file must not be made shorter while a segment is in use
-/// (touching a vanished page ends the process with SIGBUS); replace a model file by renaming a new one over it.
+/// between processes. Segments of at most 16 KB are read, which is faster, unless they are to be locked. Thread safe
+/// after construction. The file must not be made shorter while a segment is in use (touching a vanished page ends the
+/// process with SIGBUS); replace a model file by renaming a new one over it.
 class MmapDataLoader final : public runtime::DataLoader {
  public:
   /// What to do about keeping mapped pages in memory.
@@ -40,8 +41,9 @@ class MmapDataLoader final : public runtime::DataLoader {
   MmapDataLoader(MmapDataLoader&& rhs) noexcept;
   ~MmapDataLoader() override;
 
-  /// Maps [offset, offset + size), or reads few bytes; the returned buffer unmaps or frees it. The data keeps the alignment its offset has in the
-  /// file, up to a page. InvalidArgument if the range does not fit, AccessFailed if mapping fails.
+  /// Maps [offset, offset + size), or reads few bytes; the returned buffer unmaps or frees it. The data keeps the
+  /// alignment its offset has in the file, up to a page. InvalidArgument if the range does not fit, AccessFailed if
+  /// mapping fails.
   ET_NODISCARD runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const DataLoader::SegmentInfo& segment_info) const override;
 
