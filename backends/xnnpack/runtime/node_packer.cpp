@@ -99,7 +99,9 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
   if (has_to_read) {
     const bool is_read =
         self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
-    self.begin(&filter, bias);
+    if (!self.names()) {
+      self.begin(&filter, bias);  // those that no digest names have a name now
+    }
     status = is_read ? create() : xnn_status_invalid_parameter;
     self.release(packed.filter, changed);
     if (bias != nullptr) {

@@ -77,14 +77,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "the backend does not take the file %s\n", argv[2]);
     return 1;
   }
-  reset_peak();
-  const long before = status("VmRSS"), own_before = status("RssAnon");
   const double unused = cpu_seconds();
   const auto* backend = executorch::runtime::get_backend_class(executorch::backends::xnnpack::xnnpack_backend_key);
   if (backend == nullptr || !backend->is_available()) {
     std::fprintf(stderr, "XNNPACK does not run on this processor\n");
     return 1;
   }
+  const double used = cpu_seconds();
+  reset_peak();
+  const long before = status("VmRSS"), own_before = status("RssAnon");
   const double start = cpu_seconds();
   Module module(argv[1], Module::LoadMode::Mmap);
   if (module.load() != Error::Ok || module.load_method("forward") != Error::Ok) {
@@ -112,7 +113,7 @@ int main(int argc, char** argv) {
   }
   const double executed = cpu_seconds();
   const long own = status("RssAnon"), others = before + inputs.bytes();
-  std::printf("%.9f %.9f %.9f %ld %ld %zu %ld\n", start - unused, loaded - start, executed - ready,
+  std::printf("%.9f %.9f %.9f %ld %ld %zu %ld\n", used - unused, loaded - start, executed - ready,
               status("VmHWM") - others, own - own_before - inputs.bytes(), planned, own - own_loaded);
   return 0;
 }
