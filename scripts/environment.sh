@@ -164,5 +164,12 @@ package() {
     cd "${root}" && find CMakeLists.txt pyproject.toml cmake codegen kernels sdk/cpp python backends -type f \
       ! -name '*_test.cpp' ! -path '*/__pycache__/*' ! \( -path 'python/*' -name '*.py' \) ! -name '*.so' | sort | sed "s|^|${root}/|"
   )
+  # An editable installation lists its modules by path, so it is made anew when one of them has moved.
+  local finder known
+  for finder in "${venv}"/lib/python*/site-packages/_editable_skbc_pte_sdk.py; do
+    for known in $(grep -oE "'${root}/python/[^']*\.py'" "${finder}" 2>/dev/null | tr -d "'"); do
+      [[ -f "${known}" ]] || rm -f "${stamps}/build-the-package"
+    done
+  done
   once "build the package" "${sources[@]}" -- install_package
 }

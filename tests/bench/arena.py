@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sdk.exir import ExecutorchBackendConfig, to_edge
-from sdk.exir._interval_packing import Block, lower_bound, pack
-from sdk.exir._memory_algorithms import MemoryAlgoResult, _plan
+from sdk.exir.memory_planning._algorithms import MemoryAlgoResult, _plan
+from sdk.exir.memory_planning._interval_packing import Block, lower_bound, pack
 from sdk.exir.passes import MemoryPlanningPass
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdk.exir._interval_packing import Block, lower_bound, pack, pack_objects
+from sdk.exir.memory_planning._interval_packing import Block, lower_bound, pack, pack_objects
 
 blocks = st.lists(
     st.builds(

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from sdk.exir._tensor_lifetimes import control_flow_branches
 from sdk.exir.emit._values import Ref
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.memory_planning._lifetimes import control_flow_branches
 from sdk.exir.schema import Bool, Int, JumpFalseCall, KernelCall, MoveCall, Tensor
 
 if TYPE_CHECKING:

@@ -14,9 +14,6 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from sdk.exir import memory
-from sdk.exir._in_place import is_written_already, same_tensor
-from sdk.exir._parts import are_parts
-from sdk.exir._tensor_lifetimes import control_flow_branches
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._delegates import Delegates, debug_handles_of, debug_ids_of
@@ -24,6 +21,9 @@ from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.memory_planning._in_place import is_written_already, same_tensor
+from sdk.exir.memory_planning._lifetimes import control_flow_branches
+from sdk.exir.memory_planning._parts import are_parts
 from sdk.exir.program._trees import encode_tree
 from sdk.exir.schema import (
     Bool,

@@ -11,7 +11,6 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from sdk.exir import memory
-from sdk.exir._tensor_lifetimes import _is_buffer, _mutated_placeholders, control_flow_branches
 from sdk.exir.error import internal_assert
 from sdk.exir.memory_planning import (
     MemoryPlanningAlgorithmSuite,
@@ -20,6 +19,7 @@ from sdk.exir.memory_planning import (
     apply_algo,
     place_on_bases,
 )
+from sdk.exir.memory_planning._lifetimes import _is_buffer, _mutated_placeholders, control_flow_branches
 from sdk.exir.tensor import ALIGNMENT, TensorSpec
 
 

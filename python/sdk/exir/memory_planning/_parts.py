@@ -18,8 +18,9 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
-from sdk.exir._in_place import is_written_already
-from sdk.exir._tensor_lifetimes import (
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.memory_planning._in_place import is_written_already
+from sdk.exir.memory_planning._lifetimes import (
     _is_inplace_node,
     _mutated_placeholders,
     collect_specs_from_nodes,
@@ -29,7 +30,6 @@ from sdk.exir._tensor_lifetimes import (
     place_in_storage,
     storage_spec,
 )
-from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.schema import DeviceType
 from sdk.exir.tensor import TensorSpec
 

@@ -8,7 +8,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
-from sdk.exir._tensor_lifetimes import control_flow_branches, get_node_tensor_specs, storage_spec
+from sdk.exir.memory_planning._lifetimes import control_flow_branches, get_node_tensor_specs, storage_spec
 from sdk.exir.schema import TensorShapeDynamism
 from sdk.exir.tensor import TensorSpec
 

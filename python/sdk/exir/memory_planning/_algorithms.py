@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from sdk.exir._interval_packing import Block, pack, pack_objects
 from sdk.exir.error import InternalError
+from sdk.exir.memory_planning._interval_packing import Block, pack, pack_objects
 from sdk.exir.tensor import TensorSpec
 
 DEFAULT_MEM_ID = 1

@@ -9,14 +9,14 @@ import numpy as np
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from sdk.exir._tensor_lifetimes import (
+from sdk.exir.error import InternalError, internal_assert
+from sdk.exir.memory_planning._lifetimes import (
     _is_buffer,
     _mutated_placeholders,
     collect_specs_from_nodes,
     get_node_tensor_specs,
     storage_spec,
 )
-from sdk.exir.error import InternalError, internal_assert
 from sdk.exir.tensor import TensorSpec
 
 

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory planning: how long each tensor of a graph is needed, and where in which arena it lives.
-
-A planner sees a set of `TensorSpec`s with a `lifetime` each and assigns `mem_id` (the arena; 1 unless a pass has
-chosen another) and `mem_offset`. Specs are storage: nodes that share a spec, and views, share memory. The memory of a
-branch of control flow is one block of its parent that lives while the control flow node runs.
-"""
+"""Applies an algorithm to a graph and to the branches inside it; see the package for the terms."""
 
 from __future__ import annotations
 
@@ -16,55 +11,25 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
-from sdk.exir._in_place import place_results_on_operands
-from sdk.exir._loop_memory import prepare_loops, slices
-from sdk.exir._memory_algorithms import (
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.memory_planning._algorithms import (
     MemoryAlgoResult,
-    MemoryPlanningAlgorithmSuite,
-    SpecAllocResult,
     _OrderedSpecs,
     apply_result,
-    greedy,
-    naive,
 )
-from sdk.exir._memory_verifier import Verifier
-from sdk.exir._parts import place_parts_on_operands
-from sdk.exir._tensor_lifetimes import (
-    _do_user_inputs_exist,
-    _is_inplace_node,
-    _is_mutable_buffer,
-    _is_out_var_node,
+from sdk.exir.memory_planning._in_place import place_results_on_operands
+from sdk.exir.memory_planning._lifetimes import (
     collect_specs_from_nodes,
     control_flow_branches,
-    filter_nodes,
     get_node_tensor_specs,
     place_in_storage,
     storage_spec,
     update_all_tensors_lifetime,
 )
-from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.memory_planning._loops import prepare_loops, slices
+from sdk.exir.memory_planning._parts import place_parts_on_operands
 from sdk.exir.schema import DeviceType, NonConstBufferDevice
 from sdk.exir.tensor import TensorSpec
-
-__all__ = [
-    "MemoryAlgoResult",
-    "MemoryPlanningAlgorithmSuite",
-    "SpecAllocResult",
-    "Verifier",
-    "_do_user_inputs_exist",
-    "_is_inplace_node",
-    "_is_mutable_buffer",
-    "_is_out_var_node",
-    "apply_algo",
-    "collect_specs_from_nodes",
-    "filter_nodes",
-    "get_node_tensor_specs",
-    "greedy",
-    "insert_calls_to_free",
-    "naive",
-    "storage_spec",
-    "update_all_tensors_lifetime",
-]
 
 XNNPACK_PADDING = 64
 """Bytes that XNNPACK kernels may read past the end of a tensor."""

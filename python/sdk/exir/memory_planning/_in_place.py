@@ -16,14 +16,14 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
-from sdk.exir._tensor_lifetimes import (
+from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.memory_planning._lifetimes import (
     _is_mutable_buffer,
     control_flow_branches,
     filter_nodes,
     get_node_tensor_specs,
     storage_spec,
 )
-from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.tensor import TensorSpec
 
 _ELEMENTWISE = frozenset(
