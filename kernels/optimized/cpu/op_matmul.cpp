@@ -2,7 +2,6 @@
 // mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/optimized/cpu/gemm/gemm.h"
@@ -12,6 +11,9 @@
 
 namespace torch::executor::native {
 namespace {
+
+using executorch::extension::internal::grain_for;
+using executorch::extension::internal::GRAIN_PRODUCTS;
 
 bool are_floats(const Tensor& a, const Tensor& b, const Tensor& c) {
   return a.scalar_type() == ScalarType::Float && b.scalar_type() == ScalarType::Float &&
@@ -61,11 +63,11 @@ void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out
     gemm(problem);
     return;
   }
-  // Products that are too small to be shared out are handed to the threads as they are; gemm() sees to the others.
+  // The threads share the batch, or each product, whichever gives more parts: gemm() runs in place within a part.
   const int64_t batch = out.size(0);
-  const int64_t work = std::max<int64_t>(problem.m * problem.n * problem.k, 1);
-  const int64_t grain = work < 2 * kGemmThreadWork ? kGemmThreadWork / work + 1 : batch;
-  executorch::extension::parallel_for(0, batch, grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = grain_for(GRAIN_PRODUCTS, {problem.m, problem.n, problem.k});
+  const bool shares_batch = (batch - 1) / grain + 1 >= gemm_parts(problem);
+  executorch::extension::parallel_for(0, batch, shares_batch ? grain : batch, [&](int64_t begin, int64_t end) {
     GemmProblem one = problem;
     for (int64_t i = begin; i < end; ++i) {
       one.a = problem.a + (problem.k == 0 ? 0 : i * a.strides()[0]);

@@ -28,7 +28,7 @@ const float* data_or_null(const std::optional<Tensor>& tensor) {
 
 // Rows that are worth a thread.
 int64_t grain_of(int64_t width) {
-  return std::max<int64_t>(GRAIN_SIZE / std::max<int64_t>(width, 1), 1);
+  return executorch::extension::internal::grain_for(GRAIN_SIZE, {width});
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace torch::executor::native {
 namespace {
 
 using executorch::extension::parallel_for;
+using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_SIZE;
 
 struct Pooling {
@@ -60,9 +61,8 @@ void for_each_run(const Pooling& pooling, const Body& body) {
     return;
   }
   const int64_t width = pooling.by_channels ? in.channels : pooling.x.out;
-  const auto at_most = [](int64_t size) { return std::clamp<int64_t>(size, 1, GRAIN_SIZE); };
-  const int64_t work = at_most(width) * at_most(pooling.y.kernel) * at_most(pooling.x.kernel);
-  parallel_for(0, in.batch * pooling.runs_of_plane(), GRAIN_SIZE / work + 1, [&](int64_t begin, int64_t end) {
+  const int64_t grain = grain_for(GRAIN_SIZE, {width, pooling.y.kernel, pooling.x.kernel});
+  parallel_for(0, in.batch * pooling.runs_of_plane(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / pooling.runs_of_plane();
       const int64_t inner = i % pooling.runs_of_plane();

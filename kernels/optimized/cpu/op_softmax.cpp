@@ -2,8 +2,6 @@
 // _softmax.out and _log_softmax.out along contiguous rows.
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
-#include <algorithm>
-
 #include "kernels/optimized/cpu/normalization/rows.h"
 #include "kernels/portable/NativeFunctions.h"
 #include "kernels/portable/cpu/math/softmax.h"
@@ -11,6 +9,7 @@
 namespace torch::executor::native {
 namespace {
 
+using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_SIZE;
 
 // Whether dimension `dim` is the last one, in memory too.
@@ -31,7 +30,7 @@ bool softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_
   }
   const float* from = in.const_data_ptr<float>();
   float* to = out.mutable_data_ptr<float>();
-  const int64_t grain = std::max<int64_t>(GRAIN_SIZE / 8 / rows.size, 1);  // a value takes as long as eight additions
+  const int64_t grain = grain_for(GRAIN_SIZE, {8, rows.size});  // a value takes as long as eight additions
   executorch::extension::parallel_for(0, rows.outer, grain, [&](int64_t begin, int64_t end) {
     softmax_rows(from + begin * rows.size, to + begin * rows.size, end - begin, rows.size, log);
   });

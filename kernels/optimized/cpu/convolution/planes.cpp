@@ -221,8 +221,9 @@ HWY_EXPORT(fits_band);
 HWY_EXPORT(filter_planes);
 
 bool convolve_planes(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out) {
-  constexpr int64_t kThreadWork = 200000;  // multiplications that take longer than waking a thread
-  constexpr int64_t kMaxParameter = 64;    // larger ones would not fit the band; here they also keep products small
+  using executorch::extension::internal::grain_for;
+  using executorch::extension::internal::GRAIN_PRODUCTS;
+  constexpr int64_t kMaxParameter = 64;  // larger ones would not fit the band; here they also keep products small
   if (shape.transposed || shape.in_group() != 1 || shape.out_group() >= 4 || shape.in_stride[2] != 1 ||
       shape.out_stride[2] != 1 || shape.in_size[0] != 1 || shape.out_size[0] != 1 || shape.kernel_size[0] != 1 ||
       shape.padding[0] != 0 || shape.taps() > 64) {
@@ -237,8 +238,7 @@ bool convolve_planes(const Convolution& shape, const float* in, const float* wei
   if (!HWY_DYNAMIC_DISPATCH(fits_band)(shape)) {
     return false;
   }
-  const int64_t plane_work = shape.out_pixels() * shape.taps();
-  const int64_t grain = kThreadWork / std::max<int64_t>(plane_work, 1) + 1;
+  const int64_t grain = grain_for(GRAIN_PRODUCTS, {shape.out_pixels(), shape.taps()});
   executorch::extension::parallel_for(0, shape.batch * shape.out_channels, grain, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(filter_planes)(shape, in, weight, bias, out, begin, end);
   });

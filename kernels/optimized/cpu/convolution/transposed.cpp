@@ -9,6 +9,9 @@
 namespace torch::executor::native {
 namespace {
 
+using executorch::extension::internal::grain_for;
+using executorch::extension::internal::GRAIN_PRODUCTS;
+
 // Positions [begin, end) on the input's width that give an output through tap kw: position i gives
 // i * stride + offset.
 struct Reach {
@@ -68,8 +71,7 @@ bool convolve_transposed(const Convolution& shape, const float* in, const float*
   problem.c_col_stride = shape.stride[2] * shape.out_stride[2];
   problem.beta = 1.0f;
   const int64_t rows = shape.out_size[0] * shape.out_size[1];
-  const int64_t products = std::min<int64_t>(problem.m * problem.k, kGemmThreadWork) * shape.in_size[2];
-  const int64_t grain = kGemmThreadWork / std::max<int64_t>(products, 1) + 1;
+  const int64_t grain = grain_for(GRAIN_PRODUCTS, {problem.m, problem.k, shape.in_size[2]});
   executorch::extension::parallel_for(0, shape.batch * shape.groups * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / (shape.groups * rows);

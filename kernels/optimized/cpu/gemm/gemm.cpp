@@ -240,6 +240,9 @@ HWY_EXPORT(multiply_vector);
 
 namespace {
 
+using executorch::extension::internal::grain_for;
+using executorch::extension::internal::GRAIN_PRODUCTS;
+
 // The same product with the matrices and their results transposed.
 GemmProblem transposed(const GemmProblem& problem) {
   GemmProblem other = problem;
@@ -290,24 +293,46 @@ Multiply multiply_for(const GemmProblem& problem) {
   return HWY_DYNAMIC_POINTER(gemm_blocks);
 }
 
-// Columns are shared out where there are many: each thread packs its own. Otherwise rows, and each thread packs all of
-// B.
+// How a product is shared by threads: in columns where there are many, so that each thread packs its own, or else in
+// rows, and each thread packs all of B.
+struct Shares {
+  bool by_columns;
+  int64_t units;
+  int64_t grain;
+
+  explicit Shares(const GemmProblem& problem) {
+    const int64_t column_units = (problem.n + kColumnUnit - 1) / kColumnUnit;
+    const int64_t row_units = (problem.m + kRowUnit - 1) / kRowUnit;
+    by_columns = column_units >= row_units;
+    units = by_columns ? column_units : row_units;
+    grain =
+        grain_for(GRAIN_PRODUCTS, {by_columns ? kColumnUnit : kRowUnit, by_columns ? problem.m : problem.n, problem.k});
+  }
+};
+
 void gemm_shared(const GemmProblem& problem) {
-  const int64_t column_units = (problem.n + kColumnUnit - 1) / kColumnUnit;
-  const int64_t row_units = (problem.m + kRowUnit - 1) / kRowUnit;
-  const bool by_columns = column_units >= row_units;
-  const int64_t unit_work = by_columns ? kColumnUnit * problem.m * problem.k : kRowUnit * problem.n * problem.k;
-  const int64_t grain = kGemmThreadWork / std::max<int64_t>(unit_work, 1) + 1;
+  const Shares shares(problem);
   const Multiply multiply = multiply_for(problem);
-  executorch::extension::parallel_for(0, by_columns ? column_units : row_units, grain, [&](int64_t begin, int64_t end) {
+  executorch::extension::parallel_for(0, shares.units, shares.grain, [&](int64_t begin, int64_t end) {
     const GemmProblem piece =
-        by_columns ? part(problem, 0, problem.m, begin * kColumnUnit, std::min(problem.n, end * kColumnUnit))
-                   : part(problem, begin * kRowUnit, std::min(problem.m, end * kRowUnit), 0, problem.n);
+        shares.by_columns ? part(problem, 0, problem.m, begin * kColumnUnit, std::min(problem.n, end * kColumnUnit))
+                          : part(problem, begin * kRowUnit, std::min(problem.m, end * kRowUnit), 0, problem.n);
     multiply(piece);
   });
 }
 
+// Whether a product is computed as that of the transposed matrices. A transposed B, which a linear layer's weight is,
+// is read in place as the A of the transposed product; what is packed then is the smaller matrix.
+bool is_swapped(const GemmProblem& problem) {
+  return problem.pack == nullptr && problem.b_k_stride == 1 && problem.b_col_stride != 1 && problem.m < problem.n;
+}
+
 }  // namespace
+
+int64_t gemm_parts(const GemmProblem& problem) {
+  const Shares shares(is_swapped(problem) ? transposed(problem) : problem);
+  return std::max<int64_t>((shares.units + shares.grain - 1) / shares.grain, 1);
+}
 
 void gemm(const GemmProblem& problem) {
   if (problem.m == 0 || problem.n == 0) {
@@ -321,11 +346,7 @@ void gemm(const GemmProblem& problem) {
     gemm_shared(sums);
     return;
   }
-  // A transposed B, which a linear layer's weight is, is read in place as the A of the transposed product; what is
-  // packed then is the smaller matrix.
-  const bool swap =
-      problem.pack == nullptr && problem.b_k_stride == 1 && problem.b_col_stride != 1 && problem.m < problem.n;
-  gemm_shared(swap ? transposed(problem) : problem);
+  gemm_shared(is_swapped(problem) ? transposed(problem) : problem);
 }
 
 }  // namespace torch::executor::native

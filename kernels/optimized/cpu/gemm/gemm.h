@@ -46,10 +46,10 @@ struct GemmProblem {
   const float* col_bias = nullptr;
 };
 
-/// Multiplications that take longer than waking a thread.
-constexpr int64_t kGemmThreadWork = 200000;
-
 /// Runs on the threads of the pool where it is large enough.
 void gemm(const GemmProblem& problem);
+
+/// Into how many parts gemm() divides a product among the threads of the pool; at least 1.
+int64_t gemm_parts(const GemmProblem& problem);
 
 }  // namespace torch::executor::native

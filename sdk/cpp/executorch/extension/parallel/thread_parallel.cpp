@@ -22,9 +22,11 @@ void set_thread_num(int64_t thread_num) {
 bool parallel_for(const int64_t begin, const int64_t end, const int64_t grain_size,
                   runtime::FunctionRef<void(int64_t, int64_t)> func) {
   const bool valid = begin >= 0 && end >= begin && grain_size > 0;
-  threadpool::ThreadPool* pool = valid && end - begin > grain_size ? threadpool::get_threadpool() : nullptr;
+  // Within a task of the pool the other threads have parts of that task.
+  const bool may_share = valid && end - begin > grain_size && !threadpool::NoThreadPoolGuard::is_enabled();
+  threadpool::ThreadPool* pool = may_share ? threadpool::get_threadpool() : nullptr;
   if (pool == nullptr) {
-    // Says what is wrong with an invalid range.
+    // Logs what is wrong with an invalid range.
     return internal::parallel_for_no_threadpool(begin, end, grain_size, func);
   }
   const int64_t count = end - begin;

@@ -131,10 +131,9 @@ static void* run_thread(void* argument) {
   return NULL;
 }
 
-/* Gives each thread its part of the items: as many as the others, or one more. */
-static void divide(struct pthreadpool* pool, size_t items) {
-  const struct fxdiv_result_size_t share = fxdiv_divide_size_t(items, pool->threads_count);
-  size_t first = 0;
+/* Gives each thread its part of the items [first, end): as many as the others, or one more. */
+static void divide(struct pthreadpool* pool, size_t first, size_t end) {
+  const struct fxdiv_result_size_t share = fxdiv_divide_size_t(end - first, pool->threads_count);
   for (size_t i = 0; i < pool->threads_count.value; ++i) {
     struct thread_info* thread = &pool->threads[i];
     const size_t count = share.quotient + (i < share.remainder ? 1 : 0);
@@ -145,18 +144,8 @@ static void divide(struct pthreadpool* pool, size_t items) {
   }
 }
 
-static void begin_turn(struct pthreadpool* pool, uint32_t bits) {
-  const uint32_t turn = TURN(pthreadpool_load_relaxed_uint32_t(&pool->command)) + kOneTurn;
-  if (atomic_exchange_explicit(&pool->command, turn | bits, memory_order_release) & kThreadsSleep) {
-    wake_all_at(&pool->command);
-  }
-}
-
-PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
-                                                  const void* params, size_t params_size, void* task, void* context,
-                                                  size_t items, uint32_t flags) {
-  pthread_mutex_lock(&pool->execution_mutex);
-  /* No one is inside, so no one reads what changes here. */
+static void set_task(struct pthreadpool* pool, thread_function_t function, const void* params, size_t params_size,
+                     void* task, void* context, uint32_t flags) {
   pthreadpool_store_relaxed_void_p(&pool->thread_function, (void*)function);
   pthreadpool_store_relaxed_void_p(&pool->task, task);
   pthreadpool_store_relaxed_void_p(&pool->argument, context);
@@ -164,7 +153,46 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
   if (params_size != 0) {
     memcpy(&pool->params, params, params_size);
   }
-  divide(pool, items);
+}
+
+/* A pool of the calling thread alone, which needs no other memory than its own. */
+union caller_pool {
+  struct pthreadpool pool;
+  PTHREADPOOL_CACHELINE_ALIGNED char memory[sizeof(struct pthreadpool) + sizeof(struct thread_info)];
+};
+
+static void begin_turn(struct pthreadpool* pool, uint32_t bits) {
+  const uint32_t turn = TURN(pthreadpool_load_relaxed_uint32_t(&pool->command)) + kOneTurn;
+  if (atomic_exchange_explicit(&pool->command, turn | bits, memory_order_release) & kThreadsSleep) {
+    wake_all_at(&pool->command);
+  }
+}
+
+/* A task that asks for the threads of its own pool must not wait for them, nor may a thread that such a task waits for:
+ * whoever finds the pool busy runs its items itself, a thread's share at a time, until the pool is free. */
+PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
+                                                  const void* params, size_t params_size, void* task, void* context,
+                                                  size_t items, uint32_t flags) {
+  size_t first = 0;
+  if (pthread_mutex_trylock(&pool->execution_mutex) != 0) {
+    union caller_pool caller;
+    memset(&caller, 0, sizeof(caller));
+    caller.pool.threads_count = fxdiv_init_size_t(1);
+    set_task(&caller.pool, function, params, params_size, task, context, flags);
+    const size_t share = items / pool->threads_count.value + 1;
+    do {
+      const size_t end = items - first > share ? first + share : items;
+      divide(&caller.pool, first, end);
+      work(&caller.pool, &caller.pool.threads[0], function, flags);
+      first = end;
+      if (first == items) {
+        return;
+      }
+    } while (pthread_mutex_trylock(&pool->execution_mutex) != 0);
+  }
+  /* No one is inside, so no one reads what changes here. */
+  set_task(pool, function, params, params_size, task, context, flags);
+  divide(pool, first, items);
   begin_turn(pool, kOpen | (flags & PTHREADPOOL_FLAG_YIELD_WORKERS ? kRest : 0));
   work(pool, &pool->threads[0], function, flags);
   close_task(pool);

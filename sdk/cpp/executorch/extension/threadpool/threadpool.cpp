@@ -35,67 +35,96 @@ void NoThreadPoolGuard::set_enabled(bool enabled) {
   no_threadpool = enabled;
 }
 
-void ThreadPool::Destroy::operator()(pthreadpool_t pool) const {
-  pthreadpool_destroy(pool);
+ThreadPool::ThreadPool(size_t thread_count) {
+  (void)replace_threads(thread_count);
 }
 
-ThreadPool::ThreadPool(size_t thread_count) : threadpool_(pthreadpool_create(thread_count)) {}
+std::shared_ptr<struct pthreadpool> ThreadPool::threads() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return threads_;
+}
+
+bool ThreadPool::replace_threads(size_t count) {
+  std::shared_ptr<struct pthreadpool> replacement(pthreadpool_create(count), pthreadpool_destroy);
+  if (replacement == nullptr) {
+    return false;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  threads_.swap(replacement);
+  return true;
+}
 
 size_t ThreadPool::get_thread_count() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return threadpool_ == nullptr ? 1 : pthreadpool_get_threads_count(threadpool_.get());
+  return pthreadpool_get_threads_count(threads().get());  // 1 without a pool
 }
 
 bool ThreadPool::_unsafe_reset_threadpool(uint32_t num_threads) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (num_threads != 0 && threadpool_ != nullptr && pthreadpool_get_threads_count(threadpool_.get()) == num_threads) {
+  const auto present = threads();
+  if (num_threads != 0 && present != nullptr && pthreadpool_get_threads_count(present.get()) == num_threads) {
     return true;
   }
-  pthreadpool_t replacement = pthreadpool_create(num_threads);
-  ET_CHECK_OR_RETURN_FALSE(replacement != nullptr, "a pool of %u threads could not be made", num_threads);
-  threadpool_.reset(replacement);
+  ET_CHECK_OR_RETURN_FALSE(replace_threads(num_threads), "a pool of %u threads could not be made", num_threads);
   return true;
 }
 
 void ThreadPool::_unsafe_destroy_threadpool() {
+  std::shared_ptr<struct pthreadpool> last;
   const std::lock_guard<std::mutex> lock(mutex_);
-  threadpool_.reset();
+  threads_.swap(last);
 }
 
 void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
-  if (!NoThreadPoolGuard::is_enabled()) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (threadpool_ != nullptr) {
-      pthreadpool_parallelize_1d(
-          threadpool_.get(),
-          [](void* context, size_t i) {
-            // A task that came here again would wait for itself.
-            const NoThreadPoolGuard guard;
-            (*static_cast<runtime::FunctionRef<void(size_t)>*>(context))(i);
-          },
-          &fn, range, /*flags=*/0);
-      return;
-    }
-  }
-  for (size_t i = 0; i < range; ++i) {
+  const auto call = [&fn](size_t i) {
+    // What `fn` runs in turn stays on its thread: the others have parts of this task.
+    const NoThreadPoolGuard guard;
     fn(i);
+  };
+  const auto threads = NoThreadPoolGuard::is_enabled() ? nullptr : this->threads();
+  size_t first = 0;
+  while (first < range && (threads == nullptr || is_busy_.exchange(true, std::memory_order_acquire))) {
+    call(first++);
   }
+  if (first == range) {
+    return;
+  }
+  struct Task {
+    decltype(call)& run;
+    const size_t first;
+  } task{call, first};
+  pthreadpool_parallelize_1d(
+      threads.get(),
+      [](void* context, size_t i) {
+        const Task& shared = *static_cast<const Task*>(context);
+        shared.run(shared.first + i);
+      },
+      &task, range - first, /*flags=*/0);
+  is_busy_.store(false, std::memory_order_release);
 }
 
 ThreadPool* get_threadpool() {
-  static ThreadPool* const pool = [] {
+  static ThreadPool* pool = nullptr;  // for the handlers of a fork, which take no argument
+  // Never destroyed: kernels may still run while static objects are.
+  static const bool is_made = [] {
+    pool = new (std::nothrow) ThreadPool(cpuinfo::get_num_performant_cores());
 #if !defined(_WIN32)
-    // The child has this thread only: it can look at the flag when it next needs the pool, but not make threads yet.
-    (void)pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+    if (pool != nullptr) {
+      // No other thread of the parent may hold the mutex that the child inherits. The child has this thread only: it
+      // can look at the flag when it next needs the pool, but not make threads yet.
+      (void)pthread_atfork([] { pool->mutex_.lock(); }, [] { pool->mutex_.unlock(); },
+                           [] {
+                             pool->mutex_.unlock();
+                             forked.store(true);
+                           });
+    }
 #endif
-    // Never destroyed: kernels may still run while static objects are.
-    return new (std::nothrow) ThreadPool(cpuinfo::get_num_performant_cores());
+    return pool != nullptr;
   }();
-  if (pool != nullptr && forked.exchange(false)) {
-    const size_t threads = pthreadpool_get_threads_count(pool->threadpool_.get());
-    // The old one is lost: destroying it would wait for threads that are not there.
-    (void)pool->threadpool_.release();
-    pool->threadpool_.reset(pthreadpool_create(threads));
+  if (is_made && forked.exchange(false)) {
+    const size_t count = pool->get_thread_count();
+    // The old threads are lost: destroying their pool would wait for them.
+    (void)new (std::nothrow) std::shared_ptr<struct pthreadpool>(pool->threads());
+    (void)pool->replace_threads(count);
+    pool->is_busy_.store(false);
   }
   return pool;
 }
@@ -105,11 +134,7 @@ pthreadpool_t get_pthreadpool() {
     return nullptr;
   }
   ThreadPool* pool = get_threadpool();
-  if (pool == nullptr) {
-    return nullptr;
-  }
-  const std::lock_guard<std::mutex> lock(pool->mutex_);
-  return pool->threadpool_.get();
+  return pool == nullptr ? nullptr : pool->threads().get();
 }
 
 }  // namespace threadpool

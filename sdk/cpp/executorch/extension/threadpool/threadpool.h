@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,26 +30,29 @@ class ThreadPool final {
   size_t get_thread_count() const;
 
   /// Replaces the threads by `num_threads` (0: one for each core). True when there are so many now; otherwise the old
-  /// ones stay. Unsafe: nothing may run on the pool, and what get_pthreadpool() gave before is no longer valid.
+  /// ones stay. A run() in progress ends on the old ones. Unsafe: what get_pthreadpool() returned before is destroyed.
   bool _unsafe_reset_threadpool(uint32_t num_threads);
 
   /// Ends the threads: run() works on the caller's thread until _unsafe_reset_threadpool(). Unsafe in the same way.
   void _unsafe_destroy_threadpool();
 
-  /// Calls fn(0) ... fn(range - 1) on the threads, and returns when all have returned. Callers of several threads take
-  /// turns. Inside of `fn`, and under a NoThreadPoolGuard, run() works on the current thread.
+  /// Calls fn(0) ... fn(range - 1) on the threads, and returns when all have returned. Never waits for another caller:
+  /// while the threads are busy, the calls are made on the current thread, one by one. Inside of `fn`, and under a
+  /// NoThreadPoolGuard, all of them are.
   void run(runtime::FunctionRef<void(size_t)> fn, size_t range);
 
  private:
   friend pthreadpool_t get_pthreadpool();
   friend ThreadPool* get_threadpool();
 
-  struct Destroy {
-    void operator()(pthreadpool_t pool) const;
-  };
+  std::shared_ptr<struct pthreadpool> threads() const;
+  bool replace_threads(size_t count);
 
+  /// Guards threads_, and is not held while a task runs.
   mutable std::mutex mutex_;
-  std::unique_ptr<struct pthreadpool, Destroy> threadpool_;
+  std::shared_ptr<struct pthreadpool> threads_;
+  /// Whether a run() has the threads.
+  std::atomic<bool> is_busy_{false};
 };
 
 /// The pool of the process, made at the first call with one thread for each fast core; null when there is no memory

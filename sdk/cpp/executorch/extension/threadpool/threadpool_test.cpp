@@ -3,14 +3,12 @@
 
 #include <pthreadpool.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
-#include <functional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +16,7 @@
 
 #include <executorch/extension/parallel/thread_parallel.h>
 #include <executorch/extension/threadpool/cpuinfo_utils.h>
+#include <executorch/extension/threadpool/test/child_process.h>
 #include <executorch/runtime/platform/runtime.h>
 
 using executorch::extension::get_thread_num;
@@ -83,7 +82,7 @@ TEST(ThreadPoolTest, TasksMayUseThePool) {
   EXPECT_EQ(calls, 100);
 }
 
-TEST(ThreadPoolTest, CallersTakeTurns) {
+TEST(ThreadPoolTest, ServesSeveralCallers) {
   ThreadPool pool(3);
   std::atomic<int> calls{0};
   std::vector<std::thread> callers;
@@ -98,17 +97,6 @@ TEST(ThreadPoolTest, CallersTakeTurns) {
     caller.join();
   }
   EXPECT_EQ(calls, 4 * 50 * 20);
-}
-
-/// Whether `work` does what it should in a forked process, where no thread of a pool is left.
-bool holds_in_child(const std::function<bool()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);  // whoever waits for these threads waits for ever
-    _exit(work() ? 0 : 1);
-  }
-  int status = 0;
-  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST(ThreadPoolTest, WorksInAForkedProcess) {

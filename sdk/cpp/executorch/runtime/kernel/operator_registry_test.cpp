@@ -204,6 +204,18 @@ TEST(KernelRuntimeContextTest, RTC_03_TemporaryMemory) {
   EXPECT_EQ(context.internal_event_tracer(), nullptr);
 }
 
+TEST(ParallelForTest, GrainsOfWork) {
+  using executorch::extension::internal::grain_for;
+  EXPECT_EQ(grain_for(100, {}), 100);
+  EXPECT_EQ(grain_for(100, {1}), 100);
+  EXPECT_EQ(grain_for(100, {0}), 100) << "an index without work";
+  EXPECT_EQ(grain_for(100, {50}), 2);
+  EXPECT_EQ(grain_for(100, {49}), 3) << "two take less than a thread is worth";
+  EXPECT_EQ(grain_for(100, {7, 7}), 3) << "as one factor of 49";
+  EXPECT_EQ(grain_for(100, {101}), 1);
+  EXPECT_EQ(grain_for(100, {INT64_MAX, INT64_MAX, INT64_MAX}), 1) << "the product has more than 64 bits";
+}
+
 TEST(ParallelForTest, CoversTheRangeOnce) {
   std::vector<int> visits(100);
   EXPECT_TRUE(executorch::extension::parallel_for(0, 100, 7, [&](int64_t begin, int64_t end) {

@@ -7,6 +7,7 @@
 
 #include <cinttypes>
 #include <cstdint>
+#include <initializer_list>
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/function_ref.h>
@@ -32,6 +33,24 @@ bool parallel_for_no_threadpool(const int64_t begin, const int64_t end, const in
 /// Smallest amount of work (about 10^4 cheap operations) that is worth a thread.
 constexpr int64_t GRAIN_SIZE = 32768;
 
+/// The same for the multiply-adds of a vectorised GEMM or convolution.
+constexpr int64_t GRAIN_PRODUCTS = 200000;
+
+/**
+ * The grain_size of a parallel_for: how many of its indices are worth a thread; at least 1. Loops that are nested agree
+ * on it by giving their work in the same unit.
+ *
+ * @param work_of_thread GRAIN_SIZE or GRAIN_PRODUCTS, or as much in another unit; above 0.
+ * @param work_of_index Factors of the work of one index, whose product may exceed 64 bits.
+ */
+inline int64_t grain_for(int64_t work_of_thread, std::initializer_list<int64_t> work_of_index) {
+  int64_t grain = work_of_thread;
+  for (const int64_t factor : work_of_index) {
+    grain = factor > 1 ? grain / factor + (grain % factor != 0 ? 1 : 0) : grain;
+  }
+  return grain;
+}
+
 }  // namespace internal
 
 #ifdef ET_USE_THREADPOOL
@@ -42,7 +61,8 @@ int64_t get_thread_num();
 void set_thread_num(int64_t thread_num);
 #else
 /**
- * Calls func(first, last) for disjoint ranges that together are [begin, end), possibly from several threads.
+ * Calls func(first, last) for disjoint ranges that together are [begin, end), possibly from several threads. Within
+ * such a call, parallel_for runs on the current thread, which keeps its number.
  *
  * @param grain_size Indices of the smallest range that is worth a thread; above 0.
  * @return false (logged, func not called) unless 0 <= begin <= end and grain_size > 0.
