@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What others see of the build: executorch::kernels, executorch::backends and executorch::extensions, the rules of
 # `cmake --install` with the files that find_package() and pkg-config read, and a summary. Included last.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # --- What users' own ET_LOG statements and kernels must agree with ----------------------------------------------------
@@ -30,14 +29,17 @@ if(EXECUTORCH_SELECT_OPS_LIST OR EXECUTORCH_SELECT_OPS_MODEL OR EXECUTORCH_SELEC
   # The kernels of a library that is built come before those of the next one.
   set(selected_libraries "")
   set(selected_functions "")
-  foreach(pair KERNELS_OPTIMIZED:optimized PORTABLE_OPS:portable KERNELS_QUANTIZED:quantized)
-    string(REPLACE ":" ";" pair "${pair}")
-    list(GET pair 0 option)
-    list(GET pair 1 library)
-    if(EXECUTORCH_BUILD_${option})
-      list(APPEND selected_libraries ${library}_kernels)
-      list(APPEND selected_functions "${EXECUTORCH_SOURCE_ROOT}/kernels/${library}/functions.yaml")
-    endif()
+  executorch_enabled(options kernels)
+  set(libraries "")
+  foreach(option IN LISTS options)
+    get_property(folder GLOBAL PROPERTY EXECUTORCH_IN_OF_${option})
+    cmake_path(GET folder FILENAME library)
+    list(APPEND libraries ${library})
+  endforeach()
+  list(SORT libraries)  # the optimized one before the portable one
+  foreach(library IN LISTS libraries)
+    list(APPEND selected_libraries ${library}_kernels)
+    list(APPEND selected_functions "${EXECUTORCH_SOURCE_ROOT}/kernels/${library}/functions.yaml")
   endforeach()
   generate_bindings_for_kernels(LIB_NAME selected_ops_lib FUNCTIONS_YAML ${selected_functions})
   gen_operators_lib(LIB_NAME selected_ops_lib KERNEL_LIBS ${selected_libraries})
@@ -60,7 +62,7 @@ foreach(group kernels backends extensions)
     list(REMOVE_ITEM names portable_ops_lib)  # it has these too, and an operator is registered once
   endif()
   if(TARGET selected_ops_lib)
-    list(TRANSFORM names REPLACE "^(portable|quantized|optimized_native_cpu)_ops_lib$" "selected_ops_lib")
+    list(TRANSFORM names REPLACE "^[a-z_]+_ops_lib$" "selected_ops_lib")
   endif()
   list(REMOVE_DUPLICATES names)
   target_link_libraries(executorch_${group} INTERFACE executorch ${names})
@@ -166,10 +168,6 @@ foreach(name IN LISTS package_targets)
       COMPONENT executorch FILES_MATCHING PATTERN "*.h")
   endif()
 endforeach()
-if(TARGET xnnpack_backend)
-  install(FILES "${EXECUTORCH_SOURCE_ROOT}/backends/xnnpack/runtime/XNNPACKBackend.h"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/backends/xnnpack/runtime" COMPONENT executorch)
-endif()
 if(EXECUTORCH_BUILD_EXECUTOR_RUNNER)
   install(TARGETS executor_runner RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT executorch)
 endif()

@@ -15,6 +15,12 @@ function(executorch_fetch)
   endif()
 endfunction()
 
+# executorch_third_party_option(name type value): for a project of others; not shown among our own options.
+macro(executorch_third_party_option name type value)
+  set(${name} "${value}" CACHE ${type} "" FORCE)
+  mark_as_advanced(${name})
+endmacro()
+
 executorch_fetch(flatbuffers)
 add_library(executorch_flatbuffers INTERFACE)
 target_include_directories(executorch_flatbuffers SYSTEM INTERFACE
@@ -37,6 +43,23 @@ if(EXECUTORCH_BUILD_TESTS)
       endif()
     endforeach()
   endif()
+endif()
+
+if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
+  executorch_fetch(cpuinfo)
+  executorch_third_party_option(CPUINFO_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/cpuinfo")
+  executorch_third_party_option(CPUINFO_LIBRARY_TYPE STRING static)
+  foreach(option TOOLS UNIT_TESTS MOCK_TESTS BENCHMARKS PKG_CONFIG)
+    executorch_third_party_option(CPUINFO_BUILD_${option} BOOL OFF)
+  endforeach()
+  # A function, so that what it sets ends with it. Its CMake file asks for an older policy version than CMake accepts. It is
+  # optimised in every build, so that all build directories share one ccache entry.
+  function(executorch_add_cpuinfo)
+    set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
+    set(CMAKE_BUILD_TYPE Release)
+    add_subdirectory("${CPUINFO_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/third_party/cpuinfo" EXCLUDE_FROM_ALL SYSTEM)
+  endfunction()
+  executorch_add_cpuinfo()
 endif()
 
 # SIMD from one source for every instruction set, chosen when the program runs. Fetched and made where kernels need it.

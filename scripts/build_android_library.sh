@@ -13,7 +13,7 @@
 #   ANDROID_ABIS                  "arm64-v8a x86_64" (default), also armeabi-v7a and x86
 #   EXECUTORCH_CMAKE_BUILD_TYPE   Release (default) or Debug
 #   BUILD_AAR_DIR                 where the result goes (default: aar-out)
-#   EXECUTORCH_BUILD_VULKAN=ON, QNN_SDK_ROOT, NEURON_BUFFER_ALLOCATOR_LIB: their backends too, where this version has them
+#   EXECUTORCH_BUILD_<BACKEND>    ON or OFF; by default the backends whose manifest names Android, where their SDK is there
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 source "${root}/sdk/android/tools.sh"
@@ -23,7 +23,7 @@ cd "${root}"
 type="${EXECUTORCH_CMAKE_BUILD_TYPE:-Release}"
 out="$(realpath -m "${BUILD_AAR_DIR:-${here}/aar-out}")"
 work=build/android-aar
-options=(-DEXECUTORCH_BUILD_TESTS=OFF -DEXECUTORCH_BUILD_ANDROID_JNI=ON -DEXECUTORCH_BUILD_XNNPACK=ON
+options=(-DEXECUTORCH_BUILD_TESTS=OFF -DEXECUTORCH_BUILD_ANDROID_JNI=ON -DEXECUTORCH_BUILD_BACKENDS=android
   -DEXECUTORCH_BUILD_KERNELS_QUANTIZED=ON)
 
 main() {
@@ -48,9 +48,10 @@ main() {
   if ((${#models[@]})); then
     options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]}")")
   fi
-  [[ -z "${EXECUTORCH_BUILD_VULKAN:-}" ]] || options+=("-DEXECUTORCH_BUILD_VULKAN=${EXECUTORCH_BUILD_VULKAN}")
-  [[ -z "${QNN_SDK_ROOT:-}" ]] || options+=(-DEXECUTORCH_BUILD_QNN=ON "-DQNN_SDK_ROOT=${QNN_SDK_ROOT}")
-  [[ -z "${NEURON_BUFFER_ALLOCATOR_LIB:-}" ]] || options+=(-DEXECUTORCH_BUILD_NEURON=ON)
+  local name
+  for name in $(compgen -e EXECUTORCH_BUILD_ || true); do
+    options+=("-D${name}=${!name}")
+  done
 
   java_tools
   alone "${work}"

@@ -5,13 +5,13 @@
 #   scripts/build_apple_frameworks.sh                          all products, into cmake-out/
 #   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only the kernels and dtypes that these need
 #   scripts/build_apple_frameworks.sh --models App/Resources   the same for all .pte files in a folder
-#   scripts/build_apple_frameworks.sh --products executorch_debug,backend_xnnpack    only these
+#   scripts/build_apple_frameworks.sh --products executorch_debug,kernels_optimized   only these
 #   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
 #   scripts/build_apple_frameworks.sh --debug                  the same with _debug behind their names, beside the others
 #
-# Products: executorch, kernels_optimized, kernels_quantized, backend_xnnpack; with --models kernels_selected takes the place of
-# the kernels_ ones. Each also with _debug behind its name: unoptimised, with all log messages, where the others have those
+# Products: executorch, kernels_optimized, kernels_quantized, and backend_<name> for each backend whose manifest names iOS; with
+# --models kernels_selected takes the place of the kernels_ ones. Each also with _debug behind its name: unoptimised, with all log messages, where the others have those
 # of errors only, which are their texts. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
@@ -25,7 +25,9 @@ tools="${root}/sdk/ios/frameworks"
 python="${PYTHON:-python3}"
 jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 
-all_products=(executorch kernels_optimized kernels_quantized kernels_selected backend_xnnpack)
+all_products=(executorch kernels_optimized kernels_quantized kernels_selected)
+backends=()          # their products
+backend_manifests='' # a line for each: product, option, target, symbol
 all_slices=(ios-arm64 ios-arm64-simulator macos-arm64)
 
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -40,7 +42,7 @@ targets_of() {
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;
     kernels_selected) echo selected_ops_lib portable_kernels ;;
-    backend_xnnpack) echo xnnpack_backend ;;
+    backend_*) of_backend "$1" 3 ;;
   esac
 }
 
@@ -50,7 +52,7 @@ symbol_of() {
     kernels_optimized) echo executorch_optimized_native_cpu_kernels_at_load ;;
     kernels_quantized) echo executorch_quantized_kernels_at_load ;;
     kernels_selected) echo executorch_selected_ops_lib_kernels_at_load ;;
-    backend_xnnpack) echo executorch_xnnpack_backend_at_load ;;
+    backend_*) of_backend "$1" 4 ;;
   esac
 }
 
@@ -97,10 +99,11 @@ main() {
     esac
     shift
   done
+  read_backends
   local name
   if ((!${#products[@]})); then
-    products=(executorch kernels_optimized kernels_quantized backend_xnnpack)
-    ((!${#models[@]})) || products=(executorch kernels_selected backend_xnnpack)
+    products=(executorch kernels_optimized kernels_quantized ${backends[@]+"${backends[@]}"})
+    ((!${#models[@]})) || products=(executorch kernels_selected ${backends[@]+"${backends[@]}"})
   fi
   if [[ -n "${debug}" ]]; then
     products=("${products[@]%_debug}")  # which some may have been given with
@@ -143,6 +146,20 @@ main() {
   fi
 }
 
+# What the manifests of backends say, and the sources of their Swift targets.
+read_backends() {
+  local name
+  backend_manifests="$("${python}" "${root}/scripts/backend_manifests.py" --platform ios --list product option target symbol)" || exit 1
+  for name in $(cut -f 1 <<<"${backend_manifests}"); do
+    backends+=("${name}")
+    all_products+=("${name}")
+  done
+  "${python}" "${tools}/backend_targets.py"
+}
+
+# of_backend PRODUCT COLUMN
+of_backend() { awk -F '\t' -v product="$1" -v column="$2" '$1 == product { print $column }' <<<"${backend_manifests}"; }
+
 # clang, and headers of Apple's systems that are free to use.
 prepare_linux() {
   command -v clang++-19 >/dev/null || command -v clang++ >/dev/null || die "clang is missing. On Debian: apt-get install clang-19 llvm-19"
@@ -173,7 +190,10 @@ build_slice() {
   local slice="$1" folder="$2" options=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_LOG_LEVEL=error) targets=() product name
   shift 2
   [[ "$1" != *_debug ]] || options=(-DCMAKE_BUILD_TYPE=Debug -DEXECUTORCH_LOG_LEVEL=debug)
-  [[ " $* " == *" backend_xnnpack"* ]] && options+=(-DEXECUTORCH_BUILD_XNNPACK=ON) || options+=(-DEXECUTORCH_BUILD_XNNPACK=OFF)
+  for product in ${backends[@]+"${backends[@]}"}; do
+    [[ " $* " == *" ${product} "* || " $* " == *" ${product}_debug "* ]] && name=ON || name=OFF
+    options+=("-D$(of_backend "${product}" 2)=${name}")
+  done
   # The folder may have been that of other models.
   options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]:-}")")
   ((${#models[@]})) && options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON) || options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=OFF)

@@ -72,7 +72,7 @@ build_and_test() {
 
 # With what needs PyTorch, which the environment has.
 step_cpp() {
-  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON \
+  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON \
     -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}"
 }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
@@ -83,7 +83,7 @@ step_tsan() {
 # With event tracers: the tests that need them run here, those that need a build without them in the step cpp.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_XNNPACK=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON \
+    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_DEVTOOLS=ON \
     -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_SANITIZE=address,undefined
 }
 

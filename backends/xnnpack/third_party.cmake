@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# XNNPACK and cpuinfo from their pinned sources: static, without tests, benchmarks and downloads of their own. pthreadpool
-# is the one of extension_threadpool, so that a process has one pool. Compiled once a build directory: about three minutes
-# of one core, which ccache remembers.
+# XNNPACK from its pinned sources: static, without tests, benchmarks and downloads of its own. pthreadpool is the one of
+# extension_threadpool, so that a process has one pool; cpuinfo is that of cmake/ThirdParty.cmake. Compiled once a build
+# directory: about three minutes of one core, which ccache remembers.
 executorch_fetch(xnnpack cpuinfo pthreadpool fxdiv)
 
-# executorch_third_party_option(name type value): for a project of others; not shown among our own options.
-macro(executorch_third_party_option name type value)
-  set(${name} "${value}" CACHE ${type} "" FORCE)
-  mark_as_advanced(${name})
-endmacro()
-
-executorch_third_party_option(CPUINFO_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/cpuinfo")
 executorch_third_party_option(FXDIV_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/fxdiv")
 executorch_third_party_option(PTHREADPOOL_SOURCE_DIR PATH "${EXECUTORCH_THIRD_PARTY_DIR}/pthreadpool")
-executorch_third_party_option(CPUINFO_LIBRARY_TYPE STRING static)
 executorch_third_party_option(XNNPACK_LIBRARY_TYPE STRING static)
 executorch_third_party_option(XNNPACK_ENABLE_GEMM_M_SPECIALIZATION BOOL ON)  # runtime/product_tiles.h relies on it
-foreach(option CPUINFO_BUILD_TOOLS CPUINFO_BUILD_UNIT_TESTS CPUINFO_BUILD_MOCK_TESTS CPUINFO_BUILD_BENCHMARKS
-    CPUINFO_BUILD_PKG_CONFIG XNNPACK_BUILD_TESTS XNNPACK_BUILD_BENCHMARKS XNNPACK_BUILD_ALL_MICROKERNELS XNNPACK_ENABLE_KLEIDIAI)
+foreach(option XNNPACK_BUILD_TESTS XNNPACK_BUILD_BENCHMARKS XNNPACK_BUILD_ALL_MICROKERNELS XNNPACK_ENABLE_KLEIDIAI)
   executorch_third_party_option(${option} BOOL OFF)
 endforeach()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Android, every processor.
+executorch_preset(EXECUTORCH_BUILD_BACKENDS android)
 executorch_preset(EXECUTORCH_BUILD_TESTS OFF)
-executorch_preset(EXECUTORCH_BUILD_ANDROID_JNI ON IN sdk/android/jni)
+executorch_preset(EXECUTORCH_BUILD_ANDROID_JNI ON)
 include("${CMAKE_CURRENT_LIST_DIR}/linux.cmake")

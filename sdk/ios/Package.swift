@@ -14,6 +14,29 @@ let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
   let isApple = showsAll
 #endif
 
+// The products of backends, backend_<name>: the manifests in this checkout name those for iOS. Their targets lie in Backends/, where
+// frameworks/backend_targets.py, which scripts/build_apple_frameworks.sh runs, writes them.
+struct Backend: Decodable {
+  let name: String
+  let platforms: [String]
+}
+let backends: [String] = {
+  func inside(_ folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.sorted().map { "\(folder)/\($0)" }
+  }
+  let folders = inside("\(Context.packageDirectory)/../../backends")
+  return (folders + folders.flatMap(inside)).compactMap { folder in
+    guard let json = FileManager.default.contents(atPath: "\(folder)/backend.json") else { return nil }
+    guard let backend = try? JSONDecoder().decode(Backend.self, from: json) else {
+      fatalError("\(folder)/backend.json cannot be read: scripts/backend_manifests.py says what is wrong with it")
+    }
+    let product = "backend_\(backend.name.split(separator: "/").last ?? "")"
+    let isThere = showsAll || FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Backends/\(product)")
+    return backend.platforms.contains("ios") && isThere ? product : nil
+  }
+}()
+
 // A product is what it is made of here, and frameworks. No target depends on one, so that the product with `_debug` behind
 // its name is the same targets with the frameworks that have it behind theirs.
 //
@@ -24,8 +47,7 @@ let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
   ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
   ("kernels_selected", ["kernels_selected"], ["kernels_selected"]),
-  ("backend_xnnpack", ["backend_xnnpack"], ["backend_xnnpack"]),
-]
+] + backends.map { ($0, [$0], [$0]) }
 let objectiveC = ("ExecuTorchObjC", ["ExecuTorchObjC"], ["executorch"])
 
 let package = Package(
@@ -41,8 +63,7 @@ let package = Package(
     .target(name: "kernels_optimized"),
     .target(name: "kernels_quantized"),
     .target(name: "kernels_selected"),
-    .target(name: "backend_xnnpack"),
-  ],
+  ] + backends.map { .target(name: $0, path: "Backends/\($0)") },
   swiftLanguageModes: [.v6]
 )
 

@@ -130,11 +130,23 @@ def test_ios04_linking_a_product_is_enough() -> None:
     manifest = (sources / "Package.swift").read_text()
     assert "unsafeFlags" not in manifest and "all_load" not in manifest
     script = (_ROOT / "scripts/build_apple_frameworks.sh").read_text()
-    for product in ("kernels_optimized", "kernels_quantized", "kernels_selected", "backend_xnnpack"):
+    for product in ("kernels_optimized", "kernels_quantized", "kernels_selected"):
         assert f'"{product}"' in manifest
         (source,) = (sources / f"Sources/{product}").glob("*.c")
         symbol = source.read_text().rsplit("registers)(void) = ", 1)[1].split(";")[0]
         assert f"{product}) echo {symbol} ;;" in script
+
+
+def test_ios04_linking_the_product_of_a_backend_is_enough() -> None:
+    """IOS-04: its target, which is written from its manifest, refers to the symbol that the script looks for."""
+    listed = [_ROOT / "scripts/backend_manifests.py", "--platform", "ios", "--list", "product", "symbol"]
+    lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
+    subprocess.run([_ROOT / "sdk/ios/frameworks/backend_targets.py"], check=True)
+    folder = _ROOT / "sdk/ios/Backends"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(line.split("\t")[0] for line in lines) != []
+    for product, symbol in (line.split("\t") for line in lines):
+        assert f"registers)(void) = {symbol};" in (folder / product / f"{product}.c").read_text()
+        assert f"bool {symbol}(void);" in (folder / product / "include" / f"{product}.h").read_text()
 
 
 def test_the_privacy_manifest_says_that_nothing_is_collected() -> None:
@@ -156,7 +168,9 @@ shift 5
 for name; do touch "$folder/lib$(echo "$name" | sed s/_ops_table/_kernels_bindings/).a"; done""",
     "libtool": 'touch "$3"',
     "xcodebuild": 'echo "xcodebuild $@" >>"$ASKED"',
-    "python": 'echo "python $@" >>"$ASKED"',
+    "python": f"""
+case "$1" in *backend_*.py) exec "{sys.executable}" "$@" ;; esac
+echo "python $@" >>"$ASKED\"""",
 }
 """Those of a Mac with which the script makes frameworks: each says what it was asked, and makes empty libraries."""
 
@@ -166,6 +180,8 @@ def _asked_on_a_mac(folder: Path, *arguments: str) -> list[str]:
     bin_, tree = folder / "bin", folder / "tree"
     for path in (bin_, tree / "scripts", tree / "sdk/ios"):
         path.mkdir(parents=True)
+    for name in ("backends", "cmake", "scripts/backend_manifests.py", "sdk/ios/frameworks"):
+        (tree / name).symlink_to(_ROOT / name)
     for name, text in _PROGRAMS.items():
         (bin_ / name).write_text(f"#!/bin/sh\n{text}\n")
         (bin_ / name).chmod(0o755)

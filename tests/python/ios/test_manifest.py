@@ -43,12 +43,16 @@ def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
 @pytest.fixture
 def on_a_mac() -> Iterator[Path]:
     """A folder with the manifest as Swift reads it on a Mac. In this tree: the Swift of sdk/ios/test sees no other."""
-    folder = Path(tempfile.mkdtemp(dir=_CACHE))
+    tree = Path(tempfile.mkdtemp(dir=_CACHE))
+    folder = tree / "sdk" / "ios"
+    folder.mkdir(parents=True)
+    (tree / "backends").symlink_to(_ROOT / "backends")
+    (folder / "Backends").symlink_to(_PACKAGE / "Backends")
     text = (_PACKAGE / "Package.swift").read_text()
     assert text.count("#if canImport(Darwin)") == 1
     (folder / "Package.swift").write_text(text.replace("#if canImport(Darwin)", "#if true"))
     yield folder
-    shutil.rmtree(folder)
+    shutil.rmtree(tree)
 
 
 def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:

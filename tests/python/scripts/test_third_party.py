@@ -21,7 +21,8 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "third_party"
 
 
 @pytest.fixture
-def script() -> ModuleType:
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))  # as when it is run
     loader = SourceFileLoader("third_party_script", str(SCRIPT))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The Python package: pyproject.toml names this file.
+executorch_preset(EXECUTORCH_BUILD_BACKENDS wheel)
+executorch_preset(EXECUTORCH_BUILD_EXECUTOR_RUNNER OFF)
+executorch_preset(EXECUTORCH_BUILD_PYBIND ON)
+executorch_preset(EXECUTORCH_BUILD_TESTS OFF)
+# A compiler that nobody has tried may warn; that must not keep anyone from installing.
+executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The manifests of backends: backends/<name>/backend.json and backends/<family>/<name>/backend.json.
+
+    scripts/backend_manifests.py                            checks all of them
+    scripts/backend_manifests.py --list needs               a field of each backend, a line a value
+    scripts/backend_manifests.py --list name target         fields of each backend, with tabs between, a line a backend
+    scripts/backend_manifests.py --list id --platform ios   only of those for that platform
+
+Beside the fields there are `symbol`, the C function that registers it, and `product`, its name for SwiftPM.
+
+cmake/backend_fields.json says what a manifest holds. CMake makes the same checks, with the same errors, in
+cmake/ManifestCheck.cmake. Only the standard library is used: scripts run before anything is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIELDS = ROOT / "cmake" / "backend_fields.json"
+TYPES = {
+    str: "string",
+    list: "array",
+    dict: "object",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    type(None): "null",
+}
+
+Manifest = dict[str, Any]
+
+
+class ManifestError(Exception):
+    """Manifests cannot be used; the text has a line for each thing that is wrong, with its file, field and mend."""
+
+
+def paths(root: pathlib.Path = ROOT) -> list[pathlib.Path]:
+    folder = root / "backends"
+    return sorted([*folder.glob("*/backend.json"), *folder.glob("*/*/backend.json")])
+
+
+def read_all(root: pathlib.Path = ROOT, platform: str | None = None) -> list[Manifest]:
+    """Every manifest below `root`, sorted by name; with `platform` only those that list it.
+
+    Raises ManifestError when one of them is wrong.
+    """
+    fields = json.loads((root / "cmake" / FIELDS.name).read_text(encoding="utf-8"))
+    problems: list[str] = []
+    manifests: list[Manifest] = []
+    seen: dict[tuple[str, str], str] = {}
+    for path in paths(root):
+        file = path.relative_to(root).as_posix()
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            manifest = error
+        if not isinstance(manifest, dict):
+            problems.append(f"{file}: this is no JSON object. Write one, as docs/backends.md describes ({manifest}).")
+            continue
+        problems += _check(file, manifest, fields, path.parent, seen)
+        manifests.append(manifest)
+    if not problems:
+        problems += _missing_needs(manifests, root)
+    if problems:
+        raise ManifestError("These manifests of backends cannot be used:\n  " + "\n  ".join(problems))
+    return [manifest for manifest in manifests if platform is None or platform in manifest["platforms"]]
+
+
+def symbol(manifest: Manifest) -> str:
+    """The C function that registers the backend."""
+    return f"executorch_{manifest['target']}_at_load"
+
+
+def apple_product(manifest: Manifest) -> str:
+    """The product of the Swift package, and the xcframework, that has the backend."""
+    return f"backend_{manifest['name'].rpartition('/')[2]}"
+
+
+def _check(
+    file: str, manifest: Manifest, fields: dict[str, Any], folder: pathlib.Path, seen: dict[tuple[str, str], str]
+) -> Iterator[str]:
+    for key in manifest:
+        if key not in fields:
+            yield f'{file}: there is no field "{key}". Remove it, or write one of: {", ".join(sorted(fields))}.'
+    for field, rule in fields.items():
+        if field not in manifest:
+            if rule["required"]:
+                yield f'{file}: the field "{field}" is missing. Add it: {rule["text"]}.'
+            continue
+        value = manifest[field]
+        if TYPES[type(value)] != rule["type"]:
+            found, wanted = TYPES[type(value)], rule["type"]
+            yield f'{file}: "{field}" is of type {found}, expected {wanted}. Write {rule["text"]}.'
+            continue
+        yield from _check_values(file, field, value, rule, manifest, folder)
+        if rule.get("unique"):
+            if (field, value) in seen:
+                yield f'{file}: "{field}" is "{value}", as in {seen[field, value]}. Give each backend its own.'
+            seen[field, value] = file
+    name = file.removeprefix("backends/").removesuffix("/backend.json")
+    if "name" in manifest and manifest["name"] != name:
+        yield f'{file}: "name" is "{manifest["name"]}", but its folder is backends/{name}. Write "{name}".'
+
+
+def _check_values(
+    file: str, field: str, value: Any, rule: dict[str, Any], manifest: Manifest, folder: pathlib.Path
+) -> Iterator[str]:
+    text = rule["text"]
+    for entry in value if isinstance(value, list) else [value] if isinstance(value, str) else []:
+        if entry not in rule.get("values", [entry]) or not re.match(rule.get("pattern", ""), str(entry)):
+            yield f'{file}: "{field}" has "{entry}". Write {text}.'
+        elif rule.get("files") and not (folder / str(entry)).exists():
+            name = pathlib.PurePosixPath(file).parent
+            yield f'{file}: "{field}" has "{entry}", and {name} has no such file. Write {text}.'
+    keys = manifest.get(rule["keys_from"], []) if "keys_from" in rule else rule.get("keys")
+    if keys:
+        yield from _compare_keys(file, field, text, value, keys, ())
+    if "entries" in rule:
+        for key, inner in value.items():
+            entries = rule["entries"]
+            yield from _compare_keys(file, f"{field}.{key}", text, inner, entries["required"], entries["optional"])
+
+
+def _compare_keys(
+    file: str, field: str, text: str, value: Any, required: Iterable[str], optional: Iterable[str]
+) -> Iterator[str]:
+    keys = list(value) if isinstance(value, dict) else []
+    for key in required:
+        if key not in keys:
+            yield f'{file}: the field "{field}.{key}" is missing. Write {text}.'
+    for key in keys:
+        if key not in required and key not in optional:
+            yield f'{file}: there is no field "{field}.{key}". Remove it. Write {text}.'
+
+
+def _missing_needs(manifests: list[Manifest], root: pathlib.Path) -> Iterator[str]:
+    declared = "".join(path.read_text(encoding="utf-8") for path in _option_files(root))
+    options = set(re.findall(r"^\s*executorch_option\((\w+)", declared, re.M))
+    for manifest in manifests:
+        options |= {manifest["name"], manifest["option"], *manifest.get("options", {})}
+    for manifest in manifests:
+        for need in manifest.get("needs", ()):
+            if need not in options:
+                yield (
+                    f'backends/{manifest["name"]}/backend.json: "needs" has "{need}", which is no option and no '
+                    "backend. Write one that cmake/Options.cmake or a manifest has, or remove it."
+                )
+
+
+def _option_files(root: pathlib.Path) -> list[pathlib.Path]:
+    return [root / "cmake" / "Options.cmake", *sorted(root.glob("kernels/*/options.cmake"))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", metavar="FIELD", nargs="+", help="print these fields of every backend")
+    parser.add_argument("--platform", help="only backends for this platform: linux, macos, android, ios, wheel")
+    arguments = parser.parse_args()
+    try:
+        manifests = read_all(platform=arguments.platform)
+    except ManifestError as error:
+        raise SystemExit(f"backend_manifests: {error}") from None
+    if arguments.list is None:
+        names = ", ".join(manifest["name"] for manifest in manifests)
+        print(f"backend_manifests: {len(manifests)} correct: {names}", file=sys.stderr)
+        return
+    for manifest in manifests:
+        manifest = {**manifest, "symbol": symbol(manifest), "product": apple_product(manifest)}
+        values = [manifest.get(field, []) for field in arguments.list]
+        if len(values) > 1:
+            print(*(value if isinstance(value, str) else " ".join(value) for value in values), sep="\t")
+        else:
+            print(*([values[0]] if isinstance(values[0], str) else values[0]), sep="\n", end="\n" if values[0] else "")
+
+
+if __name__ == "__main__":
+    main()

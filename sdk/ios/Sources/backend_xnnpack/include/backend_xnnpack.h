@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* Linking this product is enough to have the XNNPACK backend; there is nothing to call. */
-#pragma once
-
-#include <stdbool.h>
-
-/** Whether they were registered when the program started. */
-bool executorch_xnnpack_backend_at_load(void);

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Manifests of backends: CMake and scripts find the same errors in them, each with the file, the field and the mend."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "backend_manifests.py"
+GOOD = {
+    "name": "demo",
+    "title": "Demo",
+    "description": "adds",
+    "hardware": "any CPU",
+    "status": "experimental",
+    "id": "DemoBackend",
+    "option": "EXECUTORCH_BUILD_DEMO",
+    "target": "demo_backend",
+    "platforms": ["linux", "wheel"],
+    "verified": {"linux": "run", "wheel": "run"},
+}
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("backend_manifests", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The options of this version in a tree without backends."""
+    shutil.copytree(ROOT / "cmake", tmp_path / "cmake")
+    for path in (ROOT / "kernels").glob("*/options.cmake"):
+        (tmp_path / path.relative_to(ROOT)).parent.mkdir(parents=True)
+        shutil.copyfile(path, tmp_path / path.relative_to(ROOT))
+    return tmp_path
+
+
+def add(tree: Path, folder: str = "demo", **fields: Any) -> None:
+    """A manifest that is `GOOD` but for `fields`; None removes one."""
+    path = tree / "backends" / folder / "backend.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({key: value for key, value in {**GOOD, **fields}.items() if value is not None}))
+
+
+def options(tree: Path, *arguments: str, after: str = "", **environment: str) -> tuple[int, str]:
+    """What CMake says of the options, its lines as they are: exit status and text."""
+    lines = (
+        "cmake_minimum_required(VERSION 3.24)",
+        "set(PROJECT_IS_TOP_LEVEL ON)",
+        f'include("{tree}/cmake/Options.cmake")',
+    )
+    (tree / "run.cmake").write_text("\n".join((*lines, after)))
+    command = ["cmake", *arguments, "-P", str(tree / "run.cmake")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", **environment}, cwd=tree
+    )
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def python_problems(script: ModuleType, tree: Path) -> list[str]:
+    with pytest.raises(script.ManifestError) as failure:
+        script.read_all(tree)
+    return str(failure.value).splitlines()[1:]
+
+
+PIN = {"url": "https://host/a.tar.gz", "suite": "sid", "package": "a", "archive": "a.tar.gz", "archive_sha256": "0"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"id": None}, 'the field "id" is missing. Add it: the name that programs call it by'),
+        ({"colour": "red"}, 'there is no field "colour". Remove it, or write one of: description, hardware'),
+        ({"needs": "EXECUTORCH_BUILD_TESTS"}, '"needs" is of type string, expected array'),
+        ({"verified": ["linux"]}, '"verified" is of type array, expected object'),
+        ({"title": None, "hardware": 1}, '"hardware" is of type number, expected string'),
+        ({"status": "done"}, '"status" has "done". Write supported or experimental.'),
+        ({"platforms": ["linux", "amiga"], "verified": {"linux": "run", "amiga": "run"}}, '"platforms" has "amiga"'),
+        ({"option": "BUILD_DEMO"}, '"option" has "BUILD_DEMO". Write the CMake option'),
+        ({"verified": {"linux": "run"}}, 'the field "verified.wheel" is missing'),
+        ({"verified": {"linux": "run", "wheel": "run", "ios": "run"}}, 'there is no field "verified.ios"'),
+        ({"headers": ["runtime/Demo.h"]}, '"headers" has "runtime/Demo.h", and backends/demo has no such file'),
+        ({"name": "other"}, '"name" is "other", but its folder is backends/demo. Write "demo".'),
+        ({"sources": {"a": PIN}}, 'the field "sources.a.content_sha256" is missing'),
+        ({"sources": {"a": {**PIN, "content_sha256": "0", "sha": "0"}}}, 'there is no field "sources.a.sha"'),
+        ({"options": {"DEMO_FAST": {"help": ""}}}, 'the field "options.DEMO_FAST.text" is missing'),
+        ({"sdk": {"variable": "DEMO_SDK"}}, 'the field "sdk.text" is missing'),
+        (
+            {"needs": ["EXECUTORCH_BUILD_MAGIC"]},
+            '"needs" has "EXECUTORCH_BUILD_MAGIC", which is no option and no backend',
+        ),
+        ({"needs": ["arm/tosa"]}, '"needs" has "arm/tosa", which is no option and no backend'),
+    ],
+)
+def test_cmake_and_scripts_say_the_same_of_a_wrong_manifest(
+    script: ModuleType, tree: Path, fields: dict[str, Any], expected: str
+) -> None:
+    add(tree, **fields)
+    problems = python_problems(script, tree)
+    assert any(f"backends/demo/backend.json: {expected}" in problem for problem in problems)
+    status, text = options(tree)
+    assert status == 1
+    for problem in problems:
+        assert " ".join(problem.split()) in text
+    assert text.count("backends/demo/backend.json: ") == len(problems)
+
+
+@pytest.mark.parametrize("field", ["id", "option", "target"])
+def test_two_backends_do_not_share_what_names_them(script: ModuleType, tree: Path, field: str) -> None:
+    add(tree)
+    own = {"name": "family/other", "id": "Other", "option": "EXECUTORCH_BUILD_OTHER", "target": "other_backend"}
+    add(tree, "family/other", **{**own, field: GOOD[field]})
+    (problem,) = python_problems(script, tree)
+    assert f'"{field}" is "{GOOD[field]}", as in backends/demo/backend.json. Give each backend its own.' in problem
+    assert "backends/family/other/backend.json" in problem
+    status, text = options(tree)
+    assert status == 1 and " ".join(problem.split()) in text
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '"demo"'])
+def test_what_is_no_json_object_is_an_error(script: ModuleType, tree: Path, text: str) -> None:
+    path = tree / "backends" / "demo" / "backend.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (problem,) = python_problems(script, tree)
+    assert "backends/demo/backend.json: this is no JSON object" in problem
+    status, said = options(tree)
+    assert status == 1 and "backends/demo/backend.json: this is no JSON object" in said
+
+
+_SHOW = 'executorch_enabled_backends(names)\nmessage(STATUS "enabled: ${names}.")'
+
+
+def test_a_manifest_is_an_option_that_a_platform_turns_on(script: ModuleType, tree: Path) -> None:
+    add(tree)
+    add(tree, "family/gpu", name="family/gpu", id="G", option="EXECUTORCH_BUILD_GPU", target="gpu", needs=["demo"])
+    assert [manifest["name"] for manifest in script.read_all(tree)] == ["demo", "family/gpu"]
+    assert script.read_all(tree, platform="android") == []
+    for arguments, enabled in (
+        ([], ""),
+        (["-DEXECUTORCH_BUILD_BACKENDS=android"], ""),
+        (["-DEXECUTORCH_BUILD_BACKENDS=linux"], "demo;family/gpu"),
+        (["-DEXECUTORCH_BUILD_DEMO=ON"], "demo"),
+        (["-DEXECUTORCH_BUILD_BACKENDS=linux", "-DEXECUTORCH_BUILD_GPU=OFF"], "demo"),
+    ):
+        status, text = options(tree, *arguments, after=_SHOW)
+        assert (status, text) == (0, f"{text.partition('-- enabled')[0]}-- enabled: {enabled}.")
+    status, text = options(tree, "-DEXECUTORCH_BUILD_GPU=ON")
+    assert (
+        status == 1
+        and "EXECUTORCH_BUILD_GPU needs other options: add -DEXECUTORCH_BUILD_DEMO=ON, or turn it off." in text
+    )
+
+
+def test_a_backend_whose_sdk_is_missing_says_what_to_set(tree: Path) -> None:
+    add(tree, sdk={"variable": "DEMO_SDK_ROOT", "text": "the Demo SDK, version 2"})
+    status, text = options(tree, "-DEXECUTORCH_BUILD_DEMO=ON")
+    assert status == 1
+    assert 'backends/demo/backend.json: "sdk" is the Demo SDK, version 2. DEMO_SDK_ROOT must name its folder' in text
+    # A platform brings it where the SDK is.
+    assert "enabled: ." in options(tree, "-DEXECUTORCH_BUILD_BACKENDS=linux", after=_SHOW)[1]
+    for arguments, environment in ((["-DDEMO_SDK_ROOT=/tmp"], {}), ([], {"DEMO_SDK_ROOT": "/tmp"})):
+        text = options(tree, "-DEXECUTORCH_BUILD_BACKENDS=linux", *arguments, after=_SHOW, **environment)[1]
+        assert "enabled: demo." in text
+
+
+@pytest.mark.parametrize("value", ["ON", "OFF"])
+def test_an_option_that_is_not_here_is_refused(tree: Path, value: str) -> None:
+    add(tree)
+    status, text = options(tree, f"-DEXECUTORCH_BUILD_DEMMO={value}")
+    assert status == 1
+    assert (
+        "EXECUTORCH_BUILD_DEMMO is not in this version: remove it. The closest name is EXECUTORCH_BUILD_DEMO." in text
+    )
+    assert "EXECUTORCH_BUILD_TESTS" in text
+
+
+def test_what_a_project_around_this_one_names_alike_is_its_own(tree: Path) -> None:
+    assert options(tree, "-DEXECUTORCH_BUILD_OF_OURS:PATH=/tmp")[0] == 0
+    assert options(tree, "-DEXECUTORCH_BUILD_OLD:BOOL=OFF")[0] == 0
+    assert "EXECUTORCH_BUILD_OLD is not in this version" in options(tree, "-DEXECUTORCH_BUILD_OLD:BOOL=ON")[1]
+
+
+def test_every_option_is_of_a_folder_that_is_here() -> None:
+    text = "".join(
+        path.read_text() for path in [ROOT / "cmake/Options.cmake", *(ROOT / "kernels").glob("*/options.cmake")]
+    )
+    folders = re.findall(r"\bIN ([a-z]\S+?)[\s)]", text)
+    assert len(folders) > 2
+    assert [folder for folder in folders if not (ROOT / folder / "CMakeLists.txt").exists()] == []
+
+
+def test_the_manifests_here_are_correct_and_can_be_listed(script: ModuleType) -> None:
+    ids = subprocess.run(
+        [sys.executable, SCRIPT, "--list", "id"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert ids == [manifest["id"] for manifest in script.read_all()]
+    assert "XnnpackBackend" in ids
+    nothing = subprocess.run(
+        [sys.executable, SCRIPT, "--list", "sdk"], capture_output=True, text=True, check=True
+    ).stdout
+    assert nothing == ""
+
+
+def test_the_page_has_every_field() -> None:
+    fields = json.loads((ROOT / "cmake" / "backend_fields.json").read_text())
+    page = (ROOT / "docs" / "backends.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (yes|no) \|", page, re.M)
+    assert rows == [(field, "yes" if rule["required"] else "no") for field, rule in fields.items()]
