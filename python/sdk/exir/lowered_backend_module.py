@@ -69,6 +69,11 @@ class LoweredBackendModule(torch.nn.Module):
         return self._compile_specs
 
     @property
+    def memory_padding(self) -> int:
+        """How many bytes past the end of an input or output the backend may read."""
+        return int(self.meta.get("memory_padding", 0))
+
+    @property
     def original_module(self) -> ExportedProgram:
         """The program that was lowered."""
         return self._original_exported_program

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class RecipeType(Enum):
     """Base of the enumerations that name a backend's recipes. A member's value is the recipe's name, and unique among
-    all backends (`xnnpack_fp32`)."""
+    all backends, for example `demo_fp32`."""
 
     @classmethod
     def get_backend_name(cls) -> str:
@@ -111,8 +111,8 @@ class ExportRecipe:
 
         if not isinstance(recipe, RecipeType):
             raise ValueError(
-                f"Invalid recipe type: {recipe!r}. Expected a member of a RecipeType enumeration, for example "
-                f"XNNPackRecipeType.FP32."
+                f"Invalid recipe type: {recipe!r}. Expected a member of a RecipeType enumeration, which "
+                f"a backend's module `recipes` has."
             )
         backend = recipe.get_backend_name()
         made = recipe_registry.create_recipe(recipe, backend, **kwargs)

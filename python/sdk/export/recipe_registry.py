@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sdk.backends.registry import backends
 from sdk.export.recipe import ExportRecipe, RecipeType
 from sdk.export.recipe_provider import BackendRecipeProvider
 
@@ -41,13 +42,18 @@ class RecipeRegistry:
         return self._provider(backend).get_supported_recipes()
 
     def list_backends(self) -> Sequence[str]:
-        """The names of the registered backends, in the order of their registration."""
+        """The names of the registered backends, in the order of their registration. A backend that declares recipes
+        (`sdk.backends.registry`) is registered when one of its recipes is first asked for."""
         return list(self._providers)
 
     def _provider(self, backend: str) -> BackendRecipeProvider:
+        declared = backends()
+        if backend not in self._providers and backend in declared and declared[backend].recipes is not None:
+            self.register_backend_recipe_provider(declared[backend].make("recipes"))
         if backend not in self._providers:
+            known = dict.fromkeys([*self._providers, *(b.name for b in declared.values() if b.recipes is not None)])
             raise ValueError(
-                f"Backend '{backend}' not available. Available: {self.list_backends()}. Register its provider with "
+                f"Backend '{backend}' not available. Available: {list(known)}. Register its provider with "
                 f"recipe_registry.register_backend_recipe_provider()."
             )
         return self._providers[backend]

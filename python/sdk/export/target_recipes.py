@@ -1,63 +1,64 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipes for a kind of device: the backends that suit it, by priority."""
+"""Recipes for a kind of device: the backends that suit it, by priority. Backends declare which targets they are for
+(`sdk.backends.registry.TargetRecipe`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
-from sdk.export.recipe import ExportRecipe, RecipeType
+from sdk.backends import registry
+from sdk.export.recipe import ExportRecipe
+from sdk.export.recipe_registry import recipe_registry
 
-_XNNPACK = "sdk.backends.xnnpack.recipes:XNNPackRecipeType"
-_COREML = "sdk.backends.apple.coreml.recipes:CoreMLRecipeType"
-_QNN = "sdk.backends.qualcomm.recipes:QNNRecipeType"
-
-IOS = {
-    "ios-arm64-coreml-fp32": (f"{_COREML}.FP32", f"{_XNNPACK}.FP32"),
-    "ios-arm64-coreml-fp16": (f"{_COREML}.FP16", f"{_XNNPACK}.FP32"),
-    "ios-arm64-coreml-int8": (f"{_COREML}.PT2E_INT8_STATIC",),
-}
-ANDROID = {"android-arm64-snapdragon-fp16": (f"{_QNN}.FP16", f"{_XNNPACK}.FP32")}
+_SYSTEMS = {"ios": "iOS", "android": "Android"}
 
 
 def get_ios_recipe(target_config: str = "ios-arm64-coreml-fp16", **kwargs: Any) -> ExportRecipe:
     """The recipe for iPhones and iPads.
 
-    `target_config` is `ios-arm64-coreml-fp32`, `ios-arm64-coreml-fp16` (both with XNNPACK for what Core ML does not
-    take) or `ios-arm64-coreml-int8`. Each backend takes the options in `kwargs` that it knows. Raises ValueError where
-    the name is unknown or a backend cannot make its part.
+    `target_config` is the name of a target that an installed backend declares (`targets("ios")`). Each backend takes
+    the options in `kwargs` that it knows. Raises ValueError where no backend declares the target or one cannot make
+    its part.
     """
-    return _target_recipe("iOS", IOS, target_config, kwargs)
+    return _target_recipe("ios", target_config, kwargs)
 
 
 def get_android_recipe(target_config: str = "android-arm64-snapdragon-fp16", **kwargs: Any) -> ExportRecipe:
-    """The recipe for Android devices; `target_config` is `android-arm64-snapdragon-fp16` (Qualcomm's NPU, XNNPACK for
-    the rest). Raises ValueError where the name is unknown or a backend cannot make its part."""
-    return _target_recipe("Android", ANDROID, target_config, kwargs)
+    """The recipe for Android devices, with the arguments and errors of `get_ios_recipe`."""
+    return _target_recipe("android", target_config, kwargs)
 
 
-def _target_recipe(
-    system: str, configurations: Mapping[str, Sequence[str]], name: str, kwargs: dict[str, Any]
-) -> ExportRecipe:
-    if name not in configurations:
-        raise ValueError(f"Unsupported {system} configuration: '{name}'. Supported: {list(configurations)}")
-    return ExportRecipe.combine(
-        [_recipe(place, name, dict(kwargs)) for place in configurations[name]], recipe_name=name
-    )
+def targets(system: str) -> dict[str, registry.Backend]:
+    """The targets of `ios` or `android`, and the backend that declares each."""
+    return {
+        name: backend
+        for backend in registry.backends().values()
+        for name, target in backend.targets.items()
+        if target.system == system
+    }
 
 
-def _recipe(place: str, target: str, kwargs: dict[str, Any]) -> ExportRecipe:
-    module, _, member = place.partition(":")
-    kind, _, value = member.partition(".")
-    try:
-        recipe: RecipeType = getattr(import_module(module), kind)[value]
-    except ImportError as error:
+def _target_recipe(system: str, name: str, kwargs: dict[str, Any]) -> ExportRecipe:
+    known = targets(system)
+    if name not in known:
         raise ValueError(
-            f"'{target}' needs the backend {module.removesuffix('.recipes')}, which this installation does not have "
-            f"({error})."
-        ) from error
+            f"Unsupported {_SYSTEMS[system]} configuration: '{name}'. Supported: {list(known)}, which the installed "
+            f"backends declare."
+        )
+    backend = known[name]
+    target = backend.targets[name]
+    recipes = [_recipe(backend, target.recipe, name, kwargs)]
+    default = registry.default_backend() if target.rest_to_cpu else None
+    if default is not None and default.float_recipe is not None:
+        recipes.append(_recipe(default, default.float_recipe, name, kwargs))
+    return ExportRecipe.combine(recipes, recipe_name=name)
+
+
+def _recipe(backend: registry.Backend, recipe: str, target: str, kwargs: dict[str, Any]) -> ExportRecipe:
     try:
-        return ExportRecipe.get_recipe(recipe, **kwargs)
+        kinds = {kind.value: kind for kind in recipe_registry.get_supported_recipes(backend.name)}
+        if recipe not in kinds:
+            raise ValueError(f"{backend.name} has no recipe of this name; it has {list(kinds)} ({backend.place})")
+        return ExportRecipe.get_recipe(kinds[recipe], **dict(kwargs))
     except Exception as error:
-        raise ValueError(f"Failed to create {recipe.value} recipe for {target}: {error}") from error
+        raise ValueError(f"Failed to create {recipe} recipe for {target}: {error}") from error

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,12 +15,13 @@ import pytest
 import torch
 from torch import nn
 
+from sdk.backends import registry
+from sdk.backends.registry import Backend, QuantizationScheme, TargetRecipe
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import refuse
 from sdk.exir.dialects._ops import ops as exir_ops
-from sdk.export import BackendRecipeProvider, ExportRecipe, LoweringRecipe, RecipeType
-from sdk.export.cli import backends
+from sdk.export import BackendRecipeProvider, ExportRecipe, LoweringRecipe, RecipeType, recipe_registry, target_recipes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.model import load_model
 from sdk.runtime import Runtime
@@ -172,6 +174,8 @@ class Provider(BackendRecipeProvider):
         return [Kinds.RELU]
 
     def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe:
+        if kwargs:
+            raise ValueError(f"unexpected {', '.join(kwargs)}")
         return ExportRecipe("command_relu", lowering_recipe=LoweringRecipe(partitioners=[OnlyRelu()]))
 
 
@@ -179,7 +183,38 @@ class Provider(BackendRecipeProvider):
 def backend(monkeypatch: pytest.MonkeyPatch) -> None:
     here = Path(__file__).stem
     monkeypatch.setitem(sys.modules, here, sys.modules[__name__])
-    monkeypatch.setitem(backends.BACKENDS, "command", backends.Backend(f"{here}:OnlyRelu", f"{here}:Provider"))
+    declared = Backend(
+        name="command",
+        id="CommandBackend",
+        about="tests",
+        partitioner=f"{here}:OnlyRelu",
+        recipes=f"{here}:Provider",
+        quantization={"relu8": QuantizationScheme(recipe="command_relu", about="nothing")},
+        targets={"ios-command": TargetRecipe(system="ios", recipe="command_relu", rest_to_cpu=True)},
+    )
+    known = {**registry.backends(), "command": declared}
+    monkeypatch.setattr(registry, "_registry", lambda: (known, {}))
+    monkeypatch.setattr(recipe_registry, "_providers", {})
+
+
+@pytest.fixture
+def runner(backend: None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The backend can be run here: what its runner was called with."""
+    calls: list[Any] = []
+
+    class Run:
+        def __init__(self, program: Path, weights: Path | None) -> None:
+            calls.append((program.read_bytes()[4:8], weights))
+
+        def run_method(self, name: str, inputs: tuple[Any, ...]) -> list[torch.Tensor]:
+            calls.append(name)
+            return [load_model(f"{next(Path().glob('models_*.py'))}:net").modules[name](*inputs)]
+
+    monkeypatch.setattr(sys.modules[Path(__file__).stem], "Run", Run, raising=False)
+    declared = registry.backends()["command"]
+    known = {**registry.backends(), "command": replace(declared, runner=f"{Path(__file__).stem}:Run")}
+    monkeypatch.setattr(registry, "_registry", lambda: (known, {}))
+    return calls
 
 
 @pytest.mark.parametrize("how", [("--backend", "command"), ("--recipe", "command_relu")])
@@ -196,6 +231,57 @@ def test_exp_16_a_backends_recipe_and_its_refusals(codec: str, export: Export, b
     strict = export(f"{codec}:net", *how, "--no-verify", "--strict")
     assert strict.status == 1 and "fallback: forward: aten::addmm.out" in strict.err
     assert not Path("net.pte").exists()
+
+
+def test_a_backend_that_the_runtime_lacks_is_verified_by_its_runner(
+    codec: str, export: Export, runner: list[Any]
+) -> None:
+    answer = export(f"{codec}:net", "--backend", "command")
+    assert answer.status == 0, answer.err
+    assert runner == [(b"ET12", None), "forward"]
+    assert "verified" in answer.out and "equal to PyTorch" in answer.out
+
+
+def test_a_backend_that_nothing_here_runs_is_not_verified(codec: str, export: Export, backend: None) -> None:
+    """The program is written, and the summary says that nobody has run it."""
+    answer = export(f"{codec}:net", "--backend", "command")
+    said = " ".join(answer.out.split())
+    assert answer.status == 0, answer.err
+    assert "verified no, because nothing here runs CommandBackend" in said
+    strict = export(f"{codec}:net", "--backend", "command", "--backend", "portable", "--strict", "-o", "strict.pte")
+    assert strict.status == 1 and "not verified: neither the installed runtime" in " ".join(strict.err.split())
+    assert not Path("strict.pte").exists()
+
+
+def test_exp_16_a_target_gives_the_rest_to_the_default_backend(codec: str, export: Export, backend: None) -> None:
+    """EXP-16: `get_ios_recipe` joins the backend that declares the target and the default one for CPUs."""
+    default = registry.default_backend()
+    assert default is not None
+    assert list(target_recipes.targets("ios")) == ["ios-command"] and not target_recipes.targets("android")
+    lowering = target_recipes.get_ios_recipe("ios-command").lowering_recipe
+    assert lowering is not None and lowering.partitioners is not None
+    assert [type(p) for p in lowering.partitioners] == [OnlyRelu, default.find("partitioner")]
+    answer = export(f"{codec}:net", "--recipe", "ios-command", "--no-verify")
+    assert answer.status == 0, answer.err
+    said = " ".join(answer.out.split())
+    assert "everything: " in said and "1 call to CommandBackend" in said and f"to {default.id}" in said
+    with pytest.raises(ValueError, match=r"Unsupported Android configuration: 'ios-command'\. Supported: \[\]"):
+        target_recipes.get_android_recipe("ios-command")
+    with pytest.raises(ValueError, match=r"Failed to create command_relu recipe for ios-command: .*unexpected"):
+        target_recipes.get_ios_recipe("ios-command", unexpected=3)
+
+
+def test_schemes_are_those_of_the_first_backend(codec: str, export: Export, backend: None) -> None:
+    """QNT-05: `--quantize` offers what the declarations have; the other backends get what the first leaves."""
+    default = registry.default_backend()
+    assert default is not None
+    answer = export(f"{codec}:net", "--quantize", "relu8", "--backend", "command", "--backend", default.name)
+    assert answer.status == 0, answer.err
+    assert f"2 calls to {default.id}, 1 call to CommandBackend" in " ".join(answer.out.split())
+    wrong = export(f"{codec}:net", "--quantize", "relu8", "--backend", default.name)
+    assert wrong.status == 2 and not Path("other.pte").exists()
+    assert f"--quantize relu8 is not for {default.name}, the first of the backends: it has int8" in wrong.err
+    assert "Name one that has it first with --backend: command." in wrong.err
 
 
 def test_portable_may_be_named_to_welcome_what_is_left(codec: str, export: Export, backend: None) -> None:
@@ -216,7 +302,7 @@ def test_exp_16_a_recipe_of_the_users_own(codec: str, export: Export) -> None:
     ("recipe", "says"),
     [
         ("command_rely", "There is no recipe `command_rely`. Did you mean `command_relu`? Known: "),
-        ("ios-arm64-coreml-fp16", "The recipe `ios-arm64-coreml-fp16` cannot be made here:"),
+        ("ios-comman", "There is no recipe `ios-comman`. Did you mean `ios-command`?"),
         ("{codec}:net", "is a value of type Net; expected an ExportRecipe"),
         ("{codec}:recip", "has no `recip`"),
     ],

@@ -8,8 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdk.exir import ExecutorchBackendConfig, memory, to_edge
+from sdk.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig, memory, to_edge
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.error import InternalError
+from sdk.exir.lowered_backend_module import get_lowered_backend_modules
 from sdk.exir.memory_planning import (
     MemoryAlgoResult,
     MemoryPlanningAlgorithmSuite,
@@ -20,6 +24,7 @@ from sdk.exir.memory_planning import (
     naive,
 )
 from sdk.exir.passes import MemoryPlanningPass
+from sdk.exir.serde.serialize import deserialize, serialize
 from sdk.exir.tensor import TensorSpec
 
 
@@ -90,6 +95,63 @@ def test_custom_algorithm_is_called() -> None:
     assert calls[0][0] == 64
     assert calls[0][1] >= 5
     assert calls[0][2] == 0
+
+
+class Padded(BackendDetails):
+    """Its payload is the padding in bytes that it asks for."""
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs) -> PreprocessResult:
+        return PreprocessResult(b"", memory_padding=int(compile_specs[0].value))
+
+
+class PaddedPartitioner(Partitioner):
+    """A delegate for each operator of a name, with the padding that is given for it."""
+
+    def __init__(self, **padding: int) -> None:
+        super().__init__()
+        self.padding = padding
+
+    def partition(self, exported_program) -> PartitionResult:
+        tags = {}
+        for module in exported_program.graph_module.modules():
+            for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+                name = str(node.target).rpartition("aten.")[2].partition(".")[0]
+                if node.op == "call_function" and name in self.padding:
+                    node.meta["delegation_tag"] = f"{id(module)}_{node.name}"
+                    specs = [CompileSpec("padding", str(self.padding[name]).encode())]
+                    tags[f"{id(module)}_{node.name}"] = DelegationSpec("Padded", specs)
+        return PartitionResult(exported_program, tags)
+
+
+class Branches(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x.cos() + x, lambda x: x - 1, (x,))
+
+
+def arena(model: torch.nn.Module, inputs: tuple, saved: bool = False, **padding: int) -> int:
+    edge = to_edge(torch.export.export(model, inputs)).to_backend(PaddedPartitioner(**padding))
+    program = edge.exported_program()
+    if saved:
+        program = deserialize(serialize(program))
+        assert get_lowered_backend_modules(program.graph_module)
+    return plan_of(program)[1]
+
+
+def plan_of(program) -> list[int]:
+    manager = EdgeProgramManager(program, {}, EdgeCompileConfig(_check_ir_validity=False))
+    return manager.to_executorch().executorch_program.execution_plan[0].non_const_buffer_sizes
+
+
+def test_arenas_end_with_the_padding_that_delegates_ask_for() -> None:
+    """The largest of the padding, whatever the backend is called; in branches too, and in a program saved as .pt2."""
+    without = arena(Chain(), INPUTS, relu=0, sin=0)
+    assert arena(Chain(), INPUTS, relu=48, sin=16) == without + 48
+    assert arena(Chain(), INPUTS, saved=True, relu=48, sin=16) == without + 48
+    branch = arena(Branches(), (torch.ones(4, 6),), cos=0)
+    assert arena(Branches(), (torch.ones(4, 6),), cos=32) == branch + 32
+    with pytest.raises(ValueError, match=r"Padded.preprocess returned memory_padding=-8; expected a number of bytes"):
+        arena(Chain(), INPUTS, relu=-8)
 
 
 @pytest.mark.parametrize("alloc_input", [True, False])

@@ -6,12 +6,12 @@ from __future__ import annotations
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
-from sdk.backends.xnnpack.quantization import dynamic_source
+from sdk.backends.transforms.dynamic_quantization import dynamic_source
 
 
 class DuplicateDynamicQuantChainPass(PassBase):
     """Gives each reader of a dynamic dequantize a choose_qparams, a quantize and a dequantize of its own, so that a
-    partitioner can take the one without the other. XNNPACK's does not need it: in a delegate all share one again."""
+    partitioner can take one reader without the others."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

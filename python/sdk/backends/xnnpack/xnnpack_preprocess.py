@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from sdk.backends.xnnpack.backend import BACKEND
 from sdk.backends.xnnpack.constants import is_foldable, settled
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.recurrent import fused_cell
@@ -92,6 +93,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         in_place_outputs=_in_place_outputs(
             [n for n in edge_program.graph.nodes if n.op == "placeholder" and n.name in arguments], list(results)
         ),
+        memory_padding=BACKEND.memory_padding,
     )
 
 

@@ -218,6 +218,13 @@ def _lowered(
     module.meta = {"debug_handle_map": result.debug_handle_map}
     if in_place := getattr(result, "in_place_outputs", None):
         module.meta["in_place_outputs"] = in_place
+    padding = getattr(result, "memory_padding", 0)
+    if not isinstance(padding, int) or isinstance(padding, bool) or padding < 0:
+        raise ValueError(
+            f"{backend_id}.preprocess returned memory_padding={padding!r}; expected a number of bytes, 0 or more"
+        )
+    if padding:
+        module.meta["memory_padding"] = padding
     if result._delegate_info_meta is not None:
         module.meta["_delegate_info_meta"] = result._delegate_info_meta
     return module

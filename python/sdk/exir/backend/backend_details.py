@@ -24,6 +24,8 @@ class PreprocessResult:
     backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,
     by key. `in_place_outputs` maps outputs to inputs, by position, in whose memory the backend can compute them because
     nothing else reads what was there: the new contents of a cache. The program may then pass one tensor for both.
+    `memory_padding` is how many bytes past the end of an input or output the backend may read: the memory plan ends
+    each arena with as many.
     """
 
     processed_bytes: bytes = b""
@@ -31,6 +33,7 @@ class PreprocessResult:
     data_store_output: NamedDataStoreOutput | None = None
     _delegate_info_meta: Any | None = None
     in_place_outputs: dict[int, int] = field(default_factory=dict)
+    memory_padding: int = 0
 
 
 class BackendDetails(ABC):

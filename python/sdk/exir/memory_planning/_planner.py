@@ -11,7 +11,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
-from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.lowered_backend_module import get_lowered_submodules
 from sdk.exir.memory_planning._algorithms import (
     MemoryAlgoResult,
     _OrderedSpecs,
@@ -31,17 +31,10 @@ from sdk.exir.memory_planning._parts import place_parts_on_operands
 from sdk.exir.schema import DeviceType, NonConstBufferDevice
 from sdk.exir.tensor import TensorSpec
 
-XNNPACK_PADDING = 64
-"""Bytes that XNNPACK kernels may read past the end of a tensor."""
 
-
-def _contains_xnnpack_delegate(graph_module: GraphModule) -> bool:
-    return any(
-        node.target is executorch_call_delegate
-        and getattr(getattr(graph_module, str(node.args[0].target), None), "backend_id", "") == "XnnpackBackend"
-        for node in graph_module.graph.nodes
-        if node.op == "call_function"
-    )
+def _delegates_padding(graph_module: GraphModule) -> int:
+    """The most bytes that a delegate of this graph may read past the end of a tensor."""
+    return max((lowered.memory_padding for _, lowered, _ in get_lowered_submodules(graph_module)), default=0)
 
 
 @dataclass
@@ -156,7 +149,7 @@ class _Planner:
     def _run(
         self, specs: list[TensorSpec], graph_module: GraphModule, graph_signature: ExportGraphSignature | None
     ) -> list[int]:
-        padding = XNNPACK_PADDING if _contains_xnnpack_delegate(graph_module) else 0
+        padding = _delegates_padding(graph_module)
         groups: dict[tuple[DeviceType, int], list[TensorSpec]] = {(DeviceType.CPU, 0): []}
         for spec in specs:
             device = (spec.device, spec.device_index) if self.use_devices else (DeviceType.CPU, 0)

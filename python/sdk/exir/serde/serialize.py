@@ -135,6 +135,7 @@ def _lowered_to_text(lowered: torch.nn.Module) -> str:
             "processed_bytes": _graph.encode(lowered.processed_bytes),
             "compile_specs": [{"key": c.key, "value": _graph.encode(bytes(c.value))} for c in lowered.compile_specs],
             "backend_id": lowered.backend_id,
+            "memory_padding": lowered.memory_padding,
             "named_data_store": None if named is None else json.dumps(dataclasses.asdict(named)),
         },
         cls=torch_serde.EnumEncoder,
@@ -143,7 +144,7 @@ def _lowered_to_text(lowered: torch.nn.Module) -> str:
 
 def _text_to_lowered(text: str) -> LoweredBackendModule:
     data = json.loads(text)
-    return LoweredBackendModule(
+    lowered = LoweredBackendModule(
         _from_dict(
             data["original_module"],
             _graph.decode(data["original_state_dict"]),
@@ -155,6 +156,9 @@ def _text_to_lowered(text: str) -> LoweredBackendModule:
         [CompileSpec(c["key"], _graph.decode(c["value"])) for c in data["compile_specs"]],
         _named_data(json.loads(data["named_data_store"])) if data.get("named_data_store") else None,
     )
+    if data.get("memory_padding"):
+        lowered.meta["memory_padding"] = data["memory_padding"]
+    return lowered
 
 
 def _named_data(data: dict[str, Any]) -> Any:

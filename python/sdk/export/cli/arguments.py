@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from sdk import __version__
-from sdk.export.cli.backends import BACKENDS
+from sdk.backends import registry
+from sdk.backends.registry import PORTABLE, BackendError
+from sdk.export.cli.backends import default_backends, known_backend, scheme, schemes
 from sdk.export.cli.errors import closest
 from sdk.export.cli.specs import DynamicDim, InputSpec, dynamic_dim, input_spec
 
@@ -108,17 +110,21 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         parser.error("--recipe says which backends to use; leave --backend out.")
     if known.quantize and known.recipe is not None:
         parser.error("--recipe says how to quantise; leave --quantize out.")
-    if known.quantize and known.backend and known.backend[0] != "xnnpack":
-        parser.error(f"--quantize is for XNNPACK; --backend {known.backend[0]} comes before it.")
+    try:
+        backends = tuple(known.backend) or (default_backends() if known.quantize else (PORTABLE,))
+        if known.quantize:
+            scheme(known.quantize, backends)
+    except BackendError as error:
+        parser.error(str(error))
     if known.calibrate is not None and not known.quantize:
-        parser.error("--calibrate goes with --quantize int8.")
+        parser.error("--calibrate goes with --quantize.")
     return Options(
         model=known.model,
         methods=tuple(known.method),
         inputs=tuple(known.input),
         inputs_file=known.inputs,
         dynamic=tuple(known.dynamic),
-        backends=tuple(known.backend) or (("xnnpack",) if known.quantize else ("portable",)),
+        backends=backends,
         recipe=known.recipe,
         quantize=known.quantize,
         calibrate=known.calibrate,
@@ -189,7 +195,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         default=[],
         type=_backend,
         metavar="NAME",
-        help=f"give the model to this backend; repeat it, first come first. Known: {', '.join(BACKENDS)} (the default)",
+        help=_backend_help(),
     )
     lowering.add_argument(
         "--recipe",
@@ -199,15 +205,14 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     lowering.add_argument(
         "--quantize",
-        choices=("int8", "int8-dynamic", "int4"),
-        help="quantise for XNNPACK: weights and activations of 8 bits; weights of 8 bits and activations when the "
-        "program runs; linear weights of 4 bits in groups of 32",
+        choices=tuple(schemes()),
+        help=_quantize_help(),
     )
     lowering.add_argument(
         "--calibrate",
         metavar="FILE",
-        help="inputs like those of the application, which --quantize int8 finds its ranges with: a list that "
-        "torch.save() wrote, or file.py:name or package.module:name of a function that gives one",
+        help="inputs like those of the application, from which --quantize finds the ranges of activations: a list "
+        "that torch.save() wrote, or file.py:name or package.module:name of a function that returns one",
     )
     lowering.add_argument(
         "--external-weights",
@@ -252,11 +257,28 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _backend(text: str) -> str:
-    if text not in BACKENDS:
-        raise argparse.ArgumentTypeError(
-            f"there is no backend `{text}`; the known ones are: {', '.join(BACKENDS)}.{closest(text, BACKENDS)}"
-        )
-    return text
+    try:
+        return known_backend(text)
+    except BackendError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _backend_help() -> str:
+    about = "; ".join(f"{backend.name} ({backend.about})" for backend in registry.backends().values())
+    unusable = "".join(f"; {name} (broken declaration)" for name in registry.broken())
+    return (
+        f"give the model to this backend; repeat it in the order of preference. Known: {about}{unusable}; {PORTABLE} "
+        f"(no backend, the default)"
+    ).replace("%", "%%")
+
+
+def _quantize_help() -> str:
+    kinds = [
+        f"{name}: {backend.quantization[name].about} ({backend.name})"
+        for name, backends in schemes().items()
+        for backend in backends
+    ]
+    return ("quantise the model for the first backend. " + "; ".join(kinds)).replace("%", "%%")
 
 
 def _languages(text: str) -> tuple[str, ...]:

@@ -1,44 +1,94 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The backends that `--backend` and `--recipe` know. A new one is one line here."""
+"""`--backend` and `--quantize` on the command line, by the declarations of the backends. Imports no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from sdk.backends import registry
+from sdk.backends.registry import PORTABLE, Backend, BackendError, QuantizationScheme
+from sdk.export.cli.errors import CommandError, closest
 
 if TYPE_CHECKING:
     from sdk.exir.backend.partitioner import Partitioner
-    from sdk.export.recipe_provider import BackendRecipeProvider
+
+T = TypeVar("T")
 
 
-class Backend(NamedTuple):
-    """Where the parts of a backend are: `module:name`, imported when they are used."""
-
-    partitioner: str | None = None  # a class or function that makes its partitioner
-    recipes: str | None = None  # its BackendRecipeProvider
+def backend_names() -> list[str]:
+    """What `--backend` takes: the declared backends, and `portable`."""
+    return [*registry.backends(), PORTABLE]
 
 
-BACKENDS: dict[str, Backend] = {
-    "portable": Backend(),  # the portable kernels: no partitioner takes anything away from them
-    "xnnpack": Backend(
-        "sdk.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner",
-        "sdk.backends.xnnpack.recipes:XNNPACKRecipeProvider",
-    ),
-}
+def known_backend(name: str) -> str:
+    """`name`. Raises BackendError where there is no such backend, or where its declaration is broken."""
+    if name not in backend_names():
+        if name in registry.broken():
+            raise registry.broken()[name]
+        known = ", ".join(backend_names())
+        raise BackendError(
+            f"there is no backend `{name}`; the known ones are: {known}.{closest(name, backend_names())}"
+        )
+    return name
+
+
+def default_backends() -> tuple[str, ...]:
+    """What a model is given to where the user names nothing. Raises BackendError where two backends claim it."""
+    default = registry.default_backend()
+    return (PORTABLE,) if default is None else (default.name, PORTABLE)
+
+
+def schemes() -> dict[str, list[Backend]]:
+    """The names that `--quantize` takes, and the backends that have a scheme of this name."""
+    found: dict[str, list[Backend]] = {}
+    for declared in registry.backends().values():
+        for name in declared.quantization:
+            found.setdefault(name, []).append(declared)
+    return found
+
+
+def scheme(name: str, backends: Sequence[str]) -> QuantizationScheme:
+    """The scheme `name` of the first backend, which is the one that quantised layers are for.
+
+    Raises:
+        BackendError: the first backend has no such scheme.
+    """
+    declared = registry.backends().get(backends[0])
+    if declared is not None and name in declared.quantization:
+        return declared.quantization[name]
+    offered = declared.quantization if declared is not None else ()
+    has = f"it has {', '.join(offered)}" if offered else "it has no scheme"
+    others = ", ".join(backend.name for backend in schemes()[name])
+    raise BackendError(
+        f"--quantize {name} is not for {backends[0]}, the first of the backends: {has}. Name one that has it first "
+        f"with --backend: {others}."
+    )
 
 
 def partitioners(names: Iterable[str]) -> list[Partitioner]:
-    """The partitioners of the named backends, in the order of their priority."""
-    places = [BACKENDS[name].partitioner for name in names]
-    return [_found(place)() for place in places if place is not None]
+    """The partitioners of the named backends, in the order of their priority. Raises CommandError."""
+    return [
+        told(lambda name=name: registry.backend(name).make("partitioner"))  # type: ignore[misc]
+        for name in names
+        if name != PORTABLE
+    ]
 
 
-def recipe_providers() -> list[BackendRecipeProvider]:
-    """A provider for each backend that offers recipes."""
-    return [_found(backend.recipes)() for backend in BACKENDS.values() if backend.recipes is not None]
+def told(use: Callable[[], T]) -> T:
+    """What `use` returns; a BackendError becomes the CommandError that the user reads."""
+    try:
+        return use()
+    except BackendError as error:
+        raise CommandError(str(error)) from error
 
 
-def _found(place: str) -> Callable[[], Any]:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+def missing_in_runtime(names: Iterable[str]) -> list[Backend]:
+    """Those of the named backends that the installed runtime does not contain; none where no runtime is installed."""
+    try:
+        from sdk.extension.pybindings import portable_lib
+    except ImportError:
+        return []
+    known = set(portable_lib._get_registered_backend_names())
+    declared = [registry.backends()[name] for name in names if name != PORTABLE]
+    return [backend for backend in declared if backend.id not in known]

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sdk.backends.registry import PORTABLE
 from sdk.exir.receipt import LossKind, Receipt
 from sdk.export.cli.arguments import Options
+from sdk.export.cli.backends import scheme
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.facts import ProgramFacts, program_facts
@@ -19,12 +22,12 @@ from sdk.export.cli.inputs import example_inputs, method_of
 from sdk.export.cli.lowering import eager, make_session, run_session
 from sdk.export.cli.model import Model, load_model
 from sdk.export.cli.progress import Progress, Stage, counted, readable_bytes
-from sdk.export.cli.quantize import RECIPES, TOLERANCE, Accuracy, accuracy, calibration_inputs
+from sdk.export.cli.quantize import TOLERANCE, Accuracy, accuracy, calibration_inputs
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
 from sdk.export.cli.report import write_report
 from sdk.export.cli.summary import show_summary
-from sdk.export.cli.verify import Comparison, WrittenProgram, compare
+from sdk.export.cli.verify import Comparison, NothingRunsItError, WrittenProgram, compare, runner_for
 from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
 from sdk.export.export import ExportSession
@@ -64,6 +67,7 @@ class Result:
     weights_file_bytes: int = 0
     comparisons: list[Comparison] = field(default_factory=list)
     accuracies: list[Accuracy] = field(default_factory=list)
+    unverified: str = ""  # why the program could not be run
 
 
 def run(options: Options) -> Result:
@@ -88,9 +92,9 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Res
         if output.suffix != ".pte":
             raise CommandError(f"--output {output}: the name of a program ends in .pte.")
         check_writable([output, *wrapper_files(options, output), *([options.report] if options.report else [])])
-        calibration = calibration_inputs(options.calibrate, options.quantize, model) if options.quantize else None
-        name = RECIPES[options.quantize] if options.quantize else options.recipe
-        recipe = recipe_of(name, options.backends, output.stem if options.external_weights else None)
+        kind = scheme(options.quantize, options.backends) if options.quantize else None
+        calibration = calibration_inputs(options, kind, model) if kind else None
+        recipe = recipe_of(options.recipe, kind, options.backends, output.stem if options.external_weights else None)
         stage.detail = f"{options.model} with {describe_inputs(inputs)}"
     references: list[Reference] = []
     if options.verify:
@@ -102,8 +106,11 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Res
     run_session(session, progress)
     if options.quantize:
         references = _with_quantized(references, session)
-        if options.quantize == "int8" and options.calibrate is None:
-            notes.append("The ranges of int8 are those of the example inputs; --calibrate takes ones like your own.")
+        if kind is not None and kind.calibrated and options.calibrate is None:
+            notes.append(
+                f"The ranges of {options.quantize} are those of the example inputs; --calibrate takes inputs like your "
+                f"own."
+            )
     manager = session.get_executorch_program_manager()
     result = Result(
         options=options,
@@ -131,7 +138,7 @@ def lost(result: Result) -> list[Any]:
     """The losses that count: the kernels are welcome to operators that a backend leaves where `--backend portable`
     says so."""
     backends = result.options.backends
-    welcome = result.options.recipe is None and len(backends) > 1 and "portable" in backends
+    welcome = result.options.recipe is None and len(backends) > 1 and PORTABLE in backends
     return [loss for loss in result.receipt.losses if not (welcome and loss.kind == LossKind.FALLBACK)]
 
 
@@ -160,14 +167,17 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
             result.weights_file_bytes = weights.stat().st_size
         stage.detail = f"{output}, {readable_bytes(result.program_bytes + result.weights_file_bytes)}"
     if options.verify:
-        with progress.stage("verify", "run the program") as stage:
-            result.comparisons = [_verify(program, weights, reference, options) for reference in references]
-            result.accuracies = [
-                accuracy(options.quantize, reference.unquantized, _run(program, weights, reference))
-                for reference in references
-                if options.quantize and reference.label == "example"
-            ]
-            stage.detail = f"the runtime agrees with PyTorch in {counted(len(references), 'run')}"
+        try:
+            runner = runner_for(id for method in result.facts.methods for id in method.delegates)
+        except NothingRunsItError as error:
+            result.unverified = f"nothing here runs {error}"
+            result.notes.append(
+                f"The program was not verified: neither the installed runtime nor a declared runner runs {error}."
+            )
+        else:
+            with progress.stage("verify", "run the program") as stage:
+                _verify_all(result, references, partial(WrittenProgram, program, weights, runner))
+                stage.detail = f"the program agrees with PyTorch in {counted(len(references), 'run')}"
     _refuse_losses(result)
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
@@ -224,13 +234,18 @@ def _with_quantized(references: list[Reference], session: ExportSession) -> list
     ]
 
 
-def _run(program_file: Path, weights_file: Path | None, reference: Reference) -> Sequence[Any]:
-    return WrittenProgram(program_file, weights_file).run(reference.method, reference.inputs.copy())
-
-
-def _verify(program_file: Path, weights_file: Path | None, reference: Reference, options: Options) -> Comparison:
+def _verify_all(result: Result, references: list[Reference], load: Callable[[], WrittenProgram]) -> None:
     # Loaded anew for each: a program with state starts from its initial values, as eager did.
-    program = WrittenProgram(program_file, weights_file)
+    options = result.options
+    result.comparisons = [_verify(load(), reference, options) for reference in references]
+    result.accuracies = [
+        accuracy(options.quantize, reference.unquantized, load().run(reference.method, reference.inputs.copy()))
+        for reference in references
+        if options.quantize and reference.label == "example"
+    ]
+
+
+def _verify(program: WrittenProgram, reference: Reference, options: Options) -> Comparison:
     tolerance = TOLERANCE if options.quantize and options.tolerance is None else options.tolerance
     comparison = compare(reference.label, reference.method, reference.inputs, reference.answer, program, tolerance)
     worst = comparison.worst

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from sdk.backends.registry import QuantizationScheme
+from sdk.export.cli.arguments import Options
 from sdk.export.cli.errors import CommandError, failed
 from sdk.export.cli.inputs import read_inputs
 from sdk.export.cli.model import Model
@@ -21,11 +23,6 @@ from sdk.export.cli.places import called, described, find, surroundings_of
 from sdk.export.cli.verify import tensor_difference
 from sdk.export.example_inputs import ExampleInputs
 
-RECIPES = {
-    "int8": "xnnpack_pt2e_int8_static_per_channel",
-    "int8-dynamic": "xnnpack_pt2e_int8_dynamic_per_channel",
-    "int4": "xnnpack_torchao_int8da_int4w_per_tensor",
-}
 TOLERANCE = 0.05
 """Of the program beside the quantised model in PyTorch: integers may be rounded the other way at each layer."""
 
@@ -47,17 +44,18 @@ class Accuracy:
         )
 
 
-def calibration_inputs(text: str | None, kind: str, model: Model) -> dict[str, list[ExampleInputs]]:
+def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Model) -> dict[str, list[ExampleInputs]]:
     """For each method the inputs that observers see beside the example.
 
     Raises:
         CommandError: there are none, they cannot be read, or the model does not take them.
     """
+    text = options.calibrate
     if text is None:
         return {method: [] for method in model.methods}
-    if kind != "int8":
+    if not scheme.calibrated:
         raise CommandError(
-            f"--calibrate is for --quantize int8. With {kind} activations get their scales when the program runs."
+            f"--calibrate does not go with --quantize {options.quantize}, which takes no ranges from inputs."
         )
     if model.programs:
         raise CommandError("A .pt2 file was captured already; --quantize takes the model that it was captured from.")

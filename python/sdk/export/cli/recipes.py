@@ -8,30 +8,33 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from sdk.backends import registry
+from sdk.backends.registry import BackendError, QuantizationScheme
 from sdk.export import target_recipes
-from sdk.export.cli.backends import partitioners, recipe_providers
+from sdk.export.cli.backends import partitioners, told
 from sdk.export.cli.errors import CommandError, closest
 from sdk.export.cli.places import called, described, find, surroundings_of
 from sdk.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
 from sdk.export.recipe_registry import recipe_registry
 
-_TARGETS = {
-    **dict.fromkeys(target_recipes.IOS, target_recipes.get_ios_recipe),
-    **dict.fromkeys(target_recipes.ANDROID, target_recipes.get_android_recipe),
-}
 
-
-def recipe_of(name: str | None, backends: Sequence[str], weights_file: str | None) -> ExportRecipe:
-    """The recipe called `name`, or else one for `backends`. With `weights_file` weights go to a `.ptd` of that name.
+def recipe_of(
+    name: str | None, scheme: QuantizationScheme | None, backends: Sequence[str], weights_file: str | None
+) -> ExportRecipe:
+    """The recipe called `name`, or else one for `backends`, whose first quantises by `scheme` where there is one.
+    With `weights_file` weights go to a `.ptd` of that name.
 
     Raises:
         CommandError: there is no such recipe, or its backend cannot make it here.
     """
-    if name is None:
+    if name is not None:
+        recipe = _named(name)
+    elif scheme is not None:
+        others = ExportRecipe(lowering_recipe=LoweringRecipe(partitioners(backends[1:])))
+        recipe = ExportRecipe.combine([_named(scheme.recipe), others], recipe_name=scheme.recipe)
+    else:
         # Strict capture runs the Python bytecode in an interpreter of torch's own; more models pass without.
         recipe = ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
-    else:
-        recipe = _named(name)
     if weights_file is not None:
         from sdk.exir import ExecutorchBackendConfig
 
@@ -45,15 +48,19 @@ def _named(name: str) -> ExportRecipe:
     place, colon, attribute = name.rpartition(":")
     if colon and attribute:
         return _in_file(place, attribute, name)
-    registered = _registered()
+    registered = told(_registered)
+    targets = {
+        **dict.fromkeys(target_recipes.targets("ios"), target_recipes.get_ios_recipe),
+        **dict.fromkeys(target_recipes.targets("android"), target_recipes.get_android_recipe),
+    }
     try:
         if name in registered:
             return ExportRecipe.get_recipe(registered[name])
-        if name in _TARGETS:
-            return _TARGETS[name](name)
-    except (ImportError, ValueError) as error:
+        if name in targets:
+            return targets[name](name)
+    except (ImportError, ValueError, BackendError) as error:
         raise CommandError(f"The recipe `{name}` cannot be made here: {error}") from error
-    known = [*registered, *_TARGETS]
+    known = [*registered, *targets]
     raise CommandError(
         f"There is no recipe `{name}`.{closest(name, known)} Known: {', '.join(known)}. For one of your own, write "
         f"file.py:name or package.module:name."
@@ -61,12 +68,10 @@ def _named(name: str) -> ExportRecipe:
 
 
 def _registered() -> dict[str, RecipeType]:
-    for provider in recipe_providers():
-        if provider.backend_name not in recipe_registry.list_backends():
-            recipe_registry.register_backend_recipe_provider(provider)
+    declared = [backend.name for backend in registry.backends().values() if backend.recipes is not None]
     return {
         str(kind.value): kind
-        for backend in recipe_registry.list_backends()
+        for backend in dict.fromkeys([*declared, *recipe_registry.list_backends()])
         for kind in recipe_registry.get_supported_recipes(backend)
     }
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from sdk.backends.registry import PORTABLE
 from sdk.exir.receipt import LossKind, Receipt, Row
 from sdk.export.cli.facts import MethodFacts, ProgramFacts
 from sdk.export.cli.progress import counted, paint, readable_bytes
@@ -49,6 +50,8 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
         rows.append(("dynamic", ", ".join(ranges)))
     if not result.options.verify:
         rows.append(("verified", "no, because of --no-verify"))
+    if result.unverified:
+        rows.append(("verified", f"no, because {result.unverified}"))
     rows += [("verified", verified(comparison)) for comparison in result.comparisons]
     rows += [("accuracy", str(accuracy)) for accuracy in result.accuracies]
     if not result.receipt.loadable_by_executorch:
@@ -94,7 +97,7 @@ def operators(method: MethodFacts) -> str:
 
 def delegated(method: MethodFacts, result: Result) -> str:
     """Which part went to which backend, and which did not."""
-    others = [backend for backend in result.options.backends if backend != "portable"]
+    others = [backend for backend in result.options.backends if backend != PORTABLE]
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
     offered = others or [name for name in [result.options.recipe] if name]
     lowering = result.recipe.lowering_recipe
@@ -109,7 +112,7 @@ def delegated(method: MethodFacts, result: Result) -> str:
 
 
 def left_behind(rows: Sequence[Row]) -> list[str]:
-    """`aten::topk.values ×2: XnnpackBackend: k is not a constant`, a line for an operator and its reasons."""
+    """`aten::topk.values ×2: DemoBackend: k is not a constant`, a line for an operator and its reasons."""
     reasons = Counter((row.operator, row.why) for row in rows if row.refusals)
     return [f"{operator}\u00a0×{calls}: {why}" for (operator, why), calls in reasons.most_common()]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from sdk.backends.registry import Backend, backend_of_id
 from sdk.export.cli.errors import CommandError, first_lines
 from sdk.export.example_inputs import ExampleInputs, describe
 
@@ -52,10 +53,22 @@ class Comparison:
 
 
 class WrittenProgram:
-    """A `.pte` (and its `.ptd`) loaded by the runtime that ships with this package."""
+    """A `.pte` (and its `.ptd`) loaded by the runtime that ships with this package, or by the runner of a backend."""
 
-    def __init__(self, program: Path, weights: Path | None) -> None:
-        """Raises CommandError where the runtime is not built or refuses the program (it says why)."""
+    def __init__(self, program: Path, weights: Path | None, runner: Backend | None = None) -> None:
+        """`runner` is the backend whose declaration names what runs the program; None for the runtime of this package.
+
+        Raises:
+            CommandError: the runtime is not built, or it or the runner refuses the program (it says why).
+        """
+        if runner is not None:
+            try:
+                self._module = runner.find("runner")(program, weights)
+            except Exception as error:
+                raise CommandError(
+                    f"The runner of the backend {runner.name} refuses the exported program: {first_lines(error)}"
+                ) from error
+            return
         try:
             from sdk.extension.pybindings import portable_lib
         except ImportError as error:
@@ -77,6 +90,30 @@ class WrittenProgram:
             raise CommandError(
                 f"The exported program fails in the runtime with inputs {inputs.describe()}: {first_lines(error)}"
             ) from error
+
+
+def runner_for(delegates: Iterable[str]) -> Backend | None:
+    """What must run a program with delegates of these ids: None for the runtime of this package.
+
+    Raises:
+        NothingRunsItError: a delegate is for a backend that neither the runtime nor a declared runner runs here.
+    """
+    try:
+        from sdk.extension.pybindings import portable_lib
+    except ImportError:
+        return None  # WrittenProgram says that there is no runtime
+    missing = dict.fromkeys(id for id in delegates if id not in portable_lib._get_registered_backend_names())
+    declared = {id: backend_of_id(id) for id in missing}
+    for backend in declared.values():
+        if backend is not None and backend.runner is not None:
+            return backend
+    if missing:
+        raise NothingRunsItError(", ".join(missing))
+    return None
+
+
+class NothingRunsItError(Exception):
+    """The backends that would have to run a program, and that nothing on this machine can run."""
 
 
 def compare(

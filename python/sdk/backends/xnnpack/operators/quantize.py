@@ -8,6 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.transforms.dynamic_quantization import TORCHAO
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.operator import (
     FLOATS,
@@ -24,7 +25,6 @@ from sdk.backends.xnnpack.quantization import (
     HIGHEST,
     LOWEST,
     QUANTIZE,
-    TORCHAO,
     dynamic_source,
     name_of,
     refusal_of_scale,

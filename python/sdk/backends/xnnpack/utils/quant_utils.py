@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from torch.fx import Node
 
-from sdk.backends.xnnpack.quantization import DEQUANTIZE_AFFINE, DYNAMIC, QUANTIZE, TORCHAO, name_of
+from sdk.backends.transforms.dynamic_quantization import DEQUANTIZE_AFFINE, DYNAMIC, TORCHAO, name_of
+from sdk.backends.xnnpack.quantization import QUANTIZE
 from sdk.backends.xnnpack.weights import NAMES
 
 _QUANTIZE = {QUANTIZE, "quantized_decomposed.quantize_per_channel.default", TORCHAO[1]} | {n[1] for n in DYNAMIC}

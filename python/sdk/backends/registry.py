@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The declaration of a backend, and the backends that are installed.
+
+A backend of this repository declares itself in `sdk/backends/<name>/backend.py`, or `<family>/<name>/backend.py`:
+
+    BACKEND = Backend(
+        name="demo",
+        id="DemoBackend",
+        about="the demonstration backend",
+        partitioner="sdk.backends.demo.partitioner:DemoPartitioner",
+    )
+
+Nothing lists it: the folders are searched. A backend in another package is an entry point of the group `sdk.backends`
+whose value is its declaration, `demo = "vendor.demo.backend:BACKEND"`.
+
+A declaration is imported by `python -m sdk.export --help`, so its module imports no torch: what is heavy is named as
+`module:name` and imported when it is used. A broken declaration makes only its own backend unusable.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from sdk.discovery import PlugIn, plug_ins
+
+GROUP = "sdk.backends"
+"""The group of entry points of backends in other packages."""
+
+PORTABLE = "portable"
+"""What the command line calls the kernels that run what no backend takes. No backend has this name."""
+
+_PLACES = ("partitioner", "recipes", "runner")
+
+
+class BackendError(ValueError):
+    """A backend that is not there, or whose declaration cannot be used: which file, which field, what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizationScheme:
+    """What `--quantize NAME` does for a backend.
+
+    Attributes:
+        recipe: The name of the recipe that quantises and lowers, one of the backend's own.
+        about: What becomes of weights and activations, for `--help`.
+        calibrated: Whether the recipe finds ranges by running the model on inputs, those of `--calibrate` among them.
+    """
+
+    recipe: str
+    about: str
+    calibrated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetRecipe:
+    """The backend's part in `get_ios_recipe` and `get_android_recipe`.
+
+    Attributes:
+        system: `ios` or `android`.
+        recipe: The name of one of the backend's recipes.
+        rest_to_cpu: Whether the default backend for CPUs gets what this one does not take.
+    """
+
+    system: str
+    recipe: str
+    rest_to_cpu: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """What the rest of the package must know of a backend. Places are `module:name`, imported when they are used.
+
+    Attributes:
+        name: What users write after `--backend`; also the name of the backend's folder.
+        id: The name under which the runtime knows the backend (`DelegationSpec.backend_id`).
+        about: What runs where, in a few words, for `--help`.
+        partitioner: A callable without arguments that returns the Partitioner.
+        recipes: A callable without arguments that returns the BackendRecipeProvider; None where there are no recipes.
+        float_recipe: The name of the recipe that lowers without quantising; None where there is none.
+        quantization: The schemes of `--quantize`, by name.
+        targets: The backend's part in recipes for a kind of device, by the name of the target.
+        memory_padding: Bytes past the end of an input or output that the backend may read. Its `preprocess` returns
+            them in `PreprocessResult.memory_padding`.
+        default_on_cpu: Whether models are given to this backend where the user names none.
+        runner: How a program is verified without the device: a callable of the paths of the `.pte` and of the `.ptd`
+            (or None) that returns an object with `run_method(name, inputs)`, which returns the list of outputs. None
+            where the runtime of this package contains the backend, or nothing but the device can run it.
+        packages: What pip must install for the partitioner, the recipes and the runner, for messages.
+    """
+
+    name: str
+    id: str
+    about: str
+    partitioner: str
+    recipes: str | None = None
+    float_recipe: str | None = None
+    quantization: Mapping[str, QuantizationScheme] = field(default_factory=dict)
+    targets: Mapping[str, TargetRecipe] = field(default_factory=dict)
+    memory_padding: int = 0
+    default_on_cpu: bool = False
+    runner: str | None = None
+    packages: tuple[str, ...] = ()
+    place: str = field(default="", compare=False, repr=False)  # set by the registry: the file, for messages
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a field whose value cannot be right."""
+        for name in ("name", "id", "about"):
+            _expect(self, name, isinstance(getattr(self, name), str) and getattr(self, name), "text")
+        _expect(self, "name", self.name != PORTABLE, f"another name: `{PORTABLE}` stands for the portable kernels")
+        for name in _PLACES:
+            value = getattr(self, name)
+            good = isinstance(value, str) and all(part.strip() for part in value.partition(":"))
+            _expect(self, name, good or (value is None and name != "partitioner"), "`module:name`")
+        _expect(self, "float_recipe", self.float_recipe is None or self.recipes, "None where `recipes` is None")
+        for name, kind in (("quantization", QuantizationScheme), ("targets", TargetRecipe)):
+            value = getattr(self, name)
+            good = isinstance(value, Mapping) and all(isinstance(entry, kind) for entry in value.values())
+            _expect(self, name, good, f"a mapping from names to {kind.__name__}")
+            _expect(self, name, not value or self.recipes, "no entries where `recipes` is None")
+            object.__setattr__(self, name, MappingProxyType(dict(value)))
+        systems = [target.system for target in self.targets.values()]
+        _expect(self, "targets", set(systems) <= {"ios", "android"}, "targets whose system is `ios` or `android`")
+        padding = self.memory_padding
+        good = isinstance(padding, int) and not isinstance(padding, bool) and padding >= 0
+        _expect(self, "memory_padding", good, "a number of bytes, 0 or more")
+        _expect(self, "default_on_cpu", isinstance(self.default_on_cpu, bool), "True or False")
+        good = isinstance(self.packages, tuple) and all(isinstance(package, str) for package in self.packages)
+        _expect(self, "packages", good, 'a tuple of requirements, for example ("numpy>=1.26",)')
+
+    def make(self, part: str) -> Any:
+        """What the callable named by the field `part` returns: `make("partitioner")`. Raises BackendError."""
+        return self.find(part)()
+
+    def find(self, part: str) -> Any:
+        """The callable that the field `part` names. Raises BackendError where there is none or its import fails."""
+        value = getattr(self, part)
+        if value is None:
+            raise BackendError(f"The backend {self.name} has no {part} ({self.place}: field `{part}`).")
+        module, _, name = value.partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            mend = f" Install what it needs: pip install {' '.join(map(repr, self.packages))}" if self.packages else ""
+            raise BackendError(
+                f"The {part} of the backend {self.name} cannot be imported: {error} ({self.place}: field `{part}` is "
+                f"`{value}`).{mend}"
+            ) from error
+
+
+def backends() -> Mapping[str, Backend]:
+    """The declarations that can be used, by name: those of this repository first, in the order of their names."""
+    return MappingProxyType(_registry()[0])
+
+
+def broken() -> Mapping[str, BackendError]:
+    """What is wrong with the other declarations, by the name of their folder or entry point."""
+    return MappingProxyType(_registry()[1])
+
+
+def backend(name: str) -> Backend:
+    """The declaration of a backend. Raises BackendError where it is broken or there is none of this name."""
+    usable, errors = _registry()
+    if name in usable:
+        return usable[name]
+    if name in errors:
+        raise errors[name]
+    near = get_close_matches(name, usable, n=1)
+    meant = f" Did you mean `{near[0]}`?" if near else ""
+    raise BackendError(f"There is no backend `{name}`; the known ones are: {', '.join(usable) or 'none'}.{meant}")
+
+
+def backend_of_id(id: str) -> Backend | None:
+    """The declaration of the backend that the runtime calls `id`."""
+    return next((found for found in backends().values() if found.id == id), None)
+
+
+def default_backend() -> Backend | None:
+    """The backend that models are given to where the user names none; None where no backend says that it is the one.
+
+    Raises BackendError where two say so.
+    """
+    found = [declared for declared in backends().values() if declared.default_on_cpu]
+    if len(found) > 1:
+        places = ", ".join(f"{declared.name} ({declared.place})" for declared in found)
+        raise BackendError(
+            f"More than one backend is the default on CPUs (field `default_on_cpu`): {places}. Name one with --backend."
+        )
+    return found[0] if found else None
+
+
+def forget() -> None:
+    """Makes the next call search again, for tests that add backends."""
+    _registry.cache_clear()
+
+
+@cache
+def _registry() -> tuple[dict[str, Backend], dict[str, BackendError]]:
+    usable: dict[str, Backend] = {}
+    errors: dict[str, BackendError] = {}
+    for plug_in in plug_ins("sdk.backends", "backend.py", 2, GROUP):
+        try:
+            declared = _declaration(plug_in)
+            _check_unique(declared, usable)
+        except BackendError as error:
+            # A second backend of one name does not hide the first.
+            errors[plug_in.name if plug_in.name not in usable else f"{plug_in.name} ({plug_in.module})"] = error
+        else:
+            usable[declared.name] = declared
+    return usable, errors
+
+
+def _declaration(plug_in: PlugIn) -> Backend:
+    try:
+        found = plug_in.load()
+        found = found if plug_in.attribute else found.BACKEND
+    except Exception as error:  # whatever it is: it must not keep the other backends from being used
+        detail = str(error)
+        if isinstance(error, TypeError) and "argument" in detail:
+            detail += f"; the fields are: {', '.join(f.name for f in dataclasses.fields(Backend) if f.name != 'place')}"
+        elif isinstance(error, AttributeError) and not plug_in.attribute:
+            detail += "; expected `BACKEND = Backend(...)`"
+        raise BackendError(f"{plug_in.place}: the declaration of the backend is broken: {detail}") from error
+    if not isinstance(found, Backend):
+        raise BackendError(f"{plug_in.place}: expected a Backend, found {type(found).__name__}")
+    if found.name != plug_in.name:
+        raise BackendError(
+            f"{plug_in.place}: field `name` is `{found.name}`; expected `{plug_in.name}`, as the folder or the entry "
+            f"point is called"
+        )
+    return dataclasses.replace(found, place=plug_in.place)
+
+
+def _check_unique(declared: Backend, usable: Mapping[str, Backend]) -> None:
+    for other in usable.values():
+        for name in ("name", "id"):
+            if getattr(declared, name) == getattr(other, name):
+                raise BackendError(
+                    f"{declared.place}: field `{name}` is `{getattr(declared, name)}`, which the backend of "
+                    f"{other.place} has already; each needs one of its own"
+                )
+
+
+def _expect(declared: Backend, name: str, good: object, expected: str) -> None:
+    if not good:
+        raise ValueError(f"field `{name}` is {getattr(declared, name)!r}; expected {expected}")

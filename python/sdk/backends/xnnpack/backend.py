@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The declaration of XNNPACK (`sdk.backends.registry`)."""
+
+from __future__ import annotations
+
+from sdk.backends.registry import Backend, QuantizationScheme
+
+BACKEND = Backend(
+    name="xnnpack",
+    id="XnnpackBackend",
+    about="CPUs of phones, boards, desktops and servers",
+    partitioner="sdk.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner",
+    recipes="sdk.backends.xnnpack.recipes:XNNPACKRecipeProvider",
+    float_recipe="xnnpack_fp32",
+    quantization={
+        "int8": QuantizationScheme(
+            recipe="xnnpack_pt2e_int8_static_per_channel", about="int8 weights and activations", calibrated=True
+        ),
+        "int8-dynamic": QuantizationScheme(
+            recipe="xnnpack_pt2e_int8_dynamic_per_channel",
+            about="int8 weights; activations are quantised to int8 when the program runs",
+        ),
+        "int4": QuantizationScheme(
+            recipe="xnnpack_torchao_int8da_int4w_per_tensor",
+            about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
+        ),
+    },
+    memory_padding=64,  # its kernels load whole vectors
+    default_on_cpu=True,
+)

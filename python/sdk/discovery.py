@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds what plugs into this package: backends, kernel libraries, subcommands.
+
+A plug-in of this repository is a file of an agreed name in a folder of its own (`sdk/backends/<name>/backend.py`); one
+of another package is an entry point of an agreed group. Neither is imported by looking for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PlugIn:
+    """Something found, not imported.
+
+    Attributes:
+        name: Of its folder, or of its entry point.
+        module: To import.
+        place: For messages: the file, or the entry point and the distribution that has it.
+        attribute: What an entry point names in the module; None where it names none.
+    """
+
+    name: str
+    module: str
+    place: str
+    attribute: str | None = None
+
+    def load(self) -> Any:
+        """Imports the module; returns it, or the attribute that the entry point names."""
+        value: Any = importlib.import_module(self.module)
+        for part in self.attribute.split(".") if self.attribute else ():
+            value = getattr(value, part)
+        return value
+
+    def summary(self) -> str:
+        """The first line of the module's docstring, read without importing the module; "" where there is none."""
+        try:
+            spec = importlib.util.find_spec(self.module)
+        except (ImportError, ValueError):
+            return ""
+        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+            return ""
+        try:
+            docstring = ast.get_docstring(ast.parse(Path(spec.origin).read_bytes()))
+        except (OSError, SyntaxError, ValueError):
+            return ""
+        return (docstring or "").partition("\n")[0].strip()
+
+
+def plug_ins(package: str, file: str, depth: int, group: str) -> list[PlugIn]:
+    """Folders below `package` that contain `file`, at most `depth` levels down, then the entry points of `group`.
+
+    Args:
+        package: Its name, for example `sdk.backends`.
+        file: For example `backend.py`.
+        depth: 1 for `<package>/<name>/<file>`, 2 for `<package>/<family>/<name>/<file>` too.
+        group: The group of entry points, each `name = module` or `name = module:attribute`.
+
+    Both lists are sorted by name.
+    """
+    return [*sorted(_in_folders(package, file, depth), key=lambda found: found.name), *_entry_points(group)]
+
+
+def _in_folders(package: str, file: str, depth: int) -> Iterator[PlugIn]:
+    seen: set[tuple[str, ...]] = set()
+    for root in map(Path, importlib.import_module(package).__path__):
+        for level in range(1, depth + 1):
+            for path in root.glob("/".join(["*"] * level + [file])):
+                parts = path.relative_to(root).with_suffix("").parts
+                # The package may lie in several folders, as it does where the wheel is installed editable.
+                if all(part.isidentifier() for part in parts) and parts not in seen:
+                    seen.add(parts)
+                    yield PlugIn(parts[-2], ".".join((package, *parts)), str(path))
+
+
+def _entry_points(group: str) -> list[PlugIn]:
+    found = {}
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+        owner = f" of {point.dist.name}" if point.dist is not None else ""
+        # The same distribution can be on the path twice.
+        found[point.name, point.value] = PlugIn(
+            point.name, point.module, f"the entry point `{point.name} = {point.value}`{owner}", point.attr or None
+        )
+    return list(found.values())

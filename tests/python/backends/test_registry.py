@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Declarations of backends: where they are found, what a broken one says, and that it breaks no other."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdk.backends import registry
+from sdk.backends.registry import Backend, BackendError
+
+Declare = Callable[..., Path]
+ROOT = Path(__file__).parents[3]
+
+
+def test_declarations_are_found_by_folder(declare: Declare) -> None:
+    """A folder, and a folder of a family; this repository's own stay."""
+    declare("demo", more="memory_padding=8,")
+    file = declare("chip", folder="acme/chip")
+    found = registry.backends()
+    assert set(found) > {"demo", "chip"} and list(found) == sorted(found)
+    assert found["demo"].memory_padding == 8 and found["chip"].place == str(file)
+    assert registry.backend("chip") is found["chip"] and registry.backend_of_id("ChipBackend") is found["chip"]
+    assert registry.backend_of_id("NoBackend") is None
+
+
+def test_declarations_of_other_packages_are_entry_points(tree: Any, declare: Declare) -> None:
+    text = declare("npu").read_text()
+    Path(tree.root / "sdk/backends/npu/backend.py").unlink()
+    tree.write("vendor/npu.py", text)
+    tree.entry_point("sdk.backends", "npu = vendor.npu:BACKEND")
+    assert registry.backend("npu").id == "NpuBackend"
+    assert registry.backend("npu").place == "the entry point `npu = vendor.npu:BACKEND` of vendor"
+
+
+BROKEN = {
+    "missing": (
+        "",
+        "",
+        r"missing 1 required keyword-only argument: 'id'; the fields are: name, id, about",
+    ),
+    "unknown": (", id='X'", "padding=3,", r"unexpected keyword argument 'padding'; the fields are: name, id, about"),
+    "number": (
+        ", id='X'",
+        "memory_padding=-1,",
+        r"field `memory_padding` is -1; expected a number of bytes, 0 or",
+    ),
+    "place": (", id='X'", "recipes='sdk.recipes',", r"field `recipes` is 'sdk\.recipes'; expected `module:name`"),
+    "mapping": (", id='X'", "targets={'t': 1},", r"field `targets` is \{'t': 1\}; expected a mapping from names to"),
+    "other": (", id='X'", "default_on_cpu='yes',", r"field `default_on_cpu` is 'yes'; expected True or False"),
+    "code": (", id='X'", "memory_padding=1 / 0,", r"division by zero"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_declaration_names_file_and_field(tree: Any, declare: Declare, case: str) -> None:
+    id, more, says = BROKEN[case]
+    text = f"""
+from sdk.backends.registry import Backend
+BACKEND = Backend(name="bad"{id}, about="tests", partitioner="m:P", {more})
+"""
+    file = tree.write("sdk/backends/bad/backend.py", text)
+    declare("good")
+    assert "good" in registry.backends() and "bad" not in registry.backends()
+    with pytest.raises(BackendError, match=f"{re.escape(str(file))}: .*{says}"):
+        registry.backend("bad")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no attribute 'BACKEND'; expected `BACKEND = Backend"),
+        ("BACKEND = 3", "expected a Backend, found int"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("x = (", "was never closed"),
+    ],
+)
+def test_files_that_declare_nothing(tree: Any, text: str, says: str) -> None:
+    tree.write("sdk/backends/bad/backend.py", text)
+    assert registry.backends() and says in str(registry.broken()["bad"])
+
+
+@pytest.mark.parametrize("name", ["", "portable"])
+def test_names_that_no_backend_can_have(tree: Any, name: str) -> None:
+    with pytest.raises(ValueError, match="field `name` is"):
+        Backend(name=name, id="X", about="tests", partitioner="m:P")
+
+
+def test_names_and_ids_are_unique(declare: Declare) -> None:
+    """The name is the folder's; the second backend of a name or an id is the one that cannot be used."""
+    first = declare("alpha", id="Same")
+    declare("beta", id="Same")
+    declare("other", folder="gamma")
+    twin = declare("alpha", id="Twin", folder="family/alpha")
+    assert registry.backend_of_id("Same") is registry.backend("alpha") and registry.backend("alpha").place == str(first)
+    with pytest.raises(BackendError, match=f"field `id` is `Same`, which the backend of {re.escape(str(first))} has"):
+        registry.backend("beta")
+    with pytest.raises(BackendError, match="field `name` is `other`; expected `gamma`"):
+        registry.backend("gamma")
+    assert any(str(twin) in str(error) and "field `name`" in str(error) for error in registry.broken().values())
+
+
+def test_one_backend_is_the_default_on_cpus(declare: Declare) -> None:
+    """In this repository one backend says so; a second one is an error only where the default is asked for."""
+    default = registry.default_backend()
+    assert default is not None and default.default_on_cpu
+    declare("eager", more="default_on_cpu=True,")
+    assert registry.backend("eager").default_on_cpu
+    with pytest.raises(BackendError, match=rf"default_on_cpu`\): eager \(.*, {default.name} .*Name one with"):
+        registry.default_backend()
+
+
+def test_what_a_declaration_names_is_imported_when_it_is_used(declare: Declare) -> None:
+    declare("gone", partitioner="sdk.no_such:Partitioner", more="packages=('acme-compiler==1.2',),")
+    declare("typo", partitioner="sdk.exir.backend.partitioner:Partitionr")
+    with pytest.raises(BackendError, match=r"gone cannot be .*No module named 'sdk.no_such'.*pip install 'acme-c"):
+        registry.backend("gone").make("partitioner")
+    with pytest.raises(BackendError, match=r"no attribute 'Partitionr' .*typo.backend\.py: field `partitioner`"):
+        registry.backend("typo").make("partitioner")
+    with pytest.raises(BackendError, match=r"The backend typo has no runner .*field `runner`"):
+        registry.backend("typo").make("runner")
+    assert type(registry.backends()[_default()].make("partitioner")).__name__
+
+
+def test_an_unknown_backend_names_the_known(declare: Declare) -> None:
+    declare("demo")
+    with pytest.raises(BackendError, match=r"no backend `dem`; the known ones are: demo, .*Did you mean `demo`\?"):
+        registry.backend("dem")
+
+
+def test_declarations_import_no_torch() -> None:
+    """Each declaration of this repository, and each thing that it names exists."""
+    program = (
+        "import sys\nfrom sdk.backends import registry\n"
+        "assert registry.backends() and not registry.broken(), registry.broken()\n"
+        "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    for declared in registry.backends().values():
+        for part in ("partitioner", "recipes", "runner"):
+            assert getattr(declared, part) is None or callable(declared.find(part))
+        if declared.recipes is not None:
+            made = {kind.value for kind in declared.make("recipes").get_supported_recipes()}
+            schemes = {scheme.recipe for scheme in declared.quantization.values()}
+            targets = {target.recipe for target in declared.targets.values()}
+            assert schemes | targets | {declared.float_recipe or min(made)} <= made
+
+
+@pytest.mark.parametrize("manifest", sorted(ROOT.glob("backends/**/backend.json")), ids=lambda path: path.parent.name)
+def test_the_declaration_and_the_manifest_agree(manifest: Path) -> None:
+    """Both halves of a backend have one name, one folder and one id."""
+    native = json.loads(manifest.read_text())
+    declared = registry.backend(native["name"])
+    assert (declared.name, declared.id) == (native["name"], native["id"])
+    assert (
+        Path(declared.place).parent.parts[-2:] == (ROOT / "python/sdk" / manifest.parent.relative_to(ROOT)).parts[-2:]
+    )
+
+
+def _default() -> str:
+    default = registry.default_backend()
+    assert default is not None
+    return default.name
