@@ -35,6 +35,16 @@ set_target_properties(${executorch_xnnpack_parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
   # Its kernels are called through pointers: there is nothing to gain between its files, and linking them takes long.
   INTERPROCEDURAL_OPTIMIZATION OFF)
+# Its padding of quantisation parameters is shorter than its tallest kernels need, see there.
+foreach(part operator-run operators subgraph XNNPACK)
+  target_compile_options(${part} PRIVATE "SHELL:-include \"${CMAKE_CURRENT_LIST_DIR}/quantization_padding.h\"")
+endforeach()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|i.86)$")
+  set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/qd8-f32-qb4w-gemm/gen")
+  file(GLOB kernels "${folder}/*x4c8-minmax-*-ld128.c" "${folder}/*x16c8-minmax-avx512vnni*-prfm.c")
+  set_property(SOURCE ${kernels} TARGET_DIRECTORY microkernels-prod
+    APPEND PROPERTY COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/unaligned_loads.h")
+endif()
 # What it takes for granted it checks, and writes that go astray are found where they happen. Reads may go further than what
 # they need, by less than a vector.
 if(EXECUTORCH_SANITIZE MATCHES "address")

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Linear layers of each type, with each number of rows up to two tiles and one, around each width of a tile, against
+// sums in doubles: all GEMM kernels that XNNPACK's choices and ours can lead to.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "layers.h"
+#include "processors.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+/// Twice the tallest tile, of ours, and one.
+constexpr size_t kMostRows = 49;
+
+constexpr LayerTypes kTypes[] = {
+    {"f32", xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32},
+    {"f16", xnn_datatype_fp16, xnn_datatype_fp16, xnn_datatype_fp16},
+    {"f32_qc8w", xnn_datatype_fp32, xnn_datatype_qcint8, xnn_datatype_fp32},
+    {"f32_qc4w", xnn_datatype_fp32, xnn_datatype_qcint4, xnn_datatype_fp32},
+    {"qs8", xnn_datatype_qint8, xnn_datatype_qint8, xnn_datatype_qint8},
+    {"qs8_qc8w", xnn_datatype_qint8, xnn_datatype_qcint8, xnn_datatype_qint8},
+    {"qu8", xnn_datatype_quint8, xnn_datatype_quint8, xnn_datatype_quint8},
+    {"qd8_f32_qc8w", xnn_datatype_qdint8, xnn_datatype_qcint8, xnn_datatype_fp32},
+    {"qd8_f32_qc4w", xnn_datatype_qdint8, xnn_datatype_qcint4, xnn_datatype_fp32},
+    {"qd8_f32_qb4w", xnn_datatype_qdint8, xnn_datatype_qbint4, xnn_datatype_fp32},
+    {"qd8_f16_qc8w", xnn_datatype_qdint8, xnn_datatype_qcint8, xnn_datatype_fp16},
+    {"qd8_f16_qc4w", xnn_datatype_qdint8, xnn_datatype_qcint4, xnn_datatype_fp16},
+    {"qd8_f16_qb4w", xnn_datatype_qdint8, xnn_datatype_qbint4, xnn_datatype_fp16},
+};
+
+class XnnpackLinearSweep : public ::testing::TestWithParam<LayerTypes> {};
+
+void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t threads) {
+  if (::testing::Test::HasFailure()) {
+    return;
+  }
+  const Filter filter = make_filter(types, channels, depth);
+  const Elements input = make_input(types, kMostRows, depth);
+  std::vector<double> sums;
+  for (size_t i = 0; i < kMostRows * channels; ++i) {
+    const size_t row = i / channels, channel = i % channels;
+    double sum = filter.bias[channel];
+    for (size_t k = 0; k < depth; ++k) {
+      sum += input.reals[row * depth + k] * filter.elements.reals[channel * depth + k];
+    }
+    sums.push_back(sum);
+  }
+  const Layer layer(
+      types, {kMostRows, depth}, 1, {kMostRows, channels}, {channels, depth}, 0, filter,
+      [](const LayerValues& of) {
+        return xnn_define_fully_connected(of.graph, -kInfinity, kInfinity, of.in, of.filter, of.bias, of.out, 0);
+      },
+      threads);
+  if (!layer.is_supported()) {
+    return;
+  }
+  const size_t row_bytes = (input.bytes.size() - XNN_EXTRA_BYTES) / kMostRows;
+  for (size_t rows = 1; rows <= kMostRows && !::testing::Test::HasFailure(); ++rows) {
+    // Nothing but NaN lies behind the last row.
+    std::vector<uint8_t> in(input.bytes.begin(), input.bytes.begin() + static_cast<ptrdiff_t>(rows * row_bytes));
+    in.resize(in.size() + XNN_EXTRA_BYTES, 0xFF);
+    layer.check({rows, depth}, in.data(), {rows, channels}, sums.data(),
+                std::to_string(rows) + " x " + std::to_string(depth) + " by " + std::to_string(channels) + ", " +
+                    std::to_string(threads) + " threads");
+  }
+}
+
+TEST_P(XnnpackLinearSweep, EachNumberOfRows) {
+  expect_on_each_processor([types = GetParam()] {
+    const bool all = sweeps_all();
+    std::vector<size_t> depths = {1, 3, 8, 21, 64}, widths = {1, 5, 16, 33};
+    if (all) {
+      depths = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 63, 100};
+      widths = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 129};
+    }
+    if (types.filter == xnn_datatype_qbint4) {
+      depths = all ? std::vector<size_t>{32, 64, 96, 256} : std::vector<size_t>{32, 96};
+    }
+    for (const size_t depth : depths) {
+      for (const size_t width : widths) {
+        sweep(types, width, depth, 1);
+      }
+    }
+    for (const size_t threads : {2, 3, 8}) {
+      sweep(types, 67, 96, threads);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, XnnpackLinearSweep, ::testing::ValuesIn(kTypes),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

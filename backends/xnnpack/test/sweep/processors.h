@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * For tests: XNNPACK as it would choose its kernels on another processor.
+ */
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// A processor that this machine can stand for: its newest instructions, the core that XNNPACK is told, and whether our
+/// kernels replace XNNPACK's.
+struct Processor {
+  std::string name;
+  size_t features;  // how many of the table in processors.cpp it has
+  int core;         // cpuinfo_uarch, or 0 for this machine's
+  bool has_our_kernels;
+};
+
+/// Whether all sizes were asked for, by EXECUTORCH_SWEEP=all in the environment, or a representative share.
+bool sweeps_all();
+
+/// This machine first, then each older instruction set that it has and each core for which XNNPACK has kernels of its
+/// own, with XNNPACK's kernels alone and with ours. Empty if XNNPACK does not run here.
+std::vector<Processor> processors();
+
+/// Runs `sweep` once for each of processors(), in a process of its own whose XNNPACK is initialised for it, and expects
+/// that no expectation fails there and that the process ends.
+void expect_on_each_processor(const std::function<void()>& sweep);
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
