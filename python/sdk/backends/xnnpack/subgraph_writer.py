@@ -182,6 +182,11 @@ class SubgraphWriter(PayloadValues):
             return True
         return node not in self._forms and is_dequantize(node) and self.has(node.args[0], nhwc)
 
+    def can_read(self, node: Any) -> bool:
+        """Whether a result is a value of the payload in any layout. The result of a call that became part of another
+        one is not: a linear layer followed by a view has only the shape of the view."""
+        return self.has(node, False) or self.has(node, True)
+
     def is_written(self, node: Node) -> bool:
         """Whether a result exists already, because it is part of what another call became."""
         return node in self._forms or node in self.integers or node in self._covered
@@ -237,6 +242,8 @@ class SubgraphWriter(PayloadValues):
                 integers = self.read(operand.args[0], nhwc)
                 forms[nhwc] = self._value(list(self.values[integers].dims))
                 self.add(NODES["Convert"](integers, forms[nhwc]))
+            elif not forms:
+                raise RuntimeError(f"{operand} is read by a delegate of XNNPACK and is no value of it")
             else:
                 source_id = forms[not nhwc]
                 permutation = TO_NHWC if nhwc else TO_NCHW

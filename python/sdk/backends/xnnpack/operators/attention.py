@@ -63,7 +63,7 @@ class AttentionConfig(XNNPartitionerConfig):
             return
         inputs, strides = [], []
         for operand in (q, k, v):
-            source, heads = heads_of(operand)
+            source, heads = heads_of(writer, operand)
             inputs.append(writer.read(source))
             strides += [heads.storage_offset(), *heads.stride()[:3]]
         if mask is not None:
@@ -83,9 +83,13 @@ def _four(tensor: Any) -> torch.Tensor:
     return torch.empty((1,) * (MAX_RANK - len(shape)) + shape, device="meta")
 
 
-def heads_of(operand: Node) -> tuple[Node, torch.Tensor]:
+def heads_of(writer: SubgraphWriter, operand: Node) -> tuple[Node, torch.Tensor]:
     """What the heads are parts of, and they as a view of it, without elements, with four dimensions."""
-    source, view = as_view(operand, lambda _, view: view.stride(-1) == 1 or view.shape[-1] == 1)
+
+    def has_rows(source: Node, view: torch.Tensor) -> bool:
+        return (view.stride(-1) == 1 or view.shape[-1] == 1) and writer.can_read(source)
+
+    source, view = as_view(operand, has_rows)
     return source, view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
 
 

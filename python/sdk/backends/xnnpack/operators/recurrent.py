@@ -141,9 +141,10 @@ def _place(writer: SubgraphWriter, gates: Node, state: Node, count: int) -> tupl
     size = torch.Size(shape).numel()
 
     def is_part(source: Node, view: torch.Tensor) -> bool:
-        is_there = writer.has(source, False) or writer.has(source, True)
         whole = source.meta["val"].numel()
-        return is_there and view.is_contiguous() and view.storage_offset() % size == 0 and whole % size == 0
+        return (
+            writer.can_read(source) and view.is_contiguous() and view.storage_offset() % size == 0 and whole % size == 0
+        )
 
     source, view = as_view(gates, is_part)
     return source, int(view.storage_offset()) // size

@@ -115,7 +115,7 @@ class XnnpackPartitioner(Partitioner):
                 for partition in generate_partitions_from_list_of_nodes(ep.graph_module, op_support=support)
                 if any(not self._is_free(node, ep) for node in partition.nodes)
             ]
-            left = set(self._without_own_weights(ep, partitions, why))
+            left = {*self._without_own_weights(ep, partitions, why), *self._separated_integers(partitions, why)}
             if not left:
                 return partitions
             takes -= left
@@ -128,20 +128,53 @@ class XnnpackPartitioner(Partitioner):
         partitions: list[Partition] = []
         owned: set[Node] = set()
         for node in ep.graph.nodes:
-            if node in takes and node not in owned and not self._is_free(node, ep):
-                results = [user for user in node.users if self._is_free(user, ep) and not is_quantize(user)]
-                parts = dict.fromkeys((node, *results, *self._belonging(node, ep)))
+            if node in takes and node not in owned and self._computes(node, ep):
+                calls = [node, *(call for call in self._sharing_quantization(node, ep) if call in takes - owned)]
+                parts = dict.fromkeys(part for call in calls for part in self._parts_of(call, ep))
                 nodes = [part for part in parts if part in takes and part not in owned]
                 owned.update(nodes)
                 partitions.append(Partition(len(partitions), nodes))
-        left = set(self._without_own_weights(ep, partitions, why))
-        return [partition for partition in partitions if not left & set(partition.nodes)]
+        while True:
+            left = {*self._without_own_weights(ep, partitions, why), *self._separated_constants(ep, partitions, why)}
+            if not left:
+                return partitions
+            # An operator stays with less around it, but not without its weights or its scales.
+            movable = {node for node in left if self._reads_constants(node, ep)}
+            partitions = [
+                Partition(partition.id, [node for node in partition.nodes if node not in left])
+                for partition in partitions
+                if left.isdisjoint(set(partition.nodes) - movable)
+            ]
+
+    def _computes(self, node: Node, ep: ExportedProgram) -> bool:
+        """Whether a call is the operator of a part of its own: neither free nor a step of some other call."""
+        return not self._is_free(node, ep) and not self._only_with_readers(node, ep)
+
+    def _parts_of(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
+        """An operator with what only gives its result another shape, and with what belongs to its operands."""
+        yield node
+        for user in node.users:
+            if self._is_free(user, ep) and not is_quantize(user):
+                yield user
+                yield from user.users if name_of(user) in SplitConfig.target_names else ()  # a list is no result
+        yield from self._belonging(node, ep)
+
+    def _sharing_quantization(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
+        """Other layers whose input is quantised by the same nodes when the model runs, as those of queries, keys and
+        values. These nodes cannot be in several parts. A layer that reads another result as well stays alone: that
+        result may depend on `node`."""
+        for quantized in (operand for operand in node.all_input_nodes if _quantizes_dynamically(operand)):
+            for reader in _readers_of_chain(quantized):
+                others = [operand for operand in reader.all_input_nodes if not _quantizes_dynamically(operand)]
+                if reader is not node and all(is_constant(ep, operand) for operand in others):
+                    yield reader
 
     def _belonging(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
         """What makes constants of a call's weights, and what quantises its operands and its result."""
         for operand in node.all_input_nodes:
-            is_dynamic_part = dynamic_source(operand) is not None or _is_part_of_quantization(operand)
-            if operand.op == "call_function" and (self._reads_constants(operand, ep) or is_dynamic_part):
+            if operand.op == "call_function" and (
+                self._reads_constants(operand, ep) or _quantizes_dynamically(operand)
+            ):
                 yield operand
                 yield from self._belonging(operand, ep)
         config = _ALL_CONFIGS.get(name_of(node))
@@ -239,7 +272,7 @@ class XnnpackPartitioner(Partitioner):
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return name_of(node) == "aten.split_with_sizes_copy.default" or is_dynamic(node)
-        if dynamic_source(node) is not None or _is_part_of_quantization(node):
+        if _quantizes_dynamically(node):
             return True
         return value.dtype == torch.int64 or self._reads_constants(node, ep)
 
@@ -255,7 +288,7 @@ class XnnpackPartitioner(Partitioner):
         """Nodes whose weights another part uses too, so that the delegate cannot own them."""
         part_of = {node: partition.id for partition in partitions for node in partition.nodes}
         for node, part in part_of.items():
-            if any(_is_part_of_quantization(o) and part_of.get(o) != part for o in node.all_input_nodes):
+            if any(_quantizes_dynamically(o) and part_of.get(o) != part for o in node.all_input_nodes):
                 why(node, "its scale is found in another part")
                 yield node
             config = self._configs.get(name_of(node))
@@ -269,6 +302,24 @@ class XnnpackPartitioner(Partitioner):
                 elif needs_own and shared and is_constant(ep, operand):
                     why(node, f"{operand} is also used by a part that XNNPACK does not take, or by another one")
                     yield node
+
+    def _separated_integers(self, partitions: Iterable[Partition], why: WhyNoPartition) -> Iterable[Node]:
+        """Views of integers that several parts read. A delegate takes integers and returns none."""
+        for node in _read_elsewhere(partitions):
+            value = node.meta.get("val")
+            if isinstance(value, torch.Tensor) and value.dtype == torch.int64:
+                why(node, "several parts read it, and XNNPACK returns no integers")
+                yield node
+
+    def _separated_constants(
+        self, ep: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition
+    ) -> Iterable[Node]:
+        """What is computed from constants and read by several parts: one of them would have to run before the others,
+        though it may depend on their results."""
+        for node in _read_elsewhere(partitions):
+            if self._reads_constants(node, ep):
+                why(node, "several parts read it")
+                yield node
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
@@ -289,3 +340,27 @@ def _is_part_of_quantization(node: Node) -> bool:
     """Whether a node finds a scale or quantises with it."""
     source = node.args[0] if name_of(node) == "getitem" else node
     return name_of(source) in DYNAMIC_NAMES
+
+
+def _quantizes_dynamically(node: Node) -> bool:
+    """Whether a node is a step of what quantises when the model runs, the dequantize at its end included."""
+    return _is_part_of_quantization(node) or dynamic_source(node) is not None
+
+
+def _readers_of_chain(quantized: Node) -> list[Node]:
+    """What reads a result of the dynamic quantisation that `quantized` is a step of."""
+    chain, pending = {quantized: None}, [quantized]
+    while pending:
+        step = pending.pop()
+        near = [n for n in (*step.all_input_nodes, *step.users) if n not in chain and _quantizes_dynamically(n)]
+        chain.update(dict.fromkeys(near))
+        pending += near
+    return list(dict.fromkeys(user for step in chain for user in step.users if user not in chain))
+
+
+def _read_elsewhere(partitions: Iterable[Partition]) -> Iterable[Node]:
+    """Nodes of a part that another part or the rest of the program reads."""
+    for partition in partitions:
+        for node in partition.nodes:
+            if any(user not in partition.nodes for user in node.users):
+                yield node
