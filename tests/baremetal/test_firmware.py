@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/cortex_m on emulated boards: built with the preset arm-baremetal, looked through, and run (RT-18, BLD-10).
+"""examples/cortex_m on emulated boards: built with the preset arm-baremetal, looked through, and run.
 
 Needs arm-none-eabi-gcc and qemu-system-arm; scripts/test.sh baremetal installs them.
 """
@@ -109,6 +109,7 @@ def test_notices_a_wrong_answer(firmware: tuple[str, Path], tmp_path: Path) -> N
 
 
 def test_smallest_program_runs(firmware: tuple[str, Path]) -> None:
+    """SB-01: the core without operators is within 24 KB."""
     board, folder = firmware
     binary = folder / "tests/size/size_test"
     assert emulate(board, binary).returncode == 0
@@ -120,6 +121,7 @@ def test_smallest_program_runs(firmware: tuple[str, Path]) -> None:
 
 
 def test_has_no_heap_and_no_locks(firmware: tuple[str, Path]) -> None:
+    """RT-18"""
     _, folder = firmware
     listing = succeed("arm-none-eabi-nm", folder / "examples/cortex_m/cortex_m_runner.elf")
     symbols = [line.split()[-1] for line in listing.splitlines()]

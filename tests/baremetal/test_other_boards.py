@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Raspberry Pi Pico 2 (PICO-01, PICO-02, PICO-04, PICO-05) and Zephyr: what can be seen without the boards."""
+"""The Raspberry Pi Pico 2 and Zephyr: what can be seen without the boards."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+
+from sdk.runtime import Runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 PICO = ROOT / "examples" / "pico2"
@@ -36,9 +38,34 @@ def test_digits_are_recognised_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> No
         assert scores[5] == module.UNKNOWN_SCORE
 
 
+def test_the_program_of_the_digits_recognises_them(tmp_path: Path) -> None:
+    """PICO-01: the script writes the program and the header; the program gives the scores that the firmware expects."""
+    command = [sys.executable, PICO / "export_mlp_mnist.py", "--output", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    method = Runtime.get().load_program(tmp_path / "balanced_tiny_mlp_mnist.pte").load_method("forward")
+    header = (tmp_path / "digits.h").read_text()
+    examples = re.findall(r"\{(\d),\s*((?:\"[# .]*\\n\"\s*)+),\s*\{([^}]*)\}\}", header)
+    assert [int(digit) for digit, _, _ in examples] == [0, 1, 4, 7]
+    for digit, drawing, scores in examples:
+        lines = re.findall(r'"([^"\\]*)\\n"', drawing)
+        image = torch.tensor([[float(character == "#") for line in lines for character in line]])
+        (found,) = method.execute((image,))
+        expected = torch.tensor([[float(score.strip().removesuffix("f")) for score in scores.split(",")]])
+        torch.testing.assert_close(found, expected, atol=1e-2, rtol=0)
+        assert found.argmax() == int(digit)
+
+
+def test_the_led_says_whether_all_went_well() -> None:
+    """PICO-05: ten blinks of 500 ms after success, of 100 ms after an error."""
+    text = (PICO / "main.cpp").read_text()
+    assert "blink(run_all() ? 500 : 100);" in text
+    blink = text.split("void blink(uint32_t milliseconds) {")[1].split("#else")[0]
+    assert "i < 10;" in blink and blink.count("sleep_ms(milliseconds);") == 2
+
+
 @pytest.mark.slow
 def test_pico_firmware_builds(tmp_path: Path) -> None:
-    """With the pico-sdk of scripts/third_party or of PICO_SDK_PATH; the image fits the board (PICO-04)."""
+    """PICO-02, PICO-04: with the pico-sdk of scripts/third_party or of PICO_SDK_PATH; the image fits the board."""
     command = [str(PICO / "build_firmware_pico.sh"), f"--build={tmp_path}"]
     done = subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

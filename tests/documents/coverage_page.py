@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+from coverage_texts import texts_of_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "coverage.md"
@@ -24,8 +25,9 @@ _HEAD = """# Coverage
 What of the documented behaviour is there, row by row. *Done*: a test names the row's id, or the page named here is what
 the row asks for. *Partly*: the note says what is missing. *Not*: no test names it yet.
 
-`scripts/coverage` writes this page from the ids in the tests and the notes in `tests/data/rows.yaml`. Two areas of the
-same name come from two documents; the second is called `EXP2`, `MEM2` and so on.
+`scripts/coverage` writes this page from the tests and the notes in `tests/data/rows.yaml`. An id counts where a test
+function names it: in its name or docstring in Python, in its name or the comments directly above it and inside it in
+other languages. Two areas of the same name come from two documents; the second is called `EXP2`, `MEM2` and so on.
 """
 
 
@@ -80,10 +82,11 @@ def find_tests(areas: list[Area]) -> None:
     """Fills in which tests name which row."""
     by_name = {area.name: area for area in areas}
     for path in files_of_tests():
-        for name, row in ids_in(path.read_text(encoding="utf-8", errors="replace")):
-            area = by_name.get(name)
-            if area is not None and row in area.rows:
-                area.tests.setdefault(row, set()).add(path.relative_to(ROOT))
+        for text in texts_of_tests(path):
+            for name, row in ids_in(text):
+                area = by_name.get(name)
+                if area is not None and row in area.rows:
+                    area.tests.setdefault(row, set()).add(path.relative_to(ROOT))
 
 
 def spans(rows: list[str], name: str) -> str:

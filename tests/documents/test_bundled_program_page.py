@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page on bundled programs: its two models and its two errors (BUN-13, BUN-14)."""
+"""The page on bundled programs: its two models and its two errors."""
 
 from __future__ import annotations
 

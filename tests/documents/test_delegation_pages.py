@@ -198,7 +198,7 @@ def test_a_delegate_without_backend():
 
 
 def test_what_was_delegated():
-    """DD-01, DD-02, DD-05, DD-14: two delegates of two calls each; their results are read outside."""
+    """DD-01, DD-05, DD-14: two delegates of two calls each; their results are read outside."""
     from sdk.devtools.backend_debug import get_delegation_info
 
     manager = to_edge(export(Model(), ARGS)).to_backend(AddMulPartitionerDemo())
@@ -234,7 +234,7 @@ def test_what_was_delegated_as_a_table():
 
 
 def test_the_numbers_of_mobilenet_v2():
-    """DD-02, DD-03, DD-05, DD-09, DD-10, DD-13: the page's table, for a partitioner that takes all but the view and the
+    """DD-03, DD-05, DD-09, DD-10, DD-13: the page's table, for a partitioner that takes all but the view and the
     clone of the classifier."""
     from torch.fx.passes.operator_support import create_op_support
 

@@ -89,13 +89,23 @@ def test_dynamic_shapes():
 
 
 def test_partitioners_in_order():
-    """EXP2-05"""
-    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-    manager = to_edge_transform_and_lower(
-        export(model, (torch.ones(1, 2),)),
-        partitioner=[AddMulPartitionerDemo(), BackendWithPreprocessAllPartitioner()],
-    )
-    assert manager.methods == {"forward"}
+    """EXP2-05: each is given what those before it have left; add, which both take, goes to the first."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.sin(torch.mm(x, x) + x).exp()
+
+    x = torch.randn(2, 2)
+    add_mul, add_sin = AddMulPartitionerDemo(), BackendWithPreprocessAllPartitioner()
+    compiler, first = "BackendWithCompilerDemo", "FirstBackendWithPreprocessAll"
+    for partitioners, expected in (
+        ([add_mul, add_sin], {compiler: [edge.mm.default, edge.add.Tensor], first: [edge.sin.default]}),
+        ([add_sin, add_mul], {first: [edge.add.Tensor, edge.sin.default], compiler: [edge.mm.default]}),
+    ):
+        lowered = to_edge_transform_and_lower(export(Net(), (x,)), partitioner=partitioners).exported_program()
+        modules = [module for _, module in lowered.graph_module.named_children()]
+        assert {module.backend_id: targets(module.original_module) for module in modules} == expected
+        torch.testing.assert_close(lowered.module()(x), Net()(x))
 
 
 def test_program_and_data_apart(tmp_path):

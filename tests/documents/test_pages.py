@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 from coverage_page import PAGE, ROOT, ids_in, page, read_areas, spans
+from coverage_texts import texts_of_tests
 from torch.export import export
 
 from sdk.exir import to_edge
@@ -234,6 +235,48 @@ def test_the_table_covers_all_rows():
     areas = read_areas()
     assert len({a.name for a in areas}) == len(areas) == 79
     assert sum(len(a.rows) for a in areas) == 1068
+
+
+SOURCES_OF_TESTS = {
+    "test_a.py": (
+        '"""ABC-01: of all."""\nTABLE = "ABC-02"\n\ndef helper():\n    """ABC-03"""\n\ndef test_abc04_names():\n'
+        '    """ABC-05."""\n    "ABC-06"  # ABC-07\n\n'
+        'class TestX:\n    async def test_y(self):\n        """ABC2-08"""\n',
+        [["ABC-04", "ABC-05"], ["ABC2-08"]],
+    ),
+    "a_test.cpp": (
+        "// ABC-01: of the file.\n\nint helper();  // ABC-02\n// ABC-03\n// to ABC-04.\n"
+        "TEST_F(Suite, ABC_05_Name) {  // ABC-06\n"
+        '  call("} // ABC-07", R"x( { ABC-08 )x", \'{\');\n  if (x) { /* ABC-09 */ }\n}\n// ABC-10\nint other;\n\n'
+        "TEST(Suite, Second) {}\n",
+        [["ABC-05", "ABC-03", "ABC-04", "ABC-06", "ABC-09"], []],
+    ),
+    "ATest.kt": (
+        "/** ABC-01 */\nclass ATest {\n  /** ABC-02 */\n  @Test\n  fun `a name`() {\n    call() // ABC-03\n  }\n"
+        "  // ABC-04\n  private fun helper() {}\n}\n",
+        [["ABC-02", "ABC-03"]],
+    ),
+    "ATests.swift": (
+        "/// ABC-01\nfinal class ATests: XCTestCase {\n  func helper() {}  // ABC-02\n"
+        "  /// ABC-03\n  func testABC04Name() {}\n}\n",
+        [["ABC-04", "ABC-03"]],
+    ),
+    "a.bats": ('# ABC-01\n\n# ABC-02\n@test "ABC-03 runs" {\n  echo ABC-04\n}\n', [["ABC-02", "ABC-03"]]),
+}
+"""A file, and the ids that each of its tests names."""
+
+
+@pytest.mark.parametrize("name", SOURCES_OF_TESTS)
+def test_an_id_counts_in_the_name_and_the_description_of_a_test_only(name: str, tmp_path: Path) -> None:
+    source, expected = SOURCES_OF_TESTS[name]
+    (tmp_path / name).write_text(source)
+    assert [[f"{a}-{row}" for a, row in ids_in(text)] for text in texts_of_tests(tmp_path / name)] == expected
+
+
+def test_a_kind_of_file_without_a_rule_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "test_a.rs").write_text("")
+    with pytest.raises(ValueError, match=r"no rule says which functions are tests; add one for '\.rs'"):
+        list(texts_of_tests(tmp_path / "test_a.rs"))
 
 
 def test_ids_in_texts():

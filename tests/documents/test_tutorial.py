@@ -126,7 +126,7 @@ def test_automatic_dimensions():
 
 
 def test_t04_quantization():
-    """EXP-10, EXP-11, DIA-06: capture, quantize, export again; then all the way down."""
+    """EXP-10, EXP-11: capture, quantize, export again; then all the way down."""
     pt2e = pytest.importorskip("torchao.quantization.pt2e.quantize_pt2e")
     quantizers = pytest.importorskip("torchao.testing.pt2e._xnnpack_quantizer")
     pre_autograd_aten_dialect = export(SimpleConv(), CONV_ARGS).module()

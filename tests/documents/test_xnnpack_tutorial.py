@@ -7,6 +7,7 @@ delegates with a view and a copy between them; this SDK's has one, with nothing 
 
 from __future__ import annotations
 
+import operator
 import os
 import subprocess
 import sys
@@ -24,8 +25,10 @@ from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitione
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
+from sdk.devtools.backend_debug import get_delegation_info
 from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from sdk.exir._serialize._flatbuffer import read_root
+from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.runtime import Runtime
 
@@ -79,6 +82,22 @@ def test_lowering_a_model(mobilenet_v2: torch.nn.Module, tmp_path: Path) -> None
     torch.testing.assert_close(
         run(tmp_path / "xnnpack_mobilenetv2.pte", SMALL), mobilenet_v2(*SMALL), atol=1e-3, rtol=1e-3
     )
+
+
+def test_the_summary_of_what_is_delegated(mobilenet_v2: torch.nn.Module) -> None:
+    """DD-02: three lines, whose numbers are those of calls in the graph and in the delegates."""
+    program = to_edge_transform_and_lower(export(mobilenet_v2, SMALL), partitioner=[XnnpackPartitioner()])
+    graph_module = program.exported_program().graph_module
+    delegates = [module.original_module.graph for module in lowered_modules(program)]
+    inside = sum(node.op == "call_function" for graph in delegates for node in graph.nodes)
+    calls = [node.target for node in graph_module.graph.nodes if node.op == "call_function"]
+    outside = [target for target in calls if target is not executorch_call_delegate]
+    assert get_delegation_info(graph_module).get_summary().splitlines() == [
+        "Total delegated subgraphs: 1",
+        f"Number of delegated nodes: {inside}",
+        f"Number of non-delegated nodes: {len(outside)}",
+    ]
+    assert len(delegates) == 1 and inside > 150 and set(outside) <= {operator.getitem}
 
 
 @pytest.mark.parametrize("is_per_channel", [False, True])

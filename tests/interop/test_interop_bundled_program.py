@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundled programs go both ways: BUN-11, BUN-12."""
+"""Bundled programs go both ways."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// XNN-17, DEL-21, RTB-09: tools see each operator inside of a delegate, and which node of the exported graph it is.
+// Tools see each operator inside of a delegate, and which node of the exported graph it is.
 #include "profile.h"
 
 #include <gtest/gtest.h>
@@ -78,6 +78,7 @@ struct DeleteRuntime {
   void operator()(xnn_runtime_t runtime) const { xnn_delete_runtime(runtime); }
 };
 
+// XNN-17, DEL-21
 TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   runtime::runtime_init();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
@@ -123,6 +124,7 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   EXPECT_LE(exponential.end, end);
 }
 
+// XNN-17, RTB-09
 TEST(Profile, AProgramLogsWhatRunsInItsDelegates) {
   auto owned = std::make_unique<RecordingTracer>();
   const auto& tracer = *owned;

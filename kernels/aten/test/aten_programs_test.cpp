@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs run over at::Tensor with PyTorch's kernels. RTC-13: ATen mode. What comes out is compared with what PyTorch
+// Programs run over at::Tensor with PyTorch's kernels. What comes out is compared with what PyTorch
 // eager computed when the programs were written.
 #include <executorch/extension/module/module.h>
 
@@ -80,6 +80,7 @@ struct Case {
 
 class AtenProgramsTest : public ::testing::TestWithParam<Case> {};
 
+// RTC-13: ATen mode.
 TEST_P(AtenProgramsTest, ComputeWhatEagerDoes) {
   const std::string folder = std::string(CORPUS_FOLDER) + "/" + GetParam().name + "/";
   Module module(folder + "model.pte");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The merged library: every portable operator once, by its fast kernel where there is one (KL-02, KL-07).
+// The merged library: every portable operator once, by its fast kernel where there is one.
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <gtest/gtest.h>
 #include <kernels/optimized/RegisterKernels.h>
@@ -21,6 +21,7 @@ std::map<std::string, executorch::runtime::OpFunction> by_name(
   return functions;
 }
 
+// KL-02, KL-07
 TEST(OptimizedRegistrationTest, MergedLibraryPrefersTheFastKernels) {
   const auto fast = by_name(optimized_kernels()), portable = by_name(portable_kernels());
   const auto merged = by_name(optimized_native_cpu_kernels());

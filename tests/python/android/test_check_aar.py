@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sdk/android/check_aar.py finds what is wrong with an AAR (AND-01); package_aar.py is reproducible."""
+"""sdk/android/check_aar.py finds what is wrong with an AAR; package_aar.py is reproducible."""
 
 from __future__ import annotations
 
@@ -59,12 +59,13 @@ def test_and01_a_good_one_passes_and_is_reproducible(tmp_path: Path) -> None:
 
 
 def test_and03_the_repository_is_complete(tmp_path: Path) -> None:
+    """AND-03, AND-12: the archive of pages describes the classes."""
     pack(tmp_path, compile_library(tmp_path, GOOD_FLAGS))
     folder = tmp_path / "out/maven/org/pytorch/executorch-android/1.2.3"
     names = {path.name.removeprefix("executorch-android-1.2.3") for path in folder.iterdir()}
     parts = {".aar", ".pom", "-sources.jar", "-javadoc.jar"}
     assert names == parts | {f"{name}.sha256" for name in parts}
-    with zipfile.ZipFile(folder / "executorch-android-1.2.3-javadoc.jar") as pages:  # AND-12
+    with zipfile.ZipFile(folder / "executorch-android-1.2.3-javadoc.jar") as pages:
         assert "forward" in pages.read("Module.html").decode()
 
 

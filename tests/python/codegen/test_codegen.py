@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The generator of kernel registration code: schemas, functions.yaml, selection (KR-02 to KR-10, SB-03)."""
+"""The generator of kernel registration code: schemas, functions.yaml, selection."""
 
 from __future__ import annotations
 
@@ -95,6 +95,7 @@ def test_kr08_kr09_other_schemas_are_refused(schema: str) -> None:
 
 
 def test_kr02_kr05_kr07_entries(tmp_path: Path) -> None:
+    """KR-02, KR-03, KR-05, KR-07: without tensors in `arg_meta` a kernel has no key and is for all of them."""
     files = generate(
         tmp_path,
         f"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What selective builds and firmware read from a program: its operators, and its bytes as an array (PICO-03)."""
+"""What selective builds and firmware read from a program: its operators, and its bytes as an array."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def test_sources_are_those_that_implement_the_functions(tmp_path: Path) -> None:
 
 @given(st.binary(min_size=1, max_size=200))
 def test_the_array_has_the_bytes_of_the_file(data: bytes) -> None:
+    """PICO-03"""
     source = embed_program.c_source(data, "model_pte", "model.pte")
     body = re.search(r"model_pte\[(\d+)\] __attribute__\(\(aligned\(16\)\)\) = \{(.*)\};", source, re.S)
     assert body and int(body[1]) == len(data)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Selections of operators and dtypes, from which selective builds are made (SB-02, SB-04, SB-06,
-SB-08 to SB-12, SB-15, SB-16, KR-13, KR-24)."""
+"""Selections of operators and dtypes, from which selective builds are made."""
 
 from __future__ import annotations
 
@@ -55,6 +54,7 @@ def test_sb11_a_program_says_its_operators_and_their_tensors(
 
 
 def test_sb11_dtypes_are_those_of_all_tensors() -> None:
+    """SB-04, SB-11"""
     selection = from_programs([program("dtype_float64")])
     assert selection.dtypes("aten::add.out") == {DOUBLE}
     assert selection.dtypes("aten::lt.Tensor_out") == {BOOL, DOUBLE}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every program of the original in tests/data/corpus gives in our runtime what PyTorch eager gave (RTP-01)."""
+"""Every program of the original in tests/data/corpus gives in our runtime what PyTorch eager gave."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def load(name: str) -> Program:
 
 @pytest.mark.parametrize("name", program_names())
 def test_outputs_are_those_of_eager(name: str) -> None:
+    """RTP-01"""
     program = load(name)
     for index, call in enumerate(calls(name)):
         outputs = program.load_method(call.method).execute(call.inputs)

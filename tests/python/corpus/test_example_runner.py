@@ -39,13 +39,24 @@ def test_bio04_is_silent_when_the_outputs_are_right(tmp_path: Path, case: int) -
     assert {path.name for path in tmp_path.iterdir()} <= {"etdump.etdp"}
 
 
-def test_bio05_from_a_model_to_verified_outputs() -> None:
-    """BIO-05: the script, with the runner that is built and a small model."""
+def test_from_a_model_to_verified_outputs() -> None:
+    """The script, with the runner that is built and a small model."""
     settings = {"EXAMPLE_RUNNER": str(RUNNER), "MODEL": "linear", "PYTHON": sys.executable}
     script = ROOT / "examples" / "devtools" / "test_example_runner.sh"
     done = subprocess.run([str(script)], capture_output=True, text=True, check=False, env={**os.environ, **settings})
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "The outputs of 2 test cases are right."
+
+
+@pytest.mark.slow
+def test_the_script_builds_exports_and_verifies_mobilenet(tmp_path: Path) -> None:
+    """BIO-05: with nothing given, it builds the runner and verifies MobileNetV2."""
+    settings = {"CMAKE_OUT": str(tmp_path / "out"), "PYTHON": sys.executable}
+    script = ROOT / "examples" / "devtools" / "test_example_runner.sh"
+    done = subprocess.run([str(script)], capture_output=True, text=True, check=False, env={**os.environ, **settings})
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines()[-1] == "The outputs of 2 test cases are right."
+    assert (tmp_path / "out/examples/devtools/example_runner").is_file()
 
 
 def test_bio04_says_which_output_differs(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords (ETR-01 to ETR-07, EXP-16, DEL-21): made on the way, made by hand, saved, read, and refused."""
+"""ETRecords: made on the way, made by hand, saved, read, and refused."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def handles(program: Any) -> list[tuple[str, int | None]]:
 def test_etr_01_the_record_holds_the_graphs_with_their_handles_and_the_maps(
     saved: Path, lowered: EdgeProgramManager, model: nn.Module
 ) -> None:
-    """The graph in edge dialect is the one before delegation: a delegate's map names its nodes."""
+    """DEL-21: the graph in edge dialect is the one before delegation: a delegate's map names its nodes."""
     record = parse_etrecord(saved)
     assert record.exported_program is not None and isinstance(record.edge_dialect_program, torch.export.ExportedProgram)
     for program in (record.exported_program, record.edge_dialect_program):
@@ -87,6 +87,7 @@ def test_etr_01_the_record_holds_the_graphs_with_their_handles_and_the_maps(
 
 
 def test_etr_02_03_sessions_and_both_lowering_functions_keep_a_record(model: nn.Module, tmp_path: Path) -> None:
+    """ETR-02, ETR-03, EXP-16"""
     session = sdk.export.export(model, [INPUTS], generate_etrecord=True)
     session.get_etrecord().save(tmp_path / "model_debug.etrecord")
     to_edge(export(model, INPUTS), generate_etrecord=True).to_executorch().get_etrecord().save(
@@ -110,7 +111,8 @@ def test_etr_04_the_record_survives_to_backend(model: nn.Module) -> None:
 
 
 def test_etr_05_06_by_hand_from_the_programs_or_from_a_copy(model: nn.Module, tmp_path: Path) -> None:
-    """The documents lower the copy and pass the original, and say to pass the copy: both work here, as without one."""
+    """ETR-06: the documents lower the copy and pass the original, and say to pass the copy: both work here, as does
+    lowering without a copy."""
     exported = export(model, INPUTS)
     edge = to_edge(exported)
     edge_copy = copy.deepcopy(edge)

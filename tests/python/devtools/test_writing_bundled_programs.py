@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundled programs, made, written and read: BUN-01 to BUN-12."""
+"""Bundled programs, made, written and read."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._export.utils import get_param, is_param
 from torch.export import export
 
 from sdk.exir import to_edge, to_edge_transform_and_lower
@@ -25,6 +26,15 @@ class NamesBackend(BackendDetails):
     def preprocess(edge_program, compile_specs):
         names = [n.name for n in edge_program.graph.nodes if n.op == "call_function"]
         return PreprocessResult(processed_bytes=",".join(names).encode())
+
+
+class WeightsBackend(BackendDetails):
+    """Its payload is the weights that its operators read, in their order."""
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        read = (get_param(edge_program, n) for n in edge_program.graph.nodes if is_param(edge_program, n))
+        return PreprocessResult(processed_bytes=b"".join(p.detach().numpy().tobytes() for p in read))
 
 
 class RunsPartitioner(Partitioner):
@@ -89,13 +99,23 @@ def test_only_named_methods_are_lowered():
 
 
 def test_delegate_owns_tagged_weights():
-    """DEL-15, EXP-15"""
+    """DEL-15"""
     program = to_edge(export(torch.nn.Linear(4, 5), (torch.randn(2, 4),)))
     lowered = program.to_backend(AllNodePartitioner("NamesBackend", [])).exported_program()
     assert [s.kind.name for s in lowered.graph_signature.input_specs] == ["USER_INPUT"]
     assert lowered.state_dict == {}
     inner = lowered.graph_module.lowered_module_0.original_module
     assert set(inner.state_dict) == {"weight", "bias"}
+
+
+def test_a_backend_reads_the_weights_of_its_placeholders():
+    """EXP-15: weights are inputs of the graph, and PyTorch's functions find the parameter of each."""
+    model = torch.nn.Conv2d(3, 4, 2)
+    program = export(model, (torch.randn(1, 3, 5, 5),))
+    assert [s.kind.name for s in program.graph_signature.input_specs] == ["PARAMETER", "PARAMETER", "USER_INPUT"]
+    lowered = to_edge(program).to_backend(AllNodePartitioner("WeightsBackend", [])).exported_program()
+    expected = b"".join(p.detach().numpy().tobytes() for p in (model.weight, model.bias))
+    assert lowered.graph_module.lowered_module_0.processed_bytes == expected
 
 
 def test_delegate_owns_its_state():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--quantize and --calibrate (QNT-05, QNT-14), and the recipes for XNNPACK (EXP-16)."""
+"""--quantize and --calibrate, and the recipes for XNNPACK."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def data(models: Path) -> str:
 
 @pytest.mark.parametrize("calibrate", ["data.py:samples", "samples.pt"])
 def test_calibrated_int8(models: Path, data: str, export: Export, calibrate: str) -> None:
-    """The example input is small beside the calibration's, which the ranges come from."""
+    """QNT-05, QNT-14: the example input is small beside the calibration's, which the ranges come from."""
     torch.save([(torch.linspace(-4, 4, 8).reshape(1, 8),)], "samples.pt")
     model, calibrate = f"{models.name}:net", calibrate.replace("data.py", data)
     done = export(model, "--input", "1x8:float32=-1..1", "--quantize", "int8", "--calibrate", calibrate)
@@ -102,6 +102,7 @@ def test_accuracy_is_in_decibels() -> None:
 
 @pytest.mark.parametrize("kind", XNNPackRecipeType, ids=lambda kind: kind.name)
 def test_recipes(kind: XNNPackRecipeType) -> None:
+    """EXP-16"""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 4)).eval()
     inputs = (torch.linspace(-2, 2, 64).reshape(1, 64),)

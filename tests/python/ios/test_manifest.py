@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""IOS-01, IOS-02: the products that sdk/ios/Package.swift offers, read by Swift where sdk/ios/test has put one."""
+"""The products that sdk/ios/Package.swift offers, read by Swift where sdk/ios/test has put one."""
 
 from __future__ import annotations
 

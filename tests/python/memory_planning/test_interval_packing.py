@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placing blocks with lifetimes in an arena (MEM-06)."""
+"""Placing blocks with lifetimes in an arena."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ blocks = st.lists(
 @given(blocks=blocks)
 @settings(deadline=None)
 def test_blocks_that_live_together_never_overlap(place, blocks: list[Block]) -> None:
+    """MEM-06"""
     size, offsets = place(blocks)
     for i, (a, start) in enumerate(zip(blocks, offsets, strict=True)):
         assert start >= 0

@@ -157,7 +157,7 @@ def test_arenas_end_with_the_padding_that_delegates_ask_for() -> None:
 @pytest.mark.parametrize("alloc_input", [True, False])
 @pytest.mark.parametrize("alloc_output", [True, False])
 def test_inputs_and_outputs_are_planned_on_request(alloc_input: bool, alloc_output: bool) -> None:
-    """MEM-08, MEM-09."""
+    """MEM-08."""
     planner = MemoryPlanningPass(alloc_graph_input=alloc_input, alloc_graph_output=alloc_output)
     program = plan(Chain(), INPUTS, planner).executorch_program.execution_plan[0]
     for index in program.inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensor specs: sizes, strides, dim orders, and their form in a program (MEM-03)."""
+"""Tensor specs: sizes, strides, dim orders, and their form in a program."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ def test_spec_of_a_tensor() -> None:
 
 
 def test_symbolic_sizes_make_a_dynamic_spec() -> None:
+    """MEM-03"""
+
     class Model(torch.nn.Module):
         def forward(self, x):
             return x.permute(1, 0).contiguous() + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of cases for kernels of one's own (KR-22). The program that runs them is tested in tests/consume/selective."""
+"""Files of cases for kernels of one's own. The program that runs them is tested in tests/consume/selective."""
 
 from __future__ import annotations
 

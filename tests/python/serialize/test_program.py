@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The .pte container: header, segments, alignment, and programs of the corpus there and back (ETPM-07, ETPM-14)."""
+"""The .pte container: header, segments, alignment, and programs of the corpus there and back."""
 
 from __future__ import annotations
 

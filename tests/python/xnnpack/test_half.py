@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models in half precision, lowered to XNNPACK (XNN-05).
+"""Models in half precision, lowered to XNNPACK.
 
 Tolerance: PyTorch eager computes each operator in float32 and rounds the result to half, an error of 2^-11 of it; so
 does XNNPACK, in another order. Of a few operators in a row the results differ by some of these: 2^-9 of the largest.
@@ -85,6 +85,7 @@ def check(lowered: EdgeProgramManager, model: nn.Module, inputs: Inputs) -> None
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_operator_is_delegated_and_right(name: str) -> None:
+    """XNN-05"""
     torch.manual_seed(0)
     model, inputs = in_half(*OPERATORS[name])
     lowered = lower(model, inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models lowered to XNNPACK: what is delegated, and that it computes what PyTorch eager computes (XNN-01, XNN-03)."""
+"""Models lowered to XNNPACK: what is delegated, and that it computes what PyTorch eager computes."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_operator_is_delegated_and_right(name: str) -> None:
-    """XNN-04, XNN-16."""
+    """XNN-03, XNN-04, XNN-16."""
     torch.manual_seed(0)
     model, inputs = WHOLE[name]
     lowered = lower(model, inputs)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events of a program that runs: each operator inside of a delegate has the debug handle of the node that it comes from
-(RTB-09, DBG-01, XNN-17)."""
+"""Events of a program that runs: each operator inside of a delegate has the debug handle of the node that it comes
+from."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Net(nn.Module):
 
 @pytest.mark.slow  # the first run builds the runtime with the event tracer
 def test_events_carry_the_handles_of_the_nodes(tmp_path: Path) -> None:
+    """RTB-09, DBG-01, XNN-17"""
     lowered = to_edge_transform_and_lower(
         export(Net().eval(), (torch.ones(1, 3, 8, 8),)), partitioner=[XnnpackPartitioner()]
     )

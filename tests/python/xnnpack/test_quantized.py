@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantised models lowered to XNNPACK: what is delegated, and that it computes what the quantised graph computes in
-PyTorch eager (XNN-02, XNN-09, XNN-11, QNT-06, QNT-07, QNT-10)."""
+PyTorch eager."""
 
 from __future__ import annotations
 
@@ -246,6 +246,30 @@ def test_an_operator_for_each_delegate() -> None:
     lowered = lower(quantized, IMAGE, XnnpackPartitioner(per_op_mode=True))
     assert len(payloads(lowered)) > 3
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
+
+
+def test_a_delegate_takes_a_layer_with_quantised_input_weight_and_output() -> None:
+    """QNT-10: in the graph, a quantised layer is its floats between dequantize and quantize. Computed from the integers
+    and scales of these nodes, it gives the same integers, and the delegate at most one of its steps beside them."""
+    torch.manual_seed(0)
+    quantized = quantize(nn.Linear(64, 8), ROWS)
+    (linear,) = (n for n in quantized.graph.nodes if n.target == torch.ops.aten.linear.default)
+    (quantize_out,) = linear.users
+    (dequantize_out,) = quantize_out.users
+    dequantize_x, dequantize_weight, bias = linear.args
+    _, scale, zero, low, high, dtype = dequantize_x.args
+    assert (low, high, dtype) == (-128, 127, torch.int8)
+    x = (torch.round(ROWS[0] / scale) + zero).clamp(low, high) - zero
+    integers, weight_scale, weight_zero, *_ = dequantize_weight.args
+    weight = getattr(quantized, integers.target).double() - weight_zero
+    sums = x.double() @ weight.T * (scale * weight_scale) + quantized.get_parameter(bias.target).detach().double()
+    _, out_scale, out_zero, low, high, _ = dequantize_out.args
+    expected = (torch.round(sums / out_scale) + out_zero).clamp(low, high)
+    assert quantize_out.args[1:3] == (out_scale, out_zero)
+    torch.testing.assert_close(quantized(*ROWS), ((expected - out_zero) * out_scale).float())
+    lowered = lower(quantized, ROWS)
+    assert kinds(payloads(lowered)[0]) == ["Convert", "FullyConnected", "Convert"]
+    assert is_as_quantized(run(lowered, ROWS), quantized(*ROWS), quanta=1)
 
 
 class FarApart(nn.Module):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""QNT-08, XNN-11, BD-17: tables of embeddings that are quantised stay so. Results are compared with the quantised model
+"""Tables of embeddings that are quantised stay so. Results are compared with the quantised model
 in eager, sizes with the bits of a table."""
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def run(program: ExecutorchProgramManager) -> torch.Tensor:
 @pytest.mark.parametrize("granularity", [PerAxis(0), PerGroup(32)], ids=["rows", "groups"])
 @pytest.mark.parametrize("bits", OPERATORS, ids=str)
 def test_tables_of_torchao_stay_quantised(bits: torch.dtype, granularity: Any) -> None:
-    """The linear layer goes to XNNPACK; without it the table would be 10,240 bytes."""
+    """QNT-08, XNN-11, BD-17: the linear layer goes to XNNPACK; without it the table would be 10,240 bytes."""
     model = quantized(bits, granularity)
     program = to_edge_transform_and_lower(export(model, (INDICES,)), partitioner=[XnnpackPartitioner()]).to_executorch()
     assert f"quantized_decomposed::{OPERATORS[bits]}.dtype_out" in operators(program)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""XNNPACKQuantizer: what it quantises, and to which numbers (QNT-01, QNT-02, QNT-15, XNN-08)."""
+"""XNNPACKQuantizer: what it quantises, and to which numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from torch.export import export
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import move_exported_model_to_eval
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+from torchao.quantization.pt2e.quantizer import FixedQParamsQuantizationSpec, QuantizationAnnotation, Quantizer
 from torchao.quantization.utils import compute_error
 
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import (
     QuantizationConfig,
     XNNPACKQuantizer,
     get_symmetric_quantization_config,
 )
+from sdk.exir import to_edge_transform_and_lower
+from sdk.runtime import Runtime
 
 IMAGE = torch.linspace(-3, 3, 3 * 8 * 8).sin().reshape(1, 3, 8, 8)
 STATIC = get_symmetric_quantization_config(is_per_channel=True)
@@ -43,7 +47,7 @@ class Network(nn.Module):
 
 
 def quantized(
-    quantizer: XNNPACKQuantizer, model: nn.Module | None = None, inputs: torch.Tensor = IMAGE
+    quantizer: Quantizer, model: nn.Module | None = None, inputs: torch.Tensor = IMAGE
 ) -> tuple[nn.Module, GraphModule]:
     torch.manual_seed(0)
     model = (Network() if model is None else model).eval()
@@ -120,7 +124,7 @@ RECURRENT: dict[str, Callable[[], nn.RNNBase]] = {
 
 
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_qnt09_products_of_a_recurrent_layer_are_quantised_when_it_runs(kind: str) -> None:
+def test_products_of_a_recurrent_layer_are_quantised_when_it_runs(kind: str) -> None:
     """All inputs at once, then a state for each of three steps: the first has only zeros. Gates and states stay floats;
     the head is quantised as it is told."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Sequence(RECURRENT[kind]()), STEPS)
@@ -147,7 +151,7 @@ class Cell(nn.Module):
 
 
 @pytest.mark.parametrize("cell", [nn.LSTMCell(5, 6), nn.GRUCell(5, 6), nn.RNNCell(5, 6)], ids=["lstm", "gru", "rnn"])
-def test_qnt09_products_of_a_cell_are_quantised_when_it_runs(cell: nn.RNNCellBase) -> None:
+def test_products_of_a_cell_are_quantised_when_it_runs(cell: nn.RNNCellBase) -> None:
     """Two products a step, but for the zeros that the first one begins with."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Cell(cell), STEPS)
     assert in_integers(module) == ["linear"] * 3
@@ -204,7 +208,7 @@ def test_a_transposed_convolution_has_its_channels_second() -> None:
 
 
 def test_training_with_quantised_numbers() -> None:
-    """QNT-04: the norm is trained, too, and folded in the end."""
+    """QNT-04, DIA-06: the norm is trained, too, and folded in the end."""
     torch.manual_seed(0)
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_qat=True))
     model = prepare_qat_pt2e(export(Network().train(), (IMAGE.expand(2, -1, -1, -1),)).module(), quantizer)
@@ -220,6 +224,44 @@ def test_training_with_quantised_numbers() -> None:
     module = convert_pt2e(move_exported_model_to_eval(model))
     assert in_integers(module)[:3] == ["conv2d", "conv2d", "add"]
     assert not any("batch_norm" in name(node) for node in module.graph.nodes)
+
+
+class OnlySums(Quantizer):
+    """Quantises the operands and the result of each sum to steps of 1/4."""
+
+    SPEC = FixedQParamsQuantizationSpec(torch.int8, 0.25, 0, -128, 127, torch.per_tensor_affine)
+
+    def annotate(self, model: GraphModule) -> GraphModule:
+        for node in model.graph.nodes:
+            if node.target == torch.ops.aten.add.Tensor:
+                operands = dict.fromkeys(node.args, self.SPEC)
+                node.meta["quantization_annotation"] = QuantizationAnnotation(operands, self.SPEC, _annotated=True)
+        return model
+
+    def validate(self, model: GraphModule) -> None:
+        pass
+
+
+def test_annotations_of_a_quantizer_of_ones_own_are_kept() -> None:
+    """QNT-02: only the sum is in integers, in the steps that the annotation says; the program computes the same."""
+
+    class Sum(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x * 3 + x).exp()
+
+    x = torch.tensor([[0.1, -0.6, 0.3, 0.9]])
+    _, module = quantized(OnlySums(), Sum(), x)
+    steps = [n.args[1:3] for n in module.graph.nodes if ".quantize_per_tensor" in name(n)]
+    assert steps == [(0.25, 0)] * 3  # the operands of the sum, and its result
+
+    def in_steps(y: torch.Tensor) -> torch.Tensor:
+        return torch.round(y * 4) / 4
+
+    expected = in_steps(in_steps(x * 3) + in_steps(x)).exp()
+    torch.testing.assert_close(module(x), expected)
+    program = to_edge_transform_and_lower(export(module, (x,)), partitioner=[XnnpackPartitioner()]).to_executorch()
+    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_what_is_supported_is_listed() -> None:

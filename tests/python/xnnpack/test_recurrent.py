@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recurrent layers lowered to XNNPACK: cells that are one step, and those that are not (XNN-16)."""
+"""Recurrent layers lowered to XNNPACK: cells that are one step, and those that are not."""
 
 from __future__ import annotations
 

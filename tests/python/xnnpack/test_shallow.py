@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions of images with few channels, for which the delegate has a step (XNN-04).
+"""Convolutions of images with few channels, for which the delegate has a step.
 
 Tolerance: as test_winograd.py on floats; on int8 one step of the output, see test_int8_models.py.
 """
@@ -54,6 +54,7 @@ def test_int8(made: tuple[nn.Conv2d, torch.Tensor], activation: nn.Module) -> No
 
 
 def test_sizes_that_change() -> None:
+    """XNN-04"""
     torch.manual_seed(0)
     images = [torch.rand(1, 3, height, width) for height, width in ((48, 48), (5, 7), (48, 4), (24, 31))]
     model = nn.Sequential(nn.Conv2d(3, 24, 5, 2, padding=2), nn.ReLU())

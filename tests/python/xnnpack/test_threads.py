@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""XNN-21: programs that are loaded run on the threads that there are when they run."""
+"""Programs that are loaded run on the threads that there are when they run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sdk.extension.pybindings import portable_lib
 
 
 def test_threads_change_between_runs() -> None:
+    """XNN-21"""
     torch.manual_seed(0)
     model = nn.Sequential(
         nn.Conv2d(3, 24, 3, padding=1), nn.ReLU(), nn.Conv2d(24, 8, 1), nn.Flatten(), nn.Linear(8 * 1024, 5)

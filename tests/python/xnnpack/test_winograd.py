@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions of 3 by 3 that the delegate computes by Winograd's algorithm (XNN-04).
+"""Convolutions of 3 by 3 that the delegate computes by Winograd's algorithm.
 
 Tolerance: PyTorch sums products of numbers up to 1 in float32 in some order; so does this, after sums and differences
 of them. Both err by some 2^-24 of the largest terms: 1e-5 of the largest result has room for both.
@@ -71,6 +71,7 @@ def test_images_of_any_size(
 
 
 def test_sizes_that_change() -> None:
+    """XNN-04"""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 24, 3))
     images = [torch.rand(1, 16, height, width) for height, width in ((48, 48), (5, 7), (48, 4), (24, 31))]

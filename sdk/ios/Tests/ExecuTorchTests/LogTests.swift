@@ -3,7 +3,6 @@ import ExecuTorch
 import Foundation
 import XCTest
 
-/// IOS-22.
 final class LogTests: XCTestCase {
   private final class Sink: LogSink, @unchecked Sendable {
     private let lock = NSLock()

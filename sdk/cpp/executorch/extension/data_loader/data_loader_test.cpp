@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What every loader promises, checked on each of them (RTC-02, CPP-13), and what only one of them does.
+// What every loader promises, checked on each of them, and what only one of them does.
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/file_descriptor_data_loader.h>
@@ -117,6 +117,7 @@ INSTANTIATE_TEST_SUITE_P(All, DataLoaderTest, testing::ValuesIn(kKinds),
 
 }  // namespace
 
+// RTC-02, CPP-13
 TEST_P(DataLoaderTest, LoadsRanges) {
   ASSERT_EQ(loader_->size().get(), content_.size());
   const size_t size = content_.size();

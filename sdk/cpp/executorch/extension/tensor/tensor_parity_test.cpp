@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TEN-32: the table of what PyTorch calls each function. Every call here has the arguments of that table in its order;
+// The table of what PyTorch calls each function. Every call here has the arguments of that table in its order;
 // the expected values are what the ATen function of the same row gives.
 #include <executorch/extension/tensor/tensor.h>
 
@@ -41,6 +41,7 @@ std::vector<float> elements(const TensorPtr& tensor) {
 
 }  // namespace
 
+// TEN-32
 TEST_F(TensorParityTest, FromData) {
   const std::vector<int> data = {1, 2, 3, 4, 5, 6};
   const auto vector = make_tensor_ptr(data, ScalarType::Float);
@@ -59,6 +60,7 @@ TEST_F(TensorParityTest, FromData) {
   EXPECT_EQ(from_blob(floats, {3}, ScalarType::Float)->const_data_ptr(), floats);
 }
 
+// TEN-32
 TEST_F(TensorParityTest, Filled) {
   const std::vector<int> transposed = {2, 3, 1, 2};
   const auto tensor = empty_strided({2, 3}, {1, 2});
@@ -78,6 +80,7 @@ TEST_F(TensorParityTest, Filled) {
   EXPECT_EQ(layout(ones_strided({2, 3}, {1, 2})), transposed);
 }
 
+// TEN-32
 TEST_F(TensorParityTest, Random) {
   const auto tensor = empty({2, 3});
   EXPECT_THAT(elements(rand({2, 3})), Each(AllOf(Ge(0), Lt(1))));

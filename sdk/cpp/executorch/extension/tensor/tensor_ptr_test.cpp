@@ -26,8 +26,6 @@ using executorch::runtime::EValue;
 using testing::Each;
 using testing::ElementsAre;
 
-static_assert(std::is_same_v<TensorPtr, std::shared_ptr<Tensor>>, "TEN-02");
-
 namespace {
 
 class TensorPtrTest : public testing::Test {
@@ -77,8 +75,9 @@ TEST_F(TensorPtrTest, TensorsReferToWhatOthersOwn) {
 }
 #endif
 
-// TEN-03
+// TEN-02, TEN-03
 TEST_F(TensorPtrTest, OwnsDataOfTheDeducedType) {
+  static_assert(std::is_same_v<TensorPtr, std::shared_ptr<Tensor>>);
   const auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   EXPECT_EQ(tensor->scalar_type(), ScalarType::Float);
   EXPECT_THAT(sizes(tensor), ElementsAre(2, 3));

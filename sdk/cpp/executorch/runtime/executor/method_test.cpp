@@ -65,6 +65,26 @@ TEST_F(MethodTest, UnplannedOutputsNeedMemory) {
   EXPECT_EQ(result[1], 4);
 }
 
+// MEM-09: an output that is the next call's input, in one buffer of the caller's, without a copy.
+TEST_F(MethodTest, AnOutputMayBeTheNextInput) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(unplanned());
+  const int32_t out = b.tensor(unplanned());
+  b.inputs = {x};
+  b.outputs = {out};
+  b.call(b.op("test::add", "out"), {x, x, out, out});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> state{1, -3};
+  ASSERT_EQ(method->set_input(EValue(tensor(state, {2})), 0), Error::Ok);
+  ASSERT_EQ(method->set_output_data_ptr(state.data(), state.size() * sizeof(float), 0), Error::Ok);
+  for (const float factor : {2.0f, 4.0f, 8.0f}) {
+    ASSERT_EQ(method->execute(), Error::Ok);
+    EXPECT_EQ(state, (std::vector<float>{factor, -3 * factor}));
+  }
+  EXPECT_EQ(method->get_output(0).toTensor().const_data_ptr(), state.data());
+}
+
 TEST_F(MethodTest, JumpsAndMovesFollowTheCondition) {
   ProgramBuilder b;
   TensorSpec flag = at(64, {});

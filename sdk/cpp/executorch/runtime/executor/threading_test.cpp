@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RT-13, RT-14: a Program may be used by any number of threads, each with methods of its own. The thread sanitizer sees
+// A Program may be used by any number of threads, each with methods of its own. The thread sanitizer sees
 // what the results do not show.
 #include <cstddef>
 #include <cstdint>
@@ -79,6 +79,7 @@ void on_all_threads(Work&& work) {
   }
 }
 
+// RT-13, RT-14: each thread has a method of its own.
 TEST(ThreadingTest, ThreadsShareAProgram) {
   executorch::runtime::runtime_init();
   const ProgramBytes bytes = make_program();
@@ -88,6 +89,7 @@ TEST(ThreadingTest, ThreadsShareAProgram) {
   on_all_threads([&](int number) { EXPECT_EQ(load_and_run(*program, static_cast<float>(number)), nullptr); });
 }
 
+// RT-13
 TEST(ThreadingTest, ThreadsReadAProgram) {
   executorch::runtime::runtime_init();
   const ProgramBytes bytes = make_program();
@@ -103,6 +105,7 @@ TEST(ThreadingTest, ThreadsReadAProgram) {
   });
 }
 
+// RT-13
 TEST(ThreadingTest, ThreadsLoadProgramsAtTheSameTime) {
   executorch::runtime::runtime_init();
   const ProgramBytes bytes = make_program();

@@ -30,13 +30,13 @@ import org.junit.jupiter.api.Test;
 import org.pytorch.executorch.training.SGD;
 import org.pytorch.executorch.training.TrainingModule;
 
-/** The documented Java names, as code that was written for the original uses them: GS-12, AND-10 and AND-11. */
+/** The documented Java names, as code that was written for the original uses them. */
 class JavaCallersTest {
   private static String program(String name) {
     return System.getProperty("executorch.corpus") + "/" + name + "/model.pte";
   }
 
-  /** AND-10: the documents' sample, 1 + 20, with the shape that the corpus has. */
+  /** GS-12, AND-10: the documents' sample, 1 + 20, with the shape that the corpus has. */
   @Test
   void theDocumentedSample() {
     Module module = Module.load(program("add"));
@@ -53,6 +53,7 @@ class JavaCallersTest {
     module.destroy();
   }
 
+  /** AND-11. */
   @Test
   void moduleHasItsNames() throws Exception {
     assertEquals(0, Module.LOAD_MODE_FILE);
