@@ -162,7 +162,7 @@ step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --paralle
 
 # The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
-step_fuzz-long() { FUZZ_XNNPACK=ON tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
+step_fuzz-long() { FUZZ_BACKENDS=linux tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 
 # The Swift package on Linux, with a Swift that is installed in a system of its own: 77 says that it cannot be.
 step_swift() {

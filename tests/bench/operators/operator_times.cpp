@@ -26,7 +26,7 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "../start/zeros.h"
+#include "../zeros.h"
 
 namespace {
 

@@ -30,7 +30,7 @@ SOMETIMES = "both"
 
 HEAD = """# Operators of the XNNPACK backend
 
-`scripts/xnnpack_operators` writes this page from the configs of `XnnpackPartitioner`
+`backends/xnnpack/docs/write_operators` writes this page from the configs of `XnnpackPartitioner`
 (`sdk.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS`), and a test compares the two. How to use the backend
 is in [XNNPACK](backends-xnnpack.md).
 

@@ -11,7 +11,7 @@ from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, XNNPa
 
 
 def test_the_page_is_what_the_configs_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run scripts/xnnpack_operators and commit its page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run backends/xnnpack/docs/write_operators and commit its page"
 
 
 def test_each_operator_has_one_row() -> None:
