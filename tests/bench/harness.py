@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Engines side by side: one process each, one of them at work at a time, taking turns so that a noisy moment of the
-machine falls on all of them alike."""
+"""Engines side by side: one process each, one of them at work at a time, in turns, so that other work on the machine
+disturbs all of them alike."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
+from bench.comparison import Series
+from bench.engines import declaration
 from bench.worker import ROOT, load_model
 
 
@@ -57,31 +57,6 @@ class Engine:
         self.process.wait()
 
 
-@dataclass
-class Series:
-    """Samples of one figure of one engine."""
-
-    samples: list[float] = field(default_factory=list)
-
-    @property
-    def median(self) -> float:
-        return median(self.samples)
-
-    @property
-    def undisturbed(self) -> float:
-        """The lower quartile. Others on the machine only add time, in some samples and not in others: of two engines on
-        two threads the medians differ by half, whichever is faster, where the system below has both processors on one
-        core for seconds."""
-        return sorted(self.samples)[len(self.samples) // 4]
-
-    @property
-    def spread(self) -> float:
-        """Half the interquartile range, as a share of the median."""
-        ordered = sorted(self.samples)
-        quarter = len(ordered) // 4
-        return (ordered[-1 - quarter] - ordered[quarter]) / 2 / self.median if self.median else 0.0
-
-
 # Figures that have limits, which tests/interop/test_benchmarked_models.py checks.
 LOWERING = "lowering CPU s, after torch.export"
 PEAK = "lowering, peak memory / (weights + baseline), at most 1.3"
@@ -122,7 +97,7 @@ class Harness:
             worker.close()
 
     def program(self, engine: str, model: str) -> Path:
-        suffix = "onnx" if engine.startswith("onnxruntime") else "pte"
+        suffix = declaration(engine).suffix
         return self.directory / f"{model.replace('/', '_').replace(':', '.')}.{engine}.{suffix}"
 
     def measure_import(self) -> None:
@@ -130,7 +105,7 @@ class Harness:
             self.progress(f"import, round {turn + 1} of {self.rounds}")
             for engine in self.engines:
                 answer = self.ask_fresh(engine, "import")
-                if answer and not engine.startswith("onnxruntime"):
+                if answer and declaration(engine).lowers:
                     self.add("import over torch", "CPU s", engine, answer["cpu"])
 
     def measure_export(self, rounds: int) -> None:
@@ -180,7 +155,7 @@ class Harness:
     def measure_lowering_memory(self, model: str, spec: str) -> None:
         self.progress(f"memory of {model}")
         for engine in self.engines:
-            if engine.startswith("onnxruntime"):
+            if not declaration(engine).lowers:
                 continue
             answer = self.ask_fresh(engine, "memory", model=spec, output=str(self.program(engine, model)))
             if answer:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How near models come to the speed at which the machine multiplies matrices.
+"""The speed of models as a share of the speed of a GEMM on this machine.
 
-The peak is what a linear layer of 1024 by 1024 takes on 1024 rows, on one thread, through the same backend; the
-operations of a model are those that PyTorch counts (`FlopCounterMode`): two for each product that is added up, of
-convolutions, matrix products and attention, nothing for anything else. A model that only did these, in shapes as good
-as that layer's, would reach a share of 1.
+The peak is a linear layer of 1024 by 1024 on 1024 rows, on one thread, through the same backend. The operations of a
+model are those that PyTorch counts (`FlopCounterMode`): two for each multiply-add of convolutions, matrix
+multiplications and attention, none for anything else. A model of nothing else, in shapes as good as that layer's,
+reaches a share of 1.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def measure(table: PeerTable, rounds: int, seconds: float) -> Iterator[str]:
     peak_operations = operations(PEAK)
     yield HEAD
     for model, spec in table.models.items():
-        if model == "peak" or not table.program("sdk-xnnpack", model).exists():
+        if model == "peak" or not table.program(table.ours, model).exists():
             continue
         workers: list[Engine] = []
         for name, source in ((model, spec), ("peak", PEAK)):
             inputs = table.directory / "inputs.npz"
             np.savez(inputs, *[tensor.numpy() for tensor in load_model(source)[1]])
-            worker = table.start("sdk-xnnpack", 1, writes=False)
-            worker.ask("load", path=str(table.program("sdk-xnnpack", name)), inputs=str(inputs))
+            worker = table.start(table.ours, 1, writes=False)
+            worker.ask("load", path=str(table.program(table.ours, name)), inputs=str(inputs))
             workers.append(worker)
         turns = [[worker.ask("run", seconds=seconds)["cpu"] for worker in workers] for _ in range(rounds)]
         for worker in workers:

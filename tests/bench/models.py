@@ -163,5 +163,5 @@ def speech_detector() -> Made:
 
 
 def peak_product() -> Made:
-    """What the machine's speed is measured with: 2.1 billion operations in a product of matrices that caches hold."""
+    """The GEMM whose speed is the machine's peak: 2.1 billion operations on matrices that the caches hold."""
     return nn.Linear(1024, 1024), (torch.randn(1024, 1024),)

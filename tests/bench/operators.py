@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.native import built, option_of
 from bench.peer_table import PeerTable
-from bench.worker import ROOT
 
 HEAD = "| model | operator | calls | ms | share |\n|---|---|---|---|---|"
 MOST = 5  # rows of a model
@@ -20,36 +18,25 @@ KERNEL, DELEGATE = "OPERATOR_CALL", "DELEGATE_CALL"  # the runtime's own events
 
 @dataclass(frozen=True)
 class Event:
-    """An operator: its seconds where it was fastest, its debug handle (-1 for none), and its name."""
+    """An operator: its seconds in the fastest execution of it, its debug handle (-1 for none), and its name."""
 
     seconds: float
     handle: int
     name: str
 
 
-def operator_times() -> str:
-    """The program that traces. `SDK_OPERATOR_TIMES` names one that is built; otherwise it is built here."""
-    if found := os.environ.get("SDK_OPERATOR_TIMES"):
-        return found
-    build = ROOT / "build" / "bench-profile"
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_BUILD_TESTS=ON"]
-    options.append("-DEXECUTORCH_ENABLE_EVENT_TRACER=ON")
-    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options], check=True, stdout=sys.stderr)
-    subprocess.run(["cmake", "--build", build, "--target", "operator_times"], check=True, stdout=sys.stderr)
-    return str(build / "tests/bench/operators/operator_times")
-
-
-def trace(program: Path, seconds: float) -> tuple[float, list[Event]]:
-    """Seconds of the fastest execution, and what executions consist of."""
-    command = [operator_times(), str(program), str(seconds)]
+def trace(program: Path, seconds: float, backend: str) -> tuple[float, list[Event]]:
+    """Seconds of the fastest execution, and its events, from a build with `backend`."""
+    binary = built("operator_times", option_of(backend), "EXECUTORCH_ENABLE_EVENT_TRACER", folder="bench-profile")
+    command = [binary, str(program), str(seconds)]
     first, *lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     events = [line.split("\t") for line in lines]
     return float(first.split("\t")[1]), [Event(float(taken), int(handle), name) for taken, handle, name in events]
 
 
 def by_name(events: list[Event]) -> dict[str, tuple[int, float]]:
-    """Operators with the same name: how many, and their seconds, most first. What delegates take beside their operators
-    is one of them."""
+    """Operators with the same name: how many, and their seconds, most first. The time of delegates that is in none of
+    their operators is one entry."""
     sums: dict[str, tuple[int, float]] = {}
     inside = sum(event.seconds for event in events if event.name not in (KERNEL, DELEGATE))
     for event in events:
@@ -66,10 +53,10 @@ def measure(table: PeerTable, seconds: float) -> Iterator[str]:
     """Rows of the models whose programs `table` has written."""
     yield HEAD
     for model in table.models:
-        program = table.program("sdk-xnnpack", model)
+        program = table.program(table.ours, model)
         if model == "peak" or not program.exists():
             continue
         table.progress(f"the operators of {model}")
-        whole, events = trace(program, seconds)
+        whole, events = trace(program, seconds, table.backend)
         for name, (calls, taken) in list(by_name(events).items())[:MOST]:
             yield f"| {model} | {name} | {calls} | {taken * 1e3:.3g} | {taken / whole:.2f} |"

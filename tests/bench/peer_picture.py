@@ -1,38 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The peers' table as a picture: how long each engine takes, in times of this SDK's."""
+"""The peers' table as a picture: the time of each engine as a multiple of this SDK's."""
 
 from __future__ import annotations
 
 from html import escape
 from math import log2
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bench.peer_table import Row
+from bench.engines import declaration, peers
+from bench.peer_table import OURS, Row
 
-COLORS = {
-    "sdk": "#1b1f24",
-    "original": "#d1495b",
-    "onnxruntime": "#3b6fd4",
-    "LiteRT": "#e9a23b",
-    "ncnn": "#2a9d8f",
-    "MNN": "#8e6bbf",
-}
 LEAST, MOST = 0.5, 32  # of the axis, which is logarithmic
 NAMES, PANEL, GAP = 158, 350, 44  # pixels across
 HEAD, LINE, FOOT = 78, 26, 34  # pixels down
 
 
+def colors() -> dict[str, str]:
+    """Of each column, this SDK's first."""
+    engines = {OURS: "sdk", **peers()}
+    return {column: declaration(engine).color for column, engine in engines.items()}
+
+
 def across(ratio: float, panel: int) -> float:
-    """Where a ratio stands in a panel; beyond the axis, at its end."""
+    """The x coordinate of a ratio in a panel; beyond the axis, its end."""
     share = log2(min(max(ratio, LEAST), MOST) / LEAST) / log2(MOST / LEAST)
     return NAMES + panel * (PANEL + GAP) + share * PANEL
 
 
 def picture(rows: list[Row], threads: int) -> str:
-    """SVG: a panel for each kind of numbers, a line for each model, a dot for each engine that has run it: right of the
+    """SVG: a panel for each precision, a line for each model, a dot for each engine whose result counts: right of the
     line at 1 it takes longer than this SDK."""
-    shown = [row for row in rows if row.threads == threads and "sdk" in row.samples]
+    shown = [row for row in rows if row.threads == threads and row.counts(OURS)]
     models = list(dict.fromkeys(row.model for row in shown))
     panels = list(dict.fromkeys(row.precision for row in shown))
     width, bottom = NAMES + len(panels) * (PANEL + GAP), HEAD + LINE * len(models)
@@ -43,9 +40,9 @@ def picture(rows: list[Row], threads: int) -> str:
         ".one { stroke: #1b1f24; stroke-width: 1.5 } .end { text-anchor: end } .middle { text-anchor: middle }</style>",
         f'<rect width="{width}" height="{bottom + FOOT}" rx="8" fill="#ffffff"/>',
     ]
-    at = NAMES + 6.0
-    for engine in (engine for engine in COLORS if any(engine in row.samples for row in shown)):
-        lines.append(f'<circle cx="{at}" cy="24" r="5.5" fill="{COLORS[engine]}"/>')
+    at, of = NAMES + 6.0, colors()
+    for engine in (engine for engine in of if any(row.counts(engine) for row in shown)):
+        lines.append(f'<circle cx="{at}" cy="24" r="5.5" fill="{of[engine]}"/>')
         lines.append(f'<text x="{at + 11}" y="28">{engine}</text>')
         at += 50 + 7 * len(engine)
     for number, precision in enumerate(panels):
@@ -58,16 +55,16 @@ def picture(rows: list[Row], threads: int) -> str:
     for number, model in enumerate(models):
         lines.append(f'<text class="end" x="{NAMES - 12}" y="{HEAD + LINE * number + 12}">{escape(model)}</text>')
     for row in shown:
-        ours = row.samples["sdk"].undisturbed
+        ours = row.samples[OURS].lower_quartile
         # This SDK's dot is drawn last, above those that are as fast.
-        for engine in sorted(row.samples, key=lambda name: name == "sdk"):
-            found = row.samples[engine].undisturbed
+        for engine in sorted(filter(row.counts, row.samples), key=lambda name: name == OURS):
+            found = row.samples[engine].lower_quartile
             at, down = across(found / ours, panels.index(row.precision)), HEAD + LINE * models.index(row.model) + 8
             lines.append(
-                f'<circle cx="{at:.1f}" cy="{down}" r="5.5" fill="{COLORS[engine]}" fill-opacity="0.85">'
+                f'<circle cx="{at:.1f}" cy="{down}" r="5.5" fill="{of[engine]}" fill-opacity="0.85">'
                 f"<title>{escape(row.model)}, {row.precision}, {engine}: {found:.3g} ms</title></circle>"
             )
     count = f"{threads} thread{'s' if threads > 1 else ''}"
-    note = f"time of a call on {count}, in times of this SDK's: right of the line is slower. No dot: it cannot run it"
+    note = f"time of a call on {count}, as a multiple of this SDK's: right of the line is slower. No dot: not measured"
     lines.append(f'<text class="dim middle" x="{width / 2}" y="{bottom + FOOT - 4}">{note}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"

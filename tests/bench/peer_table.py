@@ -1,86 +1,100 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""This SDK's XNNPACK backend beside all peers that can run a model: float32 and 8 bits, one thread and two."""
+"""A backend of this SDK beside all peers that can run a model: float32 and int8, any number of threads."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from math import exp, log
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from bench.harness import Engine, EngineError, Series
-from bench.peers import PEER_PYTHON, SUFFIXES, converts_itself, peer_of, python_of_peer
-from bench.worker import ROOT, load_model
+from bench.comparison import LEAST_DECIBELS, LEAST_PEERS, Series, Verdict, verdict
+from bench.engines import PEER_PYTHON, PRECISIONS, declaration, peers
+from bench.environments import python_of
+from bench.harness import Engine, EngineError
+from bench.worker import load_model
 
-COLUMNS = {
-    "sdk": "sdk-xnnpack",
-    "original": "original-xnnpack",
-    "onnxruntime": "onnxruntime",
-    "LiteRT": "litert",
-    "ncnn": "ncnn",
-    "MNN": "mnn",
-}
-PRECISIONS = {"float32": "", "int8": "-int8"}
-LARGEST_DIFFERENCE = 0.02  # of the largest value, in float32: who computes something else is not compared
-REASON_LENGTH = 80
+OURS = "sdk"  # the column of this SDK
+LARGEST_DIFFERENCE = 0.02  # of the largest value, in float32: a program that computes something else is not compared
 LONGEST_EXPORT = 1200  # seconds that writing a program may take
 
 
 @dataclass
 class Row:
-    """The samples of each column, in milliseconds, or why there are none."""
+    """One model in one precision on one number of threads.
+
+    Attributes:
+        samples: Of each column, in milliseconds.
+        reasons: Why a column has none.
+        decibels: The signal of each column's result over its difference from eager float32.
+    """
 
     model: str
     precision: str
     threads: int
     samples: dict[str, Series] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    decibels: dict[str, float] = field(default_factory=dict)
 
-    def fastest_peer(self) -> tuple[str, float] | None:
-        peers = {column: series.undisturbed for column, series in self.samples.items() if column != "sdk"}
-        return min(peers.items(), key=lambda item: item[1]) if peers else None
+    def counts(self, column: str) -> bool:
+        """Whether it was measured, and its result is the model's."""
+        exact = self.precision == "float32" or self.decibels.get(column, 0.0) > LEAST_DECIBELS
+        return column in self.samples and exact
+
+    def peers(self) -> list[str]:
+        """Those that count."""
+        return [column for column in self.samples if column != OURS and self.counts(column)]
+
+    def fastest_peer(self) -> str | None:
+        return min(self.peers(), key=lambda column: self.samples[column].lower_quartile, default=None)
 
     def advantage(self) -> float | None:
         """How many times as fast as the fastest peer this SDK is."""
         fastest = self.fastest_peer()
-        return fastest[1] / self.samples["sdk"].undisturbed if fastest and "sdk" in self.samples else None
+        if fastest is None or not self.counts(OURS):
+            return None
+        return self.samples[fastest].lower_quartile / self.samples[OURS].lower_quartile
+
+    def verdict(self) -> Verdict | None:
+        """Of this SDK beside the fastest peer."""
+        fastest = self.fastest_peer()
+        return verdict(self.samples[OURS], self.samples[fastest]) if fastest and self.counts(OURS) else None
+
+    def in_means(self) -> bool:
+        return self.advantage() is not None and len(self.peers()) >= LEAST_PEERS
 
 
 class PeerTable:
     """Writes the programs of `models` into `directory`, where they stay, and measures them in turns.
 
     Args:
-        python: Runs this SDK.
-        oracle: Runs the original and onnxruntime, and writes what ncnn and MNN convert.
-        columns: Of `COLUMNS`; all by default.
+        backend: The backend of this SDK that is measured.
+        columns: Titles of engines; all by default.
     """
 
-    def __init__(
-        self, models: dict[str, str], directory: Path, python: str, oracle: str, columns: list[str] | None = None
-    ) -> None:
-        self.models, self.directory, self.python, self.oracle = models, directory, python, oracle
-        self.columns = {name: engine for name, engine in COLUMNS.items() if columns is None or name in columns}
-        self.peers = {p: python_of_peer(ROOT, p) for c in self.columns.values() if (p := peer_of(c)) is not None}
+    def __init__(self, models: dict[str, str], directory: Path, backend: str, columns: list[str] | None = None) -> None:
+        self.models, self.directory, self.backend = models, directory, backend
+        self.ours = f"sdk-{backend}"
+        known = {OURS: self.ours, **peers()}
+        if unknown := set(columns or ()) - known.keys():
+            raise ValueError(f"no column {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        self.columns = {title: engine for title, engine in known.items() if columns is None or title in columns}
         self.rows: list[Row] = []
+        self.versions: dict[str, dict[str, str]] = {}
 
     def progress(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     def start(self, engine: str, threads: int, writes: bool) -> Engine:
-        peer = peer_of(engine)
-        if peer is None:
-            return Engine(engine, self.python if engine.startswith("sdk") else self.oracle, threads)
-        own = not writes or converts_itself(engine)
-        return Engine(engine, self.peers[peer] if own else self.oracle, threads, **{PEER_PYTHON: self.peers[peer]})
+        environment = {PEER_PYTHON: python_of(engine)}
+        return Engine(engine, python_of(engine, writes), threads, **environment)
 
     def program(self, engine: str, model: str) -> Path:
-        suffix = SUFFIXES.get(peer_of(engine) or "", "onnx" if engine.startswith("onnx") else "pte")
-        return self.directory / f"{model.replace(' ', '_').replace(',', '')}.{engine}.{suffix}"
+        return self.directory / f"{model.replace(' ', '_').replace(',', '')}.{engine}.{declaration(engine).suffix}"
 
     def write_programs(self, precisions: list[str] | None = None) -> None:
-        """Whatever is not there yet; the reason of a failure is kept beside the place of its program."""
+        """Writes the programs that are not there; the reason of a failure is kept in a file beside."""
         for model, spec in self.models.items():
             for suffix in (PRECISIONS[precision] for precision in precisions or PRECISIONS):
                 for engine in (column + suffix for column in self.columns.values()):
@@ -129,10 +143,14 @@ class PeerTable:
                 continue
             worker = self.start(name, row.threads, writes=False)
             try:
+                if column not in self.versions:
+                    packages = list(declaration(name).packages)
+                    self.versions[column] = worker.ask("versions", packages=packages)
                 worker.ask("load", path=str(path), inputs=str(inputs))
-                difference = worker.ask("check", expected=str(expected))["difference"]
-                if row.precision == "float32" and not difference <= LARGEST_DIFFERENCE:
-                    raise EngineError(f"its result is {difference:.2g} off, of the largest value")
+                found = worker.ask("check", expected=str(expected))
+                if row.precision == "float32" and not found["difference"] <= LARGEST_DIFFERENCE:
+                    raise EngineError(f"its result differs by {found['difference']:.2g} of the largest value")
+                row.decibels[column] = found["decibels"]
                 workers[column] = worker
             except EngineError as error:
                 row.reasons[column] = error.reason
@@ -152,46 +170,18 @@ class PeerTable:
         for worker in workers.values():
             worker.close()
 
-    def markdown(self) -> str:
-        head = ["model", "numbers", "threads", *self.columns, "sdk over fastest peer"]
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        for row in self.rows:
-            fastest = row.fastest_peer()
-            advantage = row.advantage()
-            last = f"**{advantage:.2f}** ({fastest[0]})" if fastest and advantage else "–"
-            cells = [self._cell(row, column) for column in self.columns]
-            lines.append("| " + " | ".join([row.model, row.precision, str(row.threads), *cells, last]) + " |")
-        return "\n".join(lines) + "\n\n" + self.summary()
-
-    def _cell(self, row: Row, column: str) -> str:
-        if series := row.samples.get(column):
-            spread = f" ±{series.spread:.0%}" if series.spread >= 0.005 else ""
-            return f"{series.undisturbed:.3g}{spread}"
-        reason = " ".join(row.reasons[column].replace("|", "/").replace("`", "'").replace("<", "(").split())
-        short = reason if len(reason) <= REASON_LENGTH else reason[: REASON_LENGTH - 1] + "…"
-        return f"cannot: {short}"
-
-    def summary(self) -> str:
-        """Geometric means over the models, a line a precision and number of threads."""
-        lines = []
-        for precision, threads in dict.fromkeys((row.precision, row.threads) for row in self.rows):
-            rows = [row for row in self.rows if (row.precision, row.threads) == (precision, threads)]
-            found = [advantage for row in rows if (advantage := row.advantage())]
-            if found:
-                mean = exp(sum(map(log, found)) / len(found))
-                label = f"{precision}, {threads} thread{'s' if threads > 1 else ''}"
-                lines.append(f"- {label}: {mean:.2f} times as fast as the fastest peer of each of {len(found)} models,")
-                lines.append(f"  {sum(f >= 1 for f in found)} of them at least as fast")
-        return "Geometric means:\n\n" + "\n".join(lines) + "\n" if lines else ""
-
-    def as_json(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "model": row.model,
-                "precision": row.precision,
-                "threads": row.threads,
-                "reasons": row.reasons,
-                "milliseconds": {column: series.samples for column, series in row.samples.items()},
-            }
-            for row in self.rows
-        ]
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "versions": self.versions,
+            "rows": [
+                {
+                    "model": row.model,
+                    "precision": row.precision,
+                    "threads": row.threads,
+                    "reasons": row.reasons,
+                    "decibels": row.decibels,
+                    "milliseconds": {column: series.samples for column, series in row.samples.items()},
+                }
+                for row in self.rows
+            ],
+        }

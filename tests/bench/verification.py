@@ -17,12 +17,12 @@ import contextlib
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.worker import ROOT, PteEngine
+from bench.native import built
+from bench.pte import PteEngine
 
 LARGEST_SHARE = 0.05
 ROUNDS = 41
@@ -51,17 +51,6 @@ class Cost:
         return self.verification <= LARGEST_SHARE * min(self.read, self.mapped)
 
 
-def load_time() -> str:
-    """The program that loads models. `SDK_LOAD_TIME` names one that is built; otherwise it is built here."""
-    if found := os.environ.get("SDK_LOAD_TIME"):
-        return found
-    build = ROOT / "build" / "bench"
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DEXECUTORCH_BUILD_TESTS=ON"]
-    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options], check=True, stdout=sys.stderr)
-    subprocess.run(["cmake", "--build", build, "--target", "load_time"], check=True, stdout=sys.stderr)
-    return str(build / "tests/bench/load/load_time")
-
-
 def alone() -> None:
     """One processor, and before others where that is allowed."""
     if hasattr(os, "sched_setaffinity"):
@@ -86,7 +75,7 @@ def row(model: str, cost: Cost) -> str:
 
 def main(models: dict[str, str]) -> int:
     """Prints a table; 1 when verification adds more than 5 % to either way of loading."""
-    program = load_time()
+    program = built("load_time")
     print(HEAD)
     status = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -5,54 +5,109 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
-from bench import peer_table
-from bench.harness import LOWERING, Engine, Series
+from bench import engines, environments, peer_table
+from bench.comparison import Series
+from bench.engines import ImpossibleError, declaration, peers, run_converter
+from bench.harness import LOWERING, Engine
 from bench.machine_share import operations
 from bench.models import PEER_MODELS
-from bench.peer_picture import COLORS, across, picture
-from bench.peer_table import COLUMNS, PeerTable, Row
-from bench.peers import ImpossibleError, converts_itself, peer_of, python_of_peer, run_converter
+from bench.native import folder_of, measurement
+from bench.peer_page import cell, page, summary
+from bench.peer_picture import across, colors, picture
+from bench.peer_table import PeerTable, Row
 from bench.report import compiler_summary
-from bench.start import HEAD, Starts, one_start
+from bench.states import functional
 from bench.worker import ROOT, load_model
 
 
 @pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PeerTable:
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PeerTable]:
     monkeypatch.setenv("PTE_SDK_PEERS", str(tmp_path))
-    return PeerTable({"small": "zoo:linear"}, tmp_path, sys.executable, "/no/such/python")
+    monkeypatch.setenv("PTE_SDK_ORACLE_PYTHON", "/no/such/python")
+    environments.own_python.cache_clear()
+    environments.oracle_python.cache_clear()
+    yield PeerTable({"small": "zoo:linear"}, tmp_path, "demo")
+    environments.own_python.cache_clear()
+    environments.oracle_python.cache_clear()
 
 
-def test_the_table_compares_with_the_fastest_peer(table: PeerTable) -> None:
-    samples = {"sdk": Series([2.0, 2.0, 2.0]), "original": Series([3.0, 3.0, 3.0]), "onnxruntime": Series([2.5] * 3)}
-    reasons = dict.fromkeys(("LiteRT", "ncnn", "MNN"), "no | such\noperator")
-    table.rows = [Row("small", "float32", 1, samples, reasons), Row("other", "float32", 1, {"sdk": Series([1.0])}, {})]
-    table.rows[1].reasons = dict.fromkeys(COLUMNS, "nothing")
-    lines = table.markdown().splitlines()
-    assert lines[2].endswith("| 2 | 3 | 2.5 | " + "cannot: no / such operator | " * 3 + "**1.25** (onnxruntime) |")
-    assert "cannot: nothing" in lines[3] and lines[3].endswith("| – |")
-    assert "float32, 1 thread: 1.25 times as fast as the fastest peer of each of 1 models," in table.summary()
+def times(*values: float) -> Series:
+    return Series(list(values))
 
 
-def test_means_over_models_are_geometric(table: PeerTable) -> None:
-    """Twice and half as fast is as fast."""
-    for ours in (1.0, 4.0):
-        table.rows.append(Row(f"model {ours}", "int8", 2, {"sdk": Series([ours]), "MNN": Series([2.0])}))
-    assert "int8, 2 threads: 1.00 times as fast as the fastest peer of each of 2 models," in table.summary()
-    assert "1 of them at least as fast" in table.summary()
+def test_engines_are_the_modules_of_a_folder() -> None:
+    """One module each; those with an environment of their own pin what they install."""
+    names = {path.stem for path in (ROOT / "tests/bench/engines").glob("*.py")} - {"__init__"}
+    assert set(engines.known()) == names
+    assert next(iter(peers())) == "original" and "OpenVINO" in peers() and "sdk" not in peers()
+    for name in names:
+        declared = declaration(name)
+        if declared.environment == "own":
+            lines = (ROOT / "tests/bench/engines" / f"{name}.txt").read_text().lower().splitlines()
+            assert f"{declared.packages[0].lower()}==" in " ".join(lines), name
 
 
-def test_the_picture_has_a_dot_for_each_engine_that_ran() -> None:
-    assert COLORS.keys() == COLUMNS.keys()
+def test_an_engine_that_is_not_there_is_an_error_that_lists_the_others() -> None:
+    with pytest.raises(ValueError, match=r"no engine 'tvm-int8'; .* litert, mnn, ncnn"):
+        declaration("tvm-int8")
+
+
+def test_a_column_that_is_not_there_is_an_error_that_lists_the_others(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no column onnx; there are sdk, original, .*onnxruntime"):
+        PeerTable({}, tmp_path, "demo", ["sdk", "onnx"])
+
+
+def test_a_backend_without_a_measurement_is_an_error() -> None:
+    with pytest.raises(ValueError, match="for 'nothing'"):
+        folder_of("nothing")
+    with pytest.raises(ValueError, match=r"bench/nothing.py is not there"):
+        measurement("xnnpack", "nothing")
+
+
+def test_the_page_compares_with_the_fastest_peer(table: PeerTable) -> None:
+    samples = {"sdk": times(2, 2, 2), "original": times(3, 3, 3), "onnxruntime": times(2.5, 2.5, 2.5)}
+    rest = [column for column in table.columns if column not in samples]
+    table.rows = [Row("small", "float32", 1, samples, dict.fromkeys(rest, "no | such\noperator"))]
+    table.versions = {"MNN": {"MNN": "1.2"}}
+    lines = page(table).splitlines()
+    assert lines[0] == "Engines: MNN (MNN 1.2)."
+    assert "| small | 2 (2) ±0% | 3 (3) ±0% |" in lines[6] and lines[6].endswith("| **1.25** ahead (onnxruntime) |")
+    assert "- MNN, float32, small: no / such operator" in lines
+    assert summary(table.rows) == ""  # two peers are too few
+
+
+def test_a_cell_has_the_quartile_the_median_and_the_signal() -> None:
+    """Of 1 to 9 the third is 3 and the fifth 5; a result near its noise is in italics."""
+    row = Row("m", "int8", 1, {"sdk": times(*range(1, 10)), "MNN": times(4)}, {}, {"sdk": 31.4, "MNN": 12.0})
+    assert cell(row, "sdk") == "3 (5) ±40%, 31 dB"
+    assert cell(row, "MNN") == "*4 (4) ±0%, 12 dB*"
+    assert cell(row, "ncnn") == "–"
+    float_row = Row("m", "float32", 1, {"sdk": times(4)}, {}, {"sdk": 140.0})
+    assert cell(float_row, "sdk") == "4 (4) ±0%"
+
+
+def test_the_summary_counts_what_is_ahead_level_and_behind() -> None:
+    """Ratios of 2, 0.5 and 1: a mean of 1."""
+    rows = []
+    for model, ours in (("a", times(1)), ("b", times(4)), ("c", times(2))):
+        others = dict.fromkeys(("MNN", "ncnn", "LiteRT"), times(2))
+        rows.append(Row(model, "float32", 2, {"sdk": ours, **others}))
+    assert "- float32, 2 threads: **1.00** over 3 models (1 ahead, 1 level, 1 behind)" in summary(rows)
+
+
+def test_the_picture_has_a_dot_for_each_engine_whose_result_counts() -> None:
+    assert list(colors()) == ["sdk", *peers()] and len(set(colors().values())) == len(colors())
     rows = [
-        Row("a & b", "float32", 1, {"sdk": Series([2.0]), "MNN": Series([8.0]), "ncnn": Series([1e3])}),
-        Row("a & b", "int8", 1, {"sdk": Series([1.0])}, {"ncnn": "nothing"}),
-        Row("a & b", "float32", 2, {"sdk": Series([1.0])}),
+        Row("a & b", "float32", 1, {"sdk": times(2), "MNN": times(8), "ncnn": times(1e3)}),
+        Row("a & b", "int8", 1, {"sdk": times(1), "MNN": times(1)}, {"ncnn": "no"}, {"sdk": 30.0, "MNN": 3.0}),
+        Row("a & b", "float32", 2, {"sdk": times(1)}),
     ]
     svg = "{http://www.w3.org/2000/svg}"
     root = ElementTree.fromstring(picture(rows, 1))
@@ -79,16 +134,37 @@ def test_a_program_that_could_not_be_written_is_a_reason_in_the_table(table: Pee
     assert row.reasons == {"ncnn": "it has no pnnx.Expression"} and not row.samples
 
 
-def test_engines_have_their_own_python_but_for_what_writes_programs() -> None:
-    assert peer_of("litert-int8") == "litert" and peer_of("onnxruntime") is None and peer_of("sdk-xnnpack") is None
-    assert converts_itself("litert") and not converts_itself("mnn-int8")
-    for peer in ("litert", "ncnn", "mnn"):
-        assert (ROOT / "tests/bench/environments" / f"{peer}.txt").is_file()
+def test_engines_have_their_own_python_but_for_what_writes_programs(table: PeerTable, tmp_path: Path) -> None:
+    """ncnn's environment has no torch; LiteRT's has. A folder of environments can be given."""
+    assert environments.python_of("ncnn") == str(tmp_path / "ncnn" / "bin" / "python")
+    assert environments.python_of("ncnn-int8", writes=True) == "/no/such/python"
+    assert environments.python_of("litert-int8", writes=True) == str(tmp_path / "litert" / "bin" / "python")
+    assert environments.python_of("sdk-demo") == environments.python_of("sdk", writes=True) == sys.executable
+    assert environments.python_of("onnxruntime") == "/no/such/python"
 
 
-def test_a_folder_of_environments_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PTE_SDK_PEERS", str(tmp_path))
-    assert python_of_peer(ROOT, "ncnn") == str(tmp_path / "ncnn" / "bin" / "python")
+def test_a_models_state_becomes_inputs_and_outputs() -> None:
+    """The decoder's caches: six layers, keys and values. A token at position 1 sees the one at position 0 only through
+    what is passed."""
+    made = functional(PEER_MODELS["decoder, one token"])
+    assert len(made.states) == 12 and made.states[0].shape == (1, 6, 256, 48)
+    assert made.input_names()[:3] == ["input_0", "input_1", "state_0"]
+    assert made.output_names(13)[:2] == ["output_0", "new_state_0"]
+    module, _ = load_model(PEER_MODELS["decoder, one token"])
+    with torch.no_grad():
+        states = made.states
+        for position, token in enumerate((3, 5)):
+            inputs = (torch.tensor([[token]]), torch.tensor([position]))
+            found, *states = made.module(*inputs, *states)
+            torch.testing.assert_close(found, module(*inputs))
+        assert not any(state.any() for state in made.states)  # the caller's own are not written
+        forgetful = made.module(torch.tensor([[5]]), torch.tensor([1]), *made.states)[0]
+    assert not torch.allclose(forgetful, found)
+
+
+def test_a_model_without_state_stays_as_it_is() -> None:
+    made = functional(PEER_MODELS["MLP, batch of 32"])
+    assert made.states == () and made.arguments == made.inputs
 
 
 def test_what_a_converter_said_last_is_the_reason() -> None:
@@ -126,37 +202,12 @@ def test_an_export_that_does_not_end_is_given_up(
     assert path.with_name(path.name + ".reason").read_text() == "no program after 0.5 s"
 
 
-def test_engines_are_compared_by_what_was_not_disturbed() -> None:
-    """The second of five samples: two of ours waited for others on the machine, all of the peer's did a little."""
-    row = Row(
-        "small", "float32", 2, {"sdk": Series([1.0, 9.0, 1.0, 8.0, 7.0]), "MNN": Series([2.0, 2.1, 2.2, 2.3, 2.4])}
-    )
-    assert row.fastest_peer() == ("MNN", 2.1)
-    assert row.advantage() == 2.1
-
-
 def test_operations_are_two_for_each_product() -> None:
     """32 rows through 784 to 512, 512 and 10."""
     assert operations(PEER_MODELS["MLP, batch of 32"]) == 2 * 32 * (784 * 512 + 512 * 512 + 512 * 10)
 
 
-def test_starts_are_compared_with_the_original() -> None:
-    """In milliseconds and in millions of bytes."""
-    figures = one_start([sys.executable, "-c", "print('0.0003 0.010 0.5 30000000 20000000 600000 5200000')"])
-    assert figures.pop("first use") == 0.0003
-    assert figures == {"load": 0.010, "first": 0.5, "peak": 3e7, "own": 2e7, "planned": 6e5, "added": 5.2e6}
-    starts = Starts("small", "int8")
-    starts.add("without a file", figures)
-    starts.add("with the file", {**figures, "load": 0.002, "own": 1e7})
-    # 30 MB at the most, of 14.2 + 0.6 + 5.2.
-    expected = "| small | int8 | 10 | 2 | – | – | 14.2 | 0.6 | 5.2 | 20.0 | 30.0 | 10.0 | 30.0 | – | 1.50 |"
-    assert starts.row(14_200_000) == expected
-    starts.add("original", {"load": 0.008, "peak": 2.5e7})
-    assert starts.row(14_200_000).split(" | ")[4:6] == ["8", "**0.25**"]
-    assert HEAD.splitlines()[0].count("|") == starts.row(1).count("|") == HEAD.splitlines()[1].count("|")
-
-
-@pytest.mark.parametrize("backend", ["", "-xnnpack"])
+@pytest.mark.parametrize("backend", ["", "-demo"])
 def test_lowering_is_compared_with_the_same_backend(backend: str) -> None:
     """3 s and 10 s in all, and at most 0.4 of the original on one model."""
     figures = {

@@ -42,7 +42,7 @@ def test_events_carry_the_handles_of_the_nodes(tmp_path: Path) -> None:
     (total,) = [node for node in module.graph.nodes if "cumsum" in str(node.target)]
     program = lowered.to_executorch()
     (tmp_path / "net.pte").write_bytes(program.buffer)
-    seconds, events = trace(tmp_path / "net.pte", 0.05)
+    seconds, events = trace(tmp_path / "net.pte", 0.05, "xnnpack")
     inside = [event for event in events if event.name not in (KERNEL, DELEGATE) and event.handle > 0]
     of = {event.name.split(" ")[0]: nodes[event.handle] for event in inside}
     assert "aten.convolution.default" in of["Convolution"]

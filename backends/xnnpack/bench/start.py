@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a start costs with XNNPACK: CPU time of loading, with packed weights in a file and without, and memory, beside
-the original's. Each start is a process of its own; they take turns."""
+"""`scripts/bench --start`: CPU time of loading, with packed weights in a file and without, and memory, beside the
+original's. Each start is a process of its own; they take turns."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 
-from bench.harness import Engine, Series
-from bench.peer_table import PRECISIONS, PeerTable
-from bench.worker import ROOT, load_model
+from bench.comparison import Series
+from bench.engines import PRECISIONS
+from bench.harness import Engine
+from bench.native import built, option_of
+from bench.peer_table import PeerTable
+from bench.worker import load_model
 
 FIGURES = ("first use", "load", "first", "peak", "own", "planned", "added")  # as start_cost prints them
 WAYS = ("without a file", "with the file")
-
-
-def start_cost() -> str:
-    """The program that starts models. `SDK_START_COST` names one that is built; otherwise it is built here."""
-    if found := os.environ.get("SDK_START_COST"):
-        return found
-    build = ROOT / "build" / "bench"
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_BUILD_TESTS=ON"]
-    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options], check=True, stdout=sys.stderr)
-    subprocess.run(["cmake", "--build", build, "--target", "start_cost"], check=True, stdout=sys.stderr)
-    return str(build / "tests/bench/start/start_cost")
 
 
 def one_start(command: list[str]) -> dict[str, float]:
@@ -46,7 +36,7 @@ class Starts:
             self.ways.setdefault(way, {}).setdefault(name, Series()).samples.append(value)
 
     def row(self, size: int) -> str:
-        """`size`: bytes of the program, which are its weights but for a few."""
+        """`size`: bytes of the program, nearly all of them weights."""
 
         def of(way: str, figure: str, factor: float, digits: str) -> str:
             series = self.ways.get(way, {}).get(figure)
@@ -65,7 +55,7 @@ class Starts:
 
 
 COLUMNS = (
-    *("model", "numbers", "load ms", "with the file", "original", "with the file / original", "program MB"),
+    *("model", "precision", "load ms", "with the file", "original", "with the file / original", "program MB"),
     *("planned MB", "first run MB", "own MB", "peak MB", "own MB, with the file", "peak MB, with the file"),
     *("original's peak MB", "peak / (program + planned + first run)"),
 )
@@ -76,7 +66,7 @@ def measure(table: PeerTable, rounds: int) -> Iterator[str]:
     """The rows of the models whose programs `table` has written."""
     import numpy as np
 
-    binary = start_cost()
+    binary = built("start_cost", option_of(table.backend))
     yield HEAD
     first_use = Series()
     for model, spec in table.models.items():
@@ -84,7 +74,7 @@ def measure(table: PeerTable, rounds: int) -> Iterator[str]:
         inputs = table.directory / "inputs.npz"
         np.savez(inputs, *[tensor.numpy() for tensor in tensors])
         for precision, suffix in PRECISIONS.items():
-            ours, theirs = (table.program(engine + suffix, model) for engine in ("sdk-xnnpack", "original-xnnpack"))
+            ours, theirs = (table.program(engine + suffix, model) for engine in (table.ours, "original-xnnpack"))
             if not ours.exists():
                 continue
             packed = table.directory / "packed-weights"
@@ -103,4 +93,4 @@ def measure(table: PeerTable, rounds: int) -> Iterator[str]:
             packed.unlink(missing_ok=True)
             yield starts.row(ours.stat().st_size)
     if first_use.samples:
-        yield f"\nThe backend's first use in a process, which comes before: {first_use.median * 1e3:.2f} ms."
+        yield f"\nThe backend's first use in a process, before that: {first_use.median * 1e3:.2f} ms."

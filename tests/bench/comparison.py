@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How samples of two engines are compared, and which results count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import exp, inf, log, log10
+from statistics import median
+from typing import Any, Literal
+
+LEAST_DECIBELS = 20.0
+"""An int8 result that is nearer to its noise than this is not the model's result: its time does not count."""
+LEAST_PEERS = 3
+"""A model that fewer peers run is not part of a mean."""
+
+Verdict = Literal["ahead", "level", "behind"]
+
+
+@dataclass
+class Series:
+    """Samples of one figure of one engine."""
+
+    samples: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return median(self.samples)
+
+    @property
+    def lower_quartile(self) -> float:
+        """What engines are compared by: other work on the machine only adds time, to some samples and not to others."""
+        return sorted(self.samples)[len(self.samples) // 4]
+
+    @property
+    def upper_quartile(self) -> float:
+        return sorted(self.samples)[-1 - len(self.samples) // 4]
+
+    @property
+    def spread(self) -> float:
+        """Half the interquartile range, as a share of the median."""
+        return (self.upper_quartile - self.lower_quartile) / 2 / self.median if self.median else 0.0
+
+
+def verdict(ours: Series, theirs: Series) -> Verdict:
+    """Of two engines' times: "level" where their interquartile ranges meet."""
+    if ours.upper_quartile < theirs.lower_quartile:
+        return "ahead"
+    return "behind" if ours.lower_quartile > theirs.upper_quartile else "level"
+
+
+def signal_to_noise(expected: Any, found: Any) -> float:
+    """Of two arrays of one size: decibels of what is expected over the difference (SQNR)."""
+    import numpy as np
+
+    expected = np.asarray(expected, dtype=np.float64).ravel()
+    noise = float(np.square(np.asarray(found, dtype=np.float64).ravel() - expected).sum())
+    signal = float(np.square(expected).sum())
+    if not np.isfinite(noise):
+        return -inf
+    if not noise:
+        return inf
+    return 10 * log10(signal / noise) if signal else -inf
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    logarithms = [log(ratio) for ratio in ratios]
+    return exp(sum(logarithms) / len(logarithms))

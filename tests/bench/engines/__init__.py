@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The engines of `scripts/bench`: one module each, found by its name.
+
+`litert` and `litert-int8` are engines of the module `litert`, whose `DECLARATION` says how they are run. A new engine
+is a new module, and `NAME.txt` beside it where it needs packages of its own.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+PRECISIONS = {"float32": "", "int8": "-int8"}
+"""What is measured, and the ending of the engines' names for it."""
+PEER_PYTHON = "BENCH_PEER_PYTHON"  # where a worker that writes programs finds the engine's own converter
+CONVERSION_SECONDS = 900
+
+
+class ImpossibleError(RuntimeError):
+    """An engine has no way to do what it was asked; the text stands in the tables."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How the engines of a module are run.
+
+    Attributes:
+        title: Their column in tables.
+        color: Of their dots in docs/peers.svg.
+        packages: Distributions whose versions the tables print.
+        suffix: Of their programs.
+        make: Makes an engine of its name and a number of threads. An engine has `export`, `prepare`, `load` and
+            `first_result`, which `worker.py` calls.
+        environment: The Python that runs them: this one ("sdk"), that of tests/interop ("oracle"), or one with the
+            packages of `NAME.txt` ("own").
+        writer: The Python that writes their programs, which needs torch.
+        peer: The float32 engine that `scripts/bench --peers` measures; None for none.
+        lowers: Whether `torch.export` and the lowering after it can be measured apart.
+    """
+
+    title: str
+    color: str
+    packages: tuple[str, ...]
+    suffix: str
+    make: Callable[[str, int], Any]
+    environment: Literal["sdk", "oracle", "own"] = "own"
+    writer: Literal["sdk", "oracle", "own"] = "oracle"
+    peer: str | None = None
+    lowers: bool = False
+
+
+def known() -> list[str]:
+    """The names of the modules."""
+    return sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+
+
+def module_of(engine: str) -> str:
+    """`litert` for `litert-int8`. Raises ValueError for an engine that no module has."""
+    name = engine.partition("-")[0]
+    if name not in known():
+        raise ValueError(f"there is no engine {engine!r}; the modules of tests/bench/engines are {', '.join(known())}")
+    return name
+
+
+def declaration(engine: str) -> Declaration:
+    """Of the module that has `engine`."""
+    found = import_module(f"{__name__}.{module_of(engine)}").DECLARATION
+    assert isinstance(found, Declaration)
+    return found
+
+
+def peers() -> dict[str, str]:
+    """The columns of `--peers` and their float32 engines, the original first."""
+    found = {declaration(name).title: peer for name in known() if (peer := declaration(name).peer)}
+    return dict(sorted(found.items(), key=lambda item: item[0] != "original"))
+
+
+def is_int8(engine: str) -> bool:
+    return engine.endswith(PRECISIONS["int8"])
+
+
+def run_converter(*command: str) -> str:
+    """Runs an engine's converter and returns what it printed; its last line is the reason if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=CONVERSION_SECONDS)
+    printed = done.stderr + done.stdout
+    if done.returncode:
+        lines = [line.strip() for line in printed.splitlines() if line.strip()]
+        ended = f"its converter ended with {done.returncode}"
+        raise ImpossibleError(f"{ended}: {lines[-1]}" if lines else ended)
+    return printed

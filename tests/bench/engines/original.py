@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The original: `original` without a delegate, `original-xnnpack` and `original-xnnpack-int8` with XNNPACK."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from bench.engines import Declaration, is_int8
+from bench.pte import PteEngine
+from bench.worker import load_model
+
+
+class OriginalEngine(PteEngine):
+    def __init__(self, name: str, threads: int) -> None:
+        super().__init__("executorch", threads)
+        self.delegates = name != "original"
+        self.int8 = is_int8(name)
+
+    def partitioners(self) -> list[Any]:
+        if not self.delegates:
+            return []
+        module = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
+        return [module.XnnpackPartitioner()]
+
+    def quantizer(self) -> Any:
+        if not self.int8:
+            return None
+        module = importlib.import_module("executorch.backends.xnnpack.quantizer.xnnpack_quantizer")
+        return module.XNNPACKQuantizer().set_global(module.get_symmetric_quantization_config(is_per_channel=True))
+
+    def capture(self, spec: str) -> Any:
+        self.spec = spec
+        return super().capture(spec)
+
+    def to_edge(self, exported: Any) -> Any:
+        try:
+            return super().to_edge(exported)
+        except Exception:
+            if not self.delegates or self.int8:  # folded batch norms are float32
+                raise
+            # Its pass that folds batch norms fails on some models: fold them before.
+            import torch
+            from torch.fx.experimental.optimization import fuse
+
+            model, inputs = load_model(self.spec)
+            return super().to_edge(torch.export.export(fuse(model), inputs, strict=False))
+
+
+DECLARATION = Declaration(
+    title="original",
+    color="#d1495b",
+    packages=("executorch", "torchao"),
+    suffix="pte",
+    make=OriginalEngine,
+    environment="oracle",
+    peer="original-xnnpack",
+    lowers=True,
+)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""This SDK: `sdk` without a backend, `sdk-NAME` with the backend NAME, `sdk-NAME-int8` quantised by its recipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.engines import PRECISIONS, Declaration, is_int8
+from bench.pte import PteEngine
+
+
+class SdkEngine(PteEngine):
+    def __init__(self, name: str, threads: int) -> None:
+        super().__init__("sdk", threads)
+        self.backend = name.removesuffix(PRECISIONS["int8"]).partition("-")[2]
+        self.int8 = is_int8(name)
+
+    def partitioners(self) -> list[Any]:
+        from sdk.backends.registry import backend
+
+        return [backend(self.backend).make("partitioner")] if self.backend else []
+
+    def quantizer(self) -> Any:
+        """That of the backend's scheme `int8`."""
+        if not self.int8:
+            return None
+        from sdk.backends.registry import backend
+        from sdk.export.cli.recipes import recipe_of
+
+        scheme = backend(self.backend).quantization["int8"]
+        recipe = recipe_of(None, scheme, [self.backend], None)
+        assert recipe.quantization_recipe is not None
+        (quantizer,) = recipe.quantization_recipe.get_quantizers() or ()
+        return quantizer
+
+    def alive(self, exported: Any) -> dict[str, Any]:
+        from bench.arena import measure_arena
+
+        return {"alive_bytes": measure_arena(exported).alive_bytes}
+
+
+DECLARATION = Declaration(
+    title="sdk",
+    color="#1b1f24",
+    packages=("pte-sdk",),
+    suffix="pte",
+    make=SdkEngine,
+    environment="sdk",
+    writer="sdk",
+    lowers=True,
+)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this SDK and the original have in common as engines: the same calls under another package name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.worker import Clock, load_model
+
+
+class PteEngine:
+    """Programs in the format `.pte`, without a backend. Subclasses name partitioners and a quantizer."""
+
+    def __init__(self, package: str, threads: int) -> None:
+        self.package = package
+        self.threads = threads
+
+    def partitioners(self) -> list[Any]:
+        return []
+
+    def quantizer(self) -> Any:
+        """The PT2E quantizer for int8; None leaves the model in float32."""
+        return None
+
+    def compiler(self) -> Any:
+        return importlib.import_module(f"{self.package}.exir")
+
+    def export(self, spec: str, output: str) -> dict[str, Any]:
+        import torch
+
+        self.compiler()
+        with torch.no_grad():
+            exported = self.capture(spec)
+            with Clock() as lowering:
+                manager = self.lower(exported, output)
+        sizes = manager.executorch_program.execution_plan[0].non_const_buffer_sizes
+        return {
+            "arena_bytes": sum(sizes),
+            "file_bytes": Path(output).stat().st_size,
+            "lowering_cpu": lowering.cpu,
+        }
+
+    def capture(self, spec: str) -> Any:
+        """What torch.export makes of a model, quantised where there is a quantizer: statically, calibrated with the
+        example inputs."""
+        import torch
+
+        model, inputs = load_model(spec)
+        exported = torch.export.export(model, inputs, strict=False)
+        quantizer = self.quantizer()
+        if quantizer is None:
+            return exported
+        from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+        module = exported.module()
+        state = {name: buffer.clone() for name, buffer in module.named_buffers()}
+        prepared = prepare_pt2e(module, quantizer)
+        prepared(*inputs)
+        for name, buffer in prepared.named_buffers():
+            if name in state:  # calibration has written into the caches
+                buffer.copy_(state[name])
+        return torch.export.export(convert_pt2e(prepared), inputs, strict=False)
+
+    def to_edge(self, exported: Any) -> Any:
+        if partitioners := self.partitioners():
+            return self.compiler().to_edge_transform_and_lower(exported, partitioner=partitioners)
+        return self.compiler().to_edge(exported)
+
+    def lower(self, exported: Any, output: str) -> Any:
+        """From what torch.export returned to the written file."""
+        manager = self.to_edge(exported).to_executorch()
+        with Path(output).open("wb") as file:
+            manager.write_to_file(file)
+        return manager
+
+    def memory(self, spec: str, output: str) -> dict[str, Any]:
+        """The process's memory while it lowers, beside what it has before: Python, torch, the compiler's modules, what
+        torch.export returned, and the weights."""
+        import torch
+
+        with torch.no_grad():
+            self.lower(torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)), output)  # imports what it needs
+            model, inputs = load_model(spec)
+            exported = torch.export.export(model, inputs, strict=False)
+            weights = {}
+            for tensor in model.state_dict().values():
+                storage = tensor.untyped_storage()
+                weights[storage.data_ptr()] = storage.nbytes()
+                tensor.sum()  # weights of a mapped file are resident when they have been read
+            with Clock() as lowering:
+                self.lower(exported, output)
+        return {
+            "weight_bytes": sum(weights.values()),
+            "before_bytes": lowering.before,
+            "peak_bytes": lowering.before + lowering.peak,
+            **self.alive(exported),
+        }
+
+    def alive(self, exported: Any) -> dict[str, Any]:
+        """The lower bound of an arena, where it can be computed."""
+        return {}
+
+    def prepare(self) -> None:
+        import torch  # noqa: F401
+
+        importlib.import_module(f"{self.package}.runtime")
+        bindings = importlib.import_module(f"{self.package}.extension.pybindings.portable_lib")
+        bindings._unsafe_reset_threadpool(self.threads)
+
+    def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
+        import torch
+
+        # The program and the method: an application can run nothing before it has both.
+        program = importlib.import_module(f"{self.package}.runtime").Runtime.get().load_program(path)
+        method = program.load_method("forward")
+        tensors = [torch.from_numpy(i) for i in inputs]
+        return lambda: method.execute(tensors)
+
+    def first_result(self, result: Any) -> Any:
+        """The first output of a call as an array."""
+        return result[0].numpy()
