@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # install_executorch.sh [--clean | [--editable] [--minimal] [--use-pt-pinned-commit]]
 #
-# Builds the Python package and installs it, with what it needs, into the active environment. CMAKE_ARGS has options of
-# the build: CMAKE_ARGS="-DEXECUTORCH_BUILD_XNNPACK=OFF" ./install_executorch.sh
+# Builds the Python package and installs it, with its dependencies, into the active environment. CMAKE_ARGS passes options
+# to CMake: CMAKE_ARGS="-DEXECUTORCH_BUILD_XNNPACK=OFF" ./install_executorch.sh
 #
-#   --editable, -e          a change to a .py is live; after one to C++, run this again
-#   --minimal               without what the examples import
-#   --use-pt-pinned-commit  the release of PyTorch that everything here is tested with, not the one that is
-#                           installed or the newest
-#   --clean                 removes what was built (build, cmake-out, pip-out, dist), and what ccache remembers
+#   --editable, -e          install in place: changes to .py files take effect at once; after changes to C++, run this again
+#   --minimal               without the packages that the examples import
+#   --use-pt-pinned-commit  install the PyTorch release that the tests use, instead of keeping the installed one or
+#                           installing the newest
+#   --clean                 remove build products (build, cmake-out, pip-out, dist) and clear ccache; install nothing
 set -euo pipefail
 root="$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 python="${PYTHON:-python}"
@@ -22,12 +22,12 @@ for argument in "$@"; do
     --minimal) minimal=1 ;;
     --use-pt-pinned-commit) pinned=1 ;;
     -h | --help) sed -n '3,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) echo "install_executorch.sh: there is no option ${argument}; see --help" >&2; exit 1 ;;
+    *) echo "install_executorch.sh: unknown option ${argument}; --help lists the options" >&2; exit 1 ;;
   esac
 done
 
 if [[ -n "${clean}" ]]; then
-  [[ $# -eq 1 ]] || { echo "install_executorch.sh: --clean stands alone: it installs nothing" >&2; exit 1; }
+  [[ $# -eq 1 ]] || { echo "install_executorch.sh: --clean installs nothing and takes no other option" >&2; exit 1; }
   rm -rf "${root}"/{build,cmake-out,pip-out,dist} "${root}"/python/*.egg-info
   find "${root}/python" \( -name '*.so' -o -name '*.pyd' \) -delete
   ! command -v ccache >/dev/null || ccache --clear --zero-stats >/dev/null
@@ -35,7 +35,7 @@ if [[ -n "${clean}" ]]; then
 fi
 
 command -v "${python}" >/dev/null || {
-  echo "install_executorch.sh: there is no ${python}; activate an environment, or set PYTHON" >&2
+  echo "install_executorch.sh: ${python} was not found; activate an environment, or set PYTHON to the interpreter" >&2
   exit 1
 }
 constraints=() package="${root}"
