@@ -74,7 +74,10 @@ def test_clean_removes_what_was_built_and_nothing_else_bld2_07(python: Path, tmp
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--fast"], "unknown option --fast; --help lists the options"), (["--clean", "--minimal"], "--clean installs nothing and takes no other option")],
+    [
+        (["--fast"], "unknown option --fast; --help lists the options"),
+        (["--clean", "--minimal"], "--clean installs nothing and takes no other option"),
+    ],
 )
 def test_mistakes_are_named_and_nothing_is_installed_bld2_03(python: Path, options: list[str], words: str) -> None:
     done = install(python, *options)
