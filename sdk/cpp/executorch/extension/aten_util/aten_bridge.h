@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The same memory seen as an at::Tensor of PyTorch and as a tensor of this runtime. Nothing is copied. Needs PyTorch's
+ * Shares memory between at::Tensor of PyTorch and tensors of this runtime, without copies. Needs PyTorch's
  * headers and library: link extension_aten_util (CMake option EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL). Tensors of PyTorch
  * must be dense, strided and on the CPU.
  */
@@ -16,14 +16,14 @@
 namespace executorch {
 namespace extension {
 
-/// The same dtype. Aborts, after a log line, for one that this runtime does not have.
+/// The same dtype of the runtime. Aborts, after a log line, for a dtype that the runtime does not have.
 torch::executor::ScalarType torch_to_executorch_scalar_type(caffe2::TypeMeta type);
 
-/// The same dtype. Aborts for one that PyTorch does not have.
+/// The same dtype of PyTorch. Aborts for a dtype that PyTorch does not have.
 c10::ScalarType executorch_to_torch_scalar_type(torch::executor::ScalarType type);
 
-/// Makes `et` use the data of `at`, which must stay alive. Both must have the same dtype, sizes and strides: aborts,
-/// after a log line that says what differs, when they have not.
+/// Makes `et` use the data of `at`, which must stay alive. Both must have the same dtype, sizes and strides; otherwise
+/// aborts, after a log line with the difference.
 void alias_etensor_to_attensor(at::Tensor& at, torch::executor::Tensor& et);
 
 /// An at::Tensor over the data of `et`, which must stay alive.

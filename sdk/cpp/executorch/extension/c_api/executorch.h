@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The C interface: load a program, ask what it takes (metadata.h), run it, stop it (cancellation.h), look into it
- * (devtools.h). This includes the other three, and nothing else of ours. C99 and C++. What a binding for Swift, Kotlin
- * (JNI), Rust, Dart or C# stands on.
+ * The C interface for bindings of other languages: load programs, describe methods (metadata.h), run and cancel them
+ * (cancellation.h), profile them (devtools.h). This header includes the other three and no other header of the SDK.
+ * C99 and C++.
  *
- * Errors. Whatever can fail returns an et_status and takes `et_error** error` as its last parameter. When that is not
- * null it receives NULL on success, and an object with the text on failure, which the caller frees. Not a "last error"
- * of the thread: Dart isolates, goroutines and async runtimes may go on in another thread between two calls, and would
- * read another call's error. Pass NULL to do without the text; it then goes to the log.
+ * Errors. A function that can fail returns an et_status and has `et_error** error` as its last parameter. If that is
+ * not null, it receives NULL on success and an object with the message on failure, which the caller frees. There is no
+ * "last error" of the thread: Dart isolates, goroutines and async runtimes may change threads between two calls, and
+ * would read another call's error. If NULL is passed, the message goes to the log.
  *
- * Ownership. What a function named `_create`, `_load_`, `_wrap`, `_clone`, `_share` or `_execute` gives through its
- * `out` parameter is freed with the function of that type named `_free`, which accepts NULL. On failure `*out` is NULL.
- * Pointers that other functions return belong to the object they were asked of and live as long as it. Objects keep
- * alive what they need: the order in which they are freed does not matter. Strings are NUL-terminated; error texts are
- * valid UTF-8.
+ * Ownership. An object that a function named `_create`, `_load_`, `_wrap`, `_clone`, `_share` or `_execute` returns
+ * through `out` is freed with the function of its type named `_free`, which accepts NULL. On failure `*out` is NULL.
+ * Pointers that other functions return belong to the object that was passed and live as long as it. Objects keep alive
+ * what they refer to: they may be freed in any order. Strings are NUL-terminated; error messages are valid
+ * UTF-8.
  *
- * Misuse. A null pointer, an index out of range, an unknown number: ET_STATUS_INVALID_ARGUMENT with a text, and
- * functions without a status return NULL or 0. What cannot be noticed is undefined: a pointer to something else or to
- * something freed, and arrays shorter than their length says.
+ * Misuse. A null pointer, an index out of range or an unknown number is ET_STATUS_INVALID_ARGUMENT with a message;
+ * functions without a status return NULL or 0. Pointers to other types or to freed objects, and arrays that are shorter
+ * than their length, are undefined behaviour.
  *
- * Threads. Different modules are independent, also when they share a program. A module runs one call at a time: a call
- * that meets another one returns ET_STATUS_INVALID_STATE. What a module is (et_method_meta) may be read at any time.
+ * Threads. Different modules are independent, also if they share a program. A module runs one call at a time: a
+ * concurrent call returns ET_STATUS_INVALID_STATE. Metadata (et_method_meta) may be read at any time.
  * Tensors may be read by any number of threads, or changed by one. Freeing an object while it is in use is undefined.
  * Callbacks run on the thread that made the call; they must not throw or longjmp.
  *
- * Stability. Within a major version nothing here changes or goes; functions and numbers are added.
+ * Stability. Within a major version functions and numbers are added, and none is changed or removed.
  */
 #ifndef EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H_
 #define EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H_
@@ -80,7 +80,7 @@ ET_API const char* et_status_name(et_status status);
 
 typedef struct et_error et_error;
 ET_API et_status et_error_status(const et_error* error);
-/** What was expected, what was found and what to do; one line for each step that failed, the cause first. Never empty.
+/** What was expected, what was found and what to do; one line for each failed step, the cause first. Never empty.
  */
 ET_API const char* et_error_message(const et_error* error);
 ET_API void et_error_free(et_error* error);
@@ -90,14 +90,14 @@ ET_API void et_error_free(et_error* error);
 typedef int32_t et_log_level;
 enum { ET_LOG_LEVEL_DEBUG = 0, ET_LOG_LEVEL_INFO = 1, ET_LOG_LEVEL_ERROR = 2, ET_LOG_LEVEL_FATAL = 3 };
 
-/** One line without its newline. The strings live until the function returns. */
+/** Receives one line without its newline. The strings are valid until the function returns. */
 typedef void (*et_log_sink)(et_log_level level, const char* file, size_t line, const char* message, void* context);
 
-/** Sends the log of the whole process to `sink` from `min_level` on; NULL: back to the platform's log. A sink gets the
- * lines of errors too. When this returns the former sink is not running and never called again. Fails inside a sink. */
+/** Sends the log of the process to `sink` from `min_level` on; NULL restores the platform's log. Errors are logged
+ * too. After the call the former sink is not running and is not called again. Fails if called inside a sink. */
 ET_API et_status et_set_log_sink(et_log_sink sink, void* context, et_log_level min_level, et_error** error);
 
-/* ---- What this build can run ----------------------------------------------------------------------------------- */
+/* ---- Operators and backends of this build ------------------------------------------------------------------------ */
 
 ET_API size_t et_operator_count(void);
 ET_API const char* et_operator_name(size_t index); /**< for example "aten::add.out" */
@@ -106,11 +106,11 @@ ET_API const char* et_backend_name(size_t index); /**< for example "XnnpackBacke
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
-/** How many threads the kernels and backends of all modules use together, the caller's included; 1.1. At first one for
- * each fast core. */
+/** The number of threads of the kernels and backends of all modules, the caller's included; by default one for each
+ * fast core. (1.1) */
 ET_API size_t et_thread_count(void);
-/** Waits until no module runs, then changes that number; 0: one for each fast core; at most 1024; 1.1. Fails within a
- * callback of a run. ET_STATUS_NOT_SUPPORTED for more than 1 in a library without threads. */
+/** Waits until no module runs, then changes the number; 0: one for each fast core; at most 1024. Fails inside a
+ * callback of a run. ET_STATUS_NOT_SUPPORTED for more than 1 in a library without threads. (1.1) */
 ET_API et_status et_set_thread_count(size_t count, et_error** error);
 
 /* ---- Tensors --------------------------------------------------------------------------------------------------- */
@@ -130,22 +130,22 @@ ET_API size_t et_dtype_size(et_dtype dtype);
 ET_API const char* et_dtype_name(et_dtype dtype);
 
 typedef struct et_tensor et_tensor;
-/** Gives memory back: called exactly once with the `data` and `context` that were given, also when the function that
- * took it fails; from any thread. */
+/** Releases memory: called exactly once with the `data` and `context` that were passed, from any thread, also if the
+ * function that they were passed to fails. */
 typedef void (*et_release)(void* data, void* context);
 
-/** A contiguous tensor with memory of its own, zeroed, at a multiple of 64 bytes. `sizes`: `rank` of them, outermost
- * first; at most 16. */
+/** A contiguous tensor with its own memory, zeroed and aligned to 64 bytes. `sizes`: `rank` elements, outermost
+ * dimension first; at most 16. */
 ET_API et_status et_tensor_create(et_dtype dtype, const int32_t* sizes, size_t rank, et_tensor** out, et_error** error);
-/** A tensor over `nbytes` bytes at `data`, without a copy, at a multiple of the element's size. `dim_order`: the
- * dimensions from the outermost in memory to the innermost; NULL: contiguous. `release` (may be NULL) is called when
- * neither the tensor nor a module or result that uses it is left. */
+/** A tensor over `nbytes` bytes at `data`, which is not copied and must be aligned to the element's size. `dim_order`:
+ * the dimensions from the outermost in memory to the innermost; NULL: contiguous. `release` (may be NULL) is called
+ * when the tensor and all modules and results that use it are freed. */
 ET_API et_status et_tensor_wrap(et_dtype dtype, const int32_t* sizes, size_t rank, const uint8_t* dim_order, void* data,
                                 size_t nbytes, et_release release, void* context, et_tensor** out, et_error** error);
-/** A copy with memory of its own, same dim order. Keeps an output beyond the method's next run. */
+/** A copy with its own memory and the same dim order, for example of an output that must outlive the next run. */
 ET_API et_status et_tensor_clone(const et_tensor* tensor, et_tensor** out, et_error** error);
-/** Changes the sizes, not the rank, to at most the first number of elements. The data stays as it is. Not for tensors
- * of results. */
+/** Changes the sizes, not the rank, to at most the original number of elements. The data does not change. Not for
+ * tensors of results. */
 ET_API et_status et_tensor_resize(et_tensor* tensor, const int32_t* sizes, size_t rank, et_error** error);
 ET_API et_dtype et_tensor_dtype(const et_tensor* tensor);
 ET_API size_t et_tensor_rank(const et_tensor* tensor);
@@ -177,7 +177,7 @@ typedef struct et_span {
   size_t size;
 } et_span;
 
-/** An input or output. Inputs may be anything but lists. Owns nothing. */
+/** An input or output. Inputs must not be lists. Owns nothing. */
 typedef struct et_value {
   et_tag tag;
   uint32_t reserved; /**< 0 */
@@ -195,34 +195,34 @@ typedef struct et_value {
 typedef int32_t et_load_mode;
 enum {
   ET_LOAD_MODE_FILE = 0, /**< read into memory */
-  ET_LOAD_MODE_MMAP = 1, /**< map; the file must not be made shorter meanwhile */
+  ET_LOAD_MODE_MMAP = 1, /**< map; the file must not be truncated while it is mapped */
   ET_LOAD_MODE_MMAP_USE_MLOCK = 2,
   ET_LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS = 3
 };
 
 typedef struct et_event {
-  const char* name;      /**< of the method, operator or delegate's event; NULL when a delegate numbers its events */
-  int32_t delegate_id;   /**< that number; otherwise -1 */
-  int32_t chain_id;      /**< chain of instructions; -1: none */
-  uint32_t debug_handle; /**< what the exporter calls the instruction; 0: none */
-  uint32_t is_delegate_time; /**< 1: the times are a delegate's own, in its own unit; 0: nanoseconds, monotonic */
+  const char* name;          /**< of the method, operator or delegate's event; NULL if a delegate numbers its events */
+  int32_t delegate_id;       /**< the number of a delegate's event; otherwise -1 */
+  int32_t chain_id;          /**< chain of instructions; -1: none */
+  uint32_t debug_handle;     /**< the exporter's handle of the instruction; 0: none */
+  uint32_t is_delegate_time; /**< 1: times of a delegate's clock, in its unit; 0: nanoseconds, monotonic */
   uint64_t start;
   uint64_t end;
   et_span metadata; /**< bytes for the delegate's own tools */
 } et_event;
-/** Called at the end of each event; `event` and all in it live until the function returns. */
+/** Called at the end of each event; `event` and its contents are valid until the function returns. */
 typedef void (*et_event_sink)(const et_event* event, void* context);
 
-/** How to load. The defaults: mapped, verified, no data files, memory of its own for each method. */
+/** How to load. Defaults: mapped, verified, no data files, separate memory for each method. */
 typedef struct et_options et_options;
 ET_API et_status et_options_create(et_options** out, et_error** error);
 ET_API et_status et_options_set_load_mode(et_options* options, et_load_mode mode, et_error** error);
-/** false: only the headers of the program are checked. For bytes that are known to be good, such as after checking a
- * signature: a hostile file can then do harm. */
+/** false: only the headers of the program are checked. Use it only for trusted bytes, for example after checking a
+ * signature: a hostile file is then undefined behaviour. */
 ET_API et_status et_options_set_verify(et_options* options, bool verify, et_error** error);
-/** Weights in a `.ptd` file; may be called for several. */
+/** Adds a `.ptd` file with weights; may be called several times. */
 ET_API et_status et_options_add_data_file(et_options* options, const char* path, et_error** error);
-/** All methods run in one set of planned buffers: less memory, but each run overwrites the others' outputs. */
+/** All methods use one set of planned buffers: less memory, but each run overwrites the outputs of other methods. */
 ET_API et_status et_options_set_share_memory(et_options* options, bool share, et_error** error);
 ET_API et_status et_options_set_backend_int(et_options* options, const char* backend, const char* key, int32_t value,
                                             et_error** error);
@@ -230,48 +230,48 @@ ET_API et_status et_options_set_backend_bool(et_options* options, const char* ba
                                              et_error** error);
 ET_API et_status et_options_set_backend_string(et_options* options, const char* backend, const char* key,
                                                const char* value, et_error** error);
-/** Reports what happens inside methods; `all`: every instruction, otherwise only whole methods. ET_STATUS_NOT_SUPPORTED
- * unless the library was built with EXECUTORCH_ENABLE_EVENT_TRACER. `context` must outlive the modules. */
+/** Reports events of methods; `all`: of each instruction too. ET_STATUS_NOT_SUPPORTED unless the library was built with
+ * EXECUTORCH_ENABLE_EVENT_TRACER. `context` must outlive the modules. */
 ET_API et_status et_options_set_event_sink(et_options* options, et_event_sink sink, void* context, bool all,
                                            et_error** error);
 ET_API void et_options_free(et_options* options);
 
-/** A verified program and the methods of it that are loaded. `options` below may be NULL, and freed after the call. */
+/** A verified program and its loaded methods. `options` below may be NULL, and may be freed after the call. */
 typedef struct et_module et_module;
 ET_API et_status et_module_load_file(const char* path, const et_options* options, et_module** out, et_error** error);
-/** From `size` bytes at `data`, used in place (copied if not at a multiple of 16 bytes). `release` (may be NULL) is
- * called when they are needed no more. */
+/** From `size` bytes at `data`, used in place (copied if not aligned to 16 bytes). `release` (may be NULL) is called
+ * when they are not needed any more. */
 ET_API et_status et_module_load_buffer(const void* data, size_t size, et_release release, void* context,
                                        const et_options* options, et_module** out, et_error** error);
 /** From `length` bytes at `offset` of an open file, such as an Android asset; length 0: to its end. The descriptor may
  * be closed after the call. POSIX only. */
 ET_API et_status et_module_load_fd(int fd, uint64_t offset, uint64_t length, const et_options* options, et_module** out,
                                    et_error** error);
-/** Another module of the same program, with the same options: weights are shared, methods and their state are not. For
- * running in several threads. */
+/** Another module of the same program with the same options, for another thread. Weights are shared, methods and their
+ * state are not. */
 ET_API et_status et_module_share(const et_module* module, et_module** out, et_error** error);
 ET_API void et_module_free(et_module* module);
 
-/** Makes a method ready, which its first run does otherwise. */
+/** Loads a method; otherwise its first run loads it. */
 ET_API et_status et_module_load_method(et_module* module, const char* method, et_error** error);
-/** Whether a method is ready; false for one that the program does not have, and while another call runs. (1.1) */
+/** Whether a method is loaded; false for an unknown method, and while another call runs. (1.1) */
 ET_API bool et_module_is_method_loaded(const et_module* module, const char* method);
-/** Frees the memory of a method. ET_STATUS_INVALID_STATE while a result of it is not freed. */
+/** Frees the memory of a method. ET_STATUS_INVALID_STATE while one of its results exists. */
 ET_API et_status et_module_unload_method(et_module* module, const char* method, et_error** error);
 /** Makes a method write an output into `tensor`, of the output's dtype and sizes, until it is unloaded. Only for
  * outputs that were left out of memory planning at export. */
 ET_API et_status et_module_set_output(et_module* module, const char* method, size_t index, et_tensor* tensor,
                                       et_error** error);
 
-/** The outputs of a run: views of the module's memory, whose content lasts until the same method runs again. */
+/** The outputs of a run: views of the module's memory, whose contents are valid until the same method runs again. */
 typedef struct et_result et_result;
 ET_API et_status et_module_execute(et_module* module, const char* method, const et_value* inputs, size_t input_count,
                                    et_result** out, et_error** error);
-/** The outputs as they are, without a run. Those that are the method's own state, such as parameters that are trained,
- * have its value; of others, what the last run left. (1.3) */
+/** The current outputs, without a run. Outputs that are state of the method, such as trained parameters, have the
+ * current value of the state; others the value of the last run. (1.3) */
 ET_API et_status et_module_outputs(et_module* module, const char* method, et_result** out, et_error** error);
 ET_API size_t et_result_size(const et_result* result);
-/** et_result_size() values, in order; they, their tensors and lists live as long as the result. */
+/** et_result_size() values, in order; they, their tensors and lists are valid as long as the result. */
 ET_API const et_value* et_result_values(const et_result* result);
 ET_API void et_result_free(et_result* result);
 
@@ -279,11 +279,11 @@ ET_API void et_result_free(et_result* result);
 } /* extern "C" */
 #endif
 
-/* What a method takes and gives: et_method_meta. */
+/* Metadata of methods: et_method_meta. */
 #include "metadata.h"
-/* Stopping runs. */
+/* Cancelling runs. */
 #include "cancellation.h"
-/* Looking into programs: ETDumps and bundled programs. */
+/* ETDumps and bundled programs. */
 #include "devtools.h"
 
 #endif /* EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H_ */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The part of the C interface that makes tensors of images: from the pixels of a camera or a decoder to what a vision
- * model takes. executorch.h has the rules on errors, ownership and threads, and does not include this one. All of it
- * came with version 1.3. Lengths are pixels, strides bytes.
+ * The part of the C interface that makes tensors of images: from the pixels of a camera or a decoder to the input of a
+ * vision model. executorch.h has the rules on errors, ownership and threads, and does not include this header. Since
+ * version 1.3. Lengths are in pixels, strides in bytes.
  */
 #ifndef EXECUTORCH_EXTENSION_C_API_IMAGES_H_
 #define EXECUTORCH_EXTENSION_C_API_IMAGES_H_
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/** How pixels lie in memory: four bytes each, of which alpha is ignored; or luma, and at half the width and height both
- * chromas in turns, after ITU-R BT.601, from 16 to 235 and 240 or (FULL) from 0 to 255. */
+/** The layout of pixels: four bytes each, of which alpha is ignored; or a plane of luma and one of interleaved chroma
+ * at half the width and height, in ITU-R BT.601, from 16 to 235 and 240 or (FULL) from 0 to 255. */
 typedef int32_t et_pixel_format;
 enum {
   ET_PIXEL_FORMAT_BGRA = 0,
@@ -26,8 +26,8 @@ enum {
   ET_PIXEL_FORMAT_NV21_FULL = 5
 };
 
-/** How the stored image is turned to be displayed, with the numbers of Exif: not, by 180 degrees, clockwise by 90,
- * counterclockwise by 90. */
+/** The rotation from the stored to the displayed image, with the numbers of Exif: none, 180 degrees, 90 clockwise,
+ * 90 counterclockwise. */
 typedef int32_t et_image_orientation;
 enum {
   ET_IMAGE_ORIENTATION_UP = 1,
@@ -39,7 +39,7 @@ enum {
 /** An image in the memory of the caller. */
 typedef struct et_image {
   const void* pixels; /**< rows of four bytes a pixel, or the luma */
-  const void* chroma; /**< NULL, or the chroma of the formats that have such */
+  const void* chroma; /**< NULL, or the chroma of formats with two planes */
   int32_t width;
   int32_t height;
   int32_t stride;
@@ -48,12 +48,12 @@ typedef struct et_image {
   et_image_orientation orientation;
 } et_image;
 
-/** How an image is made to fit: each direction by itself, or with its proportions and padding around it, or with the
- * padding to its right and below it. */
+/** How an image is resized: each direction separately; or keeping the proportions, with padding on all sides; or with
+ * padding on the right and below. */
 typedef int32_t et_image_resize;
 enum { ET_IMAGE_RESIZE_STRETCH = 0, ET_IMAGE_RESIZE_LETTERBOX = 1, ET_IMAGE_RESIZE_LETTERBOX_TOP_LEFT = 2 };
 
-/** What to make of images. Element = (byte * scale_factor - mean) / std_dev, by channel: red, green, blue. */
+/** Options of the conversion. Element = (byte * scale_factor - mean) / std_dev, by channel: red, green, blue. */
 typedef struct et_image_options {
   int32_t width;
   int32_t height;
@@ -65,11 +65,11 @@ typedef struct et_image_options {
 } et_image_options;
 
 /** Writes an image to `out`, a contiguous tensor of ET_DTYPE_FLOAT32 and {1, 3, options->height, options->width}.
- * Scaling is bilinear with the centres of pixels at halves, as torch.nn.functional.interpolate(mode="bilinear") does
- * it. */
+ * Scaling is bilinear with half-pixel centres, as in torch.nn.functional.interpolate(mode="bilinear").
+ */
 ET_API et_status et_image_to_tensor(const et_image_options* options, const et_image* image, et_tensor* out,
                                     et_error** error);
-/** Columns and rows of padding to the left of such an image and above it; of `image`, no pixels are read. */
+/** Columns and rows of padding to the left of the image and above it. The pixels of `image` are not read. */
 ET_API et_status et_image_padding(const et_image_options* options, const et_image* image, int32_t* left, int32_t* above,
                                   et_error** error);
 

@@ -20,7 +20,7 @@ runtime::Result<size_t> descriptor_size(int fd, const char* name);
 runtime::Error read_exactly(int fd, const char* name, size_t offset, size_t size, void* destination);
 
 /// Like `read_exactly`, into newly allocated memory aligned to `alignment` (a power of two), which the returned buffer
-/// owns. MemoryAllocationFailed if it cannot be had.
+/// owns. MemoryAllocationFailed if the allocation fails.
 runtime::Result<runtime::FreeableBuffer> read_to_new_buffer(int fd, const char* name, size_t offset, size_t size,
                                                             size_t alignment);
 

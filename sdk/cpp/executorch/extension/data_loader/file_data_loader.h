@@ -15,7 +15,7 @@ namespace extension {
 class FileDataLoader final : public runtime::DataLoader {
  public:
   /// Opens `file_name`. Loaded segments start at a multiple of `alignment` bytes, a power of two.
-  /// AccessFailed if the file cannot be opened or is no regular file; InvalidArgument for a bad argument.
+  /// AccessFailed if the file cannot be opened or is not a regular file; InvalidArgument for a bad argument.
   ET_NODISCARD static runtime::Result<FileDataLoader> from(const char* file_name,
                                                            size_t alignment = alignof(std::max_align_t));
 

@@ -12,12 +12,12 @@ namespace executorch {
 namespace extension {
 
 /// Loads segments of an already open file, named by a URI of the form `fd:///<number>`, by reading them into newly
-/// allocated memory. For systems that hand out descriptors and no paths, such as Android's content providers.
+/// allocated memory. For systems that provide descriptors instead of paths, such as Android's content providers.
 /// Takes ownership of the descriptor: the destructor closes it. Thread safe after construction.
 class FileDescriptorDataLoader final : public runtime::DataLoader {
  public:
   /// Loaded segments start at a multiple of `alignment` bytes, a power of two. InvalidArgument for a bad argument;
-  /// AccessFailed if the descriptor is no open regular file (it is not closed then).
+  /// AccessFailed if the descriptor is not an open regular file (it is not closed then).
   ET_NODISCARD static runtime::Result<FileDescriptorDataLoader> fromFileDescriptorUri(
       const char* file_descriptor_uri, size_t alignment = alignof(std::max_align_t));
 

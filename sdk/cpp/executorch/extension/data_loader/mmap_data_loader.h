@@ -13,15 +13,15 @@ namespace extension {
 
 /// Loads segments of a file by mapping it read-only: nothing is copied, pages are read when first touched and shared
 /// between processes. Segments of at most 16 KB are read, which is faster, unless they are to be locked. Thread safe
-/// after construction. The file must not be made shorter while a segment is in use (touching a vanished page ends the
-/// process with SIGBUS); replace a model file by renaming a new one over it.
+/// after construction. The file must not be truncated while a segment is in use (accessing a missing page ends the
+/// process with SIGBUS); replace a model file by renaming a new file to its name.
 class MmapDataLoader final : public runtime::DataLoader {
  public:
-  /// What to do about keeping mapped pages in memory.
+  /// How mapped pages are kept in memory.
   enum class MlockConfig {
     NoMlock,               ///< Pages are read on first use and may be dropped again.
     UseMlock,              ///< Lock the pages; loading fails with NotSupported if the system refuses (RLIMIT_MEMLOCK).
-    UseMlockIgnoreErrors,  ///< Lock the pages if the system lets us.
+    UseMlockIgnoreErrors,  ///< Lock the pages if the system permits it.
     UseMadvise,            ///< Ask the system to start reading ahead; never fails.
   };
 
@@ -41,8 +41,8 @@ class MmapDataLoader final : public runtime::DataLoader {
   MmapDataLoader(MmapDataLoader&& rhs) noexcept;
   ~MmapDataLoader() override;
 
-  /// Maps [offset, offset + size), or reads few bytes; the returned buffer unmaps or frees it. The data keeps the
-  /// alignment its offset has in the file, up to a page. InvalidArgument if the range does not fit, AccessFailed if
+  /// Maps [offset, offset + size), or reads it if it is small; the returned buffer unmaps or frees it. The data has the
+  /// alignment of its offset in the file, up to a page. InvalidArgument if the range does not fit, AccessFailed if
   /// mapping fails.
   ET_NODISCARD runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const DataLoader::SegmentInfo& segment_info) const override;

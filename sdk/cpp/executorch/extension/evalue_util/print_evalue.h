@@ -24,8 +24,8 @@ std::ostream& operator<<(std::ostream& os, const EValue& value);
 
 namespace extension {
 
-/// Stream manipulator: from here on, lists of more than twice `edge_items` entries show that many at each end.
-/// 3 unless set; 0 or less sets it back. Sticks to the stream.
+/// Stream manipulator: lists of more than twice `edge_items` entries then show that many at each end.
+/// The default is 3; 0 or less restores it. It stays set for the stream.
 ///
 ///     std::cout << evalue_edge_items(10) << value;
 class evalue_edge_items final {

@@ -25,12 +25,12 @@ namespace extension {
 
 /// The named data of a `.ptd` file. `load` verifies the whole file, so that nothing later can read outside it:
 /// the flatbuffer's structure, every segment's range, every layout against its segment's size, and that keys are
-/// unique. Blobs are loaded one by one, when asked for.
+/// unique. Data is loaded key by key, on request.
 class FlatTensorDataMap final : public runtime::NamedDataMap {
  public:
   /// Reads and verifies the metadata. `loader` must outlive the map.
-  /// InvalidExternalData, with one log line that says what is wrong, if the file is not a sound `.ptd`; InvalidArgument
-  /// if it is too short to be one; what the loader returns if it cannot be read.
+  /// InvalidExternalData, with a log line that gives the reason, if the file is not a valid `.ptd`; InvalidArgument if
+  /// it is too short; the loader's error if it cannot be read.
   static runtime::Result<FlatTensorDataMap> load(runtime::DataLoader* loader);
 
   /// dtype, sizes and dim order of `key`. NotFound if there is no such key or it is an opaque blob without a layout.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * From the pixels of a camera or a decoder to the tensor that a vision model takes:
+ * From the pixels of a camera or a decoder to the input tensor of a vision model:
  *
  *     ImageProcessorConfig config;
  *     config.normalization = Normalization::imagenet();
  *     auto input = ImageProcessor(config).process(pixels, width, height, stride_bytes, ColorFormat::RGBA);
  *
- * The result has sizes {1, 3, target_height, target_width}, red first. Scaling is bilinear with the centres of pixels
- * at halves, as torch.nn.functional.interpolate(mode="bilinear", align_corners=False) does it.
+ * The result has sizes {1, 3, target_height, target_width} in RGB order. Scaling is bilinear with half-pixel centres,
+ * as in torch.nn.functional.interpolate(mode="bilinear", align_corners=False).
  */
 #pragma once
 
@@ -26,9 +26,9 @@ namespace executorch {
 namespace extension {
 namespace image {
 
-/// Thread safe: it does not change. Functions return InvalidArgument, after a log line, for a null pointer, a size or a
-/// rectangle without pixels, a stride shorter than a row, an orientation that there is not, a target size or a standard
-/// deviation that is not positive.
+/// Immutable and thread safe. Functions return InvalidArgument, after a log line, for a null pointer, an empty size or
+/// rectangle, a stride shorter than a row, an unknown orientation, and a target size or standard deviation that is not
+/// positive.
 class ImageProcessor {
  public:
   ImageProcessor();
@@ -37,7 +37,7 @@ class ImageProcessor {
   ImageProcessor(ImageProcessor&&) noexcept;
   ImageProcessor& operator=(ImageProcessor&&) noexcept;
 
-  /// Sizes of the result for such an image.
+  /// Sizes of the result for an image of this size.
   std::vector<int32_t> compute_output_shape(int32_t input_width, int32_t input_height,
                                             Orientation orientation = Orientation::UP,
                                             NormalizedRect roi = kFullImage) const;
@@ -53,18 +53,18 @@ class ImageProcessor {
                                      ColorFormat input_format, Orientation orientation = Orientation::UP,
                                      NormalizedRect roi = kFullImage) const;
 
-  /// The tensor of an image in two planes; colours after ITU-R BT.601.
+  /// The tensor of an image in two planes, with colours in ITU-R BT.601.
   runtime::Result<TensorPtr> process_yuv(const uint8_t* y_plane, int32_t y_stride, const uint8_t* uv_plane,
                                          int32_t uv_stride, int32_t width, int32_t height, YUVFormat format,
                                          Orientation orientation = Orientation::UP, NormalizedRect roi = kFullImage,
                                          YUVRange range = YUVRange::VIDEO) const;
 
-  /// process() into memory that is there: `out` is contiguous, Float and of compute_output_shape().
+  /// process() into existing memory: `out` is contiguous, Float and of compute_output_shape().
   runtime::Error process_into(const uint8_t* data, int32_t width, int32_t height, int32_t stride_bytes,
                               ColorFormat input_format, ::executorch::aten::Tensor& out,
                               Orientation orientation = Orientation::UP, NormalizedRect roi = kFullImage) const;
 
-  /// process_yuv() into memory that is there.
+  /// process_yuv() into existing memory.
   runtime::Error process_yuv_into(const uint8_t* y_plane, int32_t y_stride, const uint8_t* uv_plane, int32_t uv_stride,
                                   int32_t width, int32_t height, YUVFormat format, ::executorch::aten::Tensor& out,
                                   Orientation orientation = Orientation::UP, NormalizedRect roi = kFullImage,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What an ImageProcessor makes of an image: sizes, padding, normalization. Lengths are pixels.
+ * Options of an ImageProcessor: sizes, padding, normalization. Lengths are in pixels.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ namespace executorch {
 namespace extension {
 namespace image {
 
-/// A part of an image as it is displayed (after its orientation); everything from 0 to 1.
+/// A part of the displayed image (after its orientation); coordinates from 0 to 1.
 struct NormalizedRect {
   float x = 0.0f;
   float y = 0.0f;
@@ -33,14 +33,14 @@ enum class YUVFormat : uint8_t { NV12 = 0, NV21 = 1 };
 /// Luma from 16 to 235 and chroma from 16 to 240 (VIDEO), or both from 0 to 255 (FULL).
 enum class YUVRange : uint8_t { VIDEO = 0, FULL = 1 };
 
-/// To the target size: STRETCH each direction by itself, or keep the proportions and pad (LETTERBOX).
+/// How to reach the target size: STRETCH each direction separately, or keep the proportions and pad (LETTERBOX).
 enum class ResizeMode : uint8_t { STRETCH = 0, LETTERBOX = 1 };
 
-/// Where the image is in a LETTERBOX.
+/// The position of the image in a LETTERBOX.
 enum class LetterboxAnchor : uint8_t { CENTER = 0, TOP_LEFT = 1 };
 
-/// How the stored image is turned to be displayed, with the numbers of Exif: not, by 180 degrees, clockwise by 90,
-/// counterclockwise by 90.
+/// The rotation from the stored to the displayed image, with the numbers of Exif: none, 180 degrees, 90 clockwise,
+/// 90 counterclockwise.
 enum class Orientation : uint8_t { UP = 1, DOWN = 3, RIGHT = 6, LEFT = 8 };
 
 /// Element = (byte * scale_factor - mean) / std_dev, by channel in the order red, green, blue.
@@ -49,17 +49,17 @@ struct Normalization {
   float mean[4];
   float std_dev[4];
 
-  /// Bytes from 0 to 255 become 0 to 1.
+  /// Maps bytes from 0 to 255 to 0 to 1.
   static constexpr Normalization zeroToOne() {
     return {1.0f / 255.0f, {0.0f, 0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
   }
-  /// The mean and the standard deviation of ImageNet, as torchvision's models are trained with.
+  /// The mean and standard deviation of ImageNet, with which torchvision's models are trained.
   static constexpr Normalization imagenet() {
     return {1.0f / 255.0f, {0.485f, 0.456f, 0.406f, 0.0f}, {0.229f, 0.224f, 0.225f, 1.0f}};
   }
 };
 
-/// What to make of an image.
+/// Options of the conversion.
 struct ImageProcessorConfig {
   static constexpr int64_t kGpuAlways = 0;
   static constexpr int64_t kGpuNever = INT64_MAX;
@@ -73,7 +73,7 @@ struct ImageProcessorConfig {
   /// Elements of the padding, after normalization.
   float pad_value = 0.0f;
   Normalization normalization = Normalization::zeroToOne();
-  /// Images of this many pixels or more may go to a GPU, where the system's processor has one. This one has none.
+  /// Images of at least this many pixels may be processed on a GPU. This implementation uses none.
   int64_t gpu_min_input_pixels = kDefaultGpuMinInputPixels;
 };
 
@@ -82,7 +82,7 @@ inline bool should_use_gpu(const ImageProcessorConfig& config, int32_t width, in
   return static_cast<int64_t>(width) * height >= config.gpu_min_input_pixels;
 }
 
-/// Whether no image is.
+/// Whether the GPU is never used.
 inline bool is_cpu_only(const ImageProcessorConfig& config) {
   return config.gpu_min_input_pixels == ImageProcessorConfig::kGpuNever;
 }
@@ -95,7 +95,7 @@ inline constexpr int32_t num_channels(ColorFormat) {
   return 4;
 }
 
-/// The size that an image is scaled to, and that of the output with its padding.
+/// The size of the scaled image, and of the output with padding.
 inline void compute_resize_dims(int32_t input_w, int32_t input_h, const ImageProcessorConfig& config, int32_t& resize_w,
                                 int32_t& resize_h, int32_t& final_w, int32_t& final_h) {
   final_w = resize_w = config.target_width;
@@ -119,13 +119,13 @@ inline std::pair<int32_t, int32_t> compute_letterbox_offset(int32_t width, int32
   return {(final_width - width) / 2, (final_height - height) / 2};
 }
 
-/// Whether the value is one of the four.
+/// Whether the value is one of the four orientations.
 inline bool is_supported_orientation(Orientation orientation) {
   return orientation == Orientation::UP || orientation == Orientation::DOWN || orientation == Orientation::RIGHT ||
          orientation == Orientation::LEFT;
 }
 
-/// Whether width and height change places.
+/// Whether width and height are swapped.
 inline bool is_transposed(Orientation orientation) {
   return orientation == Orientation::RIGHT || orientation == Orientation::LEFT;
 }

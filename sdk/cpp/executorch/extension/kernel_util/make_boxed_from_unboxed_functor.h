@@ -8,8 +8,8 @@
  *
  * The parameters are those of the operator's schema, outputs last: Tensor, int64_t, double, bool, Scalar, string_view,
  * enumerations of executorch::aten, ArrayRef of int64_t, double, bool, Tensor and optional<Tensor>, and std::optional
- * of any of these. A program that calls the operator with other arguments gets Error::InvalidProgram and a log line;
- * the function is not called then.
+ * of any of these. A program that calls the operator with other arguments fails with Error::InvalidProgram and a log
+ * line; the function is not called.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ struct is_nonconst_tensor : std::false_type {};
 template <>
 struct is_nonconst_tensor<aten::Tensor&> : std::true_type {};
 
-/// How many of the last types of a list are tensors that may be written.
+/// The number of types at the end of a list that are writable tensors.
 template <class TypeList>
 struct count_nonconst_tensors;
 template <>
@@ -191,5 +191,5 @@ static ::executorch::ET_RUNTIME_NAMESPACE::Kernel make_boxed_kernel(const char* 
           ET_CONCATENATE(et_library_name_, uid), EXECUTORCH_FN(func, ET_CONCATENATE(et_library_name_, uid))))
 
 /// Registers `func` as operator "ns::op_name" before main(). Registering an operator twice logs an error that names
-/// both; the first one stays.
+/// both; the first one is used.
 #define EXECUTORCH_LIBRARY(ns, op_name, func) ET_INTERNAL_LIBRARY(#ns "::" op_name, func, ET_UID)

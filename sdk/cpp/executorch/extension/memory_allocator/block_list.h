@@ -12,14 +12,14 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// Blocks of malloc in a list that runs through the blocks themselves: to remember one takes no memory that may be
-/// missing.
+/// An intrusive list of blocks from malloc: adding a block allocates nothing and cannot
+/// fail.
 class BlockList final {
  public:
-  /// Aligned like malloc: so are the bytes behind it.
+  /// Aligned like malloc, and so are the bytes after it.
   struct alignas(std::max_align_t) Block {
     Block* next;
-    size_t size;  ///< bytes behind the block's head
+    size_t size;  ///< bytes after the block's header
   };
 
   BlockList() = default;
@@ -27,7 +27,7 @@ class BlockList final {
   BlockList& operator=(const BlockList&) = delete;
   ~BlockList() { free_all(); }
 
-  /// A block with room for `size` bytes, which is in no list yet; null when it cannot be had.
+  /// A block of `size` bytes, which is not in a list yet; null if the allocation fails.
   static Block* make(size_t size) {
     if (size > SIZE_MAX - sizeof(Block)) {
       return nullptr;
@@ -44,7 +44,7 @@ class BlockList final {
     first_ = block;
   }
 
-  /// Takes out the newest block, or the newest of exactly `size` bytes; null when there is none.
+  /// Removes the newest block, or the newest of exactly `size` bytes; null if there is none.
   Block* pop() { return unlink(&first_); }
   Block* pop(size_t size) {
     Block** link = &first_;

@@ -26,17 +26,17 @@ constexpr size_t kCachingAllocatorDefaultAlignment = 64;
 /// of the same size, so that a method that runs again and again asks malloc once. Thread safe.
 class CPUCachingAllocator : public runtime::MemoryAllocator {
  public:
-  /// @param max_size Bytes to keep for reuse at most; what is in use may be more.
+  /// @param max_size Most bytes to keep for reuse; blocks in use are not counted.
   explicit CPUCachingAllocator(uint32_t max_size);
   ~CPUCachingAllocator() override = default;
 
-  /// `size` bytes aligned to `alignment`, a power of two; null (and a log line) if they cannot be had.
+  /// `size` bytes aligned to `alignment`, a power of two; null (and a log line) if the allocation fails.
   void* allocate(size_t size, size_t alignment = kCachingAllocatorDefaultAlignment) override;
 
-  /// Takes everything back. Keeps what fits into `max_size`, frees the rest.
+  /// Ends the use of all blocks. Keeps up to `max_size` bytes for reuse and frees the rest.
   void reset() override;
 
-  /// Bytes handed out since the last reset.
+  /// Bytes allocated since the last reset.
   size_t used_size() const override;
 
  private:

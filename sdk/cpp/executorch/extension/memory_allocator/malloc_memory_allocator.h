@@ -17,17 +17,17 @@ namespace extension {
 class MallocMemoryAllocator : public runtime::MemoryAllocator {
  public:
   MallocMemoryAllocator() : MemoryAllocator(0, nullptr) {}
-  /// @param max_bytes What may be handed out at most until the next reset.
+  /// @param max_bytes Most bytes that may be allocated until the next reset.
   explicit MallocMemoryAllocator(size_t max_bytes) : MemoryAllocator(0, nullptr), max_bytes_(max_bytes) {}
   ~MallocMemoryAllocator() override = default;
 
   MallocMemoryAllocator(const MallocMemoryAllocator&) = delete;
   MallocMemoryAllocator& operator=(const MallocMemoryAllocator&) = delete;
 
-  /// Changes what may be handed out at most; what is handed out already stays.
+  /// Changes the most bytes that may be allocated; existing allocations stay.
   void set_max_bytes(size_t max_bytes) { max_bytes_ = max_bytes; }
 
-  /// `size` bytes aligned to `alignment`, a power of two; null (and a log line) if they cannot be had.
+  /// `size` bytes aligned to `alignment`, a power of two; null (and a log line) if the allocation fails.
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     const runtime::Result<size_t> padded_size = utils::get_aligned_size(size, alignment);
     if (!padded_size.ok()) {
@@ -48,10 +48,10 @@ class MallocMemoryAllocator : public runtime::MemoryAllocator {
     return alignPointer(block + 1, alignment);
   }
 
-  /// Bytes handed out since the last reset.
+  /// Bytes allocated since the last reset.
   size_t used_size() const override { return used_size_; }
 
-  /// Frees everything that was handed out.
+  /// Frees all allocations.
   void reset() override {
     blocks_.free_all();
     used_size_ = 0;

@@ -12,8 +12,8 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// Returns what `function` does, an Error or a Result: MemoryAllocationFailed when a container in it finds the heap
-/// empty. Compiled without exceptions, the C++ library ends the process in that case.
+/// Returns the Error or Result of `function`, or MemoryAllocationFailed if a container in it throws std::bad_alloc.
+/// Compiled without exceptions, the C++ library ends the process in that case.
 template <typename Function>
 auto report_bad_alloc(Function&& function) -> decltype(function()) {
 #if ET_HAS_EXCEPTIONS

@@ -21,7 +21,7 @@ using ET_MODULE_NAMESPACE::Module;
 
 namespace ET_BUNDLED_MODULE_NAMESPACE {
 
-/// A Module over a bundled program (`.bpte`), which runs the cases that are bundled with it and checks their outputs:
+/// A Module of a bundled program (`.bpte`), which runs its test cases and checks their outputs:
 ///
 ///     auto module = BundledModule::from_file("model.bpte");
 ///     auto outputs = module.get()->execute("forward", 0);           // with the inputs of the first case
@@ -31,7 +31,7 @@ namespace ET_BUNDLED_MODULE_NAMESPACE {
 class BundledModule : public Module {
  public:
   /// The bundled program at `bundled_program_ptr`, aligned to 16 bytes: not owned, must outlive the module and must
-  /// have passed executorch::bundled_program::get_program_data(). What is no bundled program fails to load.
+  /// have passed executorch::bundled_program::get_program_data(). Other data fails to load.
   explicit BundledModule(const void* bundled_program_ptr,
                          std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                          std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
@@ -39,7 +39,7 @@ class BundledModule : public Module {
                          std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr);
 
   /// Reads and verifies the file, which stays in memory as long as the module or its program(). Errors: those of
-  /// opening and reading it; NotSupported when it is no bundled program; InvalidExternalData when it is damaged.
+  /// opening and reading it; NotSupported if it is not a bundled program; InvalidExternalData if it is damaged.
   ET_NODISCARD static runtime::Result<std::unique_ptr<BundledModule>> from_file(
       const std::string& file_path, std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
       std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
@@ -48,12 +48,12 @@ class BundledModule : public Module {
 
   using Module::execute;
 
-  /// Runs a method, which this loads, with the inputs of its case `testset_idx`, counted from 0, and returns the
-  /// outputs. Inputs that were preset stay as they are and are not used.
+  /// Loads and runs a method with the inputs of its case `testset_idx`, counted from 0, and returns the outputs.
+  /// Preset inputs are kept and not used.
   ET_NODISCARD runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
                                                                      const size_t testset_idx);
 
-  /// Checks the outputs of the last run against those that the case expects: NotFound when one differs.
+  /// Compares the outputs of the last run with the expected ones of the case: NotFound if one differs.
   ET_NODISCARD runtime::Error verify_method_outputs(const std::string& method_name, const size_t testset_idx,
                                                     double rtol = 1e-5, double atol = 1e-8);
 

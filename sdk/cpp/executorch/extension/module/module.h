@@ -49,17 +49,17 @@ using runtime::EValue;
 using runtime::EventTracer;
 using runtime::Result;
 
-/// A program with everything it needs to run: loads the files, provides the memory, runs methods by name.
+/// A program with its files and its memory. Loads the files, allocates the memory, runs methods by name.
 ///
 ///     Module module("model.pte");
 ///     auto result = module.forward(from_blob(input, {1, 3, 224, 224}));
 ///     if (result.ok()) { use(result->at(0).toTensor()); }
 ///
-/// Construction does nothing; the program and each method are loaded on first use. A function that fails logs what was
-/// wrong and returns a typed Error; a later call may try again. Outputs are views into the module's memory: they hold
-/// until the method runs again or is unloaded. Want of memory is an error like others, MemoryAllocationFailed (if this
-/// library is compiled with exceptions; the C++ library ends the process otherwise). EValues do not own tensors: inputs
-/// must stay alive while a method runs, preset ones as long as they are preset. Not thread safe: one thread at a time.
+/// The constructor does not load; the program and each method are loaded on first use. A function that fails logs the
+/// reason and returns an Error; it may be called again. Outputs are views of the module's memory: they are valid until
+/// the method runs again or is unloaded. A failed allocation is MemoryAllocationFailed if this library is compiled with
+/// exceptions; otherwise the C++ library ends the process. EValues do not own tensors: inputs must outlive the call,
+/// preset inputs the preset. Not thread safe: use a module from one thread at a time.
 class Module {
  public:
   /// How the files are read.
@@ -67,15 +67,15 @@ class Module {
     File,                      ///< Read into allocated memory.
     Mmap,                      ///< Map; pages come from the file when first used.
     MmapUseMlock,              ///< Map and lock in memory; an error if the system refuses.
-    MmapUseMlockIgnoreErrors,  ///< Map and lock in memory if the system lets us.
+    MmapUseMlockIgnoreErrors,  ///< Map and lock in memory if the system permits it.
     MmapUseMadvise,            ///< Map and ask the system to read ahead.
   };
 
-  /// The program in `file_path`. The allocators, where given, provide the methods' own memory and the kernels'
-  /// temporary memory; malloc does otherwise. With `share_memory_arenas` all methods use one set of planned buffers:
-  /// less memory, but running one method overwrites the outputs, and the mutable state, of the others, except state
-  /// that was exported to be shared. Loading a method gives its mutable buffers their initial values, so load all
-  /// first.
+  /// The program in `file_path`. `memory_allocator` provides the methods' own memory, `temp_allocator` the kernels'
+  /// temporary memory; malloc by default. With `share_memory_arenas` all methods use one set of planned buffers. This
+  /// saves memory, but running one method overwrites the outputs and the mutable state of the others, except state
+  /// that was exported to be shared. Loading a method initialises its mutable buffers: load all methods before the
+  /// first run.
   explicit Module(const std::string& file_path, const LoadMode load_mode = LoadMode::File,
                   std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
@@ -100,7 +100,7 @@ class Module {
                   std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr, bool share_memory_arenas = false);
 
-  /// A program that is loaded already, for instance by another Module: constants are shared, methods are not.
+  /// A program that is already loaded, for instance by another Module. Constants are shared, methods are not.
   explicit Module(std::shared_ptr<Program> program,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
@@ -113,7 +113,7 @@ class Module {
   Module& operator=(Module&&) = delete;
   virtual ~Module();
 
-  /// Reads and verifies the program and its data files. Does nothing if that is done.
+  /// Reads and verifies the program and its data files. Returns Ok at once if they are loaded.
   ET_NODISCARD virtual Error load(
       const Program::Verification verification = Program::Verification::InternalConsistency);
 
@@ -122,8 +122,8 @@ class Module {
       const LoadBackendOptionsMap& backend_options,
       const Program::Verification verification = Program::Verification::InternalConsistency);
 
-  /// How much of the machine the program and its methods may use. InvalidState if the program is loaded: one that is
-  /// shared by another Module has the limits that it was loaded with.
+  /// Sets limits for the memory and instructions of the program and its methods. InvalidState if the program is loaded;
+  /// a program that is shared with another Module keeps the limits that it was loaded with.
   ET_NODISCARD Error set_resource_limits(const runtime::ResourceLimits& limits);
 
   /// The options given to `load`.
@@ -132,18 +132,18 @@ class Module {
   /// Whether the program is loaded.
   virtual inline bool is_loaded() const { return program_ != nullptr; }
 
-  /// The program; null before it is loaded. Keeps what it was loaded from alive.
+  /// The program; null before it is loaded. Keeps the program's data alive.
   inline std::shared_ptr<Program> program() const { return program_; }
 
-  /// Number of methods in the program, which this loads.
+  /// Number of methods in the program. Loads the program.
   Result<size_t> num_methods();
 
-  /// Names of the methods in the program, which this loads.
+  /// Names of the methods in the program. Loads the program.
   Result<std::unordered_set<std::string>> method_names();
 
-  /// Prepares a method: allocates its memory, initialises its delegates, looks up its kernels (in `kernel_registry`
-  /// first, if given). Does nothing if that is done. `planned_memory`, if given, is used instead of memory of the
-  /// module; `event_tracer` instead of the module's; `backend_options` instead of those given to `load`.
+  /// Loads a method: allocates its memory, initialises its delegates, looks up its kernels (in `kernel_registry`
+  /// first). Returns Ok at once if it is loaded. `planned_memory` replaces the module's memory, `event_tracer` the
+  /// module's tracer, `backend_options` the options of `load`.
   ET_NODISCARD Error load_method(const std::string& method_name,
                                  runtime::HierarchicalAllocator* planned_memory = nullptr,
                                  EventTracer* event_tracer = nullptr,
@@ -154,10 +154,10 @@ class Module {
     return load_method(method_name, nullptr, event_tracer);
   }
 
-  /// Frees a method with its memory. False if it was not loaded.
+  /// Frees a method and its memory. Returns false if the method was not loaded.
   bool unload_method(const std::string& method_name);
 
-  /// The runtime's own method object, which this loads; valid until the method is unloaded.
+  /// The Method object of the runtime. Loads the method; the pointer is valid until the method is unloaded.
   ET_NODISCARD Result<Method*> method(const std::string& method_name);
 
   /// The same for "forward".
@@ -172,15 +172,15 @@ class Module {
   }
   inline bool unload_forward() { return unload_method("forward"); }
 
-  /// Whether a method is ready to run.
+  /// Whether a method is loaded.
   inline bool is_method_loaded(const std::string& method_name) const { return methods_.count(method_name) > 0; }
 
-  /// Inputs, outputs and memory of a method, which this loads.
+  /// Metadata of the inputs, outputs and memory of a method.
   Result<MethodMeta> method_meta(const std::string& method_name);
 
-  /// Runs a method, which this loads, and returns its outputs. `input_values` are the inputs in order; those left out
-  /// at the end, and those given as None, are taken from `set_input`. InvalidArgument if there are too many or one is
-  /// missing; what the runtime says if a type, shape or dtype does not fit.
+  /// Loads and runs a method, and returns its outputs. `input_values` are the inputs in order. Inputs that are None or
+  /// left out at the end are those of `set_input`. InvalidArgument if there are too many inputs or one is missing;
+  /// other errors of the runtime if a type, shape or dtype is wrong.
   ET_NODISCARD virtual Result<std::vector<EValue>> execute(const std::string& method_name,
                                                            const std::vector<EValue>& input_values);
 
@@ -211,7 +211,7 @@ class Module {
   }
   ET_NODISCARD inline Result<std::vector<EValue>> forward() { return forward(std::vector<EValue>{}); }
 
-  /// Presets one input of a method, which this loads, for all later runs; a default-constructed EValue clears it.
+  /// Loads a method and presets one input for all later runs; a default-constructed EValue clears the preset.
   ET_NODISCARD Error set_input(const std::string& method_name, const EValue& input_value, size_t input_index);
   ET_NODISCARD inline Error set_input(const EValue& input_value, size_t input_index) {
     return set_input("forward", input_value, input_index);
@@ -240,14 +240,14 @@ class Module {
   ET_NODISCARD Result<std::vector<EValue>> get_outputs(const std::string& method_name);
   ET_NODISCARD inline Result<std::vector<EValue>> get_outputs() { return get_outputs("forward"); }
 
-  /// One of them.
+  /// One output of the last run.
   ET_NODISCARD Result<EValue> get_output(const std::string& method_name, size_t output_index = 0);
   ET_NODISCARD inline Result<EValue> get_output(size_t output_index = 0) { return get_output("forward", output_index); }
 
   /// The tracer given to the constructor, or null.
   inline EventTracer* event_tracer() const { return event_tracer_.get(); }
 
-  /// Memory for the tensors that an event tracer records; empty unless the tracer was given some.
+  /// Memory for the tensors that an event tracer records; empty unless the tracer has a debug buffer.
   runtime::Span<uint8_t> debug_buffer() { return runtime::Span<uint8_t>(debug_buffer_.data(), debug_buffer_.size()); }
 
  private:

@@ -26,7 +26,7 @@ namespace executorch {
 namespace extension {
 namespace ET_MERGED_DATA_MAP_NAMESPACE {
 
-/// Several NamedDataMaps seen as one, for weights that are spread over files.
+/// Several NamedDataMaps as one, for weights in several files.
 class MergedDataMap final : public executorch::ET_RUNTIME_NAMESPACE::NamedDataMap {
  public:
   /// Merges `named_data_maps`, which must outlive the result. InvalidArgument if there is none, if one is null, or if

@@ -17,7 +17,7 @@ namespace extension {
 using ET_RUNTIME_NAMESPACE::Method;
 using ET_RUNTIME_NAMESPACE::TensorInfo;
 
-/// Owns buffers from malloc, and the malloc'ed array of pointers to them: frees all when it goes.
+/// Owns buffers from malloc and the malloc'ed array of pointers to them; the destructor frees all.
 class BufferCleanup final {
  public:
   explicit BufferCleanup(runtime::Span<void*> buffers) : buffers_(buffers) {}
@@ -39,7 +39,7 @@ class BufferCleanup final {
   runtime::Span<void*> buffers_;
 };
 
-/// Limits against programs that ask for absurd inputs.
+/// Limits for the inputs of untrusted programs.
 struct PrepareInputTensorsOptions {
   /// Most bytes to allocate for all inputs together.
   size_t max_total_allocation_size = 1024 * 1024 * 1024;
@@ -47,9 +47,9 @@ struct PrepareInputTensorsOptions {
   size_t max_inputs = 1024;
 };
 
-/// Gives every input of `method` a value: tensors are filled with ones, or, where `input_buffers` is not empty, with
-/// its bytes: one (pointer, size) for each tensor input in order, exactly as large as the tensor. Int, Double and Bool
-/// inputs keep the value the program has for them. The result owns the memory and must outlive the runs of `method`.
+/// Sets every input of `method`: tensors are filled with ones or, if `input_buffers` is not empty, with its bytes: one
+/// (pointer, size) for each tensor input in order, exactly as large as the tensor. Int, Double and Bool inputs keep
+/// their values of the program. The result owns the memory and must outlive the runs of `method`.
 /// InvalidProgram if a limit is exceeded, InvalidArgument if the buffers do not fit, MemoryAllocationFailed.
 runtime::Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options = {},
                                                      const std::vector<std::pair<char*, size_t>>& input_buffers = {});

@@ -15,7 +15,7 @@ namespace extension {
 
 namespace internal {
 
-/// What accessors of every rank share. Sizes and strides are the tensor's own; nothing is checked on access.
+/// Base class of accessors of all ranks. Sizes and strides are the tensor's; accesses are not checked.
 template <typename T, ssize_t N>
 class TensorAccessorBase {
  public:
@@ -39,8 +39,8 @@ class TensorAccessorBase {
 
 }  // namespace internal
 
-/// Element access by index, `accessor[i][j]`, to a tensor of known dtype and rank. Not checked, and valid as long as
-/// the tensor's data, sizes and strides. Make one with `make_tensor_accessor`.
+/// Element access by index, `accessor[i][j]`, to a tensor of known dtype and rank. Indices are not checked. Valid as
+/// long as the tensor's data, sizes and strides. Made by `make_tensor_accessor`.
 template <typename T, ssize_t N>
 class TensorAccessor : public internal::TensorAccessorBase<T, N> {
  public:

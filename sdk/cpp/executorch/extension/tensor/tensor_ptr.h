@@ -15,22 +15,22 @@
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/compiler.h>
 
-// Tensors whose memory looks after itself. A `Tensor` refers to data, sizes, strides and dim order that someone else
-// must keep alive; a `TensorPtr` bundles them. What is passed as a vector is owned, what is passed as a pointer is not.
+// Tensors that own their memory. A `Tensor` refers to data, sizes, strides and dim order that the caller must keep
+// alive; a `TensorPtr` owns them. Data passed as a vector is owned, data passed as a pointer is not.
 // An EValue made from a TensorPtr does not keep it alive.
 //
 // `sizes` are per dimension, outermost first; `dim_order` lists the dimensions from the outermost in memory to the
-// innermost; `strides` are in elements. Either of the last two may be left empty and follows from the others. What
-// cannot be a tensor (a negative size, strides that are not those of a dense tensor, too few elements) is a
-// programming error: it ends the process with a message.
+// innermost; `strides` are in elements. Either of the last two may be empty and is then derived from the others.
+// Invalid arguments (a negative size, strides that are not those of a dense tensor, too few elements) are a
+// programming error: they end the process with a message.
 namespace executorch {
 namespace extension {
 
 /// Shared ownership of a tensor with its data and metadata.
 using TensorPtr = std::shared_ptr<aten::Tensor>;
 
-/// A tensor over `data`, which is not owned unless `deleter` is given: that is called with `data` once, when the last
-/// owner goes. `data` may be null and set later.
+/// A tensor over `data`, which is not owned unless `deleter` is given. `deleter` is called once with `data` when the
+/// last owner is destroyed. `data` may be null and set later.
 TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, void* data, std::vector<aten::DimOrderType> dim_order,
                           std::vector<aten::StridesType> strides, const aten::ScalarType type = aten::ScalarType::Float,
                           const aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND,
@@ -46,7 +46,7 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, void* data,
   return make_tensor_ptr(std::move(sizes), data, {}, {}, type, dynamism, std::move(deleter), device);
 }
 
-/// A tensor that owns `data`, raw bytes read as elements of `type`. There must be enough of them.
+/// A tensor that owns `data`: raw bytes that are read as elements of `type`, at least as many as the sizes need.
 TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<uint8_t> data,
                           std::vector<aten::DimOrderType> dim_order, std::vector<aten::StridesType> strides,
                           aten::ScalarType type = aten::ScalarType::Float,
@@ -67,7 +67,7 @@ TensorPtr make_converted_tensor_ptr(std::vector<aten::SizesType> sizes, const vo
                                     std::vector<aten::StridesType> strides, aten::ScalarType type,
                                     aten::TensorShapeDynamism dynamism);
 
-/// Ends the process, saying how many are missing, unless `count` elements fill a tensor of `sizes`.
+/// Ends the process with a message unless `count` elements fill a tensor of `sizes`.
 void check_element_count(const std::vector<aten::SizesType>& sizes, size_t count);
 
 }  // namespace internal
@@ -116,7 +116,7 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::initia
 }
 
 /// The same with contiguous strides. A std::vector<uint8_t> is bytes, not elements: see above. `Type` is ScalarType; it
-/// is deduced so that a {} in its place goes on being a dim order.
+/// is deduced so that a {} in this position remains a dim order.
 template <typename T, typename Type, std::enable_if_t<std::is_same_v<Type, aten::ScalarType>, bool> = true>
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<T> data, Type type,
                                  aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {

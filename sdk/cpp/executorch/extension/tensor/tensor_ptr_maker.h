@@ -39,7 +39,7 @@ class TensorPtrMaker final {
     dynamism_ = dynamism;
     return std::move(*this);
   }
-  /// Called with the data once, when the last owner goes.
+  /// Called once with the data when the last owner is destroyed.
   TensorPtrMaker&& deleter(std::function<void(void*)>&& deleter) {
     deleter_ = std::move(deleter);
     return std::move(*this);
@@ -90,7 +90,7 @@ inline TensorPtr from_blob(void* data, std::vector<aten::SizesType> sizes, std::
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return for_blob(data, std::move(sizes), type).strides(std::move(strides)).dynamism(dynamism).make_tensor_ptr();
 }
-/// A tensor that calls `deleter` with `data` when the last owner goes.
+/// A tensor that calls `deleter` with `data` when the last owner is destroyed.
 inline TensorPtr from_blob(void* data, std::vector<aten::SizesType> sizes, aten::ScalarType type,
                            std::function<void(void*)>&& deleter,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
@@ -120,7 +120,7 @@ inline aten::ScalarType type_or(aten::ScalarType type, const TensorPtr& tensor) 
 
 // The `_like` forms take sizes, strides and, unless `type` is given, the dtype of `other`.
 
-/// A tensor with elements without a value yet.
+/// A tensor with uninitialised elements.
 TensorPtr empty_strided(std::vector<aten::SizesType> sizes, std::vector<aten::StridesType> strides,
                         aten::ScalarType type = aten::ScalarType::Float,
                         aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
@@ -131,7 +131,7 @@ inline TensorPtr empty(std::vector<aten::SizesType> sizes, aten::ScalarType type
   return empty_strided(std::move(sizes), {}, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr empty_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return empty_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
@@ -150,7 +150,7 @@ inline TensorPtr full(std::vector<aten::SizesType> sizes, aten::Scalar fill_valu
   return full_strided(std::move(sizes), {}, fill_value, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr full_like(const TensorPtr& other, aten::Scalar fill_value,
                            aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
@@ -176,7 +176,7 @@ inline TensorPtr ones(std::vector<aten::SizesType> sizes, aten::ScalarType type 
   return ones_strided(std::move(sizes), {}, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr ones_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return ones_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other), dynamism);
@@ -195,7 +195,7 @@ inline TensorPtr zeros(std::vector<aten::SizesType> sizes, aten::ScalarType type
   return zeros_strided(std::move(sizes), {}, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr zeros_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return zeros_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
@@ -213,7 +213,7 @@ inline TensorPtr rand(std::vector<aten::SizesType> sizes, aten::ScalarType type 
   return rand_strided(std::move(sizes), {}, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr rand_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return rand_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other), dynamism);
@@ -230,7 +230,7 @@ inline TensorPtr randn(std::vector<aten::SizesType> sizes, aten::ScalarType type
   return randn_strided(std::move(sizes), {}, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr randn_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   return randn_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
@@ -249,7 +249,7 @@ inline TensorPtr randint(int64_t low, int64_t high, std::vector<aten::SizesType>
   return randint_strided(low, high, std::move(sizes), {}, type, dynamism);
 }
 
-/// The same, laid out as `other`.
+/// The same, with the sizes and strides of `other`.
 inline TensorPtr randint_like(const TensorPtr& other, int64_t low, int64_t high,
                               aten::ScalarType type = aten::ScalarType::Undefined,
                               aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {

@@ -7,8 +7,8 @@ namespace executorch {
 namespace extension {
 namespace cpuinfo {
 
-/// How many threads make heavy work fastest: the processors that this process may use, without the slow ones of a chip
-/// that has fast and slow ones. At least 1. Where the system does not tell the speeds, all processors count as fast.
+/// The number of threads for heavy work: the processors that this process may use, without the slow cores of a chip
+/// with fast and slow ones. At least 1. Where the system does not report speeds, all processors count as fast.
 uint32_t get_num_performant_cores();
 
 }  // namespace cpuinfo

@@ -10,30 +10,30 @@
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/core/function_ref.h>
 
-// As pthreadpool.h has it, which only those need who call that library.
+// The declaration of pthreadpool.h, which only callers of that library need to include.
 using pthreadpool_t = struct pthreadpool*;
 
 namespace executorch {
 namespace extension {
 namespace threadpool {
 
-/// Threads that share out the work of kernels. There is one for the process, see get_threadpool().
+/// The threads that run parallel loops of kernels. A process has one pool: see get_threadpool().
 class ThreadPool final {
  public:
-  /// @param thread_count Threads that work, the caller's included; 0: one for each core.
+  /// @param thread_count Number of threads, the caller's included; 0: one for each core.
   explicit ThreadPool(size_t thread_count = 0);
   ~ThreadPool() = default;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Threads that work, the caller's included; at least 1.
+  /// Number of threads, the caller's included; at least 1.
   size_t get_thread_count() const;
 
-  /// Replaces the threads by `num_threads` (0: one for each core). True when there are so many now; otherwise the old
-  /// ones stay. A run() in progress ends on the old ones. Unsafe: what get_pthreadpool() returned before is destroyed.
+  /// Replaces the threads by `num_threads` new ones (0: one for each core); if that fails, keeps the old and returns
+  /// false. A run() in progress ends on the old ones. Unsafe: destroys the pool that get_pthreadpool() has returned.
   bool _unsafe_reset_threadpool(uint32_t num_threads);
 
-  /// Ends the threads: run() works on the caller's thread until _unsafe_reset_threadpool(). Unsafe in the same way.
+  /// Ends the threads: run() uses the caller's thread until _unsafe_reset_threadpool(). Unsafe for the same reason.
   void _unsafe_destroy_threadpool();
 
   /// Calls fn(0) ... fn(range - 1) on the threads, and returns when all have returned. Never waits for another caller:
@@ -51,16 +51,16 @@ class ThreadPool final {
   /// Guards threads_, and is not held while a task runs.
   mutable std::mutex mutex_;
   std::shared_ptr<struct pthreadpool> threads_;
-  /// Whether a run() has the threads.
+  /// Whether a run() uses the threads.
   std::atomic<bool> is_busy_{false};
 };
 
-/// The pool of the process, made at the first call with one thread for each fast core; null when there is no memory
-/// for it. A process that was forked gets a new one.
+/// The pool of the process, made by the first call with one thread for each fast core; null if there is no memory for
+/// it. A forked process gets a new pool.
 ThreadPool* get_threadpool();
 
-/// What libraries that use pthreadpool themselves are given: the threads of get_threadpool(), or null under a
-/// NoThreadPoolGuard, which makes them work on the current thread.
+/// The pool for libraries that call pthreadpool: the threads of get_threadpool(), or null under a NoThreadPoolGuard, so
+/// that these libraries use the current thread.
 pthreadpool_t get_pthreadpool();
 
 }  // namespace threadpool

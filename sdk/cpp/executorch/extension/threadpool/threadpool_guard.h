@@ -5,7 +5,7 @@ namespace executorch {
 namespace extension {
 namespace threadpool {
 
-/// While one lives, work that its thread hands to a ThreadPool runs on that thread instead.
+/// While a guard exists, parallel loops of its thread run on that thread only.
 class NoThreadPoolGuard {
  public:
   /// Whether the current thread is guarded.

@@ -20,9 +20,9 @@ namespace extension {
 ///         32     8  segment_base_offset
 ///         40     8  segment_data_size
 struct FlatTensorHeader {
-  /// Bytes of the file that are sure to hold the whole header.
+  /// Number of bytes at the start of the file that contain the whole header.
   static constexpr size_t kNumHeadBytes = 64;
-  /// Where the header starts in the file.
+  /// Offset of the header in the file.
   static constexpr size_t kHeaderOffset = 8;
   static constexpr size_t kMagicSize = 4;
   static constexpr char kMagic[kMagicSize] = {'F', 'H', '0', '1'};
