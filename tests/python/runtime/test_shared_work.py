@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels that share work among threads within work that is shared already: they end, with PyTorch's results.
+
+Each number of threads has a process of its own, which is killed where threads wait for each other.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+import torch
+from torch import nn
+from sdk.exir import to_edge
+from sdk.extension.pybindings import portable_lib
+
+class Attention(nn.Module):
+    "Self-attention of BERT-base, written as the products that it consists of."
+    def __init__(self, hidden=768, heads=12):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+    def forward(self, x):
+        batch, tokens, hidden = x.shape
+        q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4).flatten(1, 2)
+        scores = torch.bmm(q, k.transpose(1, 2)) / (hidden // self.heads) ** 0.5
+        mixed = torch.bmm(scores.softmax(-1), v).view(batch, self.heads, tokens, -1)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+class Bmm(nn.Module):
+    def forward(self, a, b):
+        return torch.bmm(a, b)
+
+torch.manual_seed(0)
+cases = [(Attention(), (torch.randn(1, 70, 768),))]
+# A product of 200,000 multiply-adds is worth a thread; rows are shared by 24, columns by 64.
+for batch, m, k, n in [(12, 70, 64, 70), (12, 70, 70, 64), (2, 70, 64, 70), (12, 40, 50, 99), (12, 40, 50, 101)]:
+    cases.append((Bmm(), (torch.randn(batch, m, k), torch.randn(batch, k, n))))
+cases.append((nn.ConvTranspose2d(96, 96, 3, stride=2), (torch.randn(1, 96, 6, 40),)))
+portable_lib._unsafe_reset_threadpool(int(sys.argv[1]))
+with torch.no_grad():
+    for model, inputs in cases:
+        program = to_edge(torch.export.export(model.eval(), inputs)).to_executorch()
+        out = portable_lib._load_for_executorch_from_buffer(program.buffer).forward(inputs)[0]
+        torch.testing.assert_close(out, model(*inputs), rtol=1e-4, atol=1e-4)
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_work_within_work(threads: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(threads)], timeout=300, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
