@@ -48,6 +48,9 @@ def tables_header(reader: str, folder: str, name: str, banner: str) -> str:
 namespace {namespace} {{
 
 // clang-format off
+/// Tables by number.
+enum class {prefix[1:]}Table : uint8_t {{
+    {", ".join(tables)}}};
 constexpr ::executorch::runtime::internal::TableField {prefix}Fields[] = {{
 {chr(10).join(fields)}
 }};

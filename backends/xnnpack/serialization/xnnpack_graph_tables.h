@@ -8,6 +8,9 @@
 namespace fb_xnnpack {
 
 // clang-format off
+/// Tables by number.
+enum class XnnpackGraphTable : uint8_t {
+    Buffer, PerChannelQuant, PerTokenDynamicQuant, PerTensorQuant, PerChannelGroupQuant, XNNTensorValue, XNNQuantizedTensorValue, XValue, OutputMinMax, XNNStaticTranspose, XNNStaticResizeBilinear2D, XNNStaticConstantPad, _XNNNode2x1, _XNNNode1x1, _XNNCat, XNNELU, XNNFullyConnected, _XNNNodeConv, _XNNPooling2D, XNNStaticReshape, XNNStaticSlice, XNNScaledDotProductAttention, XNNArgMaxPooling2d, XNNLeakyReLU, XNNStep, XNode, ConstantDataOffset, XNNGraph};
 constexpr ::executorch::runtime::internal::TableField kXnnpackGraphFields[] = {
     {33, 0},  // Buffer
     {36, 0},  // PerChannelQuant

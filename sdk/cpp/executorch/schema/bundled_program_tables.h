@@ -8,6 +8,9 @@
 namespace bundled_program_flatbuffer {
 
 // clang-format off
+/// Tables by number.
+enum class BundledProgramTable : uint8_t {
+    Tensor, Int, Bool, Double, Value, BundledMethodTestCase, BundledMethodTestSuite, BundledProgram};
 constexpr ::executorch::runtime::internal::TableField kBundledProgramFields[] = {
     {1, 0},  // Tensor
     {36, 0},  // Tensor

@@ -8,6 +8,9 @@
 namespace flat_tensor_flatbuffer {
 
 // clang-format off
+/// Tables by number.
+enum class FlatTensorTable : uint8_t {
+    TensorLayout, DataSegment, NamedData, FlatTensor};
 constexpr ::executorch::runtime::internal::TableField kFlatTensorFields[] = {
     {1, 0},  // TensorLayout
     {36, 0},  // TensorLayout

@@ -8,6 +8,9 @@
 namespace executorch_flatbuffer {
 
 // clang-format off
+/// Tables by number.
+enum class ProgramTable : uint8_t {
+    ContainerMetadata, Null, AllocationDetails, ExtraTensorInfo, Tensor, Int, Bool, Double, String, IntList, DoubleList, BoolList, TensorList, OptionalTensorList, EValue, Operator, KernelCall, DelegateCall, MoveCall, JumpFalseCall, FreeCall, Instruction, Frame, FrameList, BackendDelegateDataReference, CompileSpec, BackendDelegate, Chain, ExecutionPlan, NonConstBufferDevice, Buffer, BackendDelegateInlineData, DataSegment, SubsegmentOffsets, NamedData, Program};
 constexpr ::executorch::runtime::internal::TableField kProgramFields[] = {
     {16, 0},  // ContainerMetadata
     {16, 0},  // ContainerMetadata

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/runtime/core/data_loader.h>
@@ -23,26 +22,16 @@ class BufferDataLoader final : public runtime::DataLoader {
   /// A view of [offset, offset + size). InvalidArgument if the range does not fit.
   ET_NODISCARD runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, ET_UNUSED const DataLoader::SegmentInfo& segment_info) const override {
-    const runtime::Error error = internal::check_data_range(offset, size, size_, "the buffer");
-    if (error != runtime::Error::Ok) {
-      return error;
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::check_memory_range(data_, offset, size, size_, "the buffer"));
     return runtime::FreeableBuffer(data_ + offset, size, nullptr);
   }
 
   ET_NODISCARD runtime::Result<size_t> size() const override { return size_; }
 
-  /// Copies [offset, offset + size) to `buffer`. InvalidArgument if the range does not fit.
+  /// Copies [offset, offset + size) to `buffer`. InvalidArgument if the range does not fit or `buffer` is null.
   ET_NODISCARD runtime::Error load_into(size_t offset, size_t size, ET_UNUSED const SegmentInfo& segment_info,
                                         void* buffer) const override {
-    const runtime::Error error = internal::check_data_range(offset, size, size_, "the buffer");
-    if (error != runtime::Error::Ok) {
-      return error;
-    }
-    if (size > 0) {
-      std::memcpy(buffer, data_ + offset, size);
-    }
-    return runtime::Error::Ok;
+    return internal::copy_memory_range(data_, offset, size, size_, "the buffer", buffer);
   }
 
  private:

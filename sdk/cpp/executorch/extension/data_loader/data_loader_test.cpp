@@ -163,6 +163,28 @@ TEST_P(DataLoaderTest, RefusesRangesOutside) {
   EXPECT_EQ(byte, 0xee);
 }
 
+TEST_P(DataLoaderTest, RefusesANullDestination) {
+  EXPECT_EQ(loader_->load_into(0, 1, kProgram, nullptr), Error::InvalidArgument);
+  EXPECT_EQ(loader_->load_into(4096, 100, kProgram, nullptr), Error::InvalidArgument);
+  EXPECT_EQ(loader_->load_into(content_.size() + 1, 0, kProgram, nullptr), Error::InvalidArgument);
+}
+
+// Memory that was not given is as good as empty, whatever size was given with it.
+TEST(MemoryLoaderTest, RefusesToReadANullPointer) {
+  executorch::runtime::runtime_init();
+  const BufferDataLoader buffer(nullptr, 10), empty(nullptr, 0);
+  const SharedPtrDataLoader shared(nullptr, 10);
+  for (const DataLoader* loader : {static_cast<const DataLoader*>(&buffer), static_cast<const DataLoader*>(&empty),
+                                   static_cast<const DataLoader*>(&shared)}) {
+    uint8_t byte = 0xee;
+    EXPECT_EQ(loader->load(0, 1, kProgram).error(), Error::InvalidArgument);
+    EXPECT_EQ(loader->load_into(0, 1, kProgram, &byte), Error::InvalidArgument);
+    EXPECT_EQ(byte, 0xee);
+    EXPECT_TRUE(loader->load(0, 0, kProgram).ok());
+    EXPECT_EQ(loader->load_into(0, 0, kProgram, nullptr), Error::Ok);
+  }
+}
+
 TEST_P(DataLoaderTest, BuffersOutliveNothingTheyNeed) {
   auto buffer = loader_->load(4096, 512, kProgram);
   ASSERT_TRUE(buffer.ok());

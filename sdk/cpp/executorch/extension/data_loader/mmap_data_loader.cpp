@@ -105,8 +105,7 @@ Result<size_t> MmapDataLoader::size() const {
 
 Error MmapDataLoader::load_into(size_t offset, size_t size, const SegmentInfo&, void* buffer) const {
   ET_CHECK_OR_RETURN_ERROR(fd_ >= 0, InvalidState, "this loader was moved from");
-  ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || size == 0, InvalidArgument,
-                           "%s: expected a destination for %zu bytes, found a null pointer", file_name_, size);
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::check_destination(buffer, size, file_name_));
   const Error error = internal::check_data_range(offset, size, file_size_, file_name_);
   if (error != Error::Ok) {
     return error;

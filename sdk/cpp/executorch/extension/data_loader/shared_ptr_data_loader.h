@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -26,10 +25,7 @@ class SharedPtrDataLoader final : public runtime::DataLoader {
   /// A view of [offset, offset + size) that shares ownership. InvalidArgument if the range does not fit.
   ET_NODISCARD runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, ET_UNUSED const DataLoader::SegmentInfo& segment_info) const override {
-    const runtime::Error error = internal::check_data_range(offset, size, size_, "the shared buffer");
-    if (error != runtime::Error::Ok) {
-      return error;
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::check_memory_range(data_.get(), offset, size, size_, "the shared buffer"));
     auto* owner = new (std::nothrow) std::shared_ptr<void>(data_);
     ET_CHECK_OR_RETURN_ERROR(owner != nullptr, MemoryAllocationFailed, "out of memory");
     return runtime::FreeableBuffer(
@@ -39,17 +35,10 @@ class SharedPtrDataLoader final : public runtime::DataLoader {
 
   ET_NODISCARD runtime::Result<size_t> size() const override { return size_; }
 
-  /// Copies [offset, offset + size) to `buffer`. InvalidArgument if the range does not fit.
+  /// Copies [offset, offset + size) to `buffer`. InvalidArgument if the range does not fit or `buffer` is null.
   ET_NODISCARD runtime::Error load_into(size_t offset, size_t size, ET_UNUSED const SegmentInfo& segment_info,
                                         void* buffer) const override {
-    const runtime::Error error = internal::check_data_range(offset, size, size_, "the shared buffer");
-    if (error != runtime::Error::Ok) {
-      return error;
-    }
-    if (size > 0) {
-      std::memcpy(buffer, static_cast<const uint8_t*>(data_.get()) + offset, size);
-    }
-    return runtime::Error::Ok;
+    return internal::copy_memory_range(data_.get(), offset, size, size_, "the shared buffer", buffer);
   }
 
  private:

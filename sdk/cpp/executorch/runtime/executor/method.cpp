@@ -44,7 +44,7 @@ Result<Method> Method::load(const executorch_flatbuffer::ExecutionPlan* plan, co
 
 Method::Method(Method&& rhs) noexcept
     : plan_(rhs.plan_),
-      program_(rhs.program_),
+      program_(std::exchange(rhs.program_, nullptr)),
       memory_manager_(rhs.memory_manager_),
       event_tracer_(rhs.event_tracer_),
       temp_allocator_(rhs.temp_allocator_),
@@ -61,7 +61,7 @@ Method::Method(Method&& rhs) noexcept
       num_external_constants_(std::exchange(rhs.num_external_constants_, 0)),
       external_constants_(std::exchange(rhs.external_constants_, nullptr)),
       owns_temp_allocator_(std::exchange(rhs.owns_temp_allocator_, false)),
-      has_views_(rhs.has_views_),
+      has_views_(std::exchange(rhs.has_views_, false)),
       position_(std::exchange(rhs.position_, Position{0, 0})),
       interrupt_(rhs.interrupt_) {}
 
@@ -86,6 +86,12 @@ Method::~Method() {
   }
 }
 
+Error Method::check_usable() const {
+  ET_CHECK_OR_RETURN_ERROR(program_ != nullptr, InvalidState,
+                           "Method '%s' was moved from: use the Method that it was moved to", plan_->name()->c_str());
+  return Error::Ok;
+}
+
 MethodMeta Method::method_meta() const {
   return MethodMeta(plan_);
 }
@@ -99,11 +105,13 @@ size_t Method::outputs_size() const {
 }
 
 int32_t Method::input_index(size_t i) const {
+  ET_CHECK(check_usable() == Error::Ok);
   ET_CHECK_MSG(i < inputs_size(), "Input %zu was asked for, the method has %zu", i, inputs_size());
   return plan_->inputs()->Get(static_cast<uint32_t>(i));
 }
 
 int32_t Method::output_index(size_t i) const {
+  ET_CHECK(check_usable() == Error::Ok);
   ET_CHECK_MSG(i < outputs_size(), "Output %zu was asked for, the method has %zu", i, outputs_size());
   return plan_->outputs()->Get(static_cast<uint32_t>(i));
 }
@@ -128,6 +136,7 @@ EValue& Method::mutable_output(size_t i) {
 }
 
 Error Method::get_inputs(EValue* input_evalues, size_t length) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(input_evalues != nullptr && length >= inputs_size(), InvalidArgument,
                            "The array has room for %zu inputs, the method has %zu", length, inputs_size());
   for (size_t i = 0; i < length; ++i) {
@@ -137,6 +146,7 @@ Error Method::get_inputs(EValue* input_evalues, size_t length) {
 }
 
 Error Method::get_outputs(EValue* output_evalues, size_t length) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(output_evalues != nullptr && length >= outputs_size(), InvalidArgument,
                            "The array has room for %zu outputs, the method has %zu", length, outputs_size());
   for (size_t i = 0; i < length; ++i) {
@@ -146,6 +156,7 @@ Error Method::get_outputs(EValue* output_evalues, size_t length) {
 }
 
 Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(output_idx < outputs_size(), InvalidArgument,
                            "Output %zu was given memory, the method has %zu outputs", output_idx, outputs_size());
   // The size of the file, not the present one: the tensor may grow back to it.
@@ -169,6 +180,7 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
 }
 
 Result<Tensor> Method::get_attribute(std::string_view name) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   for (uint32_t i = 0; i < size_of(plan_->values()); ++i) {
     const auto* tensor = plan_->values()->Get(i)->val_as_Tensor();
     const auto* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();

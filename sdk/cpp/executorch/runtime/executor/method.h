@@ -54,6 +54,8 @@ using deserialization::NamedData;
 /// must outlive it.
 class Method final {
  public:
+  /// Only `rhs.method_meta()`, inputs_size() and outputs_size() may be used after this: the functions of `rhs` that
+  /// return an Error return InvalidState, and those that return an EValue abort.
   Method(Method&& rhs) noexcept;
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
@@ -214,12 +216,14 @@ class Method final {
   ET_NODISCARD Error set_tensor_input(const executorch::aten::Tensor& from, size_t input_idx);
   ET_NODISCARD Error check_scalar_input(const EValue& found, size_t input_idx) const;
 
+  /// InvalidState (logged) if this method was moved from.
+  ET_NODISCARD Error check_usable() const;
   EValue& value_at(int32_t index) const { return values_[index]; }
   int32_t input_index(size_t i) const;
   int32_t output_index(size_t i) const;
 
   const executorch_flatbuffer::ExecutionPlan* plan_;
-  const Program* program_;
+  const Program* program_;  ///< null once this was moved from
   MemoryManager* memory_manager_;
   EventTracer* event_tracer_;
   MemoryAllocator* temp_allocator_;

@@ -107,6 +107,7 @@ Error move_value(const EValue& from, EValue* to) {
 }  // namespace
 
 Error Method::execute() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   position_ = {0, 0};
   size_t instructions_left = program_->resource_limits().instructions;
   const std::atomic<Error>* const interrupt = interrupt_;
@@ -169,6 +170,7 @@ Error Method::stopped(Error reason, size_t instruction) const {
 }
 
 Error Method::step() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   if (!in_progress()) {
     ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
     skip_finished_chains();
@@ -192,6 +194,7 @@ Error Method::experimental_step() {
 }
 
 Error Method::reset_execution() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(position_.chain == num_chains_, InvalidState,
                            "The method is at instruction %zu of chain %zu; it can be reset when it came to its end",
                            position_.instruction, position_.chain);

@@ -91,6 +91,7 @@ void log_fixed_input(const executorch_flatbuffer::EValue& value, size_t input_id
 }  // namespace
 
 Error Method::set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(input_evalues.size() == inputs_size(), InvalidArgument,
                            "Method '%s' has %zu inputs, %zu were given", plan_->name()->c_str(), inputs_size(),
                            input_evalues.size());
@@ -101,6 +102,7 @@ Error Method::set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues
 }
 
 Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
                            "Input %zu was given, method '%s' has %zu inputs", input_idx, plan_->name()->c_str(),
                            inputs_size());

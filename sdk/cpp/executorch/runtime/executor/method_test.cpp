@@ -9,6 +9,7 @@ using executorch::aten::TensorImpl;
 using executorch::extension::BufferDataLoader;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
+using executorch::runtime::Method;
 using executorch::runtime::Program;
 using namespace executorch::runtime::testing;  // NOLINT: test helpers
 using ::testing::ElementsAre;
@@ -40,6 +41,48 @@ TEST_F(MethodTest, ExecutesAgainAndAgain) {
   EXPECT_TRUE(outputs[0].isTensor());
   EXPECT_TRUE(outputs[1].isNone());
   EXPECT_EQ(method->get_outputs(outputs, 0), Error::InvalidArgument);
+}
+
+TEST_F(MethodTest, AMethodThatWasMovedFromSaysSo) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  const int32_t out = b.tensor(at(16));
+  b.inputs = {x};
+  b.outputs = {out};
+  b.call(b.op("test::add", "out"), {x, x, out, out});
+  auto loaded = load(b);
+  ASSERT_TRUE(loaded.ok());
+  std::vector<float> data{1, 2};
+  const EValue input(tensor(data, {2}));
+  ASSERT_EQ(loaded->set_input(input, 0), Error::Ok);
+  ASSERT_EQ(loaded->step(), Error::Ok);
+  Method method(std::move(*loaded));
+  Method& old = *loaded;  // NOLINT(bugprone-use-after-move): that is what is tested
+
+  EValue values[1];
+  float result[2];
+  EXPECT_EQ(old.execute(), Error::InvalidState);
+  EXPECT_THAT(log(), HasSubstr("Method 'forward' was moved from: use the Method that it was moved to"));
+  EXPECT_EQ(old.step(), Error::InvalidState);
+  EXPECT_EQ(old.reset_execution(), Error::InvalidState);
+  EXPECT_EQ(old.set_input(input, 0), Error::InvalidState);
+  EXPECT_EQ(old.set_inputs({&input, 1}), Error::InvalidState);
+  EXPECT_EQ(old.set_output_data_ptr(result, sizeof(result), 0), Error::InvalidState);
+  EXPECT_EQ(old.get_inputs(values, 1), Error::InvalidState);
+  EXPECT_EQ(old.get_outputs(values, 1), Error::InvalidState);
+  EXPECT_EQ(old.get_attribute("buffer").error(), Error::InvalidState);
+  EXPECT_FALSE(old.in_progress());
+  old.set_interrupt(nullptr);
+  EXPECT_EQ(old.get_event_tracer(), nullptr);
+  EXPECT_STREQ(old.method_meta().name(), "forward");
+  EXPECT_EQ(old.inputs_size(), 1u);
+  EXPECT_EQ(old.outputs_size(), 1u);
+  EXPECT_DEATH((void)old.get_input(0), "");
+  EXPECT_DEATH((void)old.get_output(0), "");
+
+  EXPECT_TRUE(method.in_progress());
+  ASSERT_EQ(method.execute(), Error::Ok);
+  EXPECT_EQ(read(method.get_output(0)), (std::vector<float>{2, 4}));
 }
 
 TEST_F(MethodTest, UnplannedOutputsNeedMemory) {

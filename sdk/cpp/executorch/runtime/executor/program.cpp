@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
@@ -83,10 +84,40 @@ Result<Layout> find_parts(const DataLoader* loader, size_t file_size) {
   return layout;
 }
 
-Error verify_structure(const void* data, size_t size, uint32_t max_depth) {
-  ET_CHECK_PROGRAM(internal::verify_tables(executorch_flatbuffer::kProgramSchema, data, size,
-                                           executorch_flatbuffer::ProgramIdentifier(), max_depth),
-                   "The flatbuffer of %zu bytes is not well formed", size);
+/// The schema of what load() reads itself: without the elements of a method's values, operators and chains and of the
+/// constants, which are nearly all that a program consists of.
+struct LoadedParts {
+  internal::TableField fields[std::size(executorch_flatbuffer::kProgramFields)] = {};
+
+  constexpr LoadedParts() {
+    using executorch_flatbuffer::ProgramTable;
+    for (size_t i = 0; i < std::size(fields); ++i) {
+      fields[i] = executorch_flatbuffer::kProgramFields[i];
+      const auto table = static_cast<ProgramTable>(fields[i].target);
+      const bool is_skipped = table == ProgramTable::EValue || table == ProgramTable::Operator ||
+                              table == ProgramTable::Chain || table == ProgramTable::Buffer ||
+                              table == ProgramTable::BackendDelegateInlineData;
+      if (fields[i].kind == internal::kTableVectorField && is_skipped) {
+        fields[i].kind = internal::kScalarVectorField + sizeof(uint32_t);  // offsets
+      }
+    }
+  }
+
+  internal::TableSchema schema() const {
+    internal::TableSchema parts = executorch_flatbuffer::kProgramSchema;
+    parts.fields = fields;
+    return parts;
+  }
+};
+constexpr LoadedParts kLoadedParts;
+
+Error verify_structure(const void* data, size_t size, Program::Verification verification, uint32_t max_depth) {
+  const bool whole = verification == Program::Verification::InternalConsistency;
+  const char* identifier = executorch_flatbuffer::ProgramIdentifier();
+  const bool is_right =
+      whole ? internal::verify_tables(executorch_flatbuffer::kProgramSchema, data, size, identifier, max_depth)
+            : internal::verify_tables(kLoadedParts.schema(), data, size, identifier);
+  ET_CHECK_PROGRAM(is_right, "The flatbuffer of %zu bytes is not well formed", size);
   return Error::Ok;
 }
 
@@ -189,9 +220,7 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % kProgramAlignment == 0, InvalidArgument,
                            "The program is at address %p; the loader must put it at a multiple of %zu", data,
                            kProgramAlignment);
-  if (verification == Verification::InternalConsistency) {
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data, layout.program_size, limits.table_depth));
-  }
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data, layout.program_size, verification, limits.table_depth));
   const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data);
   // What methods consist of is checked when they are loaded.
   ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_parts(*program, layout.segment_bytes));

@@ -35,10 +35,11 @@ class Program final {
   /// How much of a program is checked. load() looks at segments, named data and what MethodMeta tells; load_method() at
   /// the values and instructions of the method: every index, size, offset, operand type and jump target.
   enum class Verification : uint8_t {
-    /// All but the structure of the flatbuffer: its offsets are believed. For files whose bytes are known to be good,
-    /// such as after checking a signature: a hostile file can then do harm.
+    /// Everything that load() reads itself; the offsets within methods' values, operators and instructions are trusted.
+    /// For files whose bytes are known to be good, such as after checking a signature: load_method() of a hostile file
+    /// can do harm.
     Minimal,
-    /// That too: every offset, table, vector and string of the file, which adds a few percent to loading.
+    /// Those too: every offset, table, vector and string of the file, which adds a few percent to loading.
     InternalConsistency,
   };
 

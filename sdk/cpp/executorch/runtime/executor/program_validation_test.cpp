@@ -287,4 +287,34 @@ TEST_F(ProgramValidationTest, MethodsAreCheckedWhenTheyAreLoaded) {
   }
 }
 
+// Without the check of methods' parts, too, load() reads nothing outside of the file: whatever the offset to the root,
+// or any other word of the file, is changed to.
+TEST_F(ProgramValidationTest, MinimalVerificationRefusesOffsetsOutOfTheFile) {
+  ProgramBuilder builder;
+  const ProgramBytes bytes = builder.finish();
+  const auto load = [](const ProgramBytes& program) {
+    BufferDataLoader loader(program.data(), program.size());
+    return Program::load(&loader, Program::Verification::Minimal).error();
+  };
+  ASSERT_EQ(load(bytes), Error::Ok);
+  const auto size = static_cast<uint32_t>(bytes.size());
+  for (const uint32_t root : {0u, 1u, 3u, size - 4, size - 1, size, size + 1, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+    ProgramBytes damaged(bytes.data(), bytes.size());
+    std::memcpy(damaged.data(), &root, sizeof(root));
+    EXPECT_EQ(load(damaged), Error::InvalidProgram) << "root at " << root;
+  }
+  for (uint32_t root = 4; root < size; root += 4) {
+    ProgramBytes damaged(bytes.data(), bytes.size());
+    std::memcpy(damaged.data(), &root, sizeof(root));
+    (void)load(damaged);  // whether it is accepted depends on what lies there; ASan sees what is read
+  }
+  for (size_t at = 8; at + 4 <= bytes.size(); at += 4) {
+    for (const uint32_t word : {0u, 4u, 0x7ffffff0u, 0xfffffff0u}) {
+      ProgramBytes damaged(bytes.data(), bytes.size());
+      std::memcpy(damaged.data() + at, &word, sizeof(word));
+      (void)load(damaged);
+    }
+  }
+}
+
 }  // namespace
