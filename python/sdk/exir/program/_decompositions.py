@@ -83,6 +83,13 @@ def _replication_pad1d(x: Tensor, padding: Any) -> Tensor:
     return aten.replication_pad2d(x.unsqueeze(-2), [*padding, 0, 0]).squeeze(-2)
 
 
+def _soft_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    """Rounded after each step, as eager does: PyTorch's decomposition computes float16 in float32, in which exp()
+    does not overflow."""
+    loss = torch.log1p(torch.exp(-target * x))
+    return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
+
+
 OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.__lshift__.Scalar: _shift_left,
     aten.__lshift__.Tensor: _shift_left,
@@ -98,6 +105,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.median.dim: _median,
     aten.replication_pad1d.default: _replication_pad1d,
     aten.rrelu_with_noise_functional.default: _rrelu,
+    aten.soft_margin_loss.default: _soft_margin_loss,
 }
 """Operator to the function that computes it."""
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions of several operators on PyTorch's own samples, exported as models and compared with eager."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree as pytree
+
+from sdk.exir import to_edge
+from sdk.extension.pybindings import portable_lib
+
+
+class Sample(nn.Module):
+    """A call of an operator, whose tensors are the inputs of the model."""
+
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self.function = function
+        self.leaves, self.spec = pytree.tree_flatten((args, kwargs))
+        self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        return tuple(self.leaves[i].detach().clone() for i in self.places)
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        leaves = list(self.leaves)
+        for i, tensor in zip(self.places, tensors, strict=True):
+            leaves[i] = tensor
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        return self.function(*args, **kwargs)
+
+
+def samples(name: str, dtype: torch.dtype) -> Iterator[Sample]:
+    torch.manual_seed(0)
+    (op,) = (op for op in op_db if op.name == name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in op.sample_inputs("cpu", dtype):
+            yield Sample(op.op, (sample.input, *sample.args), sample.kwargs)
+
+
+def tensors_of(values: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+
+def run(model: Sample) -> list[torch.Tensor]:
+    program = to_edge(torch.export.export(model, model.inputs())).to_executorch()
+    return tensors_of(portable_lib._load_for_executorch_from_buffer(program.buffer).forward(model.inputs()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_soft_margin_loss(dtype: torch.dtype) -> None:
+    overflows = False
+    for sample in samples("nn.functional.soft_margin_loss", dtype):
+        (expected,) = tensors_of(sample(*sample.inputs()))
+        overflows = overflows or bool(expected.isinf().any())
+        torch.testing.assert_close(run(sample), [expected])
+    assert overflows == (dtype == torch.float16)
+
+
+DROPOUT = 10
+"""Its place among the arguments of multi_head_attention_forward."""
+
+
+def test_multi_head_attention_forward() -> None:
+    """Scores of these samples are in the thousands, so that softmax makes their rounding errors large: eager and the
+    runtime differ, and are compared with the result in float64. Dropout, which is random, is turned off."""
+    for i, sample in enumerate(samples("nn.functional.multi_head_attention_forward", torch.float32)):
+        if i % 6:
+            continue
+        assert isinstance(sample.leaves[DROPOUT], float)
+        sample.leaves[DROPOUT] = 0.0
+        inputs = sample.inputs()
+        exact = sample(*(x.double() if x.is_floating_point() else x for x in inputs))
+        for result, eager, expected in zip(run(sample), tensors_of(sample(*inputs)), tensors_of(exact), strict=True):
+            allowed = 4 * (eager.double() - expected).abs().max() + 1e-5 + 1.3e-6 * expected.abs().max()
+            assert (result.double() - expected).abs().max() <= allowed, f"sample {i}"
