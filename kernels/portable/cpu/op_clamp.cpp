@@ -7,7 +7,7 @@ namespace torch::executor::native {
 namespace {
 
 // The comparisons keep a NaN in `x`; one in a bound reaches the result through nan_max and nan_min.
-void clamp_as(ComputeType type, Operand x, Operand low, Operand high, Tensor& out) {
+void clamp_as(ComputeType type, Operand x, Operand low, Operand high, const Output& out) {
   with_arithmetic_type(type, [&](auto zero) {
     using C = decltype(zero);
     elementwise<C, C, C, C>([](C v, C lo, C hi) { return nan_min(nan_max(v, lo), hi); }, out, x, low, high);
@@ -62,7 +62,7 @@ Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& in, const Scalar& 
                       name);
   ComputeType type;
   if (plan_elementwise(ctx, name, {in}, Promotion::Same, out, &type)) {
-    clamp_as(type, in, min, max, out);
+    clamp_as(type, in, min, max, Output(out, in.scalar_type()));
   }
   return out;
 }

@@ -8,27 +8,35 @@
 namespace torch::executor::native {
 namespace {
 
+// PyTorch divides float16 by numbers and tensors of no dimension as they are in float32; it takes the remainder of a
+// division by them in float16.
+constexpr unsigned kExactDivisor = 0b10;
+
 Tensor& true_divide(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
   if (has_complex({a, b})) {
     return complex_elementwise(ctx, name, {a, b}, ComplexResult::Promoted, out,
                                [](const Complex* x) { return divide(x[0], x[1]); });
   }
-  return floating_binary(ctx, name, a, b, out, [](auto x, auto y) { return x / y; });
+  return floating_binary(ctx, name, a, b, out, [](auto x, auto y) { return x / y; }, kExactDivisor);
 }
 
 // A division or remainder of integers fails if a divisor is zero, after all other elements have been computed.
 template <typename Op>
-Tensor& divide(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op) {
+Tensor& divide(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op,
+               unsigned exact_operands = 0) {
   bool divided_by_zero = false;
-  promoted_binary(ctx, name, a, b, out, [op, failed = &divided_by_zero](auto x, auto y) {
-    if constexpr (is_integer<decltype(y)>) {
-      if (y == 0) {
-        *failed = true;
-        return y;
-      }
-    }
-    return op(x, y);
-  });
+  promoted_binary(
+      ctx, name, a, b, out,
+      [op, failed = &divided_by_zero](auto x, auto y) {
+        if constexpr (is_integer<decltype(y)>) {
+          if (y == 0) {
+            *failed = true;
+            return y;
+          }
+        }
+        return op(x, y);
+      },
+      exact_operands);
   ET_KERNEL_CHECK_MSG(ctx, !divided_by_zero, InvalidArgument, out,
                       "%s: division of an integer by zero; use floating-point inputs or mask the zeros", name);
   return out;
@@ -45,12 +53,12 @@ Tensor& divide_with_mode(KernelRuntimeContext& ctx, const char* name, Operand a,
     return true_divide(ctx, name, a, b, out);
   }
   if (*mode == "trunc") {
-    return divide(ctx, name, a, b, out, kTrunc);
+    return divide(ctx, name, a, b, out, kTrunc, kExactDivisor);
   }
   ET_KERNEL_CHECK_MSG(ctx, *mode == "floor", InvalidArgument, out,
                       "%s: rounding_mode is '%.*s'; expected none, 'trunc' or 'floor'", name,
                       static_cast<int>(mode->size()), mode->data());
-  return divide(ctx, name, a, b, out, kFloor);
+  return divide(ctx, name, a, b, out, kFloor, kExactDivisor);
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ Tensor& div_scalar_mode_out(KernelRuntimeContext& ctx, const Tensor& a, const Sc
 }
 
 Tensor& floor_divide_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {
-  return divide(ctx, "floor_divide.out", a, b, out, kFloor);
+  return divide(ctx, "floor_divide.out", a, b, out, kFloor, kExactDivisor);
 }
 
 Tensor& fmod_Tensor_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {

@@ -6,12 +6,15 @@
 namespace torch::executor::native {
 namespace {
 
+// PyTorch multiplies float16 by numbers and tensors of no dimension as they are in float32.
+constexpr unsigned kExactFactors = 0b11;
+
 Tensor& mul(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
   if (has_complex({a, b})) {
     return complex_elementwise(ctx, name, {a, b}, ComplexResult::Promoted, out,
                                [](const Complex* x) { return multiply(x[0], x[1]); });
   }
-  return promoted_binary(ctx, name, a, b, out, [](auto x, auto y) { return wrapping_mul(x, y); });
+  return promoted_binary(ctx, name, a, b, out, [](auto x, auto y) { return wrapping_mul(x, y); }, kExactFactors);
 }
 
 }  // namespace

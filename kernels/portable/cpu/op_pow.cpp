@@ -57,7 +57,8 @@ Tensor& pow_Tensor_Scalar_out(KernelRuntimeContext& ctx, const Tensor& base, con
     ComputeType type;
     if (plan_elementwise(ctx, name, {base, exponent}, Promotion::Same, out, &type)) {
       with_arithmetic_type(type, [&](auto zero) {
-        elementwise<decltype(zero), decltype(zero)>([](auto x) { return wrapping_mul(x, x); }, out, base);
+        elementwise<decltype(zero), decltype(zero)>([](auto x) { return wrapping_mul(x, x); }, Output(out, dtype),
+                                                    base);
       });
     }
     return out;
@@ -68,7 +69,8 @@ Tensor& pow_Tensor_Scalar_out(KernelRuntimeContext& ctx, const Tensor& base, con
     if (plan_elementwise(ctx, name, {base, exponent}, Promotion::Same, out, &type)) {
       with_floating_type(type, [&](auto zero) {
         using C = decltype(zero);
-        elementwise<C, C>([inverse](C x) { return inverse ? C(1) / std::sqrt(x) : std::sqrt(x); }, out, base);
+        elementwise<C, C>([inverse](C x) { return inverse ? C(1) / std::sqrt(x) : std::sqrt(x); }, Output(out, dtype),
+                          base);
       });
     }
     return out;

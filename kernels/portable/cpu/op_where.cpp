@@ -16,7 +16,7 @@ bool check_mask(KernelRuntimeContext& ctx, const char* name, const Tensor& mask)
 void choose(ScalarType dtype, const Tensor& mask, Operand a, Operand b, Tensor& out) {
   with_arithmetic_type(arithmetic_type(dtype), [&](auto zero) {
     using C = decltype(zero);
-    elementwise<C, uint8_t, C, C>([](uint8_t m, C x, C y) { return m != 0 ? x : y; }, out, mask, a, b);
+    elementwise<C, uint8_t, C, C>([](uint8_t m, C x, C y) { return m != 0 ? x : y; }, Output(out, dtype), mask, a, b);
   });
 }
 

@@ -69,6 +69,7 @@ def eager_case(name: str, *given: Any) -> list[str]:
     named = dict(arguments.pop()) if arguments and isinstance(arguments[-1], dict) else {}
     out_dtype = named.pop("out_dtype", None)
     tolerance = named.pop("tolerance", None)
+    into = named.pop("into", None)  # the dtype of the output tensor, where it is not the result's
     out, functional = find_operators(name)
     values: dict[str, Any] = {}
     for argument in out._schema.arguments:
@@ -95,6 +96,7 @@ def eager_case(name: str, *given: Any) -> list[str]:
     else:
         result = functional(**(values | ({"dtype": out_dtype} if out_dtype is not None else {})))
         expected = list(result) if isinstance(result, (list, tuple)) else [result]
+        expected = [value if into is None else value.to(into) for value in expected]
     if str(out._schema.arguments[-1].type) in ("Tensor[]", "List[Tensor]"):
         marker = f"out_list {len(expected)}"
     return encode_case(f"aten::{name}", inputs, expected, fails is not None, tolerance, marker)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from eager_case_format import write_cases
 from eager_elementwise_cases import binary_cases, select_cases, unary_cases
+from eager_promotion_cases import exact_number_cases, operand_dtype_cases, result_dtype_cases
 from eager_reduction_cases import reduction_cases, sort_cases
 from eager_shape_cases import copy_and_create_cases, index_cases, shape_cases
 
@@ -27,6 +28,9 @@ SECTIONS = (
     shape_cases,
     copy_and_create_cases,
     index_cases,
+    result_dtype_cases,
+    operand_dtype_cases,
+    exact_number_cases,
 )
 
 

@@ -39,7 +39,9 @@ void BlockReader::start(const void* data, ScalarType dtype, ComputeType type, in
   element_size_ = executorch::runtime::elementSize(dtype);
   value_size_ = compute_size(type);
   stride_ = stride;
+  type_ = type;
   convert_ = is_same_representation(dtype, type) ? nullptr : load_fn(dtype, type);
+  rounding_ = Rounding();
   repeated_ = nullptr;
 }
 
@@ -47,7 +49,9 @@ void BlockReader::start_repeating(const void* data, ComputeType type) {
   data_ = static_cast<const char*>(data);
   element_size_ = value_size_ = compute_size(type);
   stride_ = 0;
+  type_ = type;
   convert_ = nullptr;
+  rounding_ = Rounding();
   repeated_ = nullptr;
 }
 
@@ -59,10 +63,15 @@ const void* BlockReader::read(int64_t offset, size_t count) {
   if (stride_ == 0) {
     if (repeated_ != from) {
       convert_ != nullptr ? convert_(values_, from, 1) : void(std::memcpy(values_, from, value_size_));
+      if (rounding_) {
+        rounding_.apply(values_, raw_, 1);
+      }
       repeat_first(values_, value_size_, count);
       repeated_ = from;
     }
-  } else if (convert_ == nullptr) {
+    return values_;
+  }
+  if (convert_ == nullptr) {
     gather(values_, from, stride_, element_size_, count);
   } else if (stride_ == 1) {
     convert_(values_, from, count);
@@ -70,11 +79,17 @@ const void* BlockReader::read(int64_t offset, size_t count) {
     gather(raw_, from, stride_, element_size_, count);
     convert_(values_, raw_, count);
   }
+  if (rounding_) {
+    rounding_.apply(values_, raw_, count);
+  }
   return values_;
 }
 
 BlockWriter::BlockWriter(void* data, ScalarType dtype, ComputeType type, int64_t stride)
-    : data_(static_cast<char*>(data)), element_size_(executorch::runtime::elementSize(dtype)), stride_(stride) {
+    : data_(static_cast<char*>(data)),
+      element_size_(executorch::runtime::elementSize(dtype)),
+      stride_(stride),
+      type_(type) {
   const bool is_logic = dtype == ScalarType::Bool && type == ComputeType::Bool;  // already 0 or 1
   if (!is_logic && !is_same_representation(dtype, type)) {
     convert_ = store_fn(type, dtype);
@@ -85,8 +100,12 @@ void BlockWriter::commit(int64_t offset, size_t count) {
   if (is_direct()) {
     return;
   }
+  if (rounding_) {
+    rounding_.apply(values_, raw_, count);
+  }
   if (stride_ == 1) {
-    convert_(address(offset), values_, count);
+    convert_ != nullptr ? convert_(address(offset), values_, count)
+                        : void(std::memcpy(address(offset), values_, count * element_size_));
     return;
   }
   const void* elements = values_;

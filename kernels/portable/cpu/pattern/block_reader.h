@@ -40,8 +40,11 @@ class BlockReader {
   /// Every block is the value of the compute type at `data`, repeated.
   void start_repeating(const void* data, ComputeType type);
 
+  /// Values are converted from now on to what that dtype can hold. After start() or start_repeating().
+  void round_to(ScalarType dtype) { rounding_ = Rounding(type_, dtype); }
+
   /// True if any number of elements can be read at once because they are used where they are.
-  bool is_direct() const { return stride_ == 1 && convert_ == nullptr; }
+  bool is_direct() const { return stride_ == 1 && convert_ == nullptr && !rounding_; }
 
   /// `count` values from element `offset` of the tensor on. Valid until the next call. At most kBlock, unless
   /// is_direct(); if the stride is 0, no call with the same offset may ask for more than the first one did.
@@ -54,7 +57,9 @@ class BlockReader {
   size_t element_size_ = 0;
   size_t value_size_ = 0;
   int64_t stride_ = 0;
+  ComputeType type_ = ComputeType::Float;
   ConvertFn convert_ = nullptr;  // null: elements have the representation of the compute type
+  Rounding rounding_;
   const char* repeated_ = nullptr;
   alignas(16) char raw_[kBlock * sizeof(int64_t)];
   alignas(16) char values_[kBlock * sizeof(int64_t)];
@@ -67,7 +72,10 @@ class BlockWriter {
   BlockWriter(const Tensor& tensor, ComputeType type, int64_t stride)
       : BlockWriter(tensor.mutable_data_ptr(), tensor.scalar_type(), type, stride) {}
 
-  bool is_direct() const { return stride_ == 1 && convert_ == nullptr; }
+  /// Values are converted to what that dtype can hold before they are written.
+  void round_to(ScalarType dtype) { rounding_ = Rounding(type_, dtype); }
+
+  bool is_direct() const { return stride_ == 1 && convert_ == nullptr && !rounding_; }
 
   /// Where to put values that are to go to element `offset` on; followed by commit().
   void* begin(int64_t offset) { return is_direct() ? address(offset) : values_; }
@@ -81,7 +89,9 @@ class BlockWriter {
   char* data_;
   size_t element_size_;
   int64_t stride_;
+  ComputeType type_;
   ConvertFn convert_ = nullptr;
+  Rounding rounding_;
   alignas(16) char raw_[kBlock * sizeof(int64_t)];
   alignas(16) char values_[kBlock * sizeof(int64_t)];
 };

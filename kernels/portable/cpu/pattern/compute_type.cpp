@@ -163,6 +163,13 @@ ConvertFn store_fn(ComputeType from, ScalarType to) {
   }
 }
 
+Rounding::Rounding(ComputeType type, ScalarType dtype) {
+  if (is_supported_dtype(dtype) && type != ComputeType::Bool && !is_same_representation(dtype, type)) {
+    store_ = store_fn(type, dtype);
+    load_ = load_fn(dtype, type);
+  }
+}
+
 void store_scalar(const Scalar& scalar, ComputeType type, void* dst) {
   const auto put = [dst](auto value) { std::memcpy(dst, &value, sizeof(value)); };
   switch (type) {

@@ -52,6 +52,27 @@ using ConvertFn = void (*)(void* dst, const void* src, size_t count);
 ConvertFn load_fn(ScalarType from, ComputeType to);
 ConvertFn store_fn(ComputeType from, ScalarType to);
 
+/// Rounds values of a compute type to what a dtype can hold, or wraps them around.
+class Rounding {
+ public:
+  Rounding() = default;
+  /// None if every value of the compute type is one of the dtype.
+  Rounding(ComputeType type, ScalarType dtype);
+
+  explicit operator bool() const { return store_ != nullptr; }
+
+  /// @param values `count` values of the compute type.
+  /// @param elements Memory for as many elements of the dtype.
+  void apply(void* values, void* elements, size_t count) const {
+    store_(elements, values, count);
+    load_(values, elements, count);
+  }
+
+ private:
+  ConvertFn store_ = nullptr;
+  ConvertFn load_ = nullptr;
+};
+
 /// floor/trunc'ed floating-point value to int64 without undefined behaviour.
 template <typename F>
 inline int64_t float_to_int64(F value) {

@@ -72,6 +72,17 @@ void start_number(BlockReader& reader, const TypedOperand& number, ScalarType dt
   }
 }
 
+// Whether every value of `from` is one of `to`.
+bool holds_all(ScalarType to, ScalarType from) {
+  return from == to || from == ScalarType::Bool ||
+         (category(from) == category(to) && executorch::runtime::promoteTypes(from, to) == to);
+}
+
+// Whether operands are converted to `dtype` before they are used as values of `type`: other dtypes lose nothing there.
+bool converts_operands(ScalarType dtype, ComputeType type) {
+  return dtype != ScalarType::Bool && is_supported_dtype(dtype) && arithmetic_type(dtype) == type;
+}
+
 // Whether there is nothing to promote and nothing to broadcast.
 bool are_alike(const std::initializer_list<Operand>& operands) {
   const Tensor* first = operands.begin()->tensor();
@@ -216,9 +227,10 @@ void internal::FlatCall::run(const void* op, ElementwiseLoop loop, size_t begin,
   }
 }
 
-void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
+void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Output& output, ComputeType out_type,
                                const TypedOperand* operands, size_t operand_count) {
   constexpr size_t kOut = kMaxOperands;
+  const Tensor& out = output.tensor;
   if (out.numel() == 0) {
     return;
   }
@@ -242,9 +254,13 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tenso
   for (size_t n = 0; n < operand_count; ++n) {
     promoted.add(operands[n].operand);
   }
+  const ScalarType dtype = output.dtype == ScalarType::Undefined ? promoted.result() : output.dtype;
   uint64_t numbers[kMaxOperands];
   BlockReader readers[kMaxOperands];
   BlockWriter writer(out, out_type, inner_strides[kOut]);
+  if (out.scalar_type() != dtype && is_supported_dtype(dtype) && arithmetic_type(dtype) == out_type) {
+    writer.round_to(dtype);
+  }
   bool all_direct = writer.is_direct();
   for (size_t n = 0; n < operand_count; ++n) {
     const Tensor* in = operands[n].operand.tensor();
@@ -252,6 +268,12 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Tenso
       readers[n].start(in->const_data_ptr(), in->scalar_type(), operands[n].type, inner_strides[n]);
     } else {
       start_number(readers[n], operands[n], promoted.result(), &numbers[n]);
+    }
+    const bool is_float = operands[n].type == ComputeType::Float;
+    const bool is_exact = is_float && (output.exact_operands >> n & 1) != 0;
+    if (!is_exact && converts_operands(dtype, operands[n].type) &&
+        (in == nullptr ? is_float : !holds_all(dtype, in->scalar_type()))) {
+      readers[n].round_to(dtype);
     }
     all_direct = all_direct && readers[n].is_direct();
   }

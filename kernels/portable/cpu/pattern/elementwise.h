@@ -38,6 +38,19 @@ class Operand {
 /// those before numbers, unless the later one is of a higher category (bool < integer < floating point).
 ScalarType result_type(std::initializer_list<Operand> operands);
 
+/// Where an elementwise operator writes, and the dtype that its result has before it is converted to that of the
+/// output.
+struct Output {
+  /// @param dtype_ Undefined: the promoted dtype of the operands.
+  /// @param exact_operands_ Bit n: operand n is not rounded to that dtype if it is float16 or bfloat16.
+  Output(const Tensor& tensor_, ScalarType dtype_ = ScalarType::Undefined, unsigned exact_operands_ = 0)
+      : tensor(tensor_), dtype(dtype_), exact_operands(exact_operands_) {}
+
+  const Tensor& tensor;
+  const ScalarType dtype;
+  const unsigned exact_operands;
+};
+
 /// Whether both have the same sizes in the same dim order: a loop over memory meets the same elements in the same
 /// order.
 bool is_same_layout(const Tensor& a, const Tensor& b);
@@ -95,7 +108,7 @@ class FlatCall {
   alignas(16) char repeated_[kMaxOperands][kBlock * sizeof(int64_t)];
 };
 
-void run_elementwise(const void* op, ElementwiseLoop loop, const Tensor& out, ComputeType out_type,
+void run_elementwise(const void* op, ElementwiseLoop loop, const Output& output, ComputeType out_type,
                      const TypedOperand* operands, size_t operand_count);
 
 template <typename Op, typename Out, typename... In>
@@ -127,10 +140,11 @@ using OperandFor = Operand;
 
 }  // namespace internal
 
-/// out[i] = op(in0[i], in1[i], ...) with the operands converted to `In...` and the result from `Out`. The operands
-/// broadcast to the shape of `out`, and all dtypes are supported ones (plan_elementwise has checked both).
+/// out[i] = op(in0[i], in1[i], ...) with the operands converted to the result's dtype and to `In...`, and the result
+/// from `Out` to its dtype and to that of `out`. The operands broadcast to the shape of `out`, and all dtypes are
+/// supported ones (plan_elementwise has checked both).
 template <typename Out, typename... In, typename Op>
-void elementwise(const Op& op, const Tensor& out, internal::OperandFor<In>... operands) {
+void elementwise(const Op& op, const Output& out, internal::OperandFor<In>... operands) {
   const internal::TypedOperand typed[] = {{operands, compute_type_of<In>()}...};
   internal::run_elementwise(&op, internal::Loop<Op, Out, In...>::run, out, compute_type_of<Out>(), typed,
                             sizeof...(In));
@@ -139,7 +153,7 @@ void elementwise(const Op& op, const Tensor& out, internal::OperandFor<In>... op
 /// The same for one operand and an operator on contiguous blocks, `op(const C* in, C* out, size_t count)`, which may be
 /// in place.
 template <typename C, typename Op>
-void elementwise_blocks(const Op& op, const Tensor& out, Operand in) {
+void elementwise_blocks(const Op& op, const Output& out, Operand in) {
   const internal::TypedOperand typed = {in, compute_type_of<C>()};
   internal::run_elementwise(&op, internal::BlockLoop<Op, C>::run, out, compute_type_of<C>(), &typed, 1);
 }
@@ -164,27 +178,29 @@ Tensor& floating_unary(KernelRuntimeContext& ctx, const char* name, const Tensor
   return out;
 }
 
-/// A binary operator in the promoted dtype of its operands.
+/// A binary operator in the promoted dtype of its operands. `exact_operands`: see Output.
 template <typename Op>
-Tensor& promoted_binary(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op) {
+Tensor& promoted_binary(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op,
+                        unsigned exact_operands = 0) {
   ComputeType type;
   if (plan_elementwise(ctx, name, {a, b}, Promotion::Same, out, &type)) {
     with_arithmetic_type(type, [&](auto zero) {
       using C = decltype(zero);
-      elementwise<C, C, C>(op, out, a, b);
+      elementwise<C, C, C>(op, Output(out, ScalarType::Undefined, exact_operands), a, b);
     });
   }
   return out;
 }
 
-/// A binary operator on floating point; integers are converted to float32.
+/// A binary operator on floating point; integers are converted to float32. `exact_operands`: see Output.
 template <typename Op>
-Tensor& floating_binary(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op) {
+Tensor& floating_binary(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out, const Op& op,
+                        unsigned exact_operands = 0) {
   ComputeType type;
   if (plan_elementwise(ctx, name, {a, b}, Promotion::IntToFloat, out, &type)) {
     with_floating_type(type, [&](auto zero) {
       using C = decltype(zero);
-      elementwise<C, C, C>(op, out, a, b);
+      elementwise<C, C, C>(op, Output(out, ScalarType::Undefined, exact_operands), a, b);
     });
   }
   return out;
