@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
 gate=(lint cpp android consume python documents interop baremetal aarch64 aarch64-xnnpack asan android-asan swift apple fuzz wheel)
-all=(debug tsan aarch64-all fuzz-long slow operators-asan swift-asan apple-all)
+all=(debug tsan aarch64-all xnnpack-sweep fuzz-long slow operators-asan swift-asan apple-all)
 network=(android android-asan interop swift swift-asan apple apple-all wheel)
 
 main() {
@@ -150,12 +150,23 @@ step_aarch64() {
 }
 # XNNPACK's kernels are chosen by the processor: with all extensions of the emulator, with dot products, and with neither.
 step_aarch64-xnnpack() {
-  build_for_aarch64 xnnpack_backend_test || return
-  local cpu status=0
+  build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
+  local cpu test status=0
   for cpu in max cortex-a76 cortex-a53; do
-    echo "--- ${cpu}"
-    qemu-aarch64 -cpu "${cpu}" -L /usr/aarch64-linux-gnu build/linux-aarch64/backends/xnnpack/xnnpack_backend_test || status=1
+    for test in xnnpack_backend_test xnnpack_sweep_test; do
+      echo "--- ${cpu}: ${test}"
+      qemu-aarch64 -cpu "${cpu}" -L /usr/aarch64-linux-gnu "build/linux-aarch64/backends/xnnpack/${test}" || status=1
+    done
   done
+  return "${status}"
+}
+# All sizes of the sweeps over XNNPACK's kernels and ours, whose share the steps cpp and aarch64-xnnpack run.
+step_xnnpack-sweep() {
+  build_for_aarch64 xnnpack_sweep_test && cmake --build build/release --parallel "${jobs}" --target xnnpack_sweep_test || return
+  local status=0
+  EXECUTORCH_SWEEP=all build/release/backends/xnnpack/xnnpack_sweep_test || status=1
+  EXECUTORCH_SWEEP=all qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu \
+    build/linux-aarch64/backends/xnnpack/xnnpack_sweep_test || status=1
   return "${status}"
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }

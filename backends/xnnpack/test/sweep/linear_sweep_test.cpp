@@ -23,8 +23,6 @@ constexpr size_t kMostRows = 49;
 constexpr LayerTypes kTypes[] = {
     {"f32", xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32},
     {"f16", xnn_datatype_fp16, xnn_datatype_fp16, xnn_datatype_fp16},
-    {"f32_qc8w", xnn_datatype_fp32, xnn_datatype_qcint8, xnn_datatype_fp32},
-    {"f32_qc4w", xnn_datatype_fp32, xnn_datatype_qcint4, xnn_datatype_fp32},
     {"qs8", xnn_datatype_qint8, xnn_datatype_qint8, xnn_datatype_qint8},
     {"qs8_qc8w", xnn_datatype_qint8, xnn_datatype_qcint8, xnn_datatype_qint8},
     {"qu8", xnn_datatype_quint8, xnn_datatype_quint8, xnn_datatype_quint8},
@@ -38,11 +36,12 @@ constexpr LayerTypes kTypes[] = {
 
 class XnnpackLinearSweep : public ::testing::TestWithParam<LayerTypes> {};
 
-void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t threads) {
+/// @param transposed The weights lie one input after the other.
+void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t threads, bool transposed = false) {
   if (::testing::Test::HasFailure()) {
     return;
   }
-  const Filter filter = make_filter(types, channels, depth);
+  const Filter filter = make_filter(types, channels, depth, transposed);
   const Elements input = make_input(types, kMostRows, depth);
   std::vector<double> sums;
   for (size_t i = 0; i < kMostRows * channels; ++i) {
@@ -54,9 +53,11 @@ void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t thread
     sums.push_back(sum);
   }
   const Layer layer(
-      types, {kMostRows, depth}, 1, {kMostRows, channels}, {channels, depth}, 0, filter,
-      [](const LayerValues& of) {
-        return xnn_define_fully_connected(of.graph, -kInfinity, kInfinity, of.in, of.filter, of.bias, of.out, 0);
+      types, {kMostRows, depth}, 1, {kMostRows, channels}, transposed ? Dims{depth, channels} : Dims{channels, depth},
+      transposed ? 1 : 0, filter,
+      [transposed](const LayerValues& of) {
+        return xnn_define_fully_connected(of.graph, -kInfinity, kInfinity, of.in, of.filter, of.bias, of.out,
+                                          transposed ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0);
       },
       threads);
   if (!layer.is_supported()) {
@@ -69,7 +70,7 @@ void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t thread
     in.resize(in.size() + XNN_EXTRA_BYTES, 0xFF);
     layer.check({rows, depth}, in.data(), {rows, channels}, sums.data(),
                 std::to_string(rows) + " x " + std::to_string(depth) + " by " + std::to_string(channels) + ", " +
-                    std::to_string(threads) + " threads");
+                    std::to_string(threads) + " threads" + (transposed ? ", transposed weights" : ""));
   }
 }
 
@@ -87,6 +88,9 @@ TEST_P(XnnpackLinearSweep, EachNumberOfRows) {
     for (const size_t depth : depths) {
       for (const size_t width : widths) {
         sweep(types, width, depth, 1);
+        if (types.filter != xnn_datatype_qcint4 && types.filter != xnn_datatype_qbint4) {
+          sweep(types, width, depth, 1, true);
+        }
       }
     }
     for (const size_t threads : {2, 3, 8}) {

@@ -134,6 +134,10 @@ std::vector<Processor> processors() {
   std::vector<Processor> found = {{"this", count, 0, true}};
 #if XNN_ARCH_X86_64
   found.push_back({"this_without_our_kernels", count, 0, false});
+#else
+  if (!sweeps_all()) {
+    return found;  // in an emulator, which is slow and stands for several processors itself
+  }
 #endif
   for (size_t i = 0; i < count; ++i) {
     if (i > 0 && !(config->*features()[i - 1].is_used)) {

@@ -27,7 +27,7 @@ struct Processor {
 bool sweeps_all();
 
 /// This machine first, then each older instruction set that it has and each core for which XNNPACK has kernels of its
-/// own, with XNNPACK's kernels alone and with ours. Empty if XNNPACK does not run here.
+/// own, with XNNPACK's kernels alone and with ours; on Arm only where sweeps_all(). Empty if XNNPACK does not run here.
 std::vector<Processor> processors();
 
 /// Runs `sweep` once for each of processors(), in a process of its own whose XNNPACK is initialised for it, and expects
