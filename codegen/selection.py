@@ -40,14 +40,14 @@ class Selection:
     list_dtypes: dict[str, set[int]] = field(default_factory=dict)
 
     def add(self, operator: str, keys: Iterable[str], source: str, dtypes: Iterable[int] = ()) -> None:
-        """Wants an operator for the tensors that the keys describe; for all tensors if there is no key."""
+        """Selects an operator for the tensors that the keys describe; for all tensors if there is no key."""
         self.keys.setdefault(operator, set()).update(keys or ())
         self.list_dtypes.setdefault(operator, set()).update(dtypes)
         if source and source not in self.sources.setdefault(operator, []):
             self.sources[operator].append(source)
 
     def merge(self, other: Selection) -> None:
-        """Wants what `other` wants, too."""
+        """Selects what `other` selects, too."""
         self.include_all |= other.include_all
         for operator, keys in other.keys.items():
             self.add(operator, keys, "", other.list_dtypes.get(operator, ()))

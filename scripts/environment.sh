@@ -72,7 +72,7 @@ system() {
   if [[ "$1" == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi || debian "$@"
 }
 
-# debian WHAT PACKAGES [WHY]: WHAT is missing; installs it where apt and root are at hand, and says how where they are not.
+# debian WHAT PACKAGES [WHY]: WHAT is missing; installs it where apt and root are available, else says how.
 debian() {
   local packages="$2"
   if [[ "$(id -u)" -ne 0 ]] || ! command -v apt-get >/dev/null; then

@@ -90,7 +90,7 @@ std::optional<IValue> to_ivalue(const EValue& value, const c10::Type& type) {
   }
 }
 
-/// How many tensors the operator writes to, as executorch::runtime::internal::returns_outputs() wants it.
+/// How many tensors the operator writes to, the argument of executorch::runtime::internal::returns_outputs().
 size_t count_outputs(const c10::FunctionSchema& schema) {
   const bool writes_to_list =
       !schema.arguments().empty() && schema.arguments().back().type()->kind() == TypeKind::ListType;

@@ -52,7 +52,7 @@ bool is_result_slot(const EValue& value) {
 /// aten::sym_size.int(Tensor self, int dim) -> int
 void sym_size(KernelRuntimeContext& context, Span<EValue*> args) {
   if (!expect(context, args.size() == 3 && args[0]->isTensor() && args[1]->isInt() && is_result_slot(*args[2]),
-              "sym_size wants a tensor, an int and a result")) {
+              "sym_size expects a tensor, an int and a result")) {
     return;
   }
   const Tensor& self = args[0]->toTensor();
@@ -65,7 +65,7 @@ void sym_size(KernelRuntimeContext& context, Span<EValue*> args) {
 /// aten::sym_numel(Tensor self) -> int
 void sym_numel(KernelRuntimeContext& context, Span<EValue*> args) {
   if (expect(context, args.size() == 2 && args[0]->isTensor() && is_result_slot(*args[1]),
-             "sym_numel wants a tensor and a result")) {
+             "sym_numel expects a tensor and a result")) {
     *args[1] = EValue(static_cast<int64_t>(args[0]->toTensor().numel()));
   }
 }
@@ -73,7 +73,7 @@ void sym_numel(KernelRuntimeContext& context, Span<EValue*> args) {
 /// aten::_local_scalar_dense(Tensor self) -> Scalar: the one element of a tensor.
 void local_scalar_dense(KernelRuntimeContext& context, Span<EValue*> args) {
   if (!expect(context, args.size() == 2 && args[0]->isTensor() && is_result_slot(*args[1]),
-              "_local_scalar_dense wants a tensor and a result")) {
+              "_local_scalar_dense expects a tensor and a result")) {
     return;
   }
   const Tensor& self = args[0]->toTensor();
@@ -135,7 +135,7 @@ void local_scalar_dense(KernelRuntimeContext& context, Span<EValue*> args) {
 /// A copy_to of dynamic shape gets index + 1 entries: a loop fills it from the start.
 void copy_index(KernelRuntimeContext& context, Span<EValue*> args) {
   if (!expect(context, args.size() >= 3 && args[0]->isTensor() && args[1]->isTensor() && args[2]->isInt(),
-              "et_copy_index wants two tensors and an int")) {
+              "et_copy_index expects two tensors and an int")) {
     return;
   }
   const Tensor& to = args[0]->toTensor();
@@ -174,7 +174,7 @@ void copy_index(KernelRuntimeContext& context, Span<EValue*> args) {
 /// shape. One size may be -1: as many as are left.
 void view(KernelRuntimeContext& context, Span<EValue*> args) {
   if (!expect(context, args.size() == 3 && args[0]->isTensor() && args[1]->isIntList() && args[2]->isTensor(),
-              "et_view wants a tensor, a list of sizes and a tensor")) {
+              "et_view expects a tensor, a list of sizes and a tensor")) {
     return;
   }
   const Tensor& self = args[0]->toTensor();

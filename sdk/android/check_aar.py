@@ -103,7 +103,7 @@ def check(path: Path, host: bool, framework: Path | None) -> list[str]:
     wrong = [f"{name} is missing" for name in sorted(PARTS - set(members))]
     if wrong:
         return wrong
-    wrong += [f"{name} does not belong into it" for name in members if not MEMBERS.fullmatch(name)]
+    wrong += [f"{name} does not belong in it" for name in members if not MEMBERS.fullmatch(name)]
     libraries = [name for name in members if name.startswith("jni/")]
     if not libraries:
         wrong.append("there is no native library")

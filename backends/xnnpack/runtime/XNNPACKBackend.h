@@ -20,16 +20,16 @@ const char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
 /// or of one load.
 const char weight_cache_option_key[] = "weight_cache_enabled";
 
-/// Text: the file that holds packed weights between two starts, which is mapped and takes the place of packing. "", the
-/// default, is none. Of the backend, or of one load. What cannot be used (damaged, another processor's, unreadable) is
-/// packed again and said in the log, never an error. Whoever may write the file can give models other weights: it
-/// belongs into a folder of the application.
+/// Text: the path of the file of packed weights, which the next start maps instead of packing. "", the default, is no
+/// file. Of the backend, or of one load. Entries that cannot be used (damaged, of another processor, unreadable) are
+/// packed again and logged; they are not an error. Whoever may write the file can change the weights of models: it
+/// belongs in a folder of the application.
 const char packed_cache_path_option_key[] = "packed_cache_path";
 
-/// bool, false by default: whether that file is made when it is missing and weights that it does not have are added.
+/// bool, false by default: whether the file is created if it does not exist, and missing weights are added.
 const char save_weight_cache_on_disk_option_key[] = "save_weight_cache_on_disk";
 
-/// Delegates with one workspace take turns; each workspace is as large as the largest of its delegates wants it.
+/// Delegates with one workspace execute one at a time; a workspace is as large as its largest delegate needs.
 enum class WorkspaceSharingMode {
   Disabled = 0,  ///< each delegate has its own
   PerModel = 1,  ///< the delegates of a loaded method have one

@@ -36,7 +36,7 @@ struct Value {
   xnn_datatype datatype = xnn_datatype_invalid;
   RawType raw = RawType::None;
   Shape dims;
-  /// Of integers of 8 bits with one scale.
+  /// Of int8 with one scale.
   float scale = 0;
   /// Position among the shapes of the graph.
   size_t index = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Products of matrices of int8 as XNNPACK's operators call them, of tiles that a processor's instructions compute.
+ * GEMM in int8 with the interface of XNNPACK's microkernels; tiles for a processor's instructions.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of matrices of int8 for processors with AVX2 and without instructions for dot products. XNNPACK's kernel for
+// GEMM in int8 for processors with AVX2 and without instructions for dot products. XNNPACK's kernel for
 // them keeps four partial sums of each column, which it has to add up for each tile: where the depth is small, as in
 // the 1 x 1 convolutions of mobile nets, that takes longer than the products. Here a sum is one column, and an element
 // of A meets sixteen of them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of matrices of int8 for processors with AVX-512 and its instructions for dot products (VNNI). XNNPACK's
+// GEMM in int8 for processors with AVX-512 and its instructions for dot products (VNNI). XNNPACK's
 // kernel keeps two partial sums of each column, which it has to add up for each tile, and passes by all the weights for
 // each seven rows. Here a sum is one column, a tile has two panels, and up to 24 rows pass by a panel while it is in
 // the cache.

@@ -42,8 +42,8 @@ void set_data(xnn_subgraph_t subgraph, uint32_t value, const void* data);
 /// Whether all values are of float32; XNN_INVALID_VALUE_ID, for those that a node has not, is.
 bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values);
 
-/// How a convolution's values stand for numbers; nothing where they are not all integers of 8 bits, the filter's with a
-/// scale for each of its first dimension. `bias` may be XNN_INVALID_VALUE_ID.
+/// The scales of a quantised convolution; nullopt unless all its values are int8, and the filter has a
+/// scale for each index of its first dimension. `bias` may be XNN_INVALID_VALUE_ID.
 std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter,
                                                     uint32_t bias, uint32_t out);
 
@@ -60,9 +60,9 @@ LayerPacking layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape);
 
-/// Makes the next xnn_reshape_runtime() plan the memory of the values for their shapes of then. XNNPACK plans anew only
-/// when a value is larger than it ever was or than the graph says, which is more than what it has planned when the
-/// shapes before were small.
+/// Makes the next xnn_reshape_runtime() plan memory for the new shapes. XNNPACK itself plans again only if a value is
+/// larger than ever before and than in the graph, so that after small shapes the planned memory can be too
+/// small.
 void plan_memory_anew(xnn_runtime_t runtime);
 
 }  // namespace xnnpack

@@ -67,8 +67,8 @@ class NodeReader final {
 
   Error check_flags(uint32_t flags);
 
-  /// Whether kernels on integers of 8 bits can bring `scale` to that of `output`, which XNNPACK takes for granted:
-  /// their ratio has to lie from 2^lowest to 2^highest. Ok for results of other types.
+  /// Whether int8 kernels can requantise from `scale` to that of `output`, which XNNPACK does not check:
+  /// their ratio must be from 2^lowest to 2^highest. Ok for results of other types.
   Error check_scales(double scale, const Value& output, int lowest, int highest) const;
 
   template <typename Table>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Where kernels for products of matrices find the rows of the left matrix, and how many a tile has.
+ * The addresses of the rows of A for GEMM and IGEMM kernels, and the number of rows of a tile.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ T* plus_bytes(T* pointer, size_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(pointer) + bytes);
 }
 
-/// Rows that lie behind one another, as gemm kernels get them.
+/// Rows with a constant stride, for GEMM kernels.
 template <typename T>
 struct StridedRows {
   const T* a;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Tiles of products of matrices in float32. A file that includes this has defined EXECUTORCH_TARGET, the attribute of
+ * Tiles of GEMM in float32. A file that includes this has defined EXECUTORCH_TARGET, the attribute of
  * functions with the instructions of a processor, and compiles the templates with a type of its own for these:
  *
  *     struct Simd {

@@ -44,8 +44,8 @@ constexpr double kElementWork = 8;
 constexpr double kConvertWork = 1;
 /// Products of one row wait for their weights: as long as so many products for each byte.
 constexpr double kWeightWork = 0.5;
-/// A team is for operators that come to less than this in the mean, for which the system's calls that tell a pool's
-/// threads of each are dear. It shares products of matrices only, which must be all but an eighth of what there is.
+/// A team is for operators with less work than this on average, for which waking a pool's threads for each operator
+/// takes too long. It shares GEMMs only, which must be at least seven eighths of the work.
 constexpr double kTeamWork = 1 << 18;
 constexpr double kRestOfTeam = 0.125;
 

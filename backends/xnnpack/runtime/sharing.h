@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * How threads share what a runtime of XNNPACK has to do.
+ * How threads share the operators of an XNNPACK runtime.
  */
 #pragma once
 
@@ -16,24 +16,24 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Makes the runtime work on the threads of `pool`, null for the caller's alone, from the next xnn_reshape_runtime()
-/// on. XNNPACK's own interface knows the threads only when a runtime is created.
+/// Makes the runtime use the threads of `pool` (null: only the caller's) from the next xnn_reshape_runtime()
+/// on. XNNPACK's own interface sets the threads only when a runtime is created.
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
 
-/// Lets products of matrices take some columns of the weights after the other, for all rows, where XNNPACK takes some
-/// rows after the other, for all columns: where that reads less from memory. Each of the `threads` reads its own
-/// weights then. Follows the last xnn_reshape_runtime(), as which it is called.
-/// @return How many.
+/// Changes the loop order of GEMMs to columns outside and rows inside where that reads less from memory; XNNPACK has
+/// rows outside. Each of the `threads` then reads different weights. Call it after each xnn_reshape_runtime(), which
+/// sets the shapes.
+/// @return The number of GEMMs that were changed.
 size_t order_products(xnn_runtime_t runtime, size_t threads);
 
 struct Sharing {
-  /// The operators, by the numbers of their nodes, that the calling thread runs alone: they do so little that telling
-  /// other threads and waiting for them takes longer than what those save. All of them, where the others together are
-  /// not worth waking the threads for.
+  /// For each node, whether the calling thread runs its operator alone, because waking other threads and waiting for
+  /// them would take longer than they save. True for all operators if the large ones together do not justify waking
+  /// the threads.
   std::vector<bool> is_small;
-  /// Whether the threads are a team (team.h) for the whole execution, in place of being told of each operator.
+  /// Whether the threads are a team (team.h) for the whole execution instead of being woken for each operator.
   bool as_team = false;
-  /// Whether all operators are small. Shaped for one thread, the runtime has larger tiles.
+  /// Whether all operators are small. A runtime that is reshaped for one thread has larger tiles.
   bool has_one_thread = false;
 };
 

@@ -22,20 +22,20 @@ namespace xnnpack {
 using PackedKey = std::tuple<uint32_t, ContentName, ContentName>;
 
 struct FileMapping;
-/// Bytes of a file that are mapped while an object of these lives.
+/// Bytes of a file that are mapped as long as the object exists.
 struct MappedBytes;
 
 /**
  * A file of packed weights. Thread-safe, and processes may use one file at the same time.
  *
- * The file is a header and records behind one another, each a key, a size, the name of the content, the name of all
- * that, and the content. A record counts when both names are right: what a crash, a full disk or another program leaves
- * is not found, and overwritten by the next record. The name of a content is looked at only where the file is not
- * marked as whole, see commit(): a start then reads no more than the headers. Nothing in it is changed afterwards and
- * the file is never made shorter, so what is mapped stays. Integers are the machine's own: the header names the
+ * The file is a header and a sequence of records, each a key, a size, the hash of the content, the hash of these
+ * fields, and the content. A record is valid if both hashes are right: the remains of a crash, a full disk or another
+ * program are ignored and overwritten by the next record. The hash of a content is checked only if the file is not
+ * marked as complete, see commit(): a start then reads only the headers. Records are never changed and the
+ * file is never truncated, so mapped bytes stay valid. Integers have the machine's byte order: the header names the
  * machine, and the version of XNNPACK.
  *
- * Whoever may write the file can give a model other weights: it belongs into a folder of the application.
+ * Whoever may write the file can change the weights of models: it belongs in a folder of the application.
  */
 class WeightsFile final {
  public:

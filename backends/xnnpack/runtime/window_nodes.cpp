@@ -129,7 +129,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
   }
   if (filter->datatype == xnn_datatype_fp16) {
     // XNNPACK takes it for granted that it never is. The layers of a model in float16 have filters of float32.
-    return malformed("its filter must be float32 or integers of 8 bits, not float16");
+    return malformed("its filter must be float32 or int8, not float16");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;
   ET_CHECK_OK_OR_RETURN_ERROR(read_bias(table.bias_id(), out_channels, Use::Packs, &bias));

@@ -41,7 +41,7 @@ bool resize_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, 
   return check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
 }
 
-// The products of matrices, or of each pair of a batch, with the factors and the bias of `problem`.
+// The matrix multiplication, or that of each pair of a batch, with the factors and the bias of `problem`.
 void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out) {
   if (out.numel() == 0) {
     return;

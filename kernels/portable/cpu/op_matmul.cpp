@@ -72,7 +72,7 @@ bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, c
   return check_arithmetic(ctx, op, out) && check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
 }
 
-// Products of matrices, or of each pair of a batch.
+// Matrix multiplication, of matrices or of each pair of a batch.
 void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate, const Factors& factors = {}) {
   if (out.numel() == 0) {
     return;

@@ -8,7 +8,7 @@
 // where it was fastest, its debug handle and its name, with tabs between; what else the machine does is in none of
 // them. Inside of a delegate it is the handle of a node, and the name the backend's; else it is the number of an
 // instruction, and the name OPERATOR_CALL for a kernel or DELEGATE_CALL for a delegate, whose operators are part of its
-// time. Wants a build with EXECUTORCH_ENABLE_EVENT_TRACER.
+// time. Needs a build with EXECUTORCH_ENABLE_EVENT_TRACER.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>

@@ -207,7 +207,7 @@ def test_dynamic(name: str) -> None:
 @pytest.mark.parametrize("granularity", [PerGroup(32), PerAxis(0)], ids=str)
 @pytest.mark.parametrize("bits", [torch.int4, torch.int8], ids=str)
 def test_linear_weights_of_torchao(granularity: Any, bits: torch.dtype) -> None:
-    """XNN-11, QNT-07: what the kernels lack (groups of 8 bits) stays outside, and is right."""
+    """XNN-11, QNT-07: what the kernels lack (int8 groups) stays outside, and is right."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32, bias=False)).eval()
     config = Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=granularity)

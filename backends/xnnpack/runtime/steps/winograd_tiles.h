@@ -6,7 +6,7 @@
  *
  * A tile of m x m results comes from one of (m + 2) x (m + 2) pixels. Tiles and filters are polynomials here, and are
  * brought to their values at (m + 2)^2 points, where a convolution is a product for each point: 16 in place of 36 for
- * m = 2, 36 in place of 144 for m = 4. For all tiles, channels and filters at once these are products of matrices, one
+ * m = 2, 36 in place of 144 for m = 4. For all tiles, channels and filters together these are GEMMs, one
  * for each point.
  *
  * The points are 0, 1, -1 and infinity for m = 2; 0, +-sqrt(1/2), +-sqrt(2) and infinity for m = 4, whose powers stay

@@ -56,7 +56,7 @@ void fill_row(const Convolution& shape, GemmProblem problem, const float* image,
 
 bool convolve_transposed(const Convolution& shape, const float* in, const float* weight, const float* bias,
                          float* out) {
-  // With few channels the sums are too short for products of matrices.
+  // With few channels the sums are too short for a GEMM.
   if (!shape.transposed || shape.in_group() < 4 || shape.out_group() < 4) {
     return false;
   }

@@ -32,7 +32,7 @@ DYNAMIC_NAMES = frozenset(name for names in DYNAMIC for name in names) - {DEQUAN
 
 @dataclass(frozen=True)
 class Scale:
-    """Integers of 8 bits that stand for `(integer - zero_point) * scale`."""
+    """int8 values that represent `(integer - zero_point) * scale`."""
 
     scale: float
     zero_point: int

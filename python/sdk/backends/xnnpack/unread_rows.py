@@ -99,7 +99,7 @@ def _part_of(node: Node, size: Any) -> range | None:
 
 
 def _is_worth_it(node: Node, dim: int, worth: set[tuple[Node, int]]) -> bool:
-    """Whether the only reader of a call wants a part of this dimension, and less is computed for that. What it was so
+    """Whether the only reader of a call reads a part of this dimension, so that less is computed. What it was so
     for is added to `worth`, with all that lies between, so that long chains are walked once."""
     paths: list[Any] = [(node, dim, None)]  # each with what reads it
     while paths:

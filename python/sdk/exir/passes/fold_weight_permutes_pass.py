@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stores a weight in the order in which its only reader wants it."""
+"""Stores a weight in the dim order in which its only reader reads it."""
 
 from __future__ import annotations
 

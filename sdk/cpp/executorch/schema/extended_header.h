@@ -13,7 +13,7 @@ namespace runtime {
 /// the file, between the flatbuffer's identifier and its tables; a program without segments has none.
 /// All numbers in the file are little-endian.
 struct ExtendedHeader {
-  /// Bytes from the start of the file that `Parse` wants to see.
+  /// Bytes from the start of the file that `Parse` needs.
   static constexpr size_t kNumHeadBytes = 64;
   /// Where the header starts, in bytes from the start of the file.
   static constexpr size_t kHeaderOffset = 8;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products of matrices."""
+"""Matrix multiplications and linear layers."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ class CatConfig(XNNPartitionerConfig):
 
 
 def _join(writer: SubgraphWriter, ids: list[int], axis: int) -> int:
-    """Values that lie behind one another in dimension `axis`, in a value of their own."""
+    """Values concatenated along dimension `axis`."""
     if len(ids) == 1:
         return ids[0]
     shapes = [writer.values[index].dims for index in ids]

@@ -63,7 +63,7 @@ def get_symmetric_quantization_config(
     weight_qmin: int = -127,
     weight_qmax: int = 127,
 ) -> QuantizationConfig:
-    """Weights of 8 bits around zero, activations of 8 bits with a zero point.
+    """Symmetric int8 weights, int8 activations with a zero point.
 
     Args:
         is_per_channel: A scale for each output channel of the weights instead of one.

@@ -103,7 +103,7 @@ class AllNodesPartitionerDemo(Partitioner):
 
 
 class OpsToNotDecomposeOperatorSupport(OperatorSupportBase):
-    """The operators that `NonDecompTestPartitioner` wants whole."""
+    """The operators that must not be decomposed for `NonDecompTestPartitioner`."""
 
     def is_node_supported(self, submodules: Any, node: Node) -> bool:
         return node.op == "call_function" and node.target in _WHOLE_EDGE_OPS

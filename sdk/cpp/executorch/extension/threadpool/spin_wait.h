@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Included before pthreadpool's own sources: how many turns a thread waits awake for others, or for more to do, before
- * it sleeps. Theirs are a million, some fifty milliseconds of `pause` on x86: in the first run, and whenever another
- * program wants the processor, that is most of what the threads do. These are a fifth of a millisecond, longer than the
- * gap between two operators and a few times what waking a thread takes. */
+/* Included before pthreadpool's own sources: the number of iterations that a thread spins, waiting for others or for
+ * work, before it sleeps. pthreadpool's million is about 50 ms of `pause` on x86, which takes most of the threads' time
+ * in the first run and while other programs use the processor. These are 0.2 ms, longer than the
+ * gap between two operators and a few times as long as waking a thread. */
 #pragma once
 
 #include "threadpool-common.h"

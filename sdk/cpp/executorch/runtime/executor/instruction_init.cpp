@@ -155,7 +155,7 @@ Error Method::flag_values() {
   for (size_t i = 0; i < inputs_size(); ++i) {
     uint8_t& flags = value_flags_[input_index(i)];
     if ((flags & kMayHaveNoData) != 0) {
-      // execute() wants every input set.
+      // execute() expects every input to be set.
       flags = kBorrowed;
     }
   }

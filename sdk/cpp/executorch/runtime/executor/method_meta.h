@@ -94,7 +94,7 @@ class MethodMeta final {
   /// Name, dtype and sizes of one of these.
   Result<TensorInfo> attribute_tensor_meta(size_t index) const;
 
-  /// How many planned buffers the method wants, see MemoryManager.
+  /// The number of planned buffers that the method needs, see MemoryManager.
   size_t num_memory_planned_buffers() const;
 
   /// Bytes of planned buffer `index`.

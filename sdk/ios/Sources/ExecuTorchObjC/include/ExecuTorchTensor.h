@@ -43,7 +43,7 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 @property(nonatomic, readonly) NSArray<NSNumber *> *dimensionOrder;
 /// How many elements lie between neighbours along each dimension.
 @property(nonatomic, readonly) NSArray<NSNumber *> *strides;
-/// DynamicBound: whoever wants a shape to stay does not resize.
+/// DynamicBound: to keep a shape, do not resize.
 @property(nonatomic, readonly) ExecuTorchShapeDynamism shapeDynamism;
 @property(nonatomic, readonly) NSInteger count;  ///< number of elements
 

@@ -53,7 +53,7 @@ namespace runtime {
 namespace internal {
 namespace {
 
-/// What PyTorch asks when a kernel wants more memory for an output of dynamic shape than it has.
+/// Called by PyTorch when a kernel needs more memory for an output of dynamic shape than it has.
 class NoMoreMemory final : public ::c10::Allocator {
  public:
   ::c10::DataPtr allocate(size_t nbytes) override {

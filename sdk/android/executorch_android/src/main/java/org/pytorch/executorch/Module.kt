@@ -144,7 +144,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
    */
   public fun etdump(outputPath: String): Boolean = exclusively { module ->
     val file = File(outputPath)
-    // Looked at first: what is taken is gone.
+    // Check the file first: taking the ETDump removes it from the module.
     if (!ExecuTorchRuntime.recordsEvents() || !canWrite(file)) return false
     val bytes = Native.takeEtdump(module)
     if (bytes == null || bytes.isEmpty()) return false
@@ -162,7 +162,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
   public fun etdump(): Boolean = etdump("/data/local/tmp/result.etdump")
 
   /**
-   * Frees the module; again, nothing. Outputs that were returned stay valid.
+   * Frees the module. Calling it again has no effect. Returned outputs stay valid.
    *
    * @throws IllegalStateException if the module is running in another thread.
    */
