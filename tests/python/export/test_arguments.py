@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sdk.backends import registry
 from sdk.export.cli.arguments import parse
 from sdk.export.cli.specs import DTYPES, DynamicDim, InputSpec, dynamic_dim, input_spec
 
@@ -95,7 +96,12 @@ def test_dynamic_dim_needs_a_range() -> None:
 
 def test_defaults() -> None:
     options = parse(["net.py:Net"], "export")
-    assert options.backends == ("portable",)
+    default = registry.default_backend()
+    assert default is not None and options.backends == (default.name, "portable") and options.by_default
+    assert parse(["net.py:Net", "--quantize", "int8"], "export").backends == options.backends
+    for named in (["--backend", "portable"], ["--recipe", "x"]):
+        options = parse(["net.py:Net", *named], "export")
+        assert options.backends == ("portable",) and not options.by_default
     assert options.verify and not options.strict and options.output is None and options.report is None
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from sdk.backends import registry
+from sdk.backends.registry import BackendError
 from sdk.export.cli import pipeline
 from sdk.export.cli.model import load_model
 from sdk.runtime import Runtime
@@ -29,8 +32,68 @@ def left_behind(folder: Path) -> list[str]:
     return sorted(f.name for f in folder.iterdir() if not f.name.startswith("models_") and f.name != "__pycache__")
 
 
-def test_a_model_is_exported_verified_and_summed_up(models: Path, export: Export) -> None:
+TIME = r"time +\d[\d.]* m?s a call; PyTorch eager takes \d[\d.]* m?s \(medians on this machine\)"
+
+
+def test_a_model_goes_to_the_default_backend(models: Path, export: Export) -> None:
+    """The backend that declares itself the default on CPUs, and how long a call takes beside PyTorch."""
+    default = registry.default_backend()
+    assert default is not None
+    answer = export(f"{models.name}:net", "--strict")
+    assert answer.status == 0, answer.err
+    assert f"everything: 1 call to {default.id}" in answer.out and re.search(TIME, answer.out)
+    x = torch.ones(1, 8)
+    torch.testing.assert_close(run("net.pte", x), load_model(f"{models.name}:net").modules["forward"](x))
+
+
+def test_without_the_default_backend_the_kernels_take_all(
+    models: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The installed runtime may lack it; what the user names is done as it is said."""
+    default = registry.default_backend()
+    assert default is not None
+    absent = dataclasses.replace(default, id="AbsentBackend")
+    monkeypatch.setattr(registry, "_registry", lambda: ({default.name: absent}, {}))
     answer = export(f"{models.name}:net")
+    assert answer.status == 0, answer.err
+    said = " ".join(answer.out.split())
+    assert "nothing: no backend was asked for" in said
+    assert f"has no AbsentBackend, so the model was not given to {default.name}, the default backend" in said
+    assert "note" not in export(f"{models.name}:net", "--backend", "portable").out
+    assert f"to {default.id}" in export(f"{models.name}:net", "--backend", default.name).out
+    # Neither is there one where its declaration is broken, or where two are.
+    monkeypatch.setattr(registry, "_registry", lambda: ({}, {"x": BackendError("x/backend.py: field `id` is 3")}))
+    assert "no default backend: x/backend.py: field `id` is 3" in " ".join(export(f"{models.name}:net").out.split())
+    twice = {"a": default, "b": dataclasses.replace(default, name="b")}
+    monkeypatch.setattr(registry, "_registry", lambda: (twice, {}))
+    answer = export(f"{models.name}:net")
+    assert answer.status == 2 and "More than one backend is the default on CPUs" in answer.err
+
+
+def test_what_a_backend_fails_on_can_be_exported_without_it(
+    models: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default = registry.default_backend()
+    assert default is not None
+
+    def fail(self: Any, program: Any) -> None:
+        raise RuntimeError("no such tile")
+
+    monkeypatch.setattr(default.find("partitioner"), "partition", fail)
+    answer = export(f"{models.name}:net")
+    assert answer.status == 1 and "no such tile" in answer.err
+    assert "--backend portable exports the model without a backend." in answer.err
+    assert export(f"{models.name}:net", "--backend", "portable").status == 0
+
+
+def test_models_with_state_are_not_timed(models: Path, export: Export) -> None:
+    """A second call of one may not be like the first."""
+    answer = export(f"{models.name}:Counter", "--input", "1:float32")
+    assert answer.status == 0 and "verified" in answer.out and "a call;" not in answer.out
+
+
+def test_a_model_is_exported_verified_and_summed_up(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:net", "--backend", "portable")
     assert answer.status == 0, answer.err
     for stage in ("load", "eager", "capture", "lower", "emit", "write", "verify"):
         assert re.search(rf"✓ {stage} +\d+\.\d s", answer.err), stage
@@ -39,6 +102,7 @@ def test_a_model_is_exported_verified_and_summed_up(models: Path, export: Export
     assert re.search(r"weights +848 B", answer.out)
     assert "aten::relu.out" in answer.out
     assert re.search(r"verified +(equal to PyTorch|largest difference from PyTorch \d)", answer.out)
+    assert re.search(TIME, answer.out)
     assert left_behind(models.parent) == ["net.pte"]
     module = load_model(f"{models.name}:net").modules["forward"]
     x = torch.ones(1, 8)
@@ -76,17 +140,23 @@ def test_state_starts_with_its_value(models: Path, export: Export) -> None:
     assert [forward.execute([torch.ones(1)])[0].item() for _ in range(3)] == [7.0, 8.0, 9.0]
 
 
-def test_external_weights(models: Path, export: Export) -> None:
-    answer = export(f"{models.name}:net", "--external-weights", "--output", "thin.pte")
+@pytest.mark.parametrize("backend", [[], ["--backend", "portable"], ["--quantize", "int8-dynamic"]])
+def test_external_weights(models: Path, export: Export, backend: list[str]) -> None:
+    """Whether kernels or a backend read them."""
+    answer = export(f"{models.name}:net", "--external-weights", "--output", "thin.pte", "--strict", *backend)
     assert answer.status == 0, answer.err
     assert left_behind(models.parent) == ["thin.ptd", "thin.pte"]
     assert "thin.ptd" in answer.out
-    assert Path("thin.ptd").stat().st_size > 848 > 0
+    assert Path("thin.ptd").stat().st_size > (848 if "--quantize" not in backend else 16 * 8 + 16 * 4)
+    assert export(f"{models.name}:net", "--output", "whole.pte", *backend).status == 0
+    assert Path("thin.pte").stat().st_size < Path("whole.pte").stat().st_size
 
 
 def test_json_report(models: Path, export: Export) -> None:
-    assert export(f"{models.name}:net", "--report", "report.json").status == 0
+    assert export(f"{models.name}:net", "--backend", "portable", "--report", "report.json").status == 0
     report = json.loads(Path("report.json").read_text())
+    (timed,) = report["timings"]
+    assert timed["method"] == "forward" and timed["program_seconds"] > 0 < timed["eager_seconds"]
     assert report["program"]["bytes"] == Path("net.pte").stat().st_size
     assert report["program"]["weight_bytes"] == 848
     (method,) = report["methods"]

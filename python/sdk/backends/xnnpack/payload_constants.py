@@ -14,9 +14,11 @@ _NAMED = 2**64 - 1  # the offset of constants that have a name
 
 
 class PayloadConstants:
-    """`entries` are those of the payload, from number 1 on; `store` holds their bytes."""
+    """`entries` are those of the payload, from number 1 on; `store` holds their bytes, in `<file>.ptd` where there is a
+    `file`, else in the program."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str | None = None) -> None:
+        self._file = file
         self.store = NamedDataStore()
         self.entries = [ConstantDataOffset()]  # 0 means none
         self._numbers: dict[str, int] = {}
@@ -26,7 +28,7 @@ class PayloadConstants:
         data = tensor_bytes(tensor.detach().contiguous())
         key = hashlib.sha256(data).hexdigest()
         if key not in self._numbers:
-            self.store.add_named_data(key, data, alignment=16)
+            self.store.add_named_data(key, data, alignment=16, external_tag=self._file)
             self._numbers[key] = len(self.entries)
             self.entries.append(ConstantDataOffset(_NAMED, len(data), key))
         return self._numbers[key]

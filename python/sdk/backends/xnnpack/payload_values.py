@@ -36,11 +36,11 @@ _WEIGHTS = {
 
 
 class PayloadValues:
-    """Ids are indices into `values`."""
+    """Ids are indices into `values`. `file` is the name of the `.ptd` for the constants; None for the program."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str | None = None) -> None:
         self.values: list[XNNTensorValue] = []
-        self.constants = PayloadConstants()
+        self.constants = PayloadConstants(file)
         self._of_constants: dict[tuple[int, tuple[int, ...], XNNDatatype], int] = {}
         self._quantization: dict[int, Quantization] = {}  # by id
         self._filters: dict[tuple, int] = {}  # of integers, by their bytes, shape and scales

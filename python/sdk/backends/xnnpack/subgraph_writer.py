@@ -44,6 +44,7 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
 from sdk.backends.xnnpack.serialization.xnnpack_values import (
     PerTokenDynamicQuant,
 )
+from sdk.exir.passes.external_constants_pass import delegate_file
 from sdk.exir.sym_util import eval_upper_bound
 from sdk.exir.tensor import TensorSpec
 
@@ -113,7 +114,7 @@ class SubgraphWriter(PayloadValues):
     """
 
     def __init__(self, program: ExportedProgram) -> None:
-        super().__init__()
+        super().__init__(delegate_file(program))
         self.program = program
         self.nodes: list[XNode] = []
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id

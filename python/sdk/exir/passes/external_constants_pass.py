@@ -11,7 +11,7 @@ from operator import attrgetter
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import OutputKind
+from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
@@ -81,6 +81,36 @@ def delegate_external_constants_pass_unlifted(
                 node.meta["custom"] = {**node.meta.get("custom", {}), _TAG: tag}
                 marked += 1
     return PassResult(module, marked > 0)
+
+
+def tag_for_delegates(program: ExportedProgram, file: str) -> ExportedProgram:
+    """Marks the weights of a captured program, so that a backend that takes them stores them in the file of this name.
+    Weights that the program changes, and numbers that stand in the model's code, stay where they are."""
+    signature = program.graph_signature
+    changed = {spec.target for spec in signature.output_specs if spec.target is not None}
+    weights = {
+        spec.arg.name
+        for spec in signature.input_specs
+        if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER) and spec.target not in changed
+    }
+    for node in program.graph.find_nodes(op="placeholder"):
+        if node.name in weights:
+            node.meta["custom"] = {**node.meta.get("custom", {}), _TAG: file}
+    return program
+
+
+def delegate_tag(node: Node) -> str | None:
+    """The file that a weight is marked for, where a backend takes it."""
+    custom = node.meta.get("custom")
+    return custom.get(_TAG) if isinstance(custom, dict) else None
+
+
+def delegate_file(program: ExportedProgram) -> str | None:
+    """The file for the constants of a partition: the one that all its weights are marked for, if there is one."""
+    signature = program.graph_signature
+    weights = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
+    tags = {delegate_tag(node) for node in program.graph.find_nodes(op="placeholder") if node.name in weights}
+    return next(iter(tags)) if len(tags) == 1 else None
 
 
 def restore_delegate_tags(program: ExportedProgram) -> None:

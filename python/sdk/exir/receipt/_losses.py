@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.fx import Node
 
 from sdk.exir.backend.declarations import get_losses
 from sdk.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
+from sdk.exir.passes.external_constants_pass import delegate_tag
 from sdk.exir.receipt._model import PORTABLE, Loss, LossKind, Row
 from sdk.exir.receipt._operators import missing_kernels
 from sdk.exir.schema import Buffer, Program, Tensor, TensorDataLocation, TensorShapeDynamism
@@ -131,20 +131,16 @@ def _dtype(tensor: torch.Tensor) -> str:
 def _dropped_tags(method: str, program: ExportedProgram, delegates: Sequence[LoweredBackendModule]) -> Iterator[Loss]:
     """Weights that were marked for a file of a delegate's."""
     for node in program.graph.find_nodes(op="placeholder"):
-        tag = _delegate_tag(node)
-        if tag is not None and node.users:
+        tag = delegate_tag(node)
+        # What a kernel reads may be in the same file without the backend.
+        if tag is not None and node.users and node.meta.get("constant_tag") != tag:
             what = f"{method}: {node.name} is marked for the file {tag} of a delegate, but no delegate took it"
             yield Loss(LossKind.DROPPED_TAG, method, what, node.name)
     for lowered in delegates:
         named = lowered.named_data_store_output
         files = set(named.external_data) if named is not None else set()
         for node in lowered.original_module.graph.find_nodes(op="placeholder"):
-            tag = _delegate_tag(node)
+            tag = delegate_tag(node)
             if tag is not None and tag not in files:
                 what = f"{method}: {lowered.backend_id} stored {node.name} in its payload, not in the file {tag}"
                 yield Loss(LossKind.DROPPED_TAG, method, what, node.name)
-
-
-def _delegate_tag(node: Node) -> str | None:
-    custom = node.meta.get("custom")
-    return custom.get("delegate_constant_tag") if isinstance(custom, dict) else None

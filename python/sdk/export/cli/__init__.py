@@ -6,6 +6,7 @@ inputs      --input and --inputs             dynamic    --dynamic
 pipeline    the stages, in order             lowering   the stages that compile
 quantize    --quantize and --calibrate
 verify      the written file beside eager    files      written whole or not at all
+timing      a call of it beside eager's      backends   --backend and --quantize, by declarations
 facts       what the program contains        progress   a line a stage
 summary     what the terminal shows          report     --report, as JSON or as a page
 """

@@ -89,6 +89,7 @@ class Options:
     inputs_file: Path | None
     dynamic: tuple[DynamicDim, ...]
     backends: tuple[str, ...]
+    by_default: bool  # nothing on the command line says which backends
     recipe: str | None
     quantize: str | None
     calibrate: str | None
@@ -111,7 +112,7 @@ def parse(argv: Sequence[str], prog: str) -> Options:
     if known.quantize and known.recipe is not None:
         parser.error("--recipe says how to quantise; leave --quantize out.")
     try:
-        backends = tuple(known.backend) or (default_backends() if known.quantize else (PORTABLE,))
+        backends = tuple(known.backend) or ((PORTABLE,) if known.recipe is not None else default_backends())
         if known.quantize:
             scheme(known.quantize, backends)
     except BackendError as error:
@@ -125,6 +126,7 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         inputs_file=known.inputs,
         dynamic=tuple(known.dynamic),
         backends=backends,
+        by_default=not known.backend and known.recipe is None,
         recipe=known.recipe,
         quantize=known.quantize,
         calibrate=known.calibrate,
@@ -222,8 +224,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     lowering.add_argument(
         "--strict",
         action="store_true",
-        help="fail where something would be lost: an operator that no backend takes (unless you also name --backend "
-        "portable), one without a kernel, a dropped tag or initial value, a downcast, an unplanned tensor, or any note",
+        help="fail where something would be lost: an operator that a backend named by --backend leaves (unless you "
+        "name --backend portable as well), one without a kernel, a dropped tag or initial value, a downcast, an "
+        "unplanned tensor, or any note",
     )
     parser.add_argument(
         "--wrapper",
@@ -264,11 +267,16 @@ def _backend(text: str) -> str:
 
 
 def _backend_help() -> str:
-    about = "; ".join(f"{backend.name} ({backend.about})" for backend in registry.backends().values())
-    unusable = "".join(f"; {name} (broken declaration)" for name in registry.broken())
+    try:
+        default = default_backends()[0]
+    except BackendError:
+        default = "none, as more than one backend says that it is"
+    known = [f"{backend.name} ({backend.about})" for backend in registry.backends().values()]
+    known += [f"{name} (its declaration is broken)" for name in registry.broken()]
     return (
-        f"give the model to this backend; repeat it in the order of preference. Known: {about}{unusable}; {PORTABLE} "
-        f"(no backend, the default)"
+        f"give the model to this backend; repeat it in the order of preference. Operators that no backend takes run on "
+        f"the portable and optimized kernels. Known: {'; '.join(known)}; {PORTABLE} (the kernels alone). Default: "
+        f"{default}"
     ).replace("%", "%%")
 
 

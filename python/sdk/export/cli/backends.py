@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +13,7 @@ from sdk.export.cli.errors import CommandError, closest
 
 if TYPE_CHECKING:
     from sdk.exir.backend.partitioner import Partitioner
+    from sdk.export.cli.arguments import Options
 
 T = TypeVar("T")
 
@@ -81,6 +83,24 @@ def told(use: Callable[[], T]) -> T:
         return use()
     except BackendError as error:
         raise CommandError(str(error)) from error
+
+
+def settled(options: Options, notes: list[str]) -> Options:
+    """The options with backends that can be used: where the user names none, the default one only if the installed
+    runtime contains it. What is done without is added to `notes`."""
+    if not options.by_default:
+        return options
+    if options.backends == (PORTABLE,):
+        notes += [f"There is no default backend: {error}" for error in registry.broken().values()]
+    missing = missing_in_runtime(options.backends)
+    if not missing or options.quantize:
+        return options
+    ids = ", ".join(backend.id for backend in missing)
+    notes.append(
+        f"The installed runtime has no {ids}, so the model was not given to {missing[0].name}, the default backend. "
+        f"--backend {missing[0].name} does it nevertheless; --backend {PORTABLE} exports without this note."
+    )
+    return dataclasses.replace(options, backends=(PORTABLE,))
 
 
 def missing_in_runtime(names: Iterable[str]) -> list[Backend]:

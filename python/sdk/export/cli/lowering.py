@@ -47,6 +47,7 @@ _CAPTURE_ADVICE = (
     "\nCode whose path depends on the values in a tensor cannot be captured as it stands; torch.cond and torch.where "
     "are the ways to say it."
 )
+_LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 
 
 def eager(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
@@ -104,13 +105,18 @@ def run_session(session: ExportSession, progress: Progress) -> None:
         StageType.QUANTIZE: not (quantization and quantization.quantizers),
     }
 
+    lowering = session._export_recipe.lowering_recipe
+    advice = {StageType.TORCH_EXPORT: _CAPTURE_ADVICE}
+    if lowering is not None and lowering.partitioners:
+        advice |= dict.fromkeys((StageType.TO_EDGE_TRANSFORM_AND_LOWER, StageType.TO_BACKEND), _LOWERING_ADVICE)
+
     @contextmanager
     def around(stage_type: StageType) -> Iterator[None]:
         if idle.get(stage_type):
             yield
             return
         with progress.stage(*_SHOWN[stage_type]) as shown:
-            with _explained(stage_type):
+            with _explained(stage_type, advice.get(stage_type, "")):
                 yield
             stage = session.get_registered_stage(stage_type)
             assert stage is not None
@@ -123,7 +129,7 @@ def run_session(session: ExportSession, progress: Progress) -> None:
 
 
 @contextmanager
-def _explained(stage_type: StageType) -> Iterator[None]:
+def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
     # torch prints the graph so far when it gives up; what it prints belongs to the traceback, not to the message.
     printed = io.StringIO()
     capturing = stage_type in (StageType.TORCH_EXPORT, StageType.QUANTIZE)
@@ -136,7 +142,6 @@ def _explained(stage_type: StageType) -> Iterator[None]:
                 yield
     except Exception as error:
         what = _what_and_where(error, 3 if capturing else 6)
-        advice = _CAPTURE_ADVICE if stage_type == StageType.TORCH_EXPORT else ""
         raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error
 
 

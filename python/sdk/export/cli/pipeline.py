@@ -13,7 +13,7 @@ from typing import Any
 from sdk.backends.registry import PORTABLE
 from sdk.exir.receipt import LossKind, Receipt
 from sdk.export.cli.arguments import Options
-from sdk.export.cli.backends import scheme
+from sdk.export.cli.backends import scheme, settled
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.facts import ProgramFacts, program_facts
@@ -27,6 +27,7 @@ from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
 from sdk.export.cli.report import write_report
 from sdk.export.cli.summary import show_summary
+from sdk.export.cli.timing import Timing, timing
 from sdk.export.cli.verify import Comparison, NothingRunsItError, WrittenProgram, compare, runner_for
 from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
@@ -46,6 +47,7 @@ class Reference:
     inputs: ExampleInputs
     answer: Any
     unquantized: Any = None  # the answer before the model was quantised, where it was
+    module: Any = None  # the model's, to time it
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Result:
     comparisons: list[Comparison] = field(default_factory=list)
     accuracies: list[Accuracy] = field(default_factory=list)
     unverified: str = ""  # why the program could not be run
+    timings: list[Timing] = field(default_factory=list)
 
 
 def run(options: Options) -> Result:
@@ -84,6 +87,7 @@ def run(options: Options) -> Result:
 
 def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Result, list[Reference], Any]:
     """Everything that happens in memory: the result so far, PyTorch's answers and the emitted program."""
+    options = settled(options, notes)
     with progress.stage("load", options.model) as stage:
         model = load_model(options.model, options.methods)
         inputs = example_inputs(model, options.inputs, options.inputs_file)
@@ -175,8 +179,11 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
                 f"The program was not verified: neither the installed runtime nor a declared runner runs {error}."
             )
         else:
+            load = partial(WrittenProgram, program, weights, runner)
             with progress.stage("verify", "run the program") as stage:
-                _verify_all(result, references, partial(WrittenProgram, program, weights, runner))
+                _verify_all(result, references, load)
+                # A runner says nothing of the device's time.
+                result.timings = [] if runner is not None else _timings(references, load)
                 stage.detail = f"the program agrees with PyTorch in {counted(len(references), 'run')}"
     _refuse_losses(result)
     if options.report is not None:
@@ -207,7 +214,7 @@ def _references(
 ) -> list[Reference]:
     """PyTorch's answers for the example and for both ends of the dynamic sizes."""
     module = model.modules[method]
-    references = [Reference(method, "example", inputs, eager(module, inputs))]
+    references = [Reference(method, "example", inputs, eager(module, inputs), module=module)]
     for label, sizes in dynamic.ends():
         if resized_bytes(inputs, sizes) > _LARGEST_INPUTS:
             limit = readable_bytes(_LARGEST_INPUTS)
@@ -243,6 +250,15 @@ def _verify_all(result: Result, references: list[Reference], load: Callable[[], 
         for reference in references
         if options.quantize and reference.label == "example"
     ]
+
+
+def _timings(references: list[Reference], load: Callable[[], WrittenProgram]) -> list[Timing]:
+    timings = [
+        timing(reference.method, reference.module, reference.inputs, load())
+        for reference in references
+        if reference.label == "example"
+    ]
+    return [timed for timed in timings if timed is not None]
 
 
 def _verify(program: WrittenProgram, reference: Reference, options: Options) -> Comparison:

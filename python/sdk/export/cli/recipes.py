@@ -37,10 +37,15 @@ def recipe_of(
         recipe = ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
     if weights_file is not None:
         from sdk.exir import ExecutorchBackendConfig
+        from sdk.exir.passes.external_constants_pass import tag_for_delegates
 
         config = recipe.executorch_backend_config or ExecutorchBackendConfig()
         config = dataclasses.replace(config, external_constants=lambda _: weights_file)
-        recipe = dataclasses.replace(recipe, executorch_backend_config=config)
+        transforms = [
+            *(recipe.aten_transform_passes or ()),
+            lambda _, program: tag_for_delegates(program, weights_file),
+        ]
+        recipe = dataclasses.replace(recipe, executorch_backend_config=config, aten_transform_passes=transforms)
     return recipe
 
 

@@ -52,7 +52,7 @@ def report(result: Result) -> dict[str, Any]:
         "stages": [{"name": s.name, "detail": s.detail, "seconds": round(s.seconds, 4)} for s in result.stages],
         "methods": [_method(method) for method in result.facts.methods],
         "verification": {
-            "done": options.verify,
+            "done": options.verify and not result.unverified,
             "runs": [
                 {
                     "method": comparison.method,
@@ -64,6 +64,10 @@ def report(result: Result) -> dict[str, Any]:
                 for comparison in result.comparisons
             ],
         },
+        "timings": [
+            {"method": timing.method, "program_seconds": timing.program, "eager_seconds": timing.eager}
+            for timing in result.timings
+        ],
         "notes": result.notes,
         "receipt": result.receipt.to_dict(),
     }

@@ -15,6 +15,7 @@ from sdk.export.cli.progress import counted, paint, readable_bytes
 
 if TYPE_CHECKING:
     from sdk.export.cli.pipeline import Result
+    from sdk.export.cli.timing import Timing
     from sdk.export.cli.verify import Comparison
 
 _LABEL = 12
@@ -53,6 +54,7 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
     if result.unverified:
         rows.append(("verified", f"no, because {result.unverified}"))
     rows += [("verified", verified(comparison)) for comparison in result.comparisons]
+    rows += [("time", time_of_call(timing, len(result.timings) > 1)) for timing in result.timings]
     rows += [("accuracy", str(accuracy)) for accuracy in result.accuracies]
     if not result.receipt.loadable_by_executorch:
         rows.append(("original", original(result.receipt)))
@@ -102,7 +104,7 @@ def delegated(method: MethodFacts, result: Result) -> str:
     offered = others or [name for name in [result.options.recipe] if name]
     lowering = result.recipe.lowering_recipe
     if not (lowering and lowering.partitioners):
-        return "nothing: no backend beside portable was asked for"
+        return "nothing: no backend was asked for"
     if not method.operators:
         return f"everything: {given}"
     left = counted(method.operators.total(), "operator call")
@@ -136,6 +138,11 @@ def verified(comparison: Comparison) -> str:
         f"largest value "
         f"({worst.tolerance:g} allowed)"
     )
+
+
+def time_of_call(timing: Timing, several: bool) -> str:
+    """`0.021 ms a call; PyTorch eager takes 0.045 ms (medians on this machine)`."""
+    return f"{timing.method + ': ' if several else ''}{timing} (medians on this machine)"
 
 
 def _row(stream: TextIO, label: str, text: str) -> None:

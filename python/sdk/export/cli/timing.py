@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long a call of the program takes, beside a call of the model in PyTorch eager."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sdk.export.cli.verify import WrittenProgram
+from sdk.export.example_inputs import ExampleInputs
+
+_BUDGET = 0.1  # seconds for the calls of each side, beside the first one
+_MOST_CALLS = 100
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Medians of calls with the example inputs, in seconds of wall clock, each side with its default threads."""
+
+    method: str
+    program: float
+    eager: float
+
+    def __str__(self) -> str:
+        return f"{readable_seconds(self.program)} a call; PyTorch eager takes {readable_seconds(self.eager)}"
+
+
+def timing(method: str, module: torch.nn.Module, inputs: ExampleInputs, program: WrittenProgram) -> Timing | None:
+    """Times both; None for a model that changes its buffers, as its next call may not be like the one before."""
+    copied, given = copy.deepcopy(module), inputs.copy()
+    with torch.no_grad():
+        copied(*given.args, **given.kwargs)
+        before = dict(module.named_buffers())
+        if any(not same(buffer, before[name]) for name, buffer in copied.named_buffers()):
+            return None
+        eager = _median(lambda: copied(*given.args, **given.kwargs))
+    program.run(method, given)
+    return Timing(method, _median(lambda: program.run(method, given)), eager)
+
+
+def same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors hold the same bits of information: NaN is equal to NaN."""
+    return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def readable_seconds(seconds: float) -> str:
+    """`0.021 ms`, `12.3 ms`, `1.52 s`: three digits."""
+    scaled, unit = (seconds, "s") if seconds >= 1 else (seconds * 1e3, "ms")
+    digits = 1 if scaled >= 10 else 2 if scaled >= 1 else 3
+    return f"{scaled:.{0 if scaled >= 100 else digits}f} {unit}"
+
+
+def _median(call: Callable[[], Any]) -> float:
+    times: list[float] = []
+    end = time.perf_counter() + _BUDGET
+    while not times or (len(times) < _MOST_CALLS and time.perf_counter() < end):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
