@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Turns two real PyTorch models into .pte programs, runs them in the C++ runtime and compares with PyTorch.
+# Turns two real PyTorch models into .pte programs for the default backend, runs them in the C++ runtime and compares answers and
+# times with PyTorch.
 #
 #   scripts/demo.sh
 #

@@ -21,6 +21,7 @@ from sdk.runtime import Runtime
 
 import cpp_runner
 from model import SENTENCES, sentence_encoder, tokenize
+from timing import milliseconds
 
 TOLERANCE = 1e-4
 _LONGEST = 128  # tokens; the largest size that the program was exported for
@@ -36,6 +37,7 @@ def main() -> int:
     if arguments.runner is not None:
         answers[".pte in C++"] = in_cpp(arguments.program, arguments.runner)
     show(answers)
+    show_times(arguments.program)
     return (
         0 if all(agree(name, found, answers["PyTorch"]) for name, found in answers.items() if name != "PyTorch") else 1
     )
@@ -71,6 +73,16 @@ def show(answers: dict[str, list[Tensor]]) -> None:
         pair = f"{SENTENCES[first]:<{width}}{SENTENCES[second]:<{width}}"
         figures = "".join(f"{float(found[first] @ found[second]):16.4f}" for found in answers.values())
         print(f"  {pair}{figures}")
+
+
+def show_times(program: Path) -> None:
+    """A call with the first sentence."""
+    encoder, inputs = sentence_encoder(), tokenize(SENTENCES[:1])
+    forward = Runtime.get().load_program(program).load_method("forward")
+    with torch.no_grad():
+        eager = milliseconds(lambda: encoder(*inputs))
+    in_program = milliseconds(lambda: forward.execute(inputs))
+    print(f"  A sentence takes {in_program:.1f} ms; PyTorch eager takes {eager:.1f} ms (medians, on this machine).")
 
 
 def agree(name: str, found: list[Tensor], expected: list[Tensor]) -> bool:

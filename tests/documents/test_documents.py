@@ -40,6 +40,8 @@ def build_programs(project: Path, found: list[Block]) -> None:
     lines = [
         "cmake_minimum_required(VERSION 3.24)",
         "project(documents CXX)",
+        # The command exports to a backend by default.
+        "set(EXECUTORCH_BUILD_BACKENDS linux)",
         f'add_subdirectory("{ROOT}" sdk EXCLUDE_FROM_ALL)',
     ]
     for block in found:
@@ -51,7 +53,7 @@ def build_programs(project: Path, found: list[Block]) -> None:
         lines += [
             f"add_executable({block.name} {source.name})",
             f"target_link_libraries({block.name} PRIVATE "
-            "extension_c_api extension_module extension_tensor portable_ops_lib)",
+            "extension_c_api extension_module extension_tensor portable_ops_lib executorch::backends)",
         ]
     (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
     run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])

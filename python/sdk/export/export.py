@@ -104,7 +104,8 @@ class ExportSession:
             example_inputs: A list of example calls, or a dict of such lists by method name. A call is a tuple of
                 positional inputs, a dict of keyword inputs, or ExampleInputs. The first call captures, all calibrate.
                 Not needed for an ExportedProgram.
-            export_recipe: None lowers without quantisation and without delegates.
+            export_recipe: None lowers without quantisation and without delegates. (The command line gives the model to
+                its default backend; a recipe of that backend does the same here.)
             dynamic_shapes: What torch.export.export takes, or a dict of it by method name.
             constant_methods: Methods without inputs that return a constant; a function stands for what it returns.
             name, artifact_dir: For stages of your own; the context of every artifact has them.

@@ -83,7 +83,7 @@ class ExportRecipe:
         name: For messages and reports.
         quantization_recipe: None leaves the model as it is.
         aten_transform_passes: Functions of a method's name and captured program that return a program.
-        lowering_recipe: None lowers without delegates.
+        lowering_recipe: None lowers without delegates; there is no default backend here, unlike on the command line.
         executorch_backend_config: Memory planning and serialisation.
         pipeline_stages: The stages to run; None chooses them by what the model is.
         mode: What the program is for.

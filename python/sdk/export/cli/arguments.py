@@ -219,7 +219,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     lowering.add_argument(
         "--external-weights",
         action="store_true",
-        help="write the weights to FILE.ptd beside FILE.pte, to share or replace them",
+        help="write the weights to FILE.ptd beside FILE.pte, to share them or, with --backend portable, to replace "
+        "them",
     )
     lowering.add_argument(
         "--strict",

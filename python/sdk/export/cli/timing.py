@@ -15,8 +15,8 @@ import torch
 from sdk.export.cli.verify import WrittenProgram
 from sdk.export.example_inputs import ExampleInputs
 
-_BUDGET = 0.1  # seconds for the calls of each side, beside the first one
-_MOST_CALLS = 100
+_BUDGET, _LONGEST = 0.1, 2.0  # seconds for the calls of each side: of quick calls, and of the fewest
+_FEWEST_CALLS, _MOST_CALLS = 3, 100
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ def readable_seconds(seconds: float) -> str:
 
 def _median(call: Callable[[], Any]) -> float:
     times: list[float] = []
-    end = time.perf_counter() + _BUDGET
-    while not times or (len(times) < _MOST_CALLS and time.perf_counter() < end):
+    while not times or (
+        len(times) < _MOST_CALLS and sum(times) < (_BUDGET if len(times) >= _FEWEST_CALLS else _LONGEST)
+    ):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
