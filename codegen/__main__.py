@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of the generator: ``python -m sdk.codegen COMMAND``."""
+"""Build with only the operators that models use."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 DESCRIPTION = """\
@@ -64,11 +65,11 @@ def size(arguments: list[str]) -> int:
     return 0
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.codegen") -> int:
     """The command line; returns the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
-        prog="python -m sdk.codegen", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=prog, description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=("size", "select", "merge", "generate", "variants"))
     command = parser.parse_args(arguments[:1]).command

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The `sdk` command: `sdk SUBCOMMAND ...` is `python -m sdk.SUBCOMMAND ...`."""
+"""The `sdk` command: `sdk SUBCOMMAND ...` is `python -m sdk.SUBCOMMAND ...`.
+
+A subcommand is a folder of this package with a `__main__.py`, or an entry point `NAME = module` of the group
+`sdk.commands` in another package. The module has `main(argv, prog)`, which returns the exit status, and a docstring
+whose first line `--help` shows; it is imported only when it is called.
+"""
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 
 from sdk import __version__
+from sdk.discovery import PlugIn, plug_ins
 
-# name -> (module with a `main(argv, prog)` function, one line for --help). A module is imported only when it is called.
-_COMMANDS = {
-    "export": ("sdk.export.cli", "turn a PyTorch model into a .pte program"),
-}
+GROUP = "sdk.commands"
 
 _USAGE = """\
 usage: sdk [--version] [--help] COMMAND ...
@@ -29,19 +31,39 @@ commands:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    usage = _USAGE.format(commands="\n".join(f"  {name:<10} {about}" for name, (_, about) in _COMMANDS.items()))
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(usage, end="")
-        return 0 if arguments else 2
-    if arguments[0] == "--version":
+    if arguments[:1] == ["--version"]:
         print(f"sdk {__version__}")
         return 0
+    commands = _commands()
+    if not arguments or arguments[0] in ("-h", "--help"):
+        width = max(map(len, commands), default=0) + 2
+        listed = "\n".join(f"  {name:<{width}}{command.summary()}" for name, command in sorted(commands.items()))
+        print(_USAGE.format(commands=listed), end="")
+        return 0 if arguments else 2
     name, *rest = arguments
-    if name not in _COMMANDS:
-        print(f"sdk: there is no command `{name}`; the commands are: {', '.join(_COMMANDS)}.", file=sys.stderr)
+    if name not in commands:
+        print(f"sdk: there is no command `{name}`; the commands are: {', '.join(sorted(commands))}.", file=sys.stderr)
         return 2
-    module = importlib.import_module(_COMMANDS[name][0])
-    return int(module.main(rest, prog=f"sdk {name}"))
+    command = commands[name]
+    try:
+        run = command.load()
+        run = run if command.attribute else run.main
+    except (ImportError, AttributeError) as error:
+        print(f"sdk: the command `{name}` cannot be loaded: {error} ({command.place}).", file=sys.stderr)
+        return 1
+    return int(run(rest, prog=f"sdk {name}"))
+
+
+def _commands() -> dict[str, PlugIn]:
+    found: dict[str, PlugIn] = {}
+    for plug_in in plug_ins("sdk", "__main__.py", 1, GROUP):
+        first = found.setdefault(plug_in.name, plug_in)
+        if first is not plug_in:
+            print(
+                f"sdk: the command `{plug_in.name}` of {plug_in.place} is not used: {first.place} has the name.",
+                file=sys.stderr,
+            )
+    return found
 
 
 if __name__ == "__main__":

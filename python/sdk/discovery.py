@@ -26,12 +26,14 @@ class PlugIn:
         module: To import.
         place: For messages: the file, or the entry point and the distribution that has it.
         attribute: What an entry point names in the module; None where it names none.
+        file: The module's file, where a folder was found; None for an entry point.
     """
 
     name: str
     module: str
     place: str
     attribute: str | None = None
+    file: Path | None = None
 
     def load(self) -> Any:
         """Imports the module; returns it, or the attribute that the entry point names."""
@@ -43,14 +45,14 @@ class PlugIn:
     def summary(self) -> str:
         """The first line of the module's docstring, read without importing the module; "" where there is none."""
         try:
-            spec = importlib.util.find_spec(self.module)
-        except (ImportError, ValueError):
-            return ""
-        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-            return ""
-        try:
-            docstring = ast.get_docstring(ast.parse(Path(spec.origin).read_bytes()))
-        except (OSError, SyntaxError, ValueError):
+            file = self.file
+            if file is None:
+                spec = importlib.util.find_spec(self.module)  # imports the packages around the module
+                if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+                    return ""
+                file = Path(spec.origin)
+            docstring = ast.get_docstring(ast.parse(file.read_bytes()))
+        except Exception:  # a broken package of somebody else's must not keep the others from being listed
             return ""
         return (docstring or "").partition("\n")[0].strip()
 
@@ -78,7 +80,7 @@ def _in_folders(package: str, file: str, depth: int) -> Iterator[PlugIn]:
                 # The package may lie in several folders, as it does where the wheel is installed editable.
                 if all(part.isidentifier() for part in parts) and parts not in seen:
                     seen.add(parts)
-                    yield PlugIn(parts[-2], ".".join((package, *parts)), str(path))
+                    yield PlugIn(parts[-2], ".".join((package, *parts)), str(path), file=path)
 
 
 def _entry_points(group: str) -> list[PlugIn]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m sdk.export`."""
+"""Turn a PyTorch model into a .pte program."""
 
 from __future__ import annotations
 
@@ -7,4 +7,7 @@ import sys
 
 from sdk.export.cli import main
 
-sys.exit(main())
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    sys.exit(main())
