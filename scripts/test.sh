@@ -113,14 +113,15 @@ step_python() {
   cmake --build build/package --parallel "${jobs}" --target example_runner || return
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
-    "${python}" -m pytest -q -m "not slow" -n "${jobs}" tests/python
+    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" tests/python
 }
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 # The pages' examples, and the reference that is made from the headers' comments.
 step_documents() {
   system doxygen doxygen && scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
 }
-step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop; }
+# Those of a backend lie with the backend's other tests.
+step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop tests/python/*/interop; }
 
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }

@@ -13,6 +13,7 @@ from torch.export import Dim, ExportedProgram, export
 from tutorial_models import Basic, Decode, Encode, Foo, LowerableModule, M, NotLowerableModule, SimpleConv
 
 import sdk.exir as exir
+from declared import quantizer
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge
 from sdk.exir.backend.backend_api import LoweredBackendModule, to_backend
 from sdk.exir.backend.test.backend_with_compiler_demo import (  # noqa: F401  (defines the backend)
@@ -128,13 +129,10 @@ def test_automatic_dimensions():
 def test_t04_quantization():
     """EXP-10, EXP-11: capture, quantize, export again; then all the way down."""
     pt2e = pytest.importorskip("torchao.quantization.pt2e.quantize_pt2e")
-    quantizers = pytest.importorskip("torchao.testing.pt2e._xnnpack_quantizer")
     pre_autograd_aten_dialect = export(SimpleConv(), CONV_ARGS).module()
     targets = {n.target for n in pre_autograd_aten_dialect.graph.nodes}
     assert {torch.ops.aten.conv2d.default, torch.ops.aten.relu.default, "conv.weight", "conv.bias"} <= targets
-    configuration = quantizers.get_symmetric_quantization_config()
-    quantizer = quantizers.XNNPACKQuantizer().set_global(configuration)
-    prepared_graph = pt2e.prepare_pt2e(pre_autograd_aten_dialect, quantizer)
+    prepared_graph = pt2e.prepare_pt2e(pre_autograd_aten_dialect, quantizer())
     prepared_graph(*CONV_ARGS)
     converted_graph = pt2e.convert_pt2e(prepared_graph)
     aten_dialect = export(converted_graph, CONV_ARGS, strict=True)

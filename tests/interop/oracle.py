@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the original does, run by the Python of its own environment.
 
-Usage: ``python oracle.py run|export|delegate|describe DIRECTORY [NAME...]``
+Usage: ``python oracle.py run|export|delegate=MODULE:PARTITIONER|describe DIRECTORY [NAME...]``
 
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
 ``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``, ``delegate`` gives the program ``NAME.pt2`` to
-XNNPACK and writes it as ``NAME.pte``. ``describe`` reads ``NAME.pte`` with the
+a partitioner of the original and writes it as ``NAME.pte``. ``describe`` reads ``NAME.pte`` with the
 original's deserializer and writes the delegates it finds as ``NAME.delegates.json``. What fails becomes the text
 ``NAME.error.txt``: the caller judges it.
 """
@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -50,13 +52,13 @@ def export(directory: Path, name: str) -> None:
     (directory / f"{name}.pte").write_bytes(manager.buffer)
 
 
-def delegate(directory: Path, name: str) -> None:
+def delegate(partitioner: str, directory: Path, name: str) -> None:
     import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401 (its operators)
-    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
 
+    module, _, made = partitioner.partition(":")
     program = torch.export.load(directory / f"{name}.pt2")
-    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    lowered = to_edge_transform_and_lower(program, partitioner=[getattr(import_module(module), made)()])
     (directory / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
 
 
@@ -84,7 +86,9 @@ def describe(directory: Path, name: str) -> None:
 
 def main(command: str, folder: str, *names: str) -> None:
     directory = Path(folder)
-    action = {"run": run, "export": export, "delegate": delegate, "describe": describe}[command]
+    command, _, argument = command.partition("=")
+    delegated = partial(delegate, argument)
+    action = {"run": run, "export": export, "delegate": delegated, "describe": describe}[command]
     for name in names or sorted(p.name.removesuffix(".calls.pt") for p in directory.glob("*.calls.pt")):
         try:
             with torch.no_grad():

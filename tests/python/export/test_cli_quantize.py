@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--quantize and --calibrate, and the recipes for XNNPACK."""
+"""--quantize and --calibrate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
-from sdk.backends.xnnpack.recipes import XNNPackRecipeType
-from sdk.export import ExportRecipe
-from sdk.export import export as export_by_recipe
+from declared import default
 from sdk.export.cli.quantize import accuracy
 from sdk.runtime import Runtime
 
@@ -53,7 +50,7 @@ def test_calibrated_int8(models: Path, data: str, export: Export, calibrate: str
     done = export(model, "--input", "1x8:float32=-1..1", "--quantize", "int8", "--calibrate", calibrate)
     assert done.status == 0, done.err
     assert re.search(r"accuracy +int8 against float32: \d+\.\d dB over the noise, largest difference", done.out)
-    assert "everything: 1 call to XnnpackBackend" in done.out
+    assert f"everything: 1 call to {default().id}" in done.out
     assert re.search(r"weights +in the delegates\n", done.out)  # and not "0 B"
     found = Runtime.get().load_program("net.pte").load_method("forward").execute([torch.ones(1, 8)])
     assert torch.as_tensor(found[0]).shape == (1, 4)
@@ -69,7 +66,7 @@ REFUSED = {
         ["--quantize", "int8", "--backend", "portable"],
         r"--quantize int8 is not for portable",
     ),
-    "a recipe": (["--quantize", "int8", "--recipe", "xnnpack_fp32"], r"--recipe says how to quantise"),
+    "a recipe": (["--quantize", "int8", "--recipe", "other"], r"--recipe says how to quantise"),
     "no such kind": (["--quantize", "int3"], r"invalid choice: 'int3'"),
     "no such file": (["--quantize", "int8", "--calibrate", "there.pt"], r"no file `there\.pt`"),
     "two inputs for one": (
@@ -98,29 +95,3 @@ def test_accuracy_is_in_decibels() -> None:
     measured = accuracy("int8", torch.tensor([1.0, -1.0]), [torch.tensor([1.1, -1.1])])
     assert measured.signal_to_noise == pytest.approx(20, abs=1e-4) and measured.largest == pytest.approx(0.1)
     assert "no difference" in str(accuracy("int8", torch.ones(1), [torch.ones(1)]))
-
-
-@pytest.mark.parametrize("kind", XNNPackRecipeType, ids=lambda kind: kind.name)
-def test_recipes(kind: XNNPackRecipeType) -> None:
-    """EXP-16"""
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 4)).eval()
-    inputs = (torch.linspace(-2, 2, 64).reshape(1, 64),)
-    session = export_by_recipe(model, [inputs], ExportRecipe.get_recipe(kind))
-    found = Runtime.get().load_program(session.get_pte_buffer()).load_method("forward").execute(inputs)[0]
-    delegates = session.get_executorch_program().execution_plan[0].delegates
-    assert [delegate.id for delegate in delegates] == ["XnnpackBackend"]
-    wanted = model(*inputs).detach()
-    largest = float((torch.as_tensor(found) - wanted).abs().max() / wanted.abs().max())
-    assert largest < (1e-5 if kind is XNNPackRecipeType.FP32 else 0.2 if "INT4" in kind.name else 0.05)
-
-
-def test_options_of_recipes() -> None:
-    grouped = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
-    made = ExportRecipe.get_recipe(grouped, group_size=64).quantization_recipe
-    assert made is not None and made.ao_quantization_configs is not None
-    assert made.ao_quantization_configs[0].ao_base_config.weight_granularity.group_size == 64
-    with pytest.raises(ValueError, match="group_size is 20; expected a multiple of 32"):
-        ExportRecipe.get_recipe(grouped, group_size=20)
-    with pytest.raises(ValueError, match="xnnpack_fp32 has no option group_size; it has none"):
-        ExportRecipe.get_recipe(XNNPackRecipeType.FP32, group_size=32)

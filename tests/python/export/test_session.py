@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 import sdk.export
+from declared import quantizer
 from sdk.exir import ExecutorchBackendConfig
 from sdk.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
 from sdk.export import (
@@ -330,7 +331,6 @@ def test_exp_11_pt2e_quantisation_calibrates_with_every_example() -> None:
 @pytest.mark.parametrize("persistent", [True, False])
 def test_exp_11_calibration_leaves_state_as_it_was(persistent: bool) -> None:
     """EXP-11: neither the program nor the caller's model begins with the sums of the calibration."""
-    from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 
     class Sums(nn.Module):
         def __init__(self) -> None:
@@ -343,8 +343,7 @@ def test_exp_11_calibration_leaves_state_as_it_was(persistent: bool) -> None:
             return self.linear(x) + self.sums
 
     model, x = Sums().eval(), torch.rand(2, 4)
-    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config())
-    recipe = ExportRecipe(quantization_recipe=QuantizationRecipe(quantizers=[quantizer]))
+    recipe = ExportRecipe(quantization_recipe=QuantizationRecipe(quantizers=[quantizer()]))
     session = ExportSession(model, [(x,), (x,)], recipe)
     session.export()
     assert torch.equal(model.sums, torch.full((4,), 3.0))  # type: ignore[arg-type]

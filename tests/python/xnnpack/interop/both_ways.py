@@ -15,6 +15,7 @@ from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
 
 Inputs = tuple[torch.Tensor, ...]
+DELEGATE = "delegate=executorch.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"
 
 
 def exchange(
@@ -31,7 +32,7 @@ def exchange(
         (folder / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
         torch.save([("forward", inputs)], folder / f"{name}.calls.pt")
     oracle("run", folder, *models)
-    oracle("delegate", theirs, *models)
+    oracle(DELEGATE, theirs, *models)
     for name, (model, inputs) in models.items():
         for where in (folder, theirs):
             error = where / f"{name}.error.txt"

@@ -32,7 +32,7 @@ from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.runtime import Runtime
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SMALL = (torch.linspace(-2, 2, 3 * 64 * 64).sin().reshape(1, 3, 64, 64),)
 
 
