@@ -5,7 +5,7 @@
 //
 // Executes the method "forward" on zeros for so long, after a tenth of that to warm up, and prints the medians of a
 // run's wall time and CPU time, in milliseconds. CPU time well above the wall time of one thread is time that threads
-// wait awake. To compare two builds, run them in turns.
+// spin. To compare two builds, run them in turns.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -29,8 +29,8 @@ namespace {
 /// Bytes of weights that caches still hold in the next execution, about: 3 MB are, 24 MB are not where 32 are shared.
 constexpr size_t kNearWeights = size_t{8} << 20;
 
-/// Executions that follow each other so closely find the threads awake, as these wait for about as long before they
-/// sleep. They are not kept awake for nothing: if the last one came soon, the next one is expected to.
+/// After an execution that followed the one before within this time, threads spin for about as long before they
+/// sleep, because the next execution probably follows as soon.
 constexpr std::chrono::microseconds kSoon{200};
 
 /// Exporters write a tensor without dimensions as one element.

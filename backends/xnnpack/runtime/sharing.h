@@ -40,13 +40,13 @@ struct Sharing {
 /// Follows the shapes of the last xnn_reshape_runtime(), and order_products().
 Sharing plan_sharing(xnn_runtime_t runtime, size_t threads);
 
-/// What threads do after the last operator that they share. Between operators they always wait awake.
+/// What threads do after the last operator that they share. Between operators they always spin.
 enum class Rest : uint8_t { Awake, Asleep };
 
 /// Runs what was set up, as xnn_invoke_runtime() does.
 xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest);
 
-/// After which operator, by its number, threads sleep; nothing if they were to stay awake, or did nothing, or were a
+/// After which operator, by its number, threads sleep; nullopt if they spin, did nothing, or were a
 /// team.
 std::optional<size_t> sleeps_after(xnn_runtime_t runtime);
 

@@ -10,7 +10,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// One thread leads: it shares a piece of work after the other. Others help as long as they are awake; the leader does
+/// One thread leads: it shares pieces of work in sequence. Others help as long as they spin; the leader does
 /// what no one has begun, and waits only for parts that a helper is at. So a piece may take a microsecond, and where
 /// other programs want the cores it is the leader that goes on: an LSTM's hundred products take twice as long then, and
 /// with pthreadpool's threads, which must all come to each, a hundred times.
@@ -28,7 +28,7 @@ class Team final {
   /// @param parts kMostParts at most.
   void share(Function function, const void* work, size_t parts);
 
-  /// Does parts of what is shared until close(), or until nothing has been shared for as long as threads wait awake.
+  /// Computes parts of shared work until close(), or until no work was shared for as long as threads spin.
   void help();
 
   /// Nothing more will be shared.

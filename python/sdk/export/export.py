@@ -110,7 +110,7 @@ class ExportSession:
             constant_methods: Methods without inputs that return a constant; a function stands for what it returns.
             name, artifact_dir: For stages of your own; the context of every artifact has them.
             generate_etrecord: Make the record for the debugging tools.
-            strict: Fail where something would be lost without a word (see `sdk.exir.receipt.Receipt.losses`).
+            strict: Fail where something would be lost silently (see `sdk.exir.receipt.Receipt.losses`).
 
         Raises:
             TypeError: the model is of another kind.
@@ -168,7 +168,7 @@ class ExportSession:
 
         Raises:
             ValueError: the stages do not fit together or do not fit the model; nothing has run then.
-            LossError: with `strict`, where something would be lost without a word.
+            LossError: with `strict`, where something would be lost silently.
         """
         self._run_pipeline(around or (lambda _: nullcontext()))
 
@@ -237,7 +237,7 @@ class ExportSession:
             )
 
     def _validate_recipe(self, stages: Sequence[StageType]) -> None:
-        """Nothing that the recipe asks for is left out without a word."""
+        """Nothing that the recipe asks for is left out silently."""
         recipe = self._export_recipe
         quantization, lowering = recipe.quantization_recipe, recipe.lowering_recipe
         unused = {
@@ -311,7 +311,7 @@ class ExportSession:
         return self.get_executorch_program_manager().buffer
 
     def get_receipt(self) -> Receipt:
-        """Every node, where it runs and why not elsewhere, and what would be lost without a word."""
+        """Every node, where it runs and why not elsewhere, and what would be lost silently."""
         manager = self.get_executorch_program_manager()
         try:
             captured = {method: self.get_exported_program(method) for method in manager.methods}

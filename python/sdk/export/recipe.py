@@ -87,7 +87,7 @@ class ExportRecipe:
         executorch_backend_config: Memory planning and serialisation.
         pipeline_stages: The stages to run; None chooses them by what the model is.
         mode: What the program is for.
-        strict: The `strict` of torch.export.export. (To fail where something would be lost without a word, say
+        strict: The `strict` of torch.export.export. (To fail where something would be lost silently, say
             `export(..., strict=True)`.)
     """
 

@@ -68,7 +68,7 @@ def _version(tensor: torch.Tensor) -> int | None:
 
 
 class TensorBuffer(Buffer):
-    """A buffer with the data of a tensor. `storage` is a copy, made anew each time it is asked for."""
+    """A buffer with the data of a tensor. `storage` is a copy, made on each access."""
 
     def __init__(self, data: TensorData) -> None:
         self.data = data

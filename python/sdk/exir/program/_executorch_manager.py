@@ -134,7 +134,7 @@ class ExecutorchProgramManager:
         _write_atomically(target, self._pte_data)
 
     def get_receipt(self, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
-        """Every node, where it runs and why not elsewhere, and what would be lost without a word.
+        """Every node, where it runs and why not elsewhere, and what would be lost silently.
 
         With `captured`, the programs that torch.export gave, by method name, dtypes are compared too.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The receipt of a lowered model: every node, where it runs, and what would otherwise be lost without a word.
+"""The receipt of a lowered model: every node, where it runs, and what would otherwise be lost silently.
 
     manager = to_edge_transform_and_lower(exported, partitioner=[...]).to_executorch()
     receipt = manager.get_receipt({"forward": exported})

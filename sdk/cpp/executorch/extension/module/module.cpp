@@ -117,7 +117,7 @@ Error Module::load_program(const Program::Verification verification) {
     if (!program.ok()) {
       if (!file_path_.empty()) {
         ET_LOG(Error, "%s: the program could not be loaded: %s", file_path_.c_str(), to_string(program.error()));
-        data_loader_.reset();  // the next call opens the file anew
+        data_loader_.reset();  // the next call opens the file again
       }
       return program.error();
     }

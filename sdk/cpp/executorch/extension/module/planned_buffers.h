@@ -20,7 +20,7 @@ class ZeroedBuffer final {
  public:
   static constexpr size_t kAlignment = 64;
 
-  /// `size` bytes; `data()` is null if they cannot be had (and for no bytes).
+  /// `size` bytes; `data()` is null if the allocation fails (and for 0 bytes).
   explicit ZeroedBuffer(size_t size) : size_(size) {
     if (size > 0 && size <= SIZE_MAX - kAlignment) {
       block_.reset(std::calloc(size + kAlignment, 1));
@@ -52,7 +52,7 @@ class PlannedBuffers final {
   /// The sizes in bytes that `meta` asks for; NotSupported for memory that is not the CPU's.
   static runtime::Result<std::vector<size_t>> sizes_for(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
 
-  /// Allocates buffers of these sizes. MemoryAllocationFailed, naming the size, if one cannot be had.
+  /// Allocates buffers of these sizes. MemoryAllocationFailed, with the size, if one allocation fails.
   runtime::Error allocate(const std::vector<size_t>& sizes);
 
   runtime::HierarchicalAllocator* allocator() { return allocator_.get(); }

@@ -59,7 +59,7 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
                              options.max_total_allocation_size);
     total_size += nbytes;
     buffers[i] = std::malloc(nbytes > 0 ? nbytes : 1);
-    ET_CHECK_OR_RETURN_ERROR(buffers[i] != nullptr, MemoryAllocationFailed, "input %zu: %zu bytes cannot be had", i,
+    ET_CHECK_OR_RETURN_ERROR(buffers[i] != nullptr, MemoryAllocationFailed, "input %zu: %zu bytes were not allocated", i,
                              nbytes);
     if (input_buffers.empty()) {
       const TensorPtr all_ones =

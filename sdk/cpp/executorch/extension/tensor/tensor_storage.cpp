@@ -41,7 +41,7 @@ struct Storage final {
   aten::Tensor tensor;
 };
 
-/// The elements of a tensor in memory of the CPU; empty, after a log line, when they cannot be had.
+/// The elements of a tensor in memory of the CPU; empty, after a log line, if the allocation fails.
 std::optional<std::vector<uint8_t>> read_elements(const aten::Tensor& tensor) {
   std::vector<uint8_t> data(tensor.nbytes());
   if (tensor.device().is_cpu()) {

@@ -32,7 +32,7 @@ enum {
   kOpen = 1u << 0,         /* threads may come in */
   kLeaderSleeps = 1u << 1, /* until no one is inside */
   kThreadsSleep = 1u << 2, /* some, until the next turn */
-  kRest = 1u << 3,         /* sleep after this task, without waiting for another one awake */
+  kRest = 1u << 3,         /* sleep after this task, without spinning for another one */
   kEnd = 1u << 4,          /* of the pool */
   kOneInside = 1u << 5,    /* below the turn: how many threads are inside */
   kOneTurn = 1u << 16,     /* in the upper half: the number of the task */

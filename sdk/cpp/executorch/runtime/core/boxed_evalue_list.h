@@ -46,7 +46,7 @@ class BoxedEvalueList {
   /// The number of elements.
   size_t size() const { return wrapped_vals_.size(); }
 
-  /// Lets go of the unwrapped elements, whose room stays; the next get() fills it anew. For builds whose tensors are
+  /// Releases the unwrapped elements and keeps their memory; the next get() fills it again. For builds whose tensors are
   /// reference counted; others hold nothing.
   void reset_elements() {
     if constexpr (std::is_default_constructible_v<T>) {

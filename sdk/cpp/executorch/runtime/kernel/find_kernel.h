@@ -7,7 +7,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// get_op_function_from_registry() without a word when there is none, which is null: for callers that look in several
+/// get_op_function_from_registry() without a log line if there is none; returns null: for callers that look in several
 /// places, or say all that is missing at once.
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors);
 
