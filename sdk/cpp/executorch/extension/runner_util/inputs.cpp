@@ -59,8 +59,8 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
                              options.max_total_allocation_size);
     total_size += nbytes;
     buffers[i] = std::malloc(nbytes > 0 ? nbytes : 1);
-    ET_CHECK_OR_RETURN_ERROR(buffers[i] != nullptr, MemoryAllocationFailed, "input %zu: %zu bytes were not allocated", i,
-                             nbytes);
+    ET_CHECK_OR_RETURN_ERROR(buffers[i] != nullptr, MemoryAllocationFailed, "input %zu: %zu bytes were not allocated",
+                             i, nbytes);
     if (input_buffers.empty()) {
       const TensorPtr all_ones =
           ones(std::vector<aten::SizesType>(info->sizes().begin(), info->sizes().end()), info->scalar_type());
