@@ -74,7 +74,8 @@ def summary(rows: list[Row]) -> str:
         if found:
             mean = geometric_mean(row.advantage() or 1.0 for row in found)
             counts = ", ".join(f"{sum(row.verdict() == v for row in found)} {v}" for v in VERDICTS)
-            lines.append(f"- {title(*kind)}: **{mean:.2f}** over {len(found)} models ({counts})")
+            models = f"{len(found)} model{'s' if len(found) > 1 else ''}"
+            lines.append(f"- {title(*kind)}: **{mean:.2f}** over {models} ({counts})")
     if not lines:
         return ""
     what = f"Geometric means of the last column, over the models that at least {LEAST_PEERS} peers run:"
