@@ -164,6 +164,17 @@ def test_the_declaration_and_the_manifest_agree(manifest: Path) -> None:
     )
 
 
+def test_nothing_of_the_package_knows_a_backend_by_name() -> None:
+    """Neither its id nor a module of its folder is named outside of the folder."""
+    package = ROOT / "python/sdk"
+    for declared in registry.backends().values():
+        folder = Path(declared.place).parent
+        module = ".".join(("sdk", *folder.relative_to(package).parts))
+        for file in sorted(package.rglob("*.py")):
+            text = file.read_text(encoding="utf-8")
+            assert file.is_relative_to(folder) or not (declared.id in text or f"{module}." in text), file
+
+
 def _default() -> str:
     default = registry.default_backend()
     assert default is not None

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 
-from sdk.export.cli.timing import readable_seconds, same
+from sdk.export.cli.timing import readable_seconds, same, timing
+from sdk.export.example_inputs import ExampleInputs
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,41 @@ from sdk.export.cli.timing import readable_seconds, same
 )
 def test_three_digits(seconds: float, text: str) -> None:
     assert readable_seconds(seconds) == text
+
+
+class Once(nn.Module):
+    """Fails when it is called again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        if self.calls > 1:
+            raise RuntimeError("called again")
+        return x
+
+
+class Counted:
+    """A program that counts its calls."""
+
+    calls = 0
+
+    def run(self, method: str, inputs: ExampleInputs) -> list[torch.Tensor]:
+        self.calls += 1
+        return []
+
+
+def test_both_sides_are_called_several_times() -> None:
+    program = Counted()
+    timed = timing("forward", nn.Identity(), ExampleInputs.of((torch.ones(2),)), program)  # type: ignore[arg-type]
+    assert timed is not None and timed.program > 0 and timed.eager > 0 and 4 <= program.calls <= 101
+
+
+def test_a_call_that_fails_has_no_time() -> None:
+    """The export goes on: the program is verified."""
+    assert timing("forward", Once(), ExampleInputs.of((torch.ones(2),)), Counted()) is None  # type: ignore[arg-type]
 
 
 def test_buffers_are_the_same_where_both_are_nan() -> None:
