@@ -55,11 +55,11 @@ class _DialectNamespace(types.ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if name == "dim_order_ops":
-            import sdk.exir.passes.dim_order_ops_registry
+            import sdk.exir.operator.dim_order_ops
         elif name == "quantized_decomposed":
-            import sdk.exir.passes._quant_patterns_and_replacements
+            import sdk.exir.operator.quantized_ops
         elif name == "executorch_prim":
-            import sdk.exir.passes.executorch_prim_ops_registry  # noqa: F401  (registers the operators)
+            import sdk.exir.operator.prim_ops  # noqa: F401  (registers the operators)
         namespace = _OpNamespace(self._dialect_name, name)
         setattr(self, name, namespace)
         return namespace

@@ -24,6 +24,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.memory_planning._in_place import is_written_already, same_tensor
 from sdk.exir.memory_planning._lifetimes import control_flow_branches
 from sdk.exir.memory_planning._parts import are_parts
+from sdk.exir.operator.prim_ops import PYTHON_SYM_OPS
 from sdk.exir.program._trees import encode_tree
 from sdk.exir.schema import (
     Bool,
@@ -291,8 +292,6 @@ class MethodEmitter:
         if control_flow_branches(graph_module, node):
             return ControlFlowEmitter(self, graph_module, node, env).emit()
         if not isinstance(target, torch._ops.OpOverload):
-            from sdk.exir.passes.executorch_prim_ops_registry import PYTHON_SYM_OPS
-
             if target not in PYTHON_SYM_OPS:
                 raise _error(node, "is not an operator; only operators of a library can be called by a program")
             target = PYTHON_SYM_OPS[target]

@@ -17,12 +17,11 @@ class NoOutVariantError(RuntimeError):
 
 def unwrap_op_overload(target: object) -> torch._ops.OpOverload:
     """The ATen or custom operator behind a node's target, which may be its edge form."""
-    from sdk.exir.dialects.edge._ops import EdgeOpOverload
-
-    if isinstance(target, EdgeOpOverload):
-        return target._op
     if isinstance(target, torch._ops.OpOverload):
         return target
+    wrapped = getattr(target, "_op", None)
+    if isinstance(wrapped, torch._ops.OpOverload):
+        return wrapped
     raise TypeError(f"expected an operator overload, got {type(target).__name__}: {target}")
 
 
@@ -74,7 +73,7 @@ def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOve
     if any(a.is_out for a in schema.arguments):
         return op_overload, tuple(a.name for a in schema.arguments if a.is_out)
     if op_overload.namespace == "quantized_decomposed":
-        import sdk.kernels.quantized  # noqa: F401  (registers the out variants)
+        import sdk.exir.operator.quantized_kernel_ops  # noqa: F401  (registers the out variants)
     packet = op_overload.overloadpacket
     best: tuple[int, torch._ops.OpOverload] | None = None
     for name in packet.overloads():

@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the operators)
+import sdk.exir.operator.quantized_ops  # noqa: F401  (registers the operators)
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 

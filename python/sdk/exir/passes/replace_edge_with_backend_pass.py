@@ -8,7 +8,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from sdk.exir.error import ExportError, ExportErrorType
-from sdk.exir.passes.executorch_prim_ops_registry import PYTHON_SYM_OPS
+from sdk.exir.operator.prim_ops import PYTHON_SYM_OPS
 
 
 def _is_number(node: Node) -> bool:

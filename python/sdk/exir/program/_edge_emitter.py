@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
+import sdk.exir.operator.dim_order_ops  # noqa: F401  (registers the operators)
 from sdk.exir.dialects.edge._ops import to_edge_op
 from sdk.exir.program._aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_COPY, aten
 from sdk.exir.program._recorder import NeedsRetracingError
@@ -141,7 +142,6 @@ class EdgeEmitter:
             return op, args, kwargs
         if op is aten.empty_permuted.default:
             args = args[:1]
-        import sdk.exir.passes.dim_order_ops_registry  # noqa: F401  (registers the operators)
 
         kwargs = {k: v for k, v in kwargs.items() if k != "memory_format"}
         kwargs["dim_order"] = list(_dim_order(val))

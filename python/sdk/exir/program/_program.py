@@ -24,7 +24,7 @@ from sdk.exir.program._methods import (
     unwrap_op,
     warn_of_merged_inputs,
 )
-from sdk.exir.program._quantized_embeddings import keep_quantized_embeddings
+from sdk.exir.quantization.embeddings import keep_quantized_embeddings
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
 
 if TYPE_CHECKING:

@@ -18,6 +18,8 @@ import torch
 from torch._export.serde import serialize as torch_serde
 from torch.fx import Graph, GraphModule, Node
 
+import sdk.exir.operator.dim_order_ops
+import sdk.exir.operator.prim_ops  # noqa: F401  (registers the operators)
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.dialects.backend._ops import BackendOpOverload
 from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
@@ -74,9 +76,6 @@ def _find(name: str) -> torch._ops.OpOverload:
     """The operator `namespace.name.overload`."""
     found: Any = torch.ops
     if name.count(".") == 2:
-        import sdk.exir.passes.dim_order_ops_registry
-        import sdk.exir.passes.executorch_prim_ops_registry  # noqa: F401
-
         for part in name.split("."):
             found = getattr(found, part, None)
     if not isinstance(found, torch._ops.OpOverload):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
 
 
 class BackendOpOverload(EdgeOpOverload):
@@ -21,8 +21,6 @@ class BackendOpOverload(EdgeOpOverload):
     @staticmethod
     def from_op(op: torch._ops.OpOverload) -> BackendOpOverload:
         """The backend form of an operator: the same object each time."""
-        from sdk.exir.dialects.edge._ops import to_edge_op
-
         backend_op = _backend_ops.get(op)
         if backend_op is None:
             backend_op = _backend_ops[op] = BackendOpOverload(to_edge_op(op))

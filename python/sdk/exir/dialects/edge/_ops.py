@@ -18,6 +18,7 @@ from sdk.exir.dialects.edge._dtype_constraint import (
     constraint_of,
     edge_dialect_info,
 )
+from sdk.exir.operator.convert import to_out_variant
 
 __all__ = [
     "AllowedDtypeSet",
@@ -96,8 +97,6 @@ class EdgeOpOverload:
     def to_out_variant(self) -> torch._ops.OpOverload:
         """The overload that writes its results into tensors that the caller passes. `RuntimeError` if there is none."""
         if self._out_variant is None:
-            from sdk.exir.operator.convert import to_out_variant
-
             self._out_variant = to_out_variant(self._op)[0]
         return self._out_variant
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from sdk.exir.operator.convert import is_inplace_variant, is_out_variant, to_out_variant
+
 if TYPE_CHECKING:
     from torchgen.model import SchemaKind
 
@@ -19,8 +21,6 @@ def get_torch_op_overload(namespace: str, op_name: str, overload_name: str | Non
 def to_variant(op: torch._ops.OpOverload, variant: SchemaKind) -> torch._ops.OpOverload:
     """The variant of `op` of the given kind. Raises `RuntimeError` if there is none."""
     from torchgen.model import SchemaKind
-
-    from sdk.exir.operator.convert import is_inplace_variant, is_out_variant, to_out_variant
 
     name, overload = op._schema.name, op._schema.overload_name
     if variant == SchemaKind.out:

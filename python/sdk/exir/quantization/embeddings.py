@@ -49,7 +49,7 @@ def keep_quantized_embeddings(program: ExportedProgram) -> ExportedProgram:
     found = [node for node, name in names if name == _EMBEDDING and _table_of(program, node.args[0]) is not None]
     if not found:
         return program
-    import sdk.exir.passes._quant_patterns_and_replacements  # noqa: F401  (registers the operators)
+    import sdk.exir.operator.quantized_ops  # noqa: F401  (registers the operators)
 
     copied = assemble(program, copy_graph_module(program.graph_module), copy_signature(program.graph_signature))
     by_name = {node.name: node for node in copied.graph.nodes}
