@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from sdk.exir.receipt._operators import _executorch_operators
+from sdk.devtools.report._operators import _executorch_operators
 
 pytestmark = [pytest.mark.network, pytest.mark.oracle]
 

@@ -31,6 +31,16 @@ executorch_call_delegate.fallthrough(torch._C.DispatchKey.PythonTLSSnapshot)
 executorch_call_delegate.fallthrough(torch._C.DispatchKey.ADInplaceOrView)
 executorch_call_delegate.fallthrough(torch._C.DispatchKey.AutocastCPU)
 
+
+def delegate_calls(graph_module: torch.fx.GraphModule) -> list[tuple[str, Any, torch.fx.Node]]:
+    """Every delegate call of a graph: the name of the lowered module, the module, and the node that calls it."""
+    return [
+        (str(node.args[0].target), getattr(graph_module, str(node.args[0].target)), node)
+        for node in graph_module.graph.nodes
+        if node.op == "call_function" and node.target is executorch_call_delegate
+    ]
+
+
 LOWERED_BACKEND_MODULE_TYPE = "LoweredBackendModule"
 
 

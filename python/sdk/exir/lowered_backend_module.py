@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import copy
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind, OutputSpec
 from torch.fx import Graph, GraphModule, Node
 
+from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
+from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
+from sdk.exir._to_executorch import lower_to_executorch, plan_memory
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
-
-if TYPE_CHECKING:
-    from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
-    from sdk.exir.passes import MemoryPlanningPass
-    from sdk.exir.schema import Program
+from sdk.exir.capture._config import ExecutorchBackendConfig
+from sdk.exir.delegate import delegate_calls, executorch_call_delegate, is_lowered_module
+from sdk.exir.emit import emit_program
+from sdk.exir.graph.programs import assemble, copy_signature
+from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
+from sdk.exir.schema import Program
 
 
 class LoweredBackendModule(torch.nn.Module):
@@ -92,8 +95,6 @@ class LoweredBackendModule(torch.nn.Module):
         memory_planning: MemoryPlanningPass | None = None,
     ) -> bytes:
         """A `.pte` whose method "forward" is this module and nothing else."""
-        from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
-
         pte = PTEFile(program=self.program(memory_planning=memory_planning), named_data=self._named_data_store_output)
         data = serialize_pte_binary(
             pte_file=pte,
@@ -106,10 +107,6 @@ class LoweredBackendModule(torch.nn.Module):
 
     def program(self, emit_stacktrace: bool = False, memory_planning: MemoryPlanningPass | None = None) -> Program:
         """The emitted program of `buffer()`."""
-        from sdk.exir.capture._config import ExecutorchBackendConfig
-        from sdk.exir.emit import emit_program
-        from sdk.exir.program._executorch import lower_to_executorch, plan_memory
-
         config = ExecutorchBackendConfig()
         if memory_planning is not None:
             config.memory_planning_pass = memory_planning
@@ -123,8 +120,6 @@ class LoweredBackendModule(torch.nn.Module):
 
 def _wrap(lowered: LoweredBackendModule) -> ExportedProgram:
     """A program that takes the user inputs of a lowered module, calls it and returns its results."""
-    from sdk.exir.program._rebuild import assemble, copy_signature
-
     original = lowered.original_module
     graph, root = Graph(), torch.nn.Module()
     root.add_module("lowered_module_0", lowered)
@@ -155,12 +150,7 @@ def _wrap(lowered: LoweredBackendModule) -> ExportedProgram:
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:
     """Every delegate call of a graph: name and module, and the node that calls it."""
-    found = []
-    for node in graph_module.graph.nodes:
-        if node.op == "call_function" and node.target is executorch_call_delegate:
-            name = node.args[0].target
-            found.append((name, getattr(graph_module, name), node))
-    return found
+    return delegate_calls(graph_module)
 
 
 def get_lowered_backend_modules(graph_module: GraphModule) -> list[LoweredBackendModule]:

@@ -16,6 +16,8 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.exir._messages import add_context, describe_node, explain_failed_pass, pass_name, source_of
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.missing_values import fill_missing_values
+from sdk.exir.graph.programs import copy_program, with_graph_module
 from sdk.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, PassType
 
 _log = logging.getLogger(__name__)
@@ -140,9 +142,6 @@ class ExportedProgramPassManager(fx.PassManager):
     def __call__(
         self, exported_program: ExportedProgram, override_verifiers: list[type] | None = None
     ) -> ExportedProgramPassResult:
-        from sdk.exir.program._missing_values import fill_missing_values
-        from sdk.exir.program._rebuild import copy_program, with_graph_module
-
         self.check(exported_program)
         program, modified = copy_program(exported_program), False
         made_by: dict[Any, Any] = dict.fromkeys(_targets(program.graph_module))
@@ -175,6 +174,12 @@ class ExportedProgramPassManager(fx.PassManager):
             _explain_violation(error, program.graph_module, verifiers, made_by, self.passes)
             raise
         return ExportedProgramPassResult(program, modified)
+
+
+def transform(program: ExportedProgram, *passes: Any, override_verifiers: list[type] | None = None) -> ExportedProgram:
+    """Runs passes, or lists of passes, on a copy of an exported program and verifies the result with
+    `override_verifiers` (default: its own)."""
+    return ExportedProgramPassManager(list(passes))(program, override_verifiers).exported_program
 
 
 def _run(fn: Any, module: GraphModule) -> PassResult:

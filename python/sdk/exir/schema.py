@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.scalar_type import ScalarType
 
 __all__ = [
@@ -224,6 +223,14 @@ class BackendDelegateDataReference:
 
     location: DataLocation
     index: int
+
+
+@dataclass
+class CompileSpec:
+    """An option for a backend: a key with an opaque value. Backends define their own keys."""
+
+    key: str
+    value: bytes
 
 
 @dataclass

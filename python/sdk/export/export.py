@@ -28,8 +28,8 @@ from sdk.export.stages import (
 from sdk.export.types import StageType
 
 if TYPE_CHECKING:
+    from sdk.devtools.report import Receipt
     from sdk.exir import EdgeProgramManager, ExecutorchProgramManager
-    from sdk.exir.receipt import Receipt
     from sdk.exir.schema import Program
 
 _QUANTIZATION = (StageType.SOURCE_TRANSFORM, StageType.QUANTIZE)
@@ -110,7 +110,7 @@ class ExportSession:
             constant_methods: Methods without inputs that return a constant; a function stands for what it returns.
             name, artifact_dir: For stages of your own; the context of every artifact has them.
             generate_etrecord: Make the record for the debugging tools.
-            strict: Fail where something would be lost silently (see `sdk.exir.receipt.Receipt.losses`).
+            strict: Fail where something would be lost silently (see `sdk.devtools.report.Receipt.losses`).
 
         Raises:
             TypeError: the model is of another kind.

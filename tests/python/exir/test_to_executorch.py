@@ -11,8 +11,8 @@ import torch
 from torch.export import Dim, export
 
 from sdk.exir import ExecutorchBackendConfig, memory, to_edge
+from sdk.exir._to_executorch import lower_to_executorch
 from sdk.exir.error import ExportError
-from sdk.exir.program._executorch import lower_to_executorch
 from sdk.exir.schema import TensorShapeDynamism
 
 

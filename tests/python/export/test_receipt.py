@@ -15,6 +15,7 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.devtools.report import LossError, LossKind, MissingKernelWarning, Receipt
 from sdk.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -22,7 +23,6 @@ from sdk.exir.backend.declarations import declare_loss, refuse
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
 from sdk.exir.dialects._ops import ops as exir_ops
-from sdk.exir.receipt import LossError, LossKind, MissingKernelWarning, Receipt
 from sdk.export import ExportRecipe, LoweringRecipe, export
 
 edge = exir_ops.edge.aten
@@ -309,7 +309,7 @@ def test_an_operator_without_a_kernel_is_a_loss() -> None:
 
 
 def test_without_the_runtime_strict_does_not_pretend_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sdk.exir.receipt as module
+    import sdk.devtools.report as module
 
     monkeypatch.setattr(module, "runtime_operators", lambda: None)
     receipt = receipt_of(Net(), (X,))
@@ -320,7 +320,7 @@ def test_without_the_runtime_strict_does_not_pretend_to_know(monkeypatch: pytest
 
 
 def test_operators_that_the_original_lacks_are_named() -> None:
-    from sdk.exir.receipt._operators import newer_operators
+    from sdk.devtools.report._operators import newer_operators
 
     manager = export(Net(), [(X,)]).get_executorch_program_manager()
     program = manager.executorch_program

@@ -24,8 +24,8 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepK
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import IDENTIFIER
 from sdk.backends.xnnpack.unread_rows import skip_unread_rows
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
+from sdk.exir.graph.programs import copy_program
 from sdk.exir.lowered_backend_module import get_lowered_backend_modules
-from sdk.exir.program._rebuild import copy_program
 from zoo.vision import VisionTransformer
 
 ROWS = torch.linspace(-4, 4, 2 * 5 * 12).sin().reshape(2, 5, 12)

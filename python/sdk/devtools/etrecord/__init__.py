@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
-from sdk.devtools.etrecord._etrecord import ETRecord, generate_etrecord, parse_etrecord
+from sdk.devtools.etrecord._etrecord import generate_etrecord, parse_etrecord
+from sdk.exir.record import ETRecord
 
 __all__ = ["ETRecord", "generate_etrecord", "parse_etrecord"]

@@ -26,7 +26,7 @@ from sdk.exir._serialize._flatbuffer import (
     write_root,
 )
 from sdk.exir._serialize.padding import check_power_of_two
-from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.schema import CompileSpec
 
 PROGRAM_IDENTIFIER = b"ET12"
 

@@ -3,19 +3,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._flatbuffer_program import DATA_ALIGNMENT
 from sdk.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
 from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
+from sdk.exir._serialize._tensor_data import Data
 from sdk.exir._serialize.data_serializer import DataPayload, DataSerializer
-from sdk.exir.schema import Program, Tensor, TensorDataLocation
+from sdk.exir.schema import Buffer, Program, Tensor, TensorDataLocation
 from sdk.exir.tensor_layout import TensorLayout
 
-if TYPE_CHECKING:
-    from sdk.exir.capture._config import ExecutorchBackendConfig
-    from sdk.exir.emit import EmitterOutput
+
+class Emitted(Protocol):
+    """What this reads of an `EmitterOutput`."""
+
+    program: Program
+    mutable_data: list[Buffer] | None
+    external_constant_buffer: list[Data]
+    external_constant_map: dict[str, dict[str, int]] | None
+
+
+class Layout(Protocol):
+    """What this reads of an `ExecutorchBackendConfig`; alignments are in bytes."""
+
+    extract_delegate_segments: bool
+    segment_alignment: int
+    constant_tensor_alignment: int | None
+    delegate_alignment: int | None
 
 
 def _extract_external_tensor_layouts(program: Program) -> dict[str, TensorLayout]:
@@ -39,8 +54,8 @@ def _extract_external_tensor_layouts(program: Program) -> dict[str, TensorLayout
 
 
 def serialize_for_executorch(
-    emitter_output: EmitterOutput,
-    config: ExecutorchBackendConfig,
+    emitter_output: Emitted,
+    config: Layout,
     data_serializer: DataSerializer,
     named_data_store: NamedDataStoreOutput | None = None,
 ) -> tuple[Cord, dict[str, Cord]]:

@@ -15,8 +15,8 @@ from sdk.exir.backend._branches import drop_unused_operands, kept_graphs
 from sdk.exir.backend._lower_partitions import Partition
 from sdk.exir.backend._messages import source_of
 from sdk.exir.delegate import executorch_call_delegate
+from sdk.exir.graph.programs import assemble
 from sdk.exir.lowered_backend_module import LoweredBackendModule
-from sdk.exir.program._rebuild import assemble
 
 
 class _CycleError(Exception):

@@ -27,7 +27,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir.backend._branches import constant_placeholders, kept_graphs
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.partitioner import DelegationSpec
-from sdk.exir.program._rebuild import assemble
+from sdk.exir.graph.programs import assemble
 
 _TAG = "delegation_tag"
 

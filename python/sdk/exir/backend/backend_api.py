@@ -21,8 +21,8 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.declarations import keep_losses, note_untaken, partitioning, preprocessing
 from sdk.exir.backend.partitioner import Partitioner, PartitionResult
 from sdk.exir.backend.utils import first_difference
+from sdk.exir.graph.programs import copy_program
 from sdk.exir.lowered_backend_module import LoweredBackendModule
-from sdk.exir.program._rebuild import copy_program
 
 __all__ = ["CompileSpec", "LoweredBackendModule", "MethodProgramsPartitionerSpec", "to_backend", "validation_disabled"]
 

@@ -3,12 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sdk.exir.schema import CompileSpec
 
-
-@dataclass
-class CompileSpec:
-    """A key with an opaque value. Backends define their own keys."""
-
-    key: str
-    value: bytes
+__all__ = ["CompileSpec"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What partitioners and backends say about their decisions; `sdk.exir.receipt` shows it.
+"""What partitioners and backends say about their decisions; `sdk.devtools.report` shows it.
 
 A partitioner says why it leaves a node: `refuse(node, backend_id, reason)`, or, inside of `partition`, with a
 `WhyNoPartition`, which knows the backend by itself. A backend says inside of `preprocess` what its payload does not
@@ -68,7 +68,7 @@ class WhyNoPartition:
 
 def declare_loss(kind: str, what: str) -> None:
     """Says what the payload that `preprocess` is making does not keep. `kind` is a value of
-    `sdk.exir.receipt.LossKind`, for example "downcast". Without effect outside of `to_backend`."""
+    `sdk.devtools.report.LossKind`, for example "downcast". Without effect outside of `to_backend`."""
     losses = _declared.get()
     if losses is not None and (kind, what) not in losses:
         losses.append((kind, what))

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
+from torch.fx import GraphModule, Node
 
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
+from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
+from sdk.exir.passes.propagate_device_config import PropagateDeviceConfig
+from sdk.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from sdk.exir.passes.to_out_var_pass import ToOutVarPass
 
-if TYPE_CHECKING:
-    from torch.fx import GraphModule, Node
-
-    from sdk.exir.passes.propagate_device_config import PropagateDeviceConfig
-
-PassType = Callable[["GraphModule"], Any | None]
+PassType = Callable[[GraphModule], Any | None]
 
 
 @dataclass
@@ -48,30 +48,6 @@ class EdgeCompileConfig:
     preserve_ops: list[torch._ops.OpOverload] = field(default_factory=list)
 
 
-def _default_memory_planning() -> Any:
-    from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
-
-    return MemoryPlanningPass()
-
-
-def _default_to_out_variant() -> Any:
-    from sdk.exir.passes.to_out_var_pass import ToOutVarPass
-
-    return ToOutVarPass()
-
-
-def _default_shape_evaluation() -> Any:
-    from sdk.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
-
-    return ConstraintBasedSymShapeEvalPass()
-
-
-def _default_device_config() -> Any:
-    from sdk.exir.passes.propagate_device_config import PropagateDeviceConfig
-
-    return PropagateDeviceConfig()
-
-
 @dataclass
 class ExecutorchBackendConfig:
     """How `to_executorch` lowers, plans memory and writes the program.
@@ -84,15 +60,15 @@ class ExecutorchBackendConfig:
     passes: list[PassType] = field(default_factory=list)
     """Run first, on the edge graph of every method."""
 
-    memory_planning_pass: PassType | dict[str, PassType] = field(default_factory=_default_memory_planning)
+    memory_planning_pass: PassType | dict[str, PassType] = field(default_factory=MemoryPlanningPass)
     """Places tensors in memory; per method."""
 
     propagate_device_config: PropagateDeviceConfig | dict[str, PropagateDeviceConfig] = field(
-        default_factory=_default_device_config
+        default_factory=PropagateDeviceConfig
     )
     """Copies between devices at a method's boundary; per method."""
 
-    to_out_var_pass: PassType = field(default_factory=_default_to_out_variant)
+    to_out_var_pass: PassType = field(default_factory=ToOutVarPass)
     """Makes operators write into memory that the planner provides."""
 
     dynamic_memory_planning_mode: DynamicMemoryPlanningMode = DynamicMemoryPlanningMode.UPPER_BOUND
@@ -113,7 +89,7 @@ class ExecutorchBackendConfig:
     delegate_alignment: int | None = None
     """Alignment of delegates' data inside the program; None for the default (16)."""
 
-    sym_shape_eval_pass: PassType | dict[str, PassType] = field(default_factory=_default_shape_evaluation)
+    sym_shape_eval_pass: PassType | dict[str, PassType] = field(default_factory=ConstraintBasedSymShapeEvalPass)
     """Replaces symbolic sizes of specs by upper bounds; per method."""
 
     remove_view_copy: bool = True

@@ -10,26 +10,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from sdk.exir.emit._values import Ref
+from sdk.exir.emit._instructions import Instructions
+from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.memory_planning._lifetimes import control_flow_branches
 from sdk.exir.schema import Bool, Int, JumpFalseCall, KernelCall, MoveCall, Tensor
 
-if TYPE_CHECKING:
-    from sdk.exir.emit._method_emitter import MethodEmitter
-
 Environment = dict[Node, Any]
+
+
+class Method(Protocol):
+    """What this asks of the `MethodEmitter` whose node it emits."""
+
+    values: Values
+    code: Instructions
+
+    def emit_graph(self, graph_module: GraphModule, inputs: Sequence[Ref]) -> list[Ref]: ...
+
+    def results(self, node: Node, spec: Any, shared: bool = True) -> Any: ...
+
+    def argument(self, arg: Any, env: Environment) -> Ref: ...
+
+    def is_supplied_by_user(self, ref: Ref) -> bool: ...
 
 
 class ControlFlowEmitter:
     """Emits one node: `cond`, `map_impl`, `scan` or `while_loop`."""
 
-    def __init__(self, method: MethodEmitter, graph_module: GraphModule, node: Node, env: Environment) -> None:
+    def __init__(self, method: Method, graph_module: GraphModule, node: Node, env: Environment) -> None:
         self.method = method
         self.node = node
         self.env = env

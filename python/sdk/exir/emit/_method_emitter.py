@@ -21,11 +21,11 @@ from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.trees import encode_tree
 from sdk.exir.memory_planning._in_place import is_written_already, same_tensor
 from sdk.exir.memory_planning._lifetimes import control_flow_branches
 from sdk.exir.memory_planning._parts import are_parts
 from sdk.exir.operator.prim_ops import PYTHON_SYM_OPS
-from sdk.exir.program._trees import encode_tree
 from sdk.exir.schema import (
     Bool,
     Chain,

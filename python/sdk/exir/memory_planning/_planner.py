@@ -11,7 +11,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
-from sdk.exir.lowered_backend_module import get_lowered_submodules
+from sdk.exir.delegate import delegate_calls
 from sdk.exir.memory_planning._algorithms import (
     MemoryAlgoResult,
     _OrderedSpecs,
@@ -34,7 +34,7 @@ from sdk.exir.tensor import TensorSpec
 
 def _delegates_padding(graph_module: GraphModule) -> int:
     """The most bytes that a delegate of this graph may read past the end of a tensor."""
-    return max((lowered.memory_padding for _, lowered, _ in get_lowered_submodules(graph_module)), default=0)
+    return max((lowered.memory_padding for _, lowered, _ in delegate_calls(graph_module)), default=0)
 
 
 @dataclass

@@ -9,7 +9,7 @@ _EXPORTS = {
     "DebugPass": "debug_pass",
     "ExportPass": "sdk.exir.pass_base",
     "HintBasedSymShapeEvalPass": "sym_shape_eval_pass",
-    "ConstPropPass": "const_prop_pass",
+    "ConstPropPass": "constant_prop_pass",
     "ConstraintBasedSymShapeEvalPass": "sym_shape_eval_pass",
     "EdgeToBackendOpsPass": "replace_edge_with_backend_pass",
     "LegalizePortableDimOrderPass": "legalize_portable_dim_order_pass",

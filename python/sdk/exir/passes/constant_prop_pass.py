@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Computes ahead of time what depends on constants only."""
+"""Constant propagation: computes ahead of time what depends on constants only.
+
+`constant_prop_pass` works on an exported program, whose weights are inputs of its graph. `ConstPropPass` works on a
+graph module, whose weights are attributes.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, TensorArgument
 from torch.fx import Node
+from torch.utils import _pytree as pytree
 
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
-from sdk.exir.program._rebuild import assemble, copy_program
+from sdk.exir.graph.programs import assemble, copy_program
+from sdk.exir.pass_base import ExportPass, NodeMetadata, ProxyValue
 
 _FACTORIES = frozenset(
     {exir_ops.edge.aten.full.default, exir_ops.edge.aten.full_like.default, exir_ops.edge.aten.empty.memory_format}
@@ -70,7 +77,11 @@ def _can_fold(node: Node, known: dict[Node, Any], skip: frozenset, skip_dim_orde
         return False
     if skip_dim_order and node.target.namespace == "dim_order_ops":
         return False
-    return torch.Tag.nondeterministic_seeded not in node.target.tags
+    return not _is_random(node.target)
+
+
+def _is_random(op: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
 
 
 def _replace(program: ExportedProgram, folded: dict[Node, torch.Tensor]) -> ExportedProgram:
@@ -123,3 +134,24 @@ def remove_unused_constants(program: ExportedProgram) -> ExportedProgram:
         state_dict={k: v for k, v in program.state_dict.items() if k not in gone},
         constants={k: v for k, v in program.constants.items() if k not in gone},
     )
+
+
+class ConstPropPass(ExportPass):
+    """Replaces an operator whose arguments are all known by its result. Random operators stay, and quantising ones
+    unless `propogate_quant`: a dequantised weight is larger than the quantised one."""
+
+    def __init__(self, propogate_quant: bool = False) -> None:
+        super().__init__()
+        self.propogate_quant = propogate_quant
+
+    def call_operator(self, op: Any, args: tuple, kwargs: dict, meta: NodeMetadata) -> Any:
+        leaves = pytree.tree_leaves((args, kwargs))
+        known = any(isinstance(leaf, torch.Tensor) for leaf in leaves)
+        if not known or any(isinstance(leaf, ProxyValue) for leaf in leaves) or self._is_kept(op):
+            return super().call_operator(op, args, kwargs, meta)
+        with unset_fake_temporarily(), torch.no_grad():
+            return op(*args, **kwargs)
+
+    def _is_kept(self, op: Any) -> bool:
+        quantises = getattr(op, "namespace", "") == "quantized_decomposed"
+        return _is_random(op) or (quantises and not self.propogate_quant)

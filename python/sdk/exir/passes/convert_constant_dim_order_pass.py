@@ -7,7 +7,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from sdk.exir.program._rebuild import assemble, copy_program
+from sdk.exir.graph.programs import assemble, copy_program
 
 _KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 

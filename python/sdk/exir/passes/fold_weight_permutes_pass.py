@@ -12,7 +12,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
 from sdk.exir.dialects._ops import ops as exir_ops
-from sdk.exir.program._rebuild import assemble
+from sdk.exir.graph.programs import assemble
 
 _PERMUTES = frozenset({exir_ops.edge.aten.permute_copy.default, torch.ops.aten.permute_copy.default})
 

@@ -12,7 +12,9 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 import sdk.exir.operator.quantized_ops  # noqa: F401  (registers the operators)
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.graph.programs import copy_program
 from sdk.exir.pass_base import ExportPass
+from sdk.exir.passes.constant_prop_pass import constant_prop_pass
 
 _aten = exir_ops.edge.aten
 _quantized = exir_ops.edge.quantized_decomposed
@@ -100,9 +102,6 @@ def _get_node_value_dict(program: ExportedProgram) -> dict[str, Any]:
 def quant_fusion_and_const_prop_pass(program: ExportedProgram) -> ExportedProgram:
     """Fuses quantised operators, then computes what depends on constants only. Weights stay quantised: dequantize is
     not computed ahead of time."""
-    from sdk.exir.passes.constant_prop_pass import constant_prop_pass
-    from sdk.exir.program._rebuild import copy_program
-
     program = copy_program(program)
     QuantFusionPass()(program.graph_module)
     keep = {_quantized.dequantize_per_tensor.default, _quantized.dequantize_per_channel.default}

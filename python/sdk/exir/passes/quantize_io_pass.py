@@ -8,7 +8,7 @@ The parameters that the caller needs become constant methods of the program: `in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch.export import ExportedProgram
@@ -19,8 +19,14 @@ from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 from sdk.exir.tensor import scalar_type_enum
 
-if TYPE_CHECKING:
-    from sdk.exir.program import EdgeProgramManager
+
+class Manager(Protocol):
+    """What the passes ask of an `EdgeProgramManager`: its programs, and the constant methods that they add to."""
+
+    _config_methods: dict[str, Any] | None
+
+    def exported_program(self, method_name: str = "forward") -> ExportedProgram: ...
+
 
 _room = exir_ops.edge.quantized_decomposed
 _QUANTIZE, _DEQUANTIZE = _room.quantize_per_tensor.default, _room.dequantize_per_tensor.default
@@ -43,7 +49,7 @@ class _QuantizedBoundary(ExportPass):
 
     def __init__(
         self,
-        edge_program_manager: EdgeProgramManager,
+        edge_program_manager: Manager,
         method_name: str | None,
         exported_program: ExportedProgram | None,
     ) -> None:
@@ -76,7 +82,7 @@ class QuantizeInputs(_QuantizedBoundary):
 
     def __init__(
         self,
-        edge_program_manager: EdgeProgramManager,
+        edge_program_manager: Manager,
         quantized_inputs_idx: Mapping[int, Mapping[str, Any]] | Sequence[int],
         method_name: str | None = None,
         exported_program: ExportedProgram | None = None,
@@ -125,7 +131,7 @@ class QuantizeOutputs(_QuantizedBoundary):
 
     def __init__(
         self,
-        edge_program_manager: EdgeProgramManager,
+        edge_program_manager: Manager,
         quantized_outputs_idx_list: Sequence[int],
         method_name: str | None = None,
         exported_program: ExportedProgram | None = None,
@@ -160,7 +166,7 @@ class QuantizeOutputs(_QuantizedBoundary):
 
 
 def extract_io_quant_params(
-    edge_prog: EdgeProgramManager, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
+    edge_prog: Manager, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """The quantisation parameters of inputs and outputs, by name: {"inputs": {"x": {"scale": 0.1, ...}}, "outputs":
     {...}}. Leaves the program as it is. An output's name is that of the node that quantises it."""

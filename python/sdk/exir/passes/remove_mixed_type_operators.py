@@ -9,8 +9,8 @@ import torch
 
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.operator.aten_rules import PROMOTING_OPS
 from sdk.exir.pass_base import ExportPass, NodeMetadata, ProxyValue
-from sdk.exir.program._aten_rules import PROMOTING_OPS
 
 
 class RemoveMixedTypeOperators(ExportPass):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from torch.export import ExportedProgram
 
+from sdk.exir.graph.programs import copy_program
 from sdk.exir.passes.constant_prop_pass import remove_unused_constants
-from sdk.exir.program._rebuild import copy_program
 
 
 def remove_unused_parameters_pass(ep: ExportedProgram) -> ExportedProgram:

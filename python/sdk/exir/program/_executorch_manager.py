@@ -5,20 +5,21 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from torch.export import ExportedProgram
 
+from sdk.exir._serialize._files import write_atomically
+from sdk.exir._serialize._flat_tensor import FlatTensorConfig, FlatTensorSerializer
+from sdk.exir._serialize._serialize import serialize_for_executorch
 from sdk.exir.capture._config import ExecutorchBackendConfig
-from sdk.exir.program._methods import find_method
-
-if TYPE_CHECKING:
-    from sdk.devtools.etrecord import ETRecord
-    from sdk.exir.receipt import Receipt
+from sdk.exir.emit import emit_program
+from sdk.exir.graph.methods import find_method
+from sdk.exir.hooks import hook
+from sdk.exir.print_program import pretty_print, print_program
+from sdk.exir.record import ETRecord
 
 
 class ExecutorchProgramManager:
@@ -31,10 +32,6 @@ class ExecutorchProgramManager:
         backend_config: ExecutorchBackendConfig | None = None,
         named_data: Any | None = None,
     ) -> None:
-        from sdk.exir._serialize._serialize import serialize_for_executorch
-        from sdk.exir.emit import emit_program
-        from sdk.extension.flat_tensor.serialize.serialize import FlatTensorConfig, FlatTensorSerializer
-
         self._execution_programs = execution_programs
         self._config_methods = config_methods
         self._report: list[str] = []
@@ -67,8 +64,6 @@ class ExecutorchProgramManager:
 
     def dump_executorch_program(self, verbose: bool = False, out: TextIO | None = None) -> None:
         """Prints the program: its instructions and values, or everything that the file contains if `verbose`."""
-        from sdk.exir.print_program import pretty_print, print_program
-
         if verbose:
             pretty_print(self.executorch_program, out=out)
         else:
@@ -121,7 +116,7 @@ class ExecutorchProgramManager:
         directory = Path(outdir)
         directory.mkdir(parents=True, exist_ok=True)
         for name, data in self._tensor_data.items():
-            _write_atomically(directory / (name if name.endswith(".ptd") else f"{name}.ptd"), data)
+            write_atomically(directory / (name if name.endswith(".ptd") else f"{name}.ptd"), data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the `.pte` to `path`, and external constants beside it; all of each file or nothing."""
@@ -131,46 +126,24 @@ class ExecutorchProgramManager:
         self._warn_of_missing_kernels()
         if self._tensor_data:
             self.write_tensor_data_to_file(target.parent)
-        _write_atomically(target, self._pte_data)
+        write_atomically(target, self._pte_data)
 
-    def get_receipt(self, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
-        """Every node, where it runs and why not elsewhere, and what would be lost silently.
+    def get_receipt(self, captured: Mapping[str, ExportedProgram] | None = None) -> Any:
+        """A `sdk.devtools.report.Receipt`: every node, where it runs and why not elsewhere, and what the program does
+        not keep of the model.
 
         With `captured`, the programs that torch.export gave, by method name, dtypes are compared too.
         """
-        from sdk.exir.receipt import receipt_of
-
+        receipt_of = hook("receipt_of")
+        if receipt_of is None:
+            raise RuntimeError("a receipt is made by sdk.devtools, which is not installed")
         return receipt_of(self, captured)
 
     def _warn_of_missing_kernels(self) -> None:
-        """A program that this package's runtime refuses to load is never written without a warning."""
+        """Called before the program is written: warns if the runtime of this package would refuse to load it."""
         if self._kernels_checked:
             return
         self._kernels_checked = True
-        from sdk.exir.receipt import MissingKernelWarning, missing_kernels
-
-        missing = ", ".join(sorted({name for _, name in missing_kernels(self.executorch_program)}))
-        if missing:
-            warnings.warn(
-                f"The runtime has no kernel of {missing} and will refuse to load this program. Load the library that "
-                f"has them before you export, or ignore this MissingKernelWarning where the program runs with kernels "
-                f"of your own.",
-                MissingKernelWarning,
-                stacklevel=3,
-            )
-
-
-def _write_atomically(path: Path, data: Any) -> None:
-    """Writes under a temporary name and renames: `path` holds a complete file, or what it held before."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            data.write_to_file(file)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        warn = hook("warn_of_missing_kernels")
+        if warn is not None:
+            warn(self.executorch_program)

@@ -1,39 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs without weights: for passes that only need shapes, on models too large to copy."""
+"""The name in the original of `sdk.exir.graph.fake`."""
 
 from __future__ import annotations
 
-import torch
-from torch.export import ExportedProgram
+from sdk.exir.graph.fake import get_fake_program, update_to_real_program
 
-from sdk.exir.program._edge import fake_mode_of
-from sdk.exir.program._rebuild import assemble, copy_graph_module, copy_signature
-
-
-def get_fake_program(real_exported_program: ExportedProgram) -> ExportedProgram:
-    """A copy whose weights are fake tensors: they have shapes and dtypes, but no memory."""
-    mode = fake_mode_of(real_exported_program.graph_module)
-
-    def fake(tensors: dict) -> dict:
-        return {
-            name: mode.from_tensor(value, static_shapes=True) if isinstance(value, torch.Tensor) else value
-            for name, value in tensors.items()
-        }
-
-    return assemble(
-        real_exported_program,
-        copy_graph_module(real_exported_program.graph_module),
-        copy_signature(real_exported_program.graph_signature),
-        state_dict=fake(real_exported_program.state_dict),
-        constants=fake(real_exported_program.constants),
-    )
-
-
-def update_to_real_program(fake_exported_program: ExportedProgram, real_exported_program: ExportedProgram) -> None:
-    """Gives a fake program, which passes may have changed since, the weights of the real one."""
-    fake_exported_program._state_dict.update(
-        {k: v for k, v in real_exported_program.state_dict.items() if k in fake_exported_program._state_dict}
-    )
-    fake_exported_program._constants.update(
-        {k: v for k, v in real_exported_program.constants.items() if k in fake_exported_program._constants}
-    )
+__all__ = ["get_fake_program", "update_to_real_program"]

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._export.verifier import Verifier
 from torch.export import ExportedProgram
 
+from sdk.exir._serialize._named_data_store import NamedDataStore
+from sdk.exir._to_edge._emitter import EdgeOptions
+from sdk.exir._to_edge._lower import lower_to_edge
+from sdk.exir._to_executorch import lower_to_executorch, plan_memory
+from sdk.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
 from sdk.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig, PassType
-from sdk.exir.program._aten_rules import decomposition_of
-from sdk.exir.program._edge import lower_to_edge
-from sdk.exir.program._edge_emitter import EdgeOptions
-from sdk.exir.program._executorch_manager import ExecutorchProgramManager
-from sdk.exir.program._lift_constants import lift_constant_tensor_pass
-from sdk.exir.program._methods import (
+from sdk.exir.graph.lift_constants import lift_constant_tensor_pass
+from sdk.exir.graph.methods import (
     Programs,
     as_methods,
     find_method,
@@ -24,15 +25,21 @@ from sdk.exir.program._methods import (
     unwrap_op,
     warn_of_merged_inputs,
 )
+from sdk.exir.lowered_backend_module import get_lowered_backend_modules
+from sdk.exir.operator.aten_rules import decomposition_of
+from sdk.exir.pass_manager import transform
+from sdk.exir.pass_manager import transform as _transform  # its name in the original
+from sdk.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
+from sdk.exir.passes.fold_weight_permutes_pass import read_in_several_orders
+from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 from sdk.exir.quantization.embeddings import keep_quantized_embeddings
+from sdk.exir.record import ETRecord
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
-
-if TYPE_CHECKING:
-    from sdk.devtools.etrecord import ETRecord
 
 __all__ = [
     "EdgeProgramManager",
     "ExecutorchProgramManager",
+    "_transform",
     "lift_constant_tensor_pass",
     "to_edge",
     "to_edge_transform_and_lower",
@@ -194,14 +201,12 @@ class EdgeProgramManager:
             if not isinstance(method_passes, (list, tuple)):
                 method_passes = [method_passes]
             program = find_method(programs, name)
-            programs[name] = in_method(name, _transform, program, *method_passes, override_verifiers=[verifier])
+            programs[name] = in_method(name, transform, program, *method_passes, override_verifiers=[verifier])
         return self._derive(programs, config)
 
     def to_backend(self, partitioner: Any) -> EdgeProgramManager:
         """Lowers what a partitioner claims: in every method, or with the partitioners of a dict in the methods it
         names."""
-        from sdk.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
-
         by_method = partitioner if isinstance(partitioner, Mapping) else dict.fromkeys(self._edge_programs, partitioner)
         for name in by_method:
             find_method(self._edge_programs, name)
@@ -213,9 +218,6 @@ class EdgeProgramManager:
 
     def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:
         """Lowers to the form that runs: out variants in planned memory. Emits and serialises the result."""
-        from sdk.exir.passes.fold_weight_permutes_pass import read_in_several_orders
-        from sdk.exir.program._executorch import lower_to_executorch, plan_memory
-
         config = config or ExecutorchBackendConfig()
         report = list(self._report)
         keep = read_in_several_orders(self._edge_programs.values())
@@ -247,17 +249,6 @@ class EdgeProgramManager:
         return derived
 
 
-def _transform(
-    self: ExportedProgram, *passes: PassType, override_verifiers: list[type[Verifier]] | None = None
-) -> ExportedProgram:
-    """Runs passes on a copy of an exported program and verifies the result with `override_verifiers` (default: its
-    own)."""
-    from sdk.exir.pass_manager import ExportedProgramPassManager
-
-    flat = [p for item in passes for p in (item if isinstance(item, (list, tuple)) else [item])]
-    return ExportedProgramPassManager(flat)(self, override_verifiers).exported_program
-
-
 def _remove_invalid_ops_for_not_decompose(preserve_ops: list[torch._ops.OpOverload]) -> list[torch._ops.OpOverload]:
     """The operators of a list that can be kept whole: views and operators that write in place cannot."""
 
@@ -279,8 +270,6 @@ def _manager(
     exceptions: list[torch._ops.OpOverload] | None = None,
 ) -> EdgeProgramManager:
     if number:
-        from sdk.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
-
         for program in programs.values():
             DebugHandleGeneratorPass()(program.graph_module)
     manager = EdgeProgramManager(programs, constant_methods, config, exceptions, preserved)
@@ -312,9 +301,6 @@ def _check_constant_methods(methods: dict[str, Any] | None, programs: dict[str, 
 
 def _named_data(programs: dict[str, ExportedProgram]) -> Any:
     """What lowered modules store beside their payload, of all methods together."""
-    from sdk.exir._serialize._named_data_store import NamedDataStore
-    from sdk.exir.lowered_backend_module import get_lowered_backend_modules
-
     store, found = NamedDataStore(), False
     for program in programs.values():
         for module in get_lowered_backend_modules(program.graph_module):
@@ -326,8 +312,6 @@ def _named_data(programs: dict[str, ExportedProgram]) -> Any:
 
 def _recorded(manager: EdgeProgramManager, programs: dict[str, ExportedProgram]) -> EdgeProgramManager:
     """`manager`, which keeps its programs as they are now, and those that they were made from."""
-    from sdk.devtools.etrecord import ETRecord
-
     manager._etrecord = ETRecord()
     manager._etrecord.add_exported_program(programs)
     manager._etrecord.add_edge_dialect_program(manager)

@@ -14,7 +14,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 from torch.fx import Node
 
-from sdk.exir.program._rebuild import assemble, copy_graph_module, copy_signature
+from sdk.exir.graph.programs import assemble, copy_graph_module, copy_signature
 
 _EMBEDDING = "aten.embedding.default"
 _AFFINE = "torchao.dequantize_affine.default"

@@ -1,63 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The receipt of a lowered model: every node, where it runs, and what would otherwise be lost silently.
-
-    manager = to_edge_transform_and_lower(exported, partitioner=[...]).to_executorch()
-    receipt = manager.get_receipt({"forward": exported})
-    print(receipt)
-    receipt.raise_for_losses()
-
-`ExportSession.get_receipt()` does the same. Partitioners say why they leave a node with `sdk.exir.backend.utils.refuse`
-(or `WhyNoPartition`), backends what they change with `sdk.exir.backend.declarations.declare_loss`.
-"""
+"""The earlier name of `sdk.devtools.report`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from sdk.exir.receipt._losses import find_losses
-from sdk.exir.receipt._model import Loss, LossError, LossKind, MissingKernelWarning, Receipt, Row, Value
-from sdk.exir.receipt._operators import missing_kernels, newer_operators, runtime_operators
-from sdk.exir.receipt._rows import rows_of_method
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from torch.export import ExportedProgram
-
-    from sdk.exir.program._executorch_manager import ExecutorchProgramManager
-
-__all__ = [
-    "Loss",
-    "LossError",
-    "LossKind",
-    "MissingKernelWarning",
-    "Receipt",
-    "Row",
-    "Value",
-    "missing_kernels",
-    "receipt_of",
-]
+from sdk.exir.hooks import hook
 
 
-def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
-    """The receipt of the programs of a manager.
-
-    With `captured`, the programs that torch.export gave, by method name, their dtypes are compared with those of the
-    result: only then are downcasts found that no backend declares.
-    """
-    rows = [
-        row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))
-    ]
-    program = manager.executorch_program
-    return Receipt(
-        rows=tuple(rows),
-        losses=tuple(find_losses(manager, rows, captured or {})),
-        notes=tuple(manager._report),
-        arenas={
-            # Entry 0 of the sizes is reserved; memory ids start at 1.
-            plan.name: {memory: size for memory, size in enumerate(plan.non_const_buffer_sizes) if memory > 0}
-            for plan in program.execution_plan
-        },
-        kernels_checked=runtime_operators() is not None,
-        newer_operators=tuple(newer_operators(program)),
-    )
+def __getattr__(name: str) -> Any:
+    reports = hook("reports")
+    if reports is None or name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(reports(), name)

@@ -17,11 +17,16 @@ from torch._export.serde.serialize import SerializedArtifact
 from torch._export.verifier import Verifier, load_verifier
 from torch.export import ExportedProgram
 
+from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
+from sdk.exir._serialize._tensor_data import Data
+from sdk.exir._serialize.data_serializer import DataEntry
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.lowered_backend_module import LoweredBackendModule
+from sdk.exir.scalar_type import ScalarType
 from sdk.exir.serde import _graph
+from sdk.exir.tensor_layout import TensorLayout
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
 
 SCHEMA_VERSION = (5, 4)
@@ -162,12 +167,6 @@ def _text_to_lowered(text: str) -> LoweredBackendModule:
 
 
 def _named_data(data: dict[str, Any]) -> Any:
-    from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
-    from sdk.exir._serialize._tensor_data import Data
-    from sdk.exir._serialize.data_serializer import DataEntry
-    from sdk.exir.scalar_type import ScalarType
-    from sdk.exir.tensor_layout import TensorLayout
-
     def entries(by_key: dict[str, Any]) -> dict[str, DataEntry]:
         made = {}
         for key, entry in by_key.items():

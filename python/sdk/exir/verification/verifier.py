@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._export.verifier import SpecViolationError, Verifier
@@ -12,43 +12,16 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx import GraphModule, Node
 
 from sdk.exir._messages import remember_node, source_of
+from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.operator.aten_rules import EXTRA_CORE_OPS
 from sdk.exir.verification.arg_validator import describe, rejected_dtypes, scalar_in_place_of_tensor
-
-if TYPE_CHECKING:
-    from sdk.exir.capture._config import EdgeCompileConfig
 
 _aten = torch.ops.aten
 
-_EXTRA_CORE_OPS = frozenset(
-    {
-        # Operators that are not tagged as core but that programs contain and runtimes implement.
-        _aten._assert_async.msg,
-        _aten._assert_scalar.default,
-        _aten._local_scalar_dense.default,
-        _aten._native_batch_norm_legit.no_stats,
-        _aten.alias_copy.default,
-        _aten.arange.start_step,
-        _aten.bitwise_left_shift.Tensor,
-        _aten.bitwise_right_shift.Tensor,
-        _aten.clamp.Tensor,
-        _aten.copy.default,
-        _aten.empty.memory_format,
-        _aten.full.default,
-        _aten.lift_fresh_copy.default,
-        _aten.max_pool2d_with_indices_backward.default,
-        _aten.nonzero.default,
-        _aten.sym_constrain_range.default,
-        _aten.sym_constrain_range_for_size.default,
-        _aten.unfold_copy.default,
-        _aten.var_mean.correction,
-        _aten.where.self,
-    }
-)
-
 
 def _is_core(op: OpOverload) -> bool:
-    if op.namespace != "aten" or torch.Tag.core in op.tags or op in _EXTRA_CORE_OPS:
+    if op.namespace != "aten" or torch.Tag.core in op.tags or op in EXTRA_CORE_OPS:
         return True
     name = op._schema.name.split("::")[-1]
     if name.endswith("_copy"):

@@ -8,7 +8,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from sdk.exir.receipt import Row
+from sdk.devtools.report import Row
 from sdk.export.cli.facts import MethodFacts
 from sdk.export.cli.plan_picture import plan_picture
 from sdk.export.cli.progress import counted, readable_bytes

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sdk.backends.registry import PORTABLE
-from sdk.exir.receipt import LossKind, Receipt
+from sdk.devtools.report import LossKind, Receipt
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.backends import scheme, settled
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes

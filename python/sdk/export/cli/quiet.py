@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sdk.exir.receipt import MissingKernelWarning
+from sdk.devtools.report import MissingKernelWarning
 
 _PACKAGE = str(Path(__file__).parents[2])
 _LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx", "torchao")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from sdk.backends.registry import PORTABLE
-from sdk.exir.receipt import LossKind, Receipt, Row
+from sdk.devtools.report import LossKind, Receipt, Row
 from sdk.export.cli.facts import MethodFacts, ProgramFacts
 from sdk.export.cli.progress import counted, paint, readable_bytes
 

@@ -14,6 +14,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.test._tagging import partition_by_support
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.passes.propagate_device_pass import TARGET_DEVICE_COMPILE_SPEC_KEY
 
 _MAX_VALUE = CompileSpec("max_value", bytes([4]))
 
@@ -30,8 +31,6 @@ class DeviceAwarePartitioner(Partitioner):
     """Gives add to a backend that works on `target_device`, for example "cuda:0"."""
 
     def __init__(self, target_device: str = "cuda:0") -> None:
-        from sdk.exir.passes.propagate_device_pass import TARGET_DEVICE_COMPILE_SPEC_KEY
-
         super().__init__()
         self.op_support = AddOperatorSupport()
         device = CompileSpec(TARGET_DEVICE_COMPILE_SPEC_KEY, target_device.encode())

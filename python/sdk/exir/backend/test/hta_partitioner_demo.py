@@ -13,6 +13,7 @@ from torch.fx.passes.infra.partitioner import Partition
 import sdk.exir.backend.test.demo_backend  # noqa: F401  (defines the backend)
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_pattern_op_partitions
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.program._program import to_edge
 
 _SIZE = 32
 
@@ -36,8 +37,6 @@ class _Sub(torch.nn.Module):
 
 
 def _graph_of(model: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Graph:
-    from sdk.exir.program._program import to_edge
-
     return to_edge(export(model.eval(), inputs)).exported_program().graph
 
 

@@ -3,27 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from sdk.exir.schema import DataSegment
-from sdk.exir.tensor_layout import TensorLayout
+from sdk.exir._serialize._flat_tensor_schema import DataSegment, FlatTensor, NamedData, TensorLayout
 
 __all__ = ["DataSegment", "FlatTensor", "NamedData", "TensorLayout"]
-
-
-@dataclass
-class NamedData:
-    """A key, the segment with its bytes and, unless they are opaque, the layout of the tensor that they are."""
-
-    key: str
-    segment_index: int
-    tensor_layout: TensorLayout | None = None
-
-
-@dataclass
-class FlatTensor:
-    """`DataSegment.offset` is relative to the header's segment base offset. Keys are unique."""
-
-    version: int
-    segments: list[DataSegment]
-    named_data: list[NamedData]

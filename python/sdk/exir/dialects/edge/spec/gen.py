@@ -20,6 +20,7 @@ import torch
 from sdk.exir.dialects.edge._dtype_constraint import TABLE
 from sdk.exir.dialects.edge.dtype.supported import regular_tensor_dtypes_to_str as NAMES
 from sdk.exir.dialects.edge.op.sample_input import Shape, sample_arguments, sample_keywords
+from sdk.exir.operator.aten_rules import EXTRA_CORE_OPS, VIEW_TO_COPY
 
 _LIKE_FLOAT = (torch.float16, torch.bfloat16)
 _HEAD = """# Dtypes that the operators of edge dialect accept, by argument, and return (__ret_0, __ret_1, ...).
@@ -213,10 +214,7 @@ def _dtypes(op_name: str, count: int) -> Iterator[tuple[torch.dtype, ...]]:
 def core_operators() -> list[str]:
     """Names of the operators of the Core ATen set and of others that programs contain, sorted. Of a view, the one that
     copies."""
-    from sdk.exir.program._aten_rules import VIEW_TO_COPY
-    from sdk.exir.verification.verifier import _EXTRA_CORE_OPS
-
-    found = set(_EXTRA_CORE_OPS) | set(VIEW_TO_COPY.values())
+    found = set(EXTRA_CORE_OPS) | set(VIEW_TO_COPY.values())
     for schema in torch._C._jit_get_all_schemas():
         if schema.name.startswith("aten::"):
             packet = getattr(torch.ops.aten, schema.name.removeprefix("aten::"), None)

@@ -9,6 +9,7 @@ from torch.export import ExportedProgram
 
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.program._program import EdgeProgramManager
 
 
 @final
@@ -17,6 +18,4 @@ class ExecutorBackend(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        from sdk.exir.program._program import EdgeProgramManager
-
         return PreprocessResult(EdgeProgramManager(edge_program).to_executorch().buffer, {})

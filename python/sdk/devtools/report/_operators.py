@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from sdk.exir.receipt._rows import is_runtime_operator
+from sdk.devtools.report._rows import is_runtime_operator
 
 
 def program_operators(program: Any) -> dict[str, list[str]]:

@@ -15,9 +15,9 @@ from torch._subclasses import FakeTensorMode
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from sdk.exir.program._aten_rules import aten, decomposition_of, functional_form, mutated_arguments
-from sdk.exir.program._edge_emitter import ConstantSink, EdgeEmitter, EdgeOptions, value_of
-from sdk.exir.program._recorder import DecompositionRecorder, NeedsRetracingError
+from sdk.exir._to_edge._emitter import ConstantSink, EdgeEmitter, EdgeOptions, value_of
+from sdk.exir._to_edge._recorder import DecompositionRecorder, NeedsRetracingError
+from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form, mutated_arguments
 
 
 class WriteLowering(EdgeEmitter):

@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from sdk.exir.program._aten_rules import (
+from sdk.exir.operator.aten_rules import (
     IDENTITY_OPS,
     aten,
     decomposition_of,

@@ -14,7 +14,21 @@ from sdk.exir._messages import add_context, explain_failed_pass
 from sdk.exir.capture._config import ExecutorchBackendConfig
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
 from sdk.exir.error import ExportError, ExportErrorType
-from sdk.exir.program._rebuild import assemble, copy_program
+from sdk.exir.graph.programs import assemble, copy_program
+from sdk.exir.pass_manager import transform
+from sdk.exir.passes.external_constants_pass import external_constants_pass, external_mutable_weights_pass
+from sdk.exir.passes.fold_weight_permutes_pass import fold_weight_permutes
+from sdk.exir.passes.insert_write_back_for_buffers_pass import (
+    insert_write_back_for_buffers_pass,
+    protect_values_from_write_back,
+)
+from sdk.exir.passes.normalize_view_copy_base_pass import NormalizeViewCopyBasePass
+from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
+from sdk.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
+from sdk.exir.passes.remove_noop_pass import RemoveNoopPass
+from sdk.exir.passes.replace_edge_with_backend_pass import EdgeToBackendOpsPass
+from sdk.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
+from sdk.exir.passes.spec_prop_pass import SpecPropPass
 
 
 def lower_to_executorch(
@@ -28,19 +42,6 @@ def lower_to_executorch(
 
     `keep` are weights, by the address of their memory, whose order stays, because other methods read them in another.
     """
-    from sdk.exir.passes.external_constants_pass import external_constants_pass, external_mutable_weights_pass
-    from sdk.exir.passes.fold_weight_permutes_pass import fold_weight_permutes
-    from sdk.exir.passes.insert_write_back_for_buffers_pass import (
-        insert_write_back_for_buffers_pass,
-        protect_values_from_write_back,
-    )
-    from sdk.exir.passes.normalize_view_copy_base_pass import NormalizeViewCopyBasePass
-    from sdk.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
-    from sdk.exir.passes.remove_noop_pass import RemoveNoopPass
-    from sdk.exir.passes.replace_edge_with_backend_pass import EdgeToBackendOpsPass
-    from sdk.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
-    from sdk.exir.passes.spec_prop_pass import SpecPropPass
-
     notes = notes if notes is not None else []
     _check_config(config)
     program = _run_user_passes(program, config)
@@ -52,8 +53,6 @@ def lower_to_executorch(
         # Weights in a file of their own keep the order in which their owner trains and exchanges them.
         program = fold_weight_permutes(program, keep)
     if config.run_reinplace_pass:
-        from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
-
         program = reinplace_pass(program, {*DEFAULT_INPLACEABLE_OPS, *(config.reinplace_extra_ops or ())})
     gm = program.graph_module
     _run_pass(RemoveGraphAssertsPass(), program)
@@ -109,10 +108,8 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
 def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:
     if not config.passes:
         return copy_program(program)
-    from sdk.exir.program._program import _transform
-
     # Backend operators may appear from here on, so the rules of edge dialect no longer apply.
-    return copy_program(_transform(program, *config.passes, override_verifiers=[]))
+    return copy_program(transform(program, *config.passes, override_verifiers=[]))
 
 
 def _check_config(config: ExecutorchBackendConfig) -> None:

@@ -18,10 +18,11 @@ from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
 import sdk.exir.operator.dim_order_ops  # noqa: F401  (registers the operators)
+from sdk.exir._to_edge._recorder import NeedsRetracingError
+from sdk.exir._to_edge._symbols import SYM_TYPES, SymbolTable
 from sdk.exir.dialects.edge._ops import to_edge_op
-from sdk.exir.program._aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_COPY, aten
-from sdk.exir.program._recorder import NeedsRetracingError
-from sdk.exir.program._symbols import SYM_TYPES, SymbolTable
+from sdk.exir.operator.aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_COPY, aten
+from sdk.exir.tensor import dim_order_from_stride
 
 _SYMBOL_KINDS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
@@ -215,8 +216,6 @@ def value_of(arg: Any) -> Any:
 
 
 def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
-    from sdk.exir.tensor import dim_order_from_stride
-
     if val.is_contiguous():
         return tuple(range(val.dim()))
     return dim_order_from_stride(val.stride())

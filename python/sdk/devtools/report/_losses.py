@@ -10,11 +10,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 
+from sdk.devtools.report._model import PORTABLE, Loss, LossKind, Row
+from sdk.devtools.report._operators import missing_kernels
 from sdk.exir.backend.declarations import get_losses
 from sdk.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from sdk.exir.passes.external_constants_pass import delegate_tag
-from sdk.exir.receipt._model import PORTABLE, Loss, LossKind, Row
-from sdk.exir.receipt._operators import missing_kernels
 from sdk.exir.schema import Buffer, Program, Tensor, TensorDataLocation, TensorShapeDynamism
 from sdk.exir.tensor import TensorSpec
 

@@ -7,7 +7,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 
-from sdk.exir.program._edge import fake_mode_of
+from sdk.exir.graph.fake import fake_mode_of
 
 
 def lift_constant_tensor_pass(ep: ExportedProgram) -> ExportedProgram:

@@ -9,6 +9,8 @@ from functools import cache
 
 import torch
 
+from sdk.exir.operator.decompositions import OWN_DECOMPOSITIONS, PYTORCH_DECOMPOSITIONS
+
 aten = torch.ops.aten
 
 IDENTITY_OPS = frozenset(
@@ -85,12 +87,37 @@ WHOLE_PADS = frozenset(
 each call, and an indexing operator for each dimension. Runtimes have kernels that copy."""
 
 
+EXTRA_CORE_OPS = frozenset(
+    {
+        aten._assert_async.msg,
+        aten._assert_scalar.default,
+        aten._local_scalar_dense.default,
+        aten._native_batch_norm_legit.no_stats,
+        aten.alias_copy.default,
+        aten.arange.start_step,
+        aten.bitwise_left_shift.Tensor,
+        aten.bitwise_right_shift.Tensor,
+        aten.clamp.Tensor,
+        aten.copy.default,
+        aten.empty.memory_format,
+        aten.full.default,
+        aten.lift_fresh_copy.default,
+        aten.max_pool2d_with_indices_backward.default,
+        aten.nonzero.default,
+        aten.sym_constrain_range.default,
+        aten.sym_constrain_range_for_size.default,
+        aten.unfold_copy.default,
+        aten.var_mean.correction,
+        aten.where.self,
+    }
+)
+"""Operators that are not tagged as core but that programs contain and runtimes implement."""
+
+
 @cache
 def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
     import torch._decomp
-
-    from sdk.exir.program._decompositions import OWN_DECOMPOSITIONS, PYTORCH_DECOMPOSITIONS
 
     # Runtimes have no kernel for vector_norm, although it counts as core.
     extra = torch._decomp.get_decompositions([aten.linalg_vector_norm, *PYTORCH_DECOMPOSITIONS])

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a receipt consists of."""
+"""The lines of a receipt: nodes and losses."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from sdk.exir.error import ExportError, ExportErrorType
 
@@ -102,59 +101,3 @@ class Row:
 
 PORTABLE = "portable"
 RUNTIME = "runtime"
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """The table of a program, and what it does not keep."""
-
-    rows: tuple[Row, ...]
-    losses: tuple[Loss, ...]
-    notes: tuple[str, ...]  # what the compiler did that costs time or memory
-    arenas: dict[str, dict[int, int]]  # method -> memory id -> bytes
-    kernels_checked: bool  # False where the runtime of this package is not built
-    newer_operators: tuple[str, ...]  # operators of the program that ExecuTorch 1.4 has no kernels for
-
-    @property
-    def methods(self) -> list[str]:
-        return list(self.arenas)
-
-    @property
-    def loadable_by_executorch(self) -> bool:
-        """Whether ExecuTorch 1.4 with its own kernels has every operator of the program."""
-        return not self.newer_operators
-
-    def of(self, method: str = "forward") -> list[Row]:
-        """The rows of one method."""
-        return [row for row in self.rows if row.method == method]
-
-    def raise_for_losses(self, allow: Collection[LossKind | str] = ()) -> None:
-        """Raises LossError if there are losses of other kinds than those in `allow`. A program whose operators could
-        not be looked up counts as one without kernels."""
-        allowed = {LossKind(kind) for kind in allow}
-        losses = [loss for loss in self.losses if loss.kind not in allowed]
-        if not self.kernels_checked and LossKind.MISSING_KERNEL not in allowed:
-            what = (
-                "whether every operator has a kernel could not be checked, because this package was installed without "
-                "its runtime"
-            )
-            losses.append(Loss(LossKind.MISSING_KERNEL, "", what))
-        if losses:
-            raise LossError(losses)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The receipt as plain data, for JSON. Sizes are bytes."""
-        return {
-            "rows": [asdict(row) for row in self.rows],
-            "losses": [{**asdict(loss), "kind": loss.kind.value} for loss in self.losses],
-            "notes": list(self.notes),
-            "arena_bytes": {m: {str(i): size for i, size in arena.items()} for m, arena in self.arenas.items()},
-            "kernels_checked": self.kernels_checked,
-            "loadable_by_executorch_1_4": self.loadable_by_executorch,
-            "newer_operators": list(self.newer_operators),
-        }
-
-    def __str__(self) -> str:
-        from sdk.exir.receipt._text import receipt_text
-
-        return receipt_text(self)

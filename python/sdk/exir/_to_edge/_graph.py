@@ -20,8 +20,12 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context, describe_node, source_of
+from sdk.exir._to_edge._emitter import ConstantSink, EdgeOptions, value_of
+from sdk.exir._to_edge._recorder import NeedsRetracingError
+from sdk.exir._to_edge._symbols import SYM_TYPES
+from sdk.exir._to_edge._writes import WriteLowering
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
-from sdk.exir.program._aten_rules import (
+from sdk.exir.operator.aten_rules import (
     DROPPED_OPS,
     IDENTITY_OPS,
     MATERIALISE_ORDER,
@@ -30,10 +34,6 @@ from sdk.exir.program._aten_rules import (
     decomposition_of,
     returns_alias,
 )
-from sdk.exir.program._edge_emitter import ConstantSink, EdgeOptions, value_of
-from sdk.exir.program._recorder import NeedsRetracingError
-from sdk.exir.program._symbols import SYM_TYPES
-from sdk.exir.program._writes import WriteLowering
 
 
 @dataclass

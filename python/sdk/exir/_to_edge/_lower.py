@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch._export.verifier import SpecViolationError
-from torch._guards import detect_fake_mode
 from torch._subclasses import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import (
@@ -23,15 +22,16 @@ from torch.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 
 from sdk.exir._messages import source_of
+from sdk.exir._to_edge._emitter import EdgeOptions
+from sdk.exir._to_edge._graph import EdgeGraph, EdgeLowering
+from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.graph.fake import fake_mode_of
+from sdk.exir.operator.aten_rules import WHOLE_PADS, decomposition_table
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
-from sdk.exir.program._aten_rules import WHOLE_PADS, decomposition_table
-from sdk.exir.program._edge_emitter import EdgeOptions
-from sdk.exir.program._recorder import NeedsRetracingError
-from sdk.exir.program._to_edge_graph import EdgeGraph, EdgeLowering
 
 
 def lower_to_edge(
@@ -94,17 +94,6 @@ def _check_operators(graph: Graph, verifier: type) -> None:
                 rules.check_valid_op(node.target)
             except SpecViolationError as error:
                 raise SpecViolationError(f"{error}{source_of(node)}") from None
-
-
-def fake_mode_of(module: GraphModule) -> FakeTensorMode:
-    """The mode that the graph's fake tensors belong to, or a new one."""
-    values = [n.meta["val"] for n in module.graph.nodes if isinstance(n.meta.get("val"), torch.Tensor)]
-    mode = detect_fake_mode(values)
-    if mode is None:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-        mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
-    return mode
 
 
 class _WithoutBackendKernels:

@@ -16,12 +16,12 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 from torch.utils._sympy.value_ranges import bound_sympy
 
+from sdk.devtools.report._model import PORTABLE, RUNTIME, Row, Value
 from sdk.exir import memory
 from sdk.exir.backend.utils import get_refusals
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.graph_module import get_control_flow_submodules
 from sdk.exir.memory_planning._in_place import is_written_already
-from sdk.exir.receipt._model import PORTABLE, RUNTIME, Row, Value
 from sdk.exir.sym_util import upper_bound
 from sdk.exir.tensor import TensorSpec
 
