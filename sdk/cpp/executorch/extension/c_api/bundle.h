@@ -10,16 +10,16 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// A bundled program in memory that was verified.
+/// A verified bundled program in memory.
 struct Bundle {
-  /// Where it starts; owns all of it.
+  /// Its first byte; owns all bytes.
   std::shared_ptr<const void> start;
-  /// Reads the program in it, and keeps it.
+  /// A loader of the program inside, which keeps the bundle alive.
   std::unique_ptr<runtime::DataLoader> program;
 };
 
-/// Reads all that `file` has. Errors: NotSupported for what is no bundled program, and in libraries without developer
-/// tools; InvalidExternalData for a damaged one; MemoryAllocationFailed; those of the loader.
+/// Reads all of `file`. Errors: NotSupported if it is not a bundled program, and in libraries without developer
+/// tools; InvalidExternalData if it is damaged; MemoryAllocationFailed; those of the loader.
 runtime::Result<Bundle> read_bundle(std::unique_ptr<runtime::DataLoader> file);
 
 }  // namespace c_api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every function of the C interface goes through: log lines become the text of the error, no exception gets out.
+// The wrapper of every function of the C interface: log lines become the error's message; no exception leaves it.
 #pragma once
 
 #include <new>
@@ -14,10 +14,10 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Prepares the runtime and takes over its log, once for the process.
+/// Initialises the runtime and redirects its log, once for the process.
 void initialize();
 
-/// While it lives, error lines that this thread logs are kept. The innermost one receives.
+/// While the object exists, it keeps the error lines of this thread. The innermost object receives them.
 class LogCapture final {
  public:
   LogCapture();
@@ -25,10 +25,10 @@ class LogCapture final {
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
-  /// Called while a line is logged; never throws.
+  /// Called for each logged line; never throws.
   void add(const char* message, size_t length) noexcept;
 
-  /// The status; with an object in `*error`, if wanted, when it is not Ok. Without, the lines go to the log after all.
+  /// The status. If it is not Ok, makes an object in `*error`; if `error` is null, the lines go to the log.
   et_status finish(runtime::Error status, et_error** error) noexcept;
 
  private:
@@ -36,7 +36,7 @@ class LogCapture final {
   std::vector<std::string> lines_;
 };
 
-/// Runs `body`, which returns an Error, and turns what comes of it into what the C function returns.
+/// Runs `body`, which returns an Error, and converts the result to that of the C function.
 template <typename Body>
 et_status call(et_error** error, Body&& body) noexcept {
   if (error != nullptr) {
@@ -57,7 +57,7 @@ et_status call(et_error** error, Body&& body) noexcept {
 #endif
 }
 
-/// The same for functions that give an object through `out`, which becomes null first.
+/// The same for functions that return an object through `out`, which is set to null first.
 template <typename Object, typename Body>
 et_status call_for(Object** out, et_error** error, Body&& body) noexcept {
   if (out != nullptr) {
@@ -74,7 +74,7 @@ et_status call_for(Object** out, et_error** error, Body&& body) noexcept {
 }  // namespace extension
 }  // namespace executorch
 
-/// Inside call(): refuses a null pointer by the name of the parameter.
+/// Inside call(): an error with the name of the parameter if a pointer is null.
 #define ET_CHECK_NOT_NULL(parameter)                                \
   ET_CHECK_OR_RETURN_ERROR((parameter) != nullptr, InvalidArgument, \
                            "expected a pointer in `" #parameter "`, found NULL")

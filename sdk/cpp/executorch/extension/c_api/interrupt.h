@@ -7,7 +7,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/executor/method.h>
 
-/// Stops the methods that have it as their interrupt.
+/// Cancels the methods that have it as their interrupt.
 struct et_cancellation {
   std::atomic<executorch::runtime::Error> interrupt{executorch::runtime::Error::Ok};
 };
@@ -16,7 +16,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// While it lives, a cancellation (null: none) stops a method.
+/// While the object exists, a cancellation (null: none) cancels a method.
 class Interruptible final {
  public:
   Interruptible(runtime::Method& method, const et_cancellation* cancellation) : method_(method) {

@@ -12,7 +12,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Loads from bytes in memory and gives them back at the end: whoever holds `memory` last.
+/// Loads from bytes in memory; the last owner of `memory` releases them.
 class MemoryLoader final : public runtime::DataLoader {
  public:
   MemoryLoader(std::shared_ptr<const void> memory, size_t size)
@@ -33,12 +33,12 @@ class MemoryLoader final : public runtime::DataLoader {
   BufferDataLoader loader_;
 };
 
-/// `size` bytes in the caller's memory, in place if they are aligned as programs need it, else copied.
+/// `size` bytes in the caller's memory, in place if they have the alignment of programs, else copied.
 /// Errors: MemoryAllocationFailed.
 runtime::Result<std::unique_ptr<runtime::DataLoader>> load_from_memory(Release borrowed, size_t size);
 
-/// `length` bytes at `offset` of a regular file, 0: to its end; mapped or, with `map` false or a place that is not
-/// aligned as programs need it, read. The descriptor is not used afterwards.
+/// `length` bytes at `offset` of a regular file (0: to its end), mapped; read if `map` is false or the offset does not
+/// have the alignment of programs. The descriptor is not used afterwards.
 /// Errors: AccessFailed, InvalidArgument, MemoryAllocationFailed; NotSupported where there are no descriptors.
 runtime::Result<std::unique_ptr<runtime::DataLoader>> load_from_descriptor(int fd, uint64_t offset, uint64_t length,
                                                                            bool map);

@@ -13,7 +13,7 @@
 #include <executorch/extension/c_api/tensor.h>
 #include <executorch/extension/module/module.h>
 
-/// What is known of a method; the program is alive as long as the module.
+/// Metadata of a method; the program is alive as long as the module.
 struct et_method_meta {
   explicit et_method_meta(const executorch::extension::MethodMeta& method_meta) : meta(method_meta) {}
   executorch::extension::MethodMeta meta;
@@ -28,29 +28,29 @@ struct MethodSlot {
   explicit MethodSlot(const MethodMeta& method_meta) : meta(method_meta) {}
 
   et_method_meta meta;
-  /// Results whose memory is still in use: class Lease.
+  /// The number of results whose memory is in use: class Lease.
   std::atomic<size_t> leases{0};
-  /// Tensors that outputs are written to, by output.
+  /// Tensors that outputs are written to, by index of the output.
   std::vector<std::pair<size_t, std::shared_ptr<TensorStorage>>> outputs;
-  /// The test case whose outputs its memory has.
+  /// The test case of the last run.
   std::optional<size_t> last_case;
 };
 
-/// A module with all that it refers to. Modules and their results share it. The order matters: the module goes first.
+/// A module with everything that it refers to, shared by modules and results. The module must be destroyed first.
 struct ModuleState {
   et_options options;
   runtime::LoadBackendOptionsMap backend_options;
   std::deque<MethodSlot> methods;
-  /// The bundled program that the module's is from, or null.
+  /// The bundled program that contains the module's program, or null.
   std::shared_ptr<const void> bundle;
   std::unique_ptr<Module> module;
   std::atomic<bool> busy{false};
 
-  /// The method of that name. InvalidArgument, naming those there are.
+  /// The method of that name. InvalidArgument, with all names, if there is none.
   runtime::Result<MethodSlot*> method(const char* name);
 };
 
-/// Claims a module for one call. Error::InvalidState when another call has it.
+/// Claims a module for one call. Error::InvalidState if another call uses it.
 class Claim final {
  public:
   explicit Claim(ModuleState& state) : state_(state), taken_(!state.busy.exchange(true, std::memory_order_acquire)) {}

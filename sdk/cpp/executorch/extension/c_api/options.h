@@ -8,7 +8,7 @@
 #include <executorch/extension/c_api/executorch.h>
 #include <executorch/runtime/backend/backend_options_map.h>
 
-/// How to load. Modules keep a copy.
+/// Options of a load. Modules keep a copy.
 struct et_options {
   et_load_mode load_mode = ET_LOAD_MODE_MMAP;
   bool verify = true;

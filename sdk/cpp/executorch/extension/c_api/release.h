@@ -9,7 +9,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Memory of the caller's, given back when this ends.
+/// The caller's memory, released by the destructor.
 class Release final {
  public:
   Release() = default;

@@ -12,7 +12,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Holds a method's memory in place: it cannot be unloaded meanwhile, and its module stays.
+/// While the object exists, a method cannot be unloaded, and its module stays alive.
 class Lease final {
  public:
   Lease(std::shared_ptr<ModuleState> state, MethodSlot& slot) : state_(std::move(state)), slot_(slot) {
@@ -38,7 +38,7 @@ struct InputMemory {
 }  // namespace extension
 }  // namespace executorch
 
-/// The outputs of a run, with what they are in: the method's memory, or that of an input which was used in place.
+/// The outputs of a run and the memory that they are views of: the method's, or that of an input used in place.
 struct et_result {
   et_result(std::shared_ptr<executorch::extension::c_api::ModuleState> state,
             executorch::extension::c_api::MethodSlot& slot,
@@ -46,10 +46,10 @@ struct et_result {
   et_result(const et_result&) = delete;
   et_result& operator=(const et_result&) = delete;
 
-  /// Appends an output. NotSupported for a type that has no place in et_value.
+  /// Appends an output. NotSupported for a type that et_value does not have.
   executorch::runtime::Error add(const executorch::runtime::EValue& output);
 
-  /// After the last output: lets go of the inputs that none is in.
+  /// Call after the last output: releases the inputs that no output is a view of.
   void forget_inputs() { inputs_.clear(); }
 
   const std::vector<et_value>& values() const { return values_; }
@@ -57,8 +57,8 @@ struct et_result {
  private:
   const et_tensor* add_tensor(const executorch::aten::Tensor& tensor);
 
-  /// Shared with the tensors of the result, so that what shows their memory holds it too. Only inputs that an output
-  /// lies in: a loop that feeds outputs back must not hold all that came before.
+  /// Shared with the tensors of the result, so that views of their memory keep it alive. Only inputs that an output is
+  /// a view of: a loop that feeds outputs back must not keep all earlier inputs alive.
   struct Held {
     executorch::extension::c_api::Lease lease;
     std::vector<std::shared_ptr<const void>> inputs;

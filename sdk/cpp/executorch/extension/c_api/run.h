@@ -12,7 +12,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Makes a result of the outputs of a module that is claimed. `inputs`: the memory that they may lie in.
+/// Makes a result of the outputs of a claimed module. `inputs`: memory that outputs may be views of.
 inline runtime::Error give(et_module& module, MethodSlot& slot, std::vector<InputMemory>&& inputs,
                            const std::vector<runtime::EValue>& outputs, et_result** out) {
   auto result = std::make_unique<et_result>(module.state, slot, std::move(inputs));
@@ -24,8 +24,8 @@ inline runtime::Error give(et_module& module, MethodSlot& slot, std::vector<Inpu
   return runtime::Error::Ok;
 }
 
-/// Runs a method of a module that is claimed: `execute()`, which gives its outputs, of which this makes a result.
-/// `inputs`: the memory of what it reads.
+/// Runs a method of a claimed module by calling `execute()`, and makes a result of the outputs.
+/// `inputs`: the memory of the inputs.
 template <typename Execute>
 runtime::Error run(et_module& module, MethodSlot& slot, std::vector<InputMemory>&& inputs, Execute&& execute,
                    et_result** out) {

@@ -14,7 +14,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// A tensor with all that it refers to: memory of its own or the caller's.
+/// A tensor with everything that it refers to: its own memory or the caller's.
 struct TensorStorage final {
   std::vector<int32_t> sizes;
   std::vector<uint8_t> dim_order;
@@ -32,6 +32,6 @@ struct TensorStorage final {
 struct et_tensor {
   std::shared_ptr<executorch::extension::c_api::TensorStorage> storage;
   executorch::aten::Tensor tensor;
-  /// What the memory of a result's tensor is there for.
+  /// Keeps the memory of a result's tensor alive.
   std::shared_ptr<const void> lease;
 };

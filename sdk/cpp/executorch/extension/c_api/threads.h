@@ -5,7 +5,7 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// While it lives, the threads of the pool are not replaced. What may run kernels or backends holds one.
+/// While the object exists, the threads of the pool are not replaced. Held by calls that run kernels or backends.
 class ThreadsInUse final {
  public:
   ThreadsInUse();

@@ -10,11 +10,11 @@ namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// What options ask for: a tracer that calls their event sink at the end of each event, or one that records an ETDump;
-/// null when they ask for neither.
+/// The tracer of these options: one that calls their event sink at the end of each event, or one that records an
+/// ETDump; null if they have neither.
 std::unique_ptr<runtime::EventTracer> make_tracer(const et_options& options);
 
-/// The first of these.
+/// A tracer that calls an event sink.
 std::unique_ptr<runtime::EventTracer> make_event_sink_tracer(const et_options& options);
 
 }  // namespace c_api

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What the templates of make_boxed_from_unboxed_functor.h know about functions: parameter and return types, and a
- * function as a type, so that a call of it can be compiled in.
+ * Traits for the templates of make_boxed_from_unboxed_functor.h: parameter and return types of functions, and a
+ * function as a type, so that a call of it can be inlined.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct is_function_type<Result(Args...)> : std::true_type {};
 template <class T>
 using is_function_type_t = typename is_function_type<T>::type;
 
-/// A function as a type. `func_name` is the text that messages call it by.
+/// A function as a type. `func_name` is its name in messages.
 template <class FuncType_, FuncType_* func_ptr_, const char* func_name>
 struct CompileTimeFunctionPointer final {
   static_assert(is_function_type<FuncType_>::value, "EXECUTORCH_FN takes a function");
@@ -84,9 +84,9 @@ using infer_function_traits_t = typename infer_function_traits<T>::type;
 }  // namespace extension
 }  // namespace executorch
 
-/// The type that stands for the function `func`; `name` is a constexpr char array of static storage.
+/// The type of the function `func`; `name` is a constexpr char array of static storage.
 #define EXECUTORCH_FN_TYPE(func, name)                                       \
   ::executorch::extension::kernel_util_internal::CompileTimeFunctionPointer< \
       std::remove_pointer_t<std::remove_reference_t<decltype(func)>>, func, name>
-/// A value of that type, to be handed to make_boxed_kernel().
+/// A value of that type, the argument of make_boxed_kernel().
 #define EXECUTORCH_FN(func, name) EXECUTORCH_FN_TYPE(func, name)()

@@ -15,18 +15,18 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// A loader of the file at `path`. InvalidArgument for a mode that there is not; what the loader says otherwise.
+/// A loader of the file at `path`. InvalidArgument for an unknown mode; otherwise the loader's errors.
 runtime::Result<std::unique_ptr<runtime::DataLoader>> open_file(const std::string& path, Module::LoadMode mode);
 
-/// The external data of a Module: none, one file or several as one.
+/// The external data of a Module: none, one file, or several files as one map.
 class DataFiles final {
  public:
   explicit DataFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
-  /// One that is not in a file. Before load(), and not together with paths.
+  /// Sets a loader instead of paths. Call it before load().
   void add(std::unique_ptr<runtime::DataLoader> loader) { loaders_.push_back(std::move(loader)); }
 
-  /// Opens and verifies all; does nothing if that is done. After an error the next call tries again.
+  /// Opens and verifies all files; returns Ok at once if that is done. After an error the next call tries again.
   runtime::Error load(Module::LoadMode mode);
 
   /// The data by name; null if there is none. After load().

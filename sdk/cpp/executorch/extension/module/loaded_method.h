@@ -13,7 +13,7 @@ namespace executorch {
 namespace extension {
 namespace ET_MODULE_NAMESPACE {
 
-/// A method with the memory it runs in. The order matters: the method goes first, what it points to after it.
+/// A method with its memory. The method must be destroyed before the memory that it points to.
 struct Module::LoadedMethod {
   MallocMemoryAllocator own_allocator;
   std::vector<Kernel> kernel_registry;
@@ -23,7 +23,7 @@ struct Module::LoadedMethod {
   std::unique_ptr<Method> method;
   std::vector<runtime::EValue> preset_inputs;
 
-  /// Gives memory to the outputs that were left out of the plan at export, at most `max_bytes`.
+  /// Allocates memory for the outputs that have no planned memory, at most `max_bytes`.
   runtime::Error provide_unplanned_outputs(size_t max_bytes);
 };
 

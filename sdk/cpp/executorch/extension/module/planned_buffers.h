@@ -15,7 +15,7 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// Zeroed memory that starts at a cache line. Large blocks cost nothing until they are touched.
+/// Zeroed memory aligned to a cache line. The system allocates pages of large blocks on first access.
 class ZeroedBuffer final {
  public:
   static constexpr size_t kAlignment = 64;
@@ -41,15 +41,15 @@ class ZeroedBuffer final {
   size_t size_;
 };
 
-/// The planned buffers of a method, zeroed, with the allocator that hands them to the runtime.
-/// Must stay where it is while a method uses it.
+/// The planned buffers of a method, zeroed, with the allocator that passes them to the runtime.
+/// Must not move while a method uses it.
 class PlannedBuffers final {
  public:
   PlannedBuffers() = default;
   PlannedBuffers(const PlannedBuffers&) = delete;
   PlannedBuffers& operator=(const PlannedBuffers&) = delete;
 
-  /// The sizes in bytes that `meta` asks for; NotSupported for memory that is not the CPU's.
+  /// The sizes in bytes that `meta` needs; NotSupported for memory that is not the CPU's.
   static runtime::Result<std::vector<size_t>> sizes_for(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
 
   /// Allocates buffers of these sizes. MemoryAllocationFailed, with the size, if one allocation fails.

@@ -12,17 +12,17 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// A bundled program (.bpte) in memory: a program with inputs to try it on and the outputs that are expected.
+/// A bundled program (.bpte) in memory: a program with test inputs and expected outputs.
 class PyBundle final {
  public:
   /// Keeps `buffer` alive. Verifies the bundle; the program in it is verified when it is loaded. Throws
   /// ExecuTorchError.
   explicit PyBundle(const pybind11::bytes& buffer);
 
-  /// The program in it, which shares its bytes.
+  /// The program inside, which shares the bytes.
   Source program() const;
 
-  /// What the functions of devtools/bundled_program take.
+  /// The argument of the functions of devtools/bundled_program.
   const std::shared_ptr<void>& bytes() const { return bundle_.data(); }
 
  private:

@@ -11,8 +11,8 @@ namespace pybindings {
 /// Sends the runtime's log lines to Python's stderr from now on, except errors inside a LogCapture. Called once.
 void register_log_sink();
 
-/// While it lives, error lines that this thread logs are kept instead of printed, so that an exception can carry them.
-/// Captures may nest: the innermost one receives.
+/// While the object exists, error lines of this thread are kept instead of printed, for the text of an exception.
+/// Captures may nest: the innermost one receives the lines.
 class LogCapture final {
  public:
   LogCapture();

@@ -14,7 +14,7 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// What a program says about a method, kept valid by the program.
+/// Metadata of a method, valid as long as the program.
 struct PyMethodMeta {
   std::shared_ptr<runtime::Program> program;
   runtime::MethodMeta meta;

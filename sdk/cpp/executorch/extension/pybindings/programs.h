@@ -30,7 +30,7 @@ class PyProgram final {
   std::vector<std::string> method_names() const;
   PyMethodMeta method_meta(const std::string& method_name) const;
 
-  /// A Module of its own for this program, with nothing loaded: methods of two modules share constants and no state.
+  /// A new Module of this program without loaded methods: methods of two modules share constants and no state.
   std::unique_ptr<Module> new_module() const;
 
  private:
@@ -39,15 +39,15 @@ class PyProgram final {
   std::shared_ptr<runtime::Program> program_;
 };
 
-/// Methods of a program that can run. Calls from several threads are made one after the other; the GIL is free while
-/// a method runs.
+/// Methods of a program that can run. Calls from several threads are serialised; the GIL is released while a method
+/// runs.
 class PyModule final {
  public:
   explicit PyModule(PyProgram program);
 
   const PyProgram& program() const { return program_; }
 
-  /// Prepares a method. Throws ExecuTorchError, for an unknown name with the names there are.
+  /// Loads a method. Throws ExecuTorchError; for an unknown name the text has all names.
   void load_method(const std::string& method_name);
 
   /// Passes inputs, which are kept alive until those of this method are replaced, without running.
@@ -56,13 +56,13 @@ class PyModule final {
   void execute(const std::string& method_name);
   /// The outputs of the last run. `self` is this object's Python wrapper, which views keep alive.
   pybind11::list get_outputs(const std::string& method_name, bool clone, const pybind11::object& self);
-  /// The three steps in one, undisturbed by other threads.
+  /// The three steps in one, atomically.
   pybind11::list run(const std::string& method_name, const pybind11::object& inputs, bool clone,
                      const pybind11::object& self);
   /// Passes the inputs of a case of a bundled program, without running.
   void load_bundled_input(const PyBundle& bundle, const std::string& method_name, size_t testset_idx);
-  /// Runs a method with the inputs of a case, checks the outputs against what it expects, and returns copies of them.
-  /// Throws ExecuTorchError, when one differs too.
+  /// Runs a method with the inputs of a case, compares the outputs with the expected ones, and returns copies of them.
+  /// Throws ExecuTorchError, also if one differs.
   pybind11::list verify_bundled_outputs(const PyBundle& bundle, const std::string& method_name, size_t testset_idx,
                                         double rtol, double atol);
   /// The current value of a named mutable buffer, as a copy.
@@ -71,12 +71,12 @@ class PyModule final {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  /// A method with what it uses in place. Its functions need no GIL, but the lock.
+  /// A method with the inputs that it uses in place. Its functions need the lock and not the GIL.
   struct LoadedMethod {
     runtime::Method* method = nullptr;  // the module's, which never unloads one
     std::unique_ptr<Inputs> inputs;
     std::shared_ptr<void> bundle;
-    /// Whether the last inputs did not all fit: some may be of memory that is gone.
+    /// Whether some of the last inputs were refused: their memory may be freed.
     bool incomplete = false;
 
     template <typename Set>

@@ -13,7 +13,7 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// Where a file's bytes come from: a path, which is mapped, or a bytes object, which is used in place.
+/// The source of a file's bytes: a path, which is mapped, or a bytes object, which is used in place.
 class Source final {
  public:
   static Source path(std::string path);
@@ -22,7 +22,7 @@ class Source final {
   /// Bytes that `data` owns, aligned as programs must be.
   static Source memory(std::string name, std::shared_ptr<void> data, size_t size);
 
-  /// What messages call it.
+  /// Its name in messages.
   const std::string& name() const { return name_; }
 
   /// The bytes; null for a path.

@@ -10,16 +10,16 @@
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
-// dtypes in three vocabularies. Neither numpy nor torch is imported for its own sake: torch is used only when the
-// program has imported it already.
+// Conversions between the dtypes of the runtime, numpy and torch. Neither is imported here: torch is used only if the
+// process has already imported it.
 namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// The dtype of a numpy array; nothing if the runtime has none like it (or it is byte-swapped).
+/// The dtype of a numpy array; nullopt if the runtime does not have it (or it is byte-swapped).
 std::optional<aten::ScalarType> scalar_type_of_numpy(const pybind11::dtype& dtype);
 
-/// The numpy dtype; nothing if numpy has none. BFloat16 is that of ml_dtypes where it is installed.
+/// The numpy dtype; null if numpy does not have it. BFloat16 is that of ml_dtypes where it is installed.
 std::optional<pybind11::dtype> numpy_dtype_of(aten::ScalarType type);
 
 /// The name that PyTorch and numpy give a dtype: "float32".

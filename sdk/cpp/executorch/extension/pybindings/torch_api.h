@@ -15,8 +15,8 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// What is used of torch, which this module neither imports nor links to. Looked up once: every look-up by name costs
-/// as much as what it finds.
+/// The parts of torch that are used; this module neither imports nor links torch. Attributes are looked up once,
+/// because a look-up takes as long as a call.
 class TorchApi final {
  public:
   /// Null if the process has not imported torch. Needs the GIL.
@@ -24,19 +24,19 @@ class TorchApi final {
 
   /// Whether a value is a torch.Tensor, or of a class derived from it.
   bool is_tensor(const pybind11::handle& value) const;
-  /// A tensor's data, shape and strides, as long as it is alive. Nothing where this quick way does not know the tensor:
-  /// one of a derived class, of another device or layout, or of a torch without the exchange API.
+  /// A tensor's data, shape and strides, valid as long as the tensor. nullopt for a tensor of a derived class, of
+  /// another device or layout, or of a torch without the exchange API.
   std::optional<dlpack::Tensor> view(const pybind11::handle& tensor) const;
-  /// The dtype of such a view; nothing if the runtime has none like it.
+  /// The dtype of such a view; nullopt if the runtime does not have it.
   static std::optional<aten::ScalarType> scalar_type(const dlpack::DataType& dtype);
 
-  /// The dtype of a tensor; nothing if the runtime has none like it.
+  /// The dtype of a tensor; nullopt if the runtime does not have it.
   std::optional<aten::ScalarType> scalar_type(const pybind11::handle& dtype) const;
   /// `torch.float32` and so on; null if torch has none.
   pybind11::handle dtype(aten::ScalarType type) const;
   const pybind11::object& strided() const { return strided_; }
 
-  /// torch.empty_strided(sizes, strides, dtype=dtype); `data` is where its elements are.
+  /// torch.empty_strided(sizes, strides, dtype=dtype); `data` is set to the address of its elements.
   pybind11::object empty_strided(const pybind11::tuple& sizes, const pybind11::tuple& strides,
                                  const pybind11::handle& dtype, void** data) const;
   /// torch.frombuffer(buffer, dtype=dtype)

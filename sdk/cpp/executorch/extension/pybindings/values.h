@@ -20,13 +20,13 @@ namespace pybindings {
 /// The library whose tensors a call returns.
 enum class TensorLibrary { kNumpy, kTorch };
 
-/// Python values as EValues, with everything that these point to. Tensors are used in place where their memory is
+/// Python values as EValues, with everything that they point to. Tensors are used in place where their memory is
 /// dense in the dim order that the method expects, and copied into that order otherwise. Needs the GIL to be made and
 /// destroyed. Must not move: EValues point into it.
 class Inputs final {
  public:
-  /// `meta` tells the dim orders that are expected; values beyond its inputs are converted all the same, for the
-  /// runtime to refuse. TypeError, naming the position, for a value of a type that no method takes; ValueError for a
+  /// `meta` has the expected dim orders; values beyond its inputs are converted too, and the runtime refuses them.
+  /// TypeError, with the position, for a value of a type that no method takes; ValueError for a
   /// tensor that is not in CPU memory.
   Inputs(const pybind11::sequence& values, const runtime::MethodMeta& meta);
   Inputs(const Inputs&) = delete;

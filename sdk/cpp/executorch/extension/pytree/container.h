@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Nested lists, tuples and dicts with leaves that belong to someone else. Included by pytree.h.
+ * Nested lists, tuples and dicts whose leaves are not owned. Included by pytree.h.
  */
 #pragma once
 
@@ -14,27 +14,27 @@
 
 #include <executorch/runtime/platform/compiler.h>
 
-/// The name that existing code gives to what the compiler must inline.
+/// The name that existing code uses for functions that must be inlined.
 #define EXECUTORCH_ALWAYS_INLINE ET_INLINE
 
 namespace executorch {
 namespace extension {
 namespace pytree {
 
-/// Throws std::out_of_range unless `must_be_true`: for texts that are no tree, and indices and keys that are not there.
+/// Throws std::out_of_range unless `must_be_true`: for invalid texts, and for unknown indices and keys.
 inline void pytree_check(bool must_be_true) {
   if (!must_be_true) {
     throw std::out_of_range("pytree: the text is no tree, or there is no such entry");
   }
 }
 
-/// What a node is.
+/// The kind of a node.
 enum class Kind : uint8_t { List, Tuple, NamedTuple, Dict, Leaf, Custom, None };
 
 using KeyStr = std::string;
 using KeyInt = int32_t;
 
-/// A key of a dict: a text or an integer.
+/// A key of a dict: a string or an integer.
 class Key {
  public:
   /// Which of the two, if any.
@@ -66,13 +66,13 @@ class Key {
   KeyStr str_;
 };
 
-/// What a container carries besides when it carries nothing.
+/// The additional data of a container without any.
 struct Empty {};
 
 template <typename T, typename Aux>
 struct ContainerHandle;
 
-/// A node. `Aux` is what an application adds to it.
+/// A node. `Aux` is additional data of the application.
 template <typename T, typename Aux = Empty>
 struct Container : public Aux {
   using handle_type = ContainerHandle<T, Aux>;
@@ -124,7 +124,7 @@ struct ContainerHandle {
   ContainerHandle& operator[](size_t idx) { return child(idx); }
   /// Whether a dict has this key.
   bool contains(const KeyStr& lookup_key) const { return index_of(Key(lookup_key)) < size(); }
-  /// The child with this key; throws std::out_of_range when there is none.
+  /// The child with this key; throws std::out_of_range if there is none.
   const ContainerHandle& at(const Key& lookup_key) const { return child(index_of(lookup_key)); }
   const ContainerHandle& at(const KeyInt& lookup_key) const { return at(Key(lookup_key)); }
   const ContainerHandle& at(const KeyStr& lookup_key) const { return at(Key(lookup_key)); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Nested values as a list of leaves and a text that says how they are nested, both ways:
+ * Conversion between nested values and a list of leaves with a text that describes the structure:
  *
  *     int leaves[] = {1, 2, 3};
  *     auto tree = unflatten("D2#2#1('a':L2#1#1($,$),7:$)", leaves);   // {'a': [1, 2], 7: 3}
@@ -9,7 +9,7 @@
  *
  * A leaf is `$`. A node is its kind (L list, T tuple, N named tuple, D dict, C(type) custom), the number of its
  * children, `#` and the number of leaves of each of them, and the children in parentheses, separated by commas; in a
- * dict each after its key, an integer or a text in single quotes, and a colon. What is no such text throws
+ * dict each after its key, an integer or a string in single quotes, and a colon. An invalid text throws
  * std::out_of_range.
  */
 #pragma once
@@ -53,14 +53,14 @@ struct Config final {
   static constexpr char kChildrenDataSep = '#';
 };
 
-/// An array of a size that is known once.
+/// An array whose size is set once.
 template <typename T>
 struct arr {
   explicit arr(const size_t n) : data_(n == 0 ? nullptr : std::make_unique<T[]>(n)), size_(n) {}
 
   T& operator[](size_t idx) { return data_[idx]; }
   const T& operator[](size_t idx) const { return data_[idx]; }
-  /// The entry; throws std::out_of_range when there is none.
+  /// The entry; throws std::out_of_range if there is none.
   T& at(size_t idx) {
     pytree_check(idx < size_);
     return data_[idx];
@@ -81,7 +81,7 @@ struct arr {
   size_t size_;
 };
 
-/// The last few entries of something: at most SIZE. Throws std::out_of_range when there is no room, or no entry.
+/// A stack of at most SIZE entries. Throws std::out_of_range if it is full or empty.
 template <typename T>
 struct stack final {
   constexpr static const size_t SIZE = 8;
@@ -105,7 +105,7 @@ struct stack final {
   size_t size() { return size_; }
 };
 
-/// The same tree over other leaves; `leaves` has one for each, in order, or is null when they are of no interest.
+/// The same tree over other leaves; `leaves` has one for each, in order, or is null if they are not needed.
 template <typename T, typename U, typename Aux>
 ContainerHandle<U, Aux> clone(const ContainerHandle<T, Aux>& node, U* leaves) {
   if (node.isLeaf()) {

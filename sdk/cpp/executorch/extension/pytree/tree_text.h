@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The text of a tree, written and read. Included by pytree.h, which says what it looks like.
+ * Writes and reads the text of a tree. Included by pytree.h, which describes the format.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ namespace executorch {
 namespace extension {
 namespace pytree {
 
-/// The deepest nesting that is read: what is deeper could exhaust the stack of a thread.
+/// The deepest nesting that is read: deeper nesting could overflow the stack of a thread.
 inline constexpr size_t kMaxDepth = 256;
 
 /// to_str() of a tree whose leaves are counted.
@@ -78,7 +78,7 @@ StrTreeSpec to_str(const TreeSpec<Aux>& spec) {
   return to_str_internal(spec);
 }
 
-/// The decimal number at `read_idx`, which moves behind it.
+/// The decimal number at `read_idx`, which is moved past it.
 inline size_t read_number(const StrTreeSpec& spec, size_t& read_idx) {
   size_t number = 0;
   const size_t begin = read_idx;
@@ -91,7 +91,7 @@ inline size_t read_number(const StrTreeSpec& spec, size_t& read_idx) {
   return number;
 }
 
-/// The numbers of leaves of the children of the node at `read_idx`, which moves behind them.
+/// The numbers of leaves of the children of the node at `read_idx`, which is moved past them.
 inline arr<size_t> read_node_layout(const StrTreeSpec& spec, size_t& read_idx) {
   const size_t children = read_number(spec, read_idx);
   pytree_check(children <= spec.size());  // each of them has at least a character
@@ -104,7 +104,7 @@ inline arr<size_t> read_node_layout(const StrTreeSpec& spec, size_t& read_idx) {
   return layout;
 }
 
-/// For every `(` and `,` of a text, where the next `,` or `)` of the same node is; 0 elsewhere.
+/// For every `(` and `,` of a text, the index of the next `,` or `)` of the same node; 0 elsewhere.
 inline arr<size_t> pre_parse(const StrTreeSpec& spec) {
   arr<size_t> next(spec.size());
   std::vector<size_t> open;  // the last separator of each node that is not closed yet
@@ -133,7 +133,7 @@ inline arr<size_t> pre_parse(const StrTreeSpec& spec) {
 
 namespace internal {
 
-/// The key at `read_idx`, which moves behind the colon after it.
+/// The key at `read_idx`, which is moved past the colon after it.
 inline Key read_key(const StrTreeSpec& spec, size_t& read_idx) {
   Key key;
   if (read_idx < spec.size() && spec[read_idx] == Config::kDictStrKeyQuote) {
@@ -153,7 +153,7 @@ inline Key read_key(const StrTreeSpec& spec, size_t& read_idx) {
   return key;
 }
 
-/// The tree at `read_idx`, which moves behind it.
+/// The tree at `read_idx`, which is moved past it.
 template <typename Aux>
 TreeSpec<Aux> read_tree(const StrTreeSpec& spec, size_t& read_idx, const arr<size_t>& next) {
   pytree_check(read_idx < spec.size());
@@ -206,7 +206,7 @@ TreeSpec<Aux> from_str_internal(const StrTreeSpec& spec, size_t read_idx, const 
   return internal::read_tree<Aux>(spec, read_idx, spec_data);
 }
 
-/// The tree that a text describes. Throws std::out_of_range when it is none.
+/// The tree that a text describes. Throws std::out_of_range if the text is invalid.
 template <typename Aux = Empty>
 TreeSpec<Aux> from_str(const StrTreeSpec& spec) {
   size_t read_idx = 0;

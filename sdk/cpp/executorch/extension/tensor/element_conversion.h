@@ -12,8 +12,8 @@ namespace extension {
 namespace internal {
 
 /// `count` elements at `data`, converted one by one from `from` to `to`, as bytes.
-/// Ends the process, saying why, if the conversion would lose information by kind: floating point to integer, anything
-/// to bool, or a type that has no elements to convert (quantized and the like).
+/// Ends the process with a message if the conversion is lossy (floating point to integer, any type to bool), and for
+/// types without convertible elements (quantized and similar).
 std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, size_t count, aten::ScalarType to);
 
 /// Writes `value` `count` times as elements of `type` to `data`.

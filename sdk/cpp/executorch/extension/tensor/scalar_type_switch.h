@@ -11,7 +11,7 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// Passes its C++ type along where a value would be in the way.
+/// Carries a C++ type as a value.
 template <typename T>
 struct TypeTag {
   using type = T;

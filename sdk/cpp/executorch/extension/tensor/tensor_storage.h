@@ -10,14 +10,14 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// Where the elements of a dense tensor lie: three vectors of as many entries as it has dimensions.
+/// The layout of a dense tensor: three vectors with one entry for each dimension.
 struct TensorShape {
   std::vector<aten::SizesType> sizes;
   std::vector<aten::DimOrderType> dim_order;
   std::vector<aten::StridesType> strides;
 };
 
-/// A tensor over `data`, with its own metadata; `deleter`, if any, is called with `data` when the last owner goes.
+/// A tensor over `data`, with its own metadata; `deleter`, if any, is called with `data` by the last owner.
 TensorPtr make_tensor_with_storage(TensorShape&& shape, void* data, aten::ScalarType type,
                                    aten::TensorShapeDynamism dynamism, std::function<void(void*)>&& deleter,
                                    aten::Device device);

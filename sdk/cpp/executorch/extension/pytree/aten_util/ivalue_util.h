@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The nested values of PyTorch's interpreter as a list of tensors and a tree that says how they are nested, both ways.
+ * Conversion between nested values of PyTorch's interpreter and a list of tensors with a tree of their structure.
  * Needs PyTorch's headers and library: link extension_pytree_aten_util (CMake option
  * EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL).
  */
@@ -20,16 +20,16 @@ namespace executorch {
 namespace extension {
 
 /**
- * The tensors of lists, tuples and dicts, in order, and the tree without them. Keys of dicts are texts or integers of
- * 32 bits; a named tuple keeps its kind, not its names.
+ * The tensors of lists, tuples and dicts, in order, and the tree without them. Keys of dicts are strings or int32;
+ * a named tuple keeps its kind, not its names.
  *
- * @throws std::invalid_argument something else is in it, such as a number or None: the message names it.
+ * @throws std::invalid_argument for other values, such as a number or None; the message names the type.
  */
 std::pair<std::vector<at::Tensor>, std::unique_ptr<pytree::TreeSpec<pytree::Empty>>> flatten(const c10::IValue& data);
 
 /**
- * The value that flatten() took apart. A list or dict whose items are all tensors is one of tensors, another one of any
- * type.
+ * The value that flatten() was called with. A list or dict with only tensors has the item type Tensor, any other one
+ * the type Any.
  *
  * @throws std::invalid_argument the tree has another number of leaves than there are tensors, or a node that is no
  * value.
