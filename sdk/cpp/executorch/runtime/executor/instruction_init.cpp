@@ -10,8 +10,8 @@
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 #include <executorch/runtime/kernel/find_kernel.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 #include <executorch/schema/program_generated.h>
-#include <prim_ops/prim_ops.h>
 
 namespace executorch {
 namespace runtime {

@@ -12,11 +12,11 @@
 #include <executorch/runtime/executor/name_list.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 #include <executorch/runtime/platform/profiler.h>
 #include <executorch/schema/extended_header.h>
 #include <executorch/schema/program_generated.h>
 #include <executorch/schema/program_tables.h>
-#include <prim_ops/prim_ops.h>
 
 namespace executorch {
 namespace runtime {

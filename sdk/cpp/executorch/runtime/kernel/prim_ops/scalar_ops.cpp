@@ -6,7 +6,7 @@
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
-#include <prim_ops/prim_ops.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 
 namespace executorch {
 namespace runtime {

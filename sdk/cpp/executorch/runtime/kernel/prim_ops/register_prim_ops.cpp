@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <prim_ops/prim_ops.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 
 namespace executorch {
 namespace runtime {

@@ -7,8 +7,8 @@
 
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 #include <executorch/runtime/platform/runtime.h>
-#include <prim_ops/prim_ops.h>
 
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;

@@ -10,7 +10,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
-#include <prim_ops/prim_ops.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 
 namespace executorch {
 namespace runtime {

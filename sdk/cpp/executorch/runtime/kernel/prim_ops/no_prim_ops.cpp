@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For firmware whose program has no prim operators: linked as an object, it takes the place of the library prim_ops.
-#include <prim_ops/prim_ops.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 
 namespace executorch {
 namespace runtime {
