@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "kernels/optimized/cpu/gemm/gemm.h"
+#include "kernels/simd/gemm.h"
 #include "kernels/portable/NativeFunctions.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/compute_type.h"

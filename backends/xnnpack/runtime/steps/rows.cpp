@@ -10,7 +10,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backends/xnnpack/runtime/steps/vectors-inl.h"
-#include "kernels/optimized/cpu/gemm/gemm_tile-inl.h"
+#include "kernels/simd/gemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch {

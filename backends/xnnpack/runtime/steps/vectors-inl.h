@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the loops of steps over vectors of floats have in common. Included once for each instruction set.
-#include "kernels/optimized/cpu/elementwise/functions-inl.h"
+#include "kernels/simd/functions-inl.h"
 
 #if defined(ET_XNNPACK_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ET_XNNPACK_VECTORS_INL_H

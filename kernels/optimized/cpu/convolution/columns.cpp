@@ -7,7 +7,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/optimized/cpu/convolution/convolution.h"
-#include "kernels/optimized/cpu/gemm/gemm.h"
+#include "kernels/simd/gemm.h"
 
 #ifndef ET_OPTIMIZED_CONVOLUTION_COLUMNS_STATE
 #define ET_OPTIMIZED_CONVOLUTION_COLUMNS_STATE

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/optimized/cpu/convolution/convolution.h"
-#include "kernels/optimized/cpu/gemm/gemm.h"
+#include "kernels/simd/gemm.h"
 
 namespace torch::executor::native {
 namespace {

@@ -3,7 +3,7 @@
 #define HWY_TARGET_INCLUDE "kernels/optimized/cpu/elementwise/float_blocks.cpp"
 #include "kernels/optimized/cpu/elementwise/float_blocks.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "kernels/optimized/cpu/elementwise/functions-inl.h"
+#include "kernels/simd/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "kernels/optimized/cpu/elementwise/functions-inl.h"
+#include "kernels/simd/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {

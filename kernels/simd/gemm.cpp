@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/optimized/cpu/gemm/gemm.cpp"
-#include "kernels/optimized/cpu/gemm/gemm.h"
+#define HWY_TARGET_INCLUDE "kernels/simd/gemm.cpp"
+#include "kernels/simd/gemm.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
 #include "hwy/cache_control.h"
-#include "kernels/optimized/cpu/gemm/gemm_tile-inl.h"
+#include "kernels/simd/gemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {

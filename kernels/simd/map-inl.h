@@ -4,11 +4,11 @@
 
 #include "hwy/highway.h"
 
-#if defined(ET_OPTIMIZED_MAP_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef ET_OPTIMIZED_MAP_INL_H
-#undef ET_OPTIMIZED_MAP_INL_H
+#if defined(ET_SIMD_MAP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_SIMD_MAP_INL_H
+#undef ET_SIMD_MAP_INL_H
 #else
-#define ET_OPTIMIZED_MAP_INL_H
+#define ET_SIMD_MAP_INL_H
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementary functions of vectors of floats, without branches; NaN gives NaN. Included once for each instruction set.
-#include "kernels/optimized/cpu/elementwise/map-inl.h"
+#include "kernels/simd/map-inl.h"
 
-#if defined(ET_OPTIMIZED_FUNCTIONS_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef ET_OPTIMIZED_FUNCTIONS_INL_H
-#undef ET_OPTIMIZED_FUNCTIONS_INL_H
+#if defined(ET_SIMD_FUNCTIONS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_SIMD_FUNCTIONS_INL_H
+#undef ET_SIMD_FUNCTIONS_INL_H
 #else
-#define ET_OPTIMIZED_FUNCTIONS_INL_H
+#define ET_SIMD_FUNCTIONS_INL_H
 #endif
 
 HWY_BEFORE_NAMESPACE();

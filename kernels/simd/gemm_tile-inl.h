@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "hwy/highway.h"
-#include "kernels/optimized/cpu/gemm/gemm.h"
+#include "kernels/simd/gemm.h"
 
-#if defined(ET_OPTIMIZED_GEMM_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef ET_OPTIMIZED_GEMM_TILE_INL_H
-#undef ET_OPTIMIZED_GEMM_TILE_INL_H
+#if defined(ET_SIMD_GEMM_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_SIMD_GEMM_TILE_INL_H
+#undef ET_SIMD_GEMM_TILE_INL_H
 #else
-#define ET_OPTIMIZED_GEMM_TILE_INL_H
+#define ET_SIMD_GEMM_TILE_INL_H
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which folders of the native code may include which: the runtime no kernels, a backend no kernel library."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:\.\./)*((?:kernels|backends|prim_ops)/[^>"]+)[>"]', re.MULTILINE)
+
+
+def included(folder: str) -> dict[str, set[str]]:
+    """Each source of a folder with the headers of kernels and backends that it includes."""
+    sources = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".h", ".cpp", ".c")]
+    assert sources, f"{folder} has no sources"
+    return {str(path.relative_to(ROOT)): set(INCLUDE.findall(path.read_text(encoding="utf-8"))) for path in sources}
+
+
+@pytest.mark.parametrize("folder", ["sdk/cpp/executorch/runtime", "sdk/cpp/executorch/schema"])
+def test_the_runtime_includes_no_kernels(folder: str) -> None:
+    found = {source: headers for source, headers in included(folder).items() if headers}
+    assert not found
+
+
+def test_backends_share_simd_code_with_kernels_and_nothing_else() -> None:
+    for source, headers in included("backends").items():
+        others = {h for h in headers if not h.startswith(("kernels/simd/", "backends/"))}
+        assert not others, f"{source} includes {sorted(others)}: move what it needs to kernels/simd"
+
+
+def test_kernels_include_no_backend() -> None:
+    for source, headers in included("kernels").items():
+        assert not {h for h in headers if h.startswith("backends/")}, source
+    for source, headers in included("kernels/simd").items():
+        others = {h for h in headers if not h.startswith("kernels/simd/")}
+        assert not others, f"{source} includes {sorted(others)}"
