@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "kernels/simd/gemm.h"
 #include "kernels/portable/NativeFunctions.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/compute_type.h"
+#include "kernels/simd/gemm.h"
 
 namespace torch::executor::native {
 namespace {
