@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "xnnpack/operator.h"
 #include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
 
 namespace executorch {
@@ -13,6 +14,22 @@ namespace xnnpack {
 
 uint32_t no_fusion_flag() {
   return XNN_FLAG_NO_OPERATOR_FUSION;
+}
+
+void delete_operators(xnn_operator_data* data) {
+  for (xnn_operator_t& op : data->operator_objects) {
+    xnn_delete_operator(std::exchange(op, nullptr));  // of null, too
+  }
+}
+
+size_t packed_linear_size(const xnn_operator_data* data) {
+  const xnn_operator_t op = data->operator_objects[0];
+  if (op == nullptr || op->weights_stride == 0) {
+    return 0;
+  }
+  const auto round_up = [](size_t size, size_t unit) { return (size + unit - 1) / unit * unit; };
+  const size_t channels = round_up(op->group_output_channels, op->ukernel.gemm.nr);
+  return round_up(channels * op->weights_stride, XNN_ALLOCATION_ALIGNMENT);
 }
 
 size_t constants_size(xnn_runtime_t runtime) {

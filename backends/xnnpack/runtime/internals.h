@@ -23,6 +23,12 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+/// Deletes the operators of a node.
+void delete_operators(xnn_operator_data* data);
+
+/// Bytes of the packed weights that the operator of a linear layer reads; 0 for other operators.
+size_t packed_linear_size(const xnn_operator_data* data);
+
 /// A flag for making a runtime: no node becomes a part of another one.
 uint32_t no_fusion_flag();
 

@@ -79,6 +79,20 @@ void NodePacker::release(const PackedConstant& constant, xnn_value* values) {
   }
 }
 
+bool NodePacker::has_right_size(xnn_operator_data* data) {
+  const size_t linear = packed_linear_size(data), needed = linear == 0 ? needed_size() : linear;
+  if (found_size() == 0 || found_size() == needed) {
+    return true;
+  }
+  ET_LOG(Error,
+         "XNNPACK: the file of packed weights holds %zu bytes for a layer that needs %zu bytes; its weights are packed "
+         "again",
+         found_size(), needed);
+  delete_operators(data);
+  ignore_found();
+  return false;
+}
+
 xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,
                                        xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache) {
   auto& self = *static_cast<NodePacker*>(static_cast<DelegateWeights*>(cache->context));
@@ -88,13 +102,16 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
   OriginalWeights filter = self.describe(packed.filter);
   OriginalWeights bias_if_any = packed.bias ? self.describe(*packed.bias) : OriginalWeights{};
   OriginalWeights* const bias = packed.bias ? &bias_if_any : nullptr;
-  const auto create = [&] { return found.create(node, values, num_values, data, code, cache); };
-  self.begin(&filter, bias);
   xnn_status status = xnn_status_invalid_parameter;
+  // False where it has to be made again, because packed weights that were found have the wrong size.
+  const auto create = [&] {
+    status = found.create(node, values, num_values, data, code, cache);
+    return status != xnn_status_success || self.has_right_size(data);
+  };
+  self.begin(&filter, bias);
   bool has_to_read = !self.may_be_packed(filter, bias);
   if (!has_to_read) {
-    status = create();
-    has_to_read = self.are_missing();
+    has_to_read = !create() || self.are_missing();
   }
   if (has_to_read) {
     const bool is_read =
@@ -102,7 +119,10 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
     if (!self.names()) {
       self.begin(&filter, bias);  // those that no digest names have a name now
     }
-    status = is_read ? create() : xnn_status_invalid_parameter;
+    status = xnn_status_invalid_parameter;
+    if (is_read && !create()) {
+      (void)create();
+    }
     self.release(packed.filter, changed);
     if (bias != nullptr) {
       self.release(*packed.bias, changed);

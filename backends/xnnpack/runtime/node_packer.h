@@ -68,6 +68,9 @@ class NodePacker final : public DelegateWeights {
   bool may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const;
   /// False, with error_, when it cannot be read.
   bool read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values);
+  /// Whether packed weights that XNNPACK has found have the size that the operator reads. If not (logged), deletes the
+  /// operator and lets XNNPACK pack the weights when it makes it again.
+  bool has_right_size(xnn_operator_data* data);
   void release(const PackedConstant& constant, xnn_value* values);
 
   Payload* payload_ = nullptr;

@@ -148,6 +148,8 @@ void DelegateWeights::begin(const OriginalWeights* filter, const OriginalWeights
   names_ = find_names();
   is_asked_for_ = false;
   are_missing_ = false;
+  ignores_found_ = false;
+  found_size_ = needed_size_ = 0;
 }
 
 std::optional<DelegateWeights::Names> DelegateWeights::find_names() const {
@@ -180,9 +182,13 @@ size_t DelegateWeights::use(std::shared_ptr<PackedWeights> weights) {
 size_t DelegateWeights::look_up(void* context, const xnn_weights_cache_look_up_key* key) {
   auto& self = *static_cast<DelegateWeights*>(context);
   self.is_asked_for_ = true;
-  const auto named = self.key_of(*key);
+  const auto named = self.ignores_found_ ? std::nullopt : self.key_of(*key);
   std::shared_ptr<PackedWeights> found = named ? self.store_->find(*named) : nullptr;
-  return found == nullptr ? kNotFound : self.use(std::move(found));
+  if (found == nullptr) {
+    return kNotFound;
+  }
+  self.found_size_ = found->size;
+  return self.use(std::move(found));
 }
 
 void* DelegateWeights::reserve(void* context, size_t size) {
@@ -210,9 +216,11 @@ std::shared_ptr<PackedWeights> DelegateWeights::share(const xnn_weights_cache_lo
   return store_->add(*named, std::move(packed));
 }
 
-size_t DelegateWeights::look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key, void* data, size_t) {
+size_t DelegateWeights::look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key, void* data,
+                                          size_t size) {
   auto& self = *static_cast<DelegateWeights*>(context);
   if (self.reserved_ == nullptr || self.reserved_->data() != data) {
+    self.needed_size_ = size;
     return look_up(context, key);  // convolutions ask again for what they have found
   }
   return self.use(self.share(*key, std::move(self.reserved_)));

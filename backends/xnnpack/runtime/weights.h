@@ -102,6 +102,18 @@ class DelegateWeights {
   /// is no memory, and has to be asked again when they are.
   bool are_missing() const { return are_missing_; }
 
+  /// Bytes of the packed weights that were found since begin(); 0 when none were.
+  size_t found_size() const { return found_size_; }
+
+  /// Bytes that XNNPACK said, since begin(), that the weights which it found have; 0 when it did not say.
+  size_t needed_size() const { return needed_size_; }
+
+  /// Lets XNNPACK pack the weights of begin() itself, whatever is packed already.
+  void ignore_found() {
+    ignores_found_ = true;
+    found_size_ = needed_size_ = 0;
+  }
+
   xnn_weights_cache_t provider() { return &provider_; }
 
  protected:
@@ -134,6 +146,9 @@ class DelegateWeights {
   /// Whether XNNPACK has looked for the packed weights before it packs them. It does not for all operators.
   bool is_asked_for_ = false;
   bool are_missing_ = false;
+  bool ignores_found_ = false;
+  size_t found_size_ = 0;
+  size_t needed_size_ = 0;
   std::shared_ptr<PackedWeights> reserved_;
   /// XNNPACK's offsets are positions here.
   std::vector<std::shared_ptr<PackedWeights>> used_;

@@ -186,6 +186,26 @@ Kind read_header(int descriptor, ContentName* seed) {
   return Kind::Ours;
 }
 
+/// Why an open file is not one that only this user can have written; null where it is. The mode and the owner are those
+/// of the file that was opened, whatever its path names by now.
+const char* why_untrusted(int descriptor) {
+  struct stat status{};
+  if (fstat(descriptor, &status) != 0) {
+    return std::strerror(errno);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return "it is not a regular file. Name a file";
+  }
+  if (status.st_uid != geteuid()) {
+    return "another user owns it, who could give the model other weights. Name a file in a folder of the application";
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return "its group or all users may write to it, and could give the model other weights. Remove the file, or run "
+           "chmod go-w on it";
+  }
+  return nullptr;
+}
+
 void log_no_file(const std::string& path, const char* why) {
   ET_LOG(Error, "XNNPACK: the file of packed weights %s cannot be used: %s; weights are packed again on each start",
          path.c_str(), why);
@@ -195,12 +215,17 @@ void log_no_file(const std::string& path, const char* why) {
 
 std::unique_ptr<WeightsFile> WeightsFile::open(const std::string& path, bool writes) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const int descriptor = ::open(path.c_str(), (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = ::open(path.c_str(), (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (descriptor < 0 && errno != ENOENT) {
-      log_no_file(path, std::strerror(errno));
+      log_no_file(path, errno == ELOOP ? "it is a symbolic link. Name the file itself" : std::strerror(errno));
       return nullptr;
     }
     if (descriptor >= 0) {
+      if (const char* const why = why_untrusted(descriptor)) {
+        close(descriptor);
+        log_no_file(path, why);
+        return nullptr;
+      }
       ContentName seed{};
       const Kind kind = read_header(descriptor, &seed);
       if (kind == Kind::Ours) {

@@ -35,7 +35,9 @@ struct MappedBytes;
  * file is never truncated, so mapped bytes stay valid. Integers have the machine's byte order: the header names the
  * machine, and the version of XNNPACK.
  *
- * Whoever may write the file can change the weights of models: it belongs in a folder of the application.
+ * Whoever may write the file can change the weights of models. A file is therefore opened only if it is a regular file,
+ * no symbolic link, that the user of the process owns and nobody else may write; it belongs in a folder of the
+ * application. Everything else is refused with a line in the log, and weights are packed in memory.
  */
 class WeightsFile final {
  public:

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -249,6 +250,52 @@ TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
   EXPECT_FALSE(fs::exists(folder_ / "none")) << "nothing is made for reading";
 }
 
+/// What is logged while `call` runs.
+template <typename Call>
+std::string logged(Call call) {
+  ::testing::internal::CaptureStderr();
+  call();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST_F(PackedWeightsFile, IsOnlyOpenedWhereNobodyElseMayWriteIt) {
+  const Bytes first = content(1000, 1);
+  ASSERT_NE(open()->add(kFirst, first.data(), first.size()), nullptr);
+  const Bytes whole = read();
+  const auto expect_refused = [&](const std::string& path, const char* why) {
+    for (const bool writes : {true, false}) {
+      const std::string log = logged([&] { EXPECT_EQ(WeightsFile::open(path, writes), nullptr) << why; });
+      EXPECT_NE(log.find(path), std::string::npos) << log;
+      EXPECT_NE(log.find(why), std::string::npos) << log;
+      EXPECT_NE(log.find("packed again on each start"), std::string::npos) << log;
+    }
+  };
+  for (const mode_t mode : {0620, 0602, 0666}) {
+    ASSERT_EQ(chmod(path_.c_str(), mode), 0);
+    expect_refused(path_, "chmod go-w");
+  }
+  ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
+  EXPECT_EQ(found(*open(), kFirst), first);
+
+  const std::string link = (folder_ / "link").string(), dangling = (folder_ / "dangling").string();
+  ASSERT_EQ(symlink(path_.c_str(), link.c_str()), 0);
+  ASSERT_EQ(symlink((folder_ / "none").c_str(), dangling.c_str()), 0);
+  expect_refused(link, "symbolic link");
+  expect_refused(dangling, "symbolic link");
+  EXPECT_TRUE(fs::is_symlink(link) && fs::is_symlink(dangling)) << "they stay";
+  EXPECT_FALSE(fs::exists(folder_ / "none"));
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_refused(pipe, "regular file");
+  EXPECT_EQ(read(), whole);
+
+  if (geteuid() == 0) {  // nobody else may give a file away
+    ASSERT_EQ(chown(path_.c_str(), 12345, static_cast<gid_t>(-1)), 0);
+    expect_refused(path_, "another user owns it");
+    EXPECT_EQ(read(), whole);
+  }
+}
+
 TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
   const Bytes first = content(1000, 1), large = content(100000, 2);
   const auto file = open();
@@ -290,6 +337,7 @@ class UsesFile {
 
 const char kLinear[] = CORPUS_FOLDER "/linear_xnn/model.pte";
 const char kHalves[] = CORPUS_FOLDER "/xnn_fp16/model.pte";
+const char kConvolutions[] = CORPUS_FOLDER "/xnn_per_op/model.pte";
 const char kIntegers[] = CORPUS_FOLDER "/q8_static_pertensor_xnn/model.pte";
 
 Bytes run(const std::string& program) {
@@ -326,6 +374,71 @@ TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
       } else {
         EXPECT_EQ(read(), written) << program;
       }
+    }
+  }
+}
+
+/// A file of packed weights whose contents are `change` bytes longer or shorter, with names that are right: what
+/// somebody writes who may write the file and has read its format.
+Bytes with_other_sizes(const Bytes& file, int64_t change) {
+  constexpr size_t kSeedAt = 32, kSizeAt = 40, kContentAt = 48, kNameAt = 64, kHeader = 128;
+  ContentName seed{};
+  std::memcpy(&seed, &file[kSeedAt], sizeof(seed));
+  Bytes changed(file.begin(), file.begin() + kHeader);
+  for (size_t at = kHeader; at < file.size();) {
+    Bytes header(file.begin() + static_cast<std::ptrdiff_t>(at),
+                 file.begin() + static_cast<std::ptrdiff_t>(at + kHeader));
+    uint64_t size = 0;
+    std::memcpy(&size, &header[kSizeAt], sizeof(size));
+    at += kHeader;
+    Bytes bytes(file.begin() + static_cast<std::ptrdiff_t>(at), file.begin() + static_cast<std::ptrdiff_t>(at + size));
+    at += (size + kHeader - 1) / kHeader * kHeader;
+    const auto wanted = static_cast<int64_t>(size) + change;
+    bytes.resize(wanted > 0 ? static_cast<size_t>(wanted) : 1, 0x7f);
+    size = bytes.size();
+    std::memcpy(&header[kSizeAt], &size, sizeof(size));
+    const ContentName content = name_content(seed, bytes.data(), bytes.size());
+    std::memcpy(&header[kContentAt], &content, sizeof(content));
+    const ContentName name = name_content(seed, header.data(), kNameAt);
+    std::memcpy(&header[kNameAt], &name, sizeof(name));
+    changed.insert(changed.end(), header.begin(), header.end());
+    changed.insert(changed.end(), bytes.begin(), bytes.end());
+    changed.resize((changed.size() + kHeader - 1) / kHeader * kHeader);
+  }
+  return changed;
+}
+
+TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
+  // The backend keeps what it has opened: each file has a name of its own.
+  size_t files = 0;
+  const auto name_another_file = [&] { path_ = (folder_ / ("sizes" + std::to_string(files++))).string(); };
+  for (const char* program : {kLinear, kHalves, kIntegers, kConvolutions}) {
+    if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
+      continue;  // the processor may lack the instructions for halves
+    }
+    const auto run_with_file = [&](bool writes) {
+      const UsesFile uses(path_, writes);
+      return run(program);
+    };
+    const Bytes expected = run(program);
+    name_another_file();
+    ASSERT_EQ(run_with_file(true), expected);
+    const Bytes right = read();
+    ASSERT_GT(right.size(), 128u) << program;
+    for (const int64_t change : {-1, -64, -1000000, 1, 128}) {
+      const std::string what = std::string(program) + ", changed by " + std::to_string(change) + " bytes: ";
+      const Bytes wrong = with_other_sizes(right, change);
+      for (const bool writes : {false, true}) {
+        name_another_file();
+        write(wrong);
+        const std::string log = logged([&] { EXPECT_EQ(run_with_file(writes), expected) << what; });
+        EXPECT_NE(log.find("for a layer that needs"), std::string::npos) << what << log;
+      }
+      const Bytes mended = read();
+      name_another_file();
+      write(mended);
+      const std::string log = logged([&] { EXPECT_EQ(run_with_file(false), expected) << what; });
+      EXPECT_EQ(log, "") << what << "the last record of a key counts";
     }
   }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <xnnpack.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +18,7 @@
 
 #include "choices.h"
 #include "exact_buffer.h"
+#include "runtime/weights.h"
 #include "runtime/weights_file.h"
 #include "xnnpack_driver.h"
 
@@ -25,6 +29,7 @@ using backends::xnnpack::ContentName;
 using backends::xnnpack::name_content;
 using backends::xnnpack::PackedKey;
 using backends::xnnpack::WeightsFile;
+using backends::xnnpack::WeightsStore;
 
 namespace {
 
@@ -35,6 +40,25 @@ constexpr size_t kKeys = 4;
 
 PackedKey key_of(size_t number) {
   return {static_cast<uint32_t>(number), {number + 1, 2}, {number % 2, 0}};
+}
+
+/// A delegate with layers of each kind that looks for packed weights, and what it gives with weights of its own.
+struct Layers {
+  std::vector<uint8_t> payload, outputs;
+};
+
+const std::vector<Layers>& all_layers() {
+  static const std::vector<Layers> layers = [] {
+    std::vector<Layers> loaded;
+    for (const char* path :
+         {SEEDS_FOLDER "/fp32.payload", SEEDS_FOLDER "/int8.payload", SEEDS_FOLDER "/qb4w.payload"}) {
+      std::ifstream file(path, std::ios::binary);
+      loaded.push_back({{std::istreambuf_iterator<char>(file), {}}, {}});
+      loaded.back().outputs = outputs_of(loaded.back().payload, nullptr);
+    }
+    return loaded;
+  }();
+  return layers;
 }
 
 /// A file that goes away with the object.
@@ -84,7 +108,7 @@ class Player {
     }
     const ContentName seed = file->seed();
     for (size_t steps = 1 + choices_.below(8); steps > 0; --steps) {
-      switch (choices_.below(5)) {
+      switch (choices_.below(7)) {
         case 0:
           if (file != nullptr && file->writes()) {
             add(*file);
@@ -100,6 +124,12 @@ class Player {
           if (file != nullptr) {
             file->commit();
           }
+          break;
+        case 4:
+          run_layers();
+          break;
+        case 5:
+          resize_records(seed);
           break;
         default:
           file = WeightsFile::open(disk_.path(), choices_.below(2) == 0);
@@ -159,6 +189,52 @@ class Player {
     disk_.write(whole);
   }
 
+  /// The sizes of some records are others, and the names of what is then their content are right. Contents are cut, or
+  /// continue with other bytes.
+  void resize_records(const ContentName& seed) {
+    const auto whole = disk_.read();
+    std::vector<uint8_t> changed(whole.begin(),
+                                 whole.begin() + static_cast<std::ptrdiff_t>(std::min(whole.size(), kHeaderSize)));
+    for (size_t at = kHeaderSize; at + kHeaderSize <= whole.size();) {
+      const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(at);
+      std::vector<uint8_t> record(begin, begin + kHeaderSize);
+      uint64_t size = 0;
+      std::memcpy(&size, &record[kSizeAt], sizeof(size));
+      if (size > whole.size() - at - kHeaderSize) {
+        break;
+      }
+      std::vector<uint8_t> bytes(begin + kHeaderSize, begin + static_cast<std::ptrdiff_t>(kHeaderSize + size));
+      at += (kHeaderSize + size + kHeaderSize - 1) / kHeaderSize * kHeaderSize;
+      if (choices_.once_in(2)) {
+        bytes.resize(choices_.below(2) == 0 ? choices_.word() % (size + 1) : size + 1 + choices_.byte(), 0x7f);
+        size = bytes.size();
+        std::memcpy(&record[kSizeAt], &size, sizeof(size));
+        const ContentName content = name_content(seed, bytes.data(), bytes.size());
+        std::memcpy(&record[kContentAt], &content, sizeof(content));
+        const ContentName name = name_content(seed, record.data(), kNameAt);
+        std::memcpy(&record[kNameAt], &name, sizeof(name));
+        for (size_t key = 0; key < kKeys; ++key) {
+          written_[key].push_back(bytes);
+        }
+      }
+      changed.insert(changed.end(), record.begin(), record.end());
+      changed.insert(changed.end(), bytes.begin(), bytes.end());
+      changed.resize((changed.size() + kHeaderSize - 1) / kHeaderSize * kHeaderSize);
+    }
+    unlink(disk_.path().c_str());
+    disk_.write(changed);
+  }
+
+  /// Whatever the file says, layers compute what they compute without it.
+  void run_layers() {
+    const Layers& layers = all_layers()[choices_.below(all_layers().size())];
+    WeightsStore store(WeightsFile::open(disk_.path(), choices_.below(2) == 0));
+    if (outputs_of(layers.payload, &store) != layers.outputs) {
+      std::fprintf(stderr, "Layers with packed weights from a file give other results\n");
+      std::abort();
+    }
+  }
+
   void damage() {
     auto whole = disk_.read();
     if (choices_.once_in(4)) {
@@ -204,6 +280,7 @@ class Player {
 Outcome run_packed_weights(const uint8_t* data, size_t size) {
   runtime::runtime_init();
   (void)xnn_initialize(nullptr);
+  (void)all_layers();
   return Player(Choices(data, size)).run();
 }
 

@@ -171,7 +171,8 @@ struct OwnedTensor {
   std::unique_ptr<TensorImpl> impl;
 };
 
-bool run(Delegate& delegate, const std::vector<Argument>& arguments, bool smaller) {
+bool run(Delegate& delegate, const std::vector<Argument>& arguments, bool smaller,
+         std::vector<uint8_t>* outputs = nullptr) {
   std::vector<std::unique_ptr<OwnedTensor>> tensors;
   std::vector<EValue> values;
   for (const Argument& argument : arguments) {
@@ -192,7 +193,11 @@ bool run(Delegate& delegate, const std::vector<Argument>& arguments, bool smalle
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].is_input) {
-      read_all(tensors[i]->impl->data(), tensors[i]->impl->nbytes());
+      const auto* data = static_cast<const uint8_t*>(tensors[i]->impl->data());
+      read_all(data, tensors[i]->impl->nbytes());
+      if (outputs != nullptr) {
+        outputs->insert(outputs->end(), data, data + tensors[i]->impl->nbytes());
+      }
     }
   }
   return true;
@@ -232,6 +237,21 @@ Outcome run_xnnpack_payload(const uint8_t* data, size_t size) {
     std::abort();
   }
   return outcome;
+}
+
+std::vector<uint8_t> outputs_of(const std::vector<uint8_t>& payload, WeightsStore* store) {
+  const ExactBuffer copy(payload.data(), payload.size());
+  const AnyData named;
+  std::vector<Argument> arguments;
+  std::vector<uint8_t> outputs;
+  Delegate delegate(Workspace::make());
+  if (!find_arguments(copy, named, arguments) ||
+      delegate.load(copy.data.get(), copy.bytes, &named, store) != Error::Ok ||
+      !run(delegate, arguments, /*smaller=*/false, &outputs)) {
+    std::fprintf(stderr, "A payload of %zu bytes does not run\n", payload.size());
+    std::abort();
+  }
+  return outputs;
 }
 
 std::vector<std::vector<uint8_t>> find_xnnpack_payloads(const std::vector<uint8_t>& file) {
