@@ -12,11 +12,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sdk.devtools.report.facts import PlannedTensor, program_facts
 from sdk.exir.schema import DelegateCall, Instruction, KernelCall, Program
 
 if TYPE_CHECKING:
     from sdk.exir import ExecutorchProgramManager
-    from sdk.export.cli.facts import PlannedTensor
 
 
 def generate_memory_trace(
@@ -37,8 +37,6 @@ def generate_memory_trace(
     Raises:
         ValueError: the program has no such method.
     """
-    from sdk.export.cli.facts import program_facts
-
     program: Program = executorch_program_manager.executorch_program
     plans = {plan.name: plan for plan in program.execution_plan}
     if method_name not in plans:

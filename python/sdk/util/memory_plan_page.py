@@ -9,6 +9,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sdk.devtools.report.facts import program_facts
+from sdk.devtools.report.plan_picture import plan_picture
+from sdk.devtools.report.words import readable_bytes
+
 if TYPE_CHECKING:
     from sdk.exir import ExecutorchProgramManager
 
@@ -31,10 +35,6 @@ def write_memory_plan_page(
     Raises:
         ValueError: the program has no such method.
     """
-    from sdk.export.cli.facts import program_facts
-    from sdk.export.cli.plan_picture import plan_picture
-    from sdk.export.cli.progress import readable_bytes
-
     methods = program_facts(executorch_program_manager.executorch_program).methods
     if method_name is not None:
         if method_name not in {method.name for method in methods}:
@@ -47,7 +47,7 @@ def write_memory_plan_page(
             tensors = [tensor for tensor in method.tensors if tensor.memory_id == memory_id]
             body.append(f"<p>Arena {memory_id}: {len(tensors)} tensors in {readable_bytes(size)}</p>")
             body.append(plan_picture(tensors, size, method.instructions))
-    style = resources.files("sdk.export.cli").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("sdk.devtools.report").joinpath("page.css").read_text(encoding="utf-8")
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Memory plan</title>'
         f"<style>{style}</style></head>\n<body>\n<h1>Memory plan</h1>\n" + "\n".join(body) + "\n</body></html>\n"

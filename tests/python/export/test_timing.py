@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from sdk.export.cli.timing import readable_seconds, same, timing
+from sdk.devtools.report.words import readable_seconds
+from sdk.export.cli.timing import same, timing
 from sdk.export.example_inputs import ExampleInputs
 
 

@@ -8,6 +8,12 @@
 
 `ExportSession.get_receipt()` does the same. Partitioners say why they leave a node with `sdk.exir.backend.utils.refuse`
 (or `WhyNoPartition`), backends what they change with `sdk.exir.backend.declarations.declare_loss`.
+
+    _rows, _losses, _operators, _receipt, _text   the receipt: its lines, what they come from, and its table
+    facts                                         what an emitted program contains
+    export_result                                 what an export records, as plain data
+    summary                                       the same for the terminal
+    export_report, page, plan_picture             the same as JSON, and as a page with a picture of the memory plan
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ pipeline    the stages, in order             lowering   the stages that compile
 quantize    --quantize and --calibrate
 verify      the written file beside eager    files      written whole or not at all
 timing      a call of it beside eager's      backends   --backend and --quantize, by declarations
-facts       what the program contains        progress   a line a stage
-summary     what the terminal shows          report     --report, as JSON or as a page
+progress    a line for each stage            wrapper    --wrapper
+
+What the terminal and `--report` show is in `sdk.devtools.report`.
 """
 
 from __future__ import annotations

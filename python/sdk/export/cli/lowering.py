@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
+from sdk.devtools.report.words import counted, readable_bytes
 from sdk.export.cli.dynamic import DynamicShapes, resized
 from sdk.export.cli.errors import CommandError, first_lines, user_line
 from sdk.export.cli.model import Model
-from sdk.export.cli.progress import Progress, counted, readable_bytes
+from sdk.export.cli.progress import Progress
 from sdk.export.example_inputs import ExampleInputs
 from sdk.export.export import ExportSession
 from sdk.export.recipe import ExportRecipe

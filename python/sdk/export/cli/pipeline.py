@@ -5,30 +5,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sdk.backends.registry import PORTABLE
-from sdk.devtools.report import LossKind, Receipt
+from sdk.devtools.report import Loss, LossKind, Receipt
+from sdk.devtools.report.export_report import write_report
+from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
+from sdk.devtools.report.facts import program_facts
+from sdk.devtools.report.summary import show_summary
+from sdk.devtools.report.words import counted, readable_bytes
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.backends import scheme, settled
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
-from sdk.export.cli.facts import ProgramFacts, program_facts
 from sdk.export.cli.files import check_writable, publish, temporary_beside, write_program
 from sdk.export.cli.inputs import example_inputs, method_of
 from sdk.export.cli.lowering import eager, make_session, run_session
 from sdk.export.cli.model import Model, load_model
-from sdk.export.cli.progress import Progress, Stage, counted, readable_bytes
-from sdk.export.cli.quantize import TOLERANCE, Accuracy, accuracy, calibration_inputs
+from sdk.export.cli.progress import Progress
+from sdk.export.cli.quantize import TOLERANCE, accuracy, calibration_inputs
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
-from sdk.export.cli.report import write_report
-from sdk.export.cli.summary import show_summary
-from sdk.export.cli.timing import Timing, timing
-from sdk.export.cli.verify import Comparison, NothingRunsItError, WrittenProgram, compare, runner_for
+from sdk.export.cli.timing import timing
+from sdk.export.cli.verify import NothingRunsItError, WrittenProgram, compare, runner_for
 from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
 from sdk.export.export import ExportSession
@@ -51,41 +53,30 @@ class Reference:
 
 
 @dataclass
-class Result:
-    """Everything the summary and the report speak of."""
+class _Made:
+    """What an export has in memory before anything is written."""
 
-    options: Options
-    model: str
-    inputs: dict[str, ExampleInputs]
-    output: Path
+    options: Options  # as given, with the default backend
+    result: ExportResult
+    references: list[Reference]
     dynamic: dict[str, DynamicShapes]
-    recipe: ExportRecipe
-    facts: ProgramFacts
-    receipt: Receipt
-    stages: list[Stage]
-    notes: list[str]
-    program_bytes: int = 0
-    weights: Path | None = None
-    weights_file_bytes: int = 0
-    comparisons: list[Comparison] = field(default_factory=list)
-    accuracies: list[Accuracy] = field(default_factory=list)
-    unverified: str = ""  # why the program could not be run
-    timings: list[Timing] = field(default_factory=list)
+    manager: Any
 
 
-def run(options: Options) -> Result:
+def run(options: Options) -> ExportResult:
     """Exports, verifies, writes, and shows the summary. Raises CommandError; then nothing is left behind."""
     progress = Progress()
     notes: list[str] = []
     with quiet(options.verbose, notes):
-        result, references, manager = _export(options, progress, notes)
+        made = _export(options, progress, notes)
+        result = made.result
         with temporary_beside(result.output) as folder:
-            _finish(result, references, manager, progress, folder)
+            _finish(made, progress, folder)
     show_summary(result, sys.stdout)
     return result
 
 
-def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Result, list[Reference], Any]:
+def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
     """Everything that happens in memory: the result so far, PyTorch's answers and the emitted program."""
     options = settled(options, notes)
     with progress.stage("load", options.model) as stage:
@@ -116,34 +107,45 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> tuple[Res
                 f"own."
             )
     manager = session.get_executorch_program_manager()
-    result = Result(
-        options=options,
+    result = ExportResult(
         model=options.model,
-        inputs=inputs,
+        inputs=describe_inputs(inputs),
+        dynamic=[str(wanted) for shapes in dynamic.values() for wanted in shapes.ranges.values()],
         output=output,
-        dynamic=dynamic,
-        recipe=recipe,
+        recipe=recipe.name,
+        backends=list(options.backends),
+        offered=_offered(options, recipe),
+        verify=options.verify,
         facts=program_facts(manager.executorch_program),
         receipt=session.get_receipt(),
         stages=progress.stages,
         notes=notes,
     )
-    notes += [str(loss) for loss in lost(result)]
+    notes += [str(loss) for loss in _lost(options, result.receipt)]
     if not result.receipt.kernels_checked:
         notes.append(
             "Whether every operator has a kernel was not checked, because this package was installed without its "
             "runtime."
         )
-    _refuse_losses(result)
-    return result, references, manager
+    _refuse_losses(options, result)
+    return _Made(options, result, references, dynamic, manager)
 
 
-def lost(result: Result) -> list[Any]:
-    """The losses that count: the kernels are welcome to operators that a backend leaves where `--backend portable`
-    says so."""
-    backends = result.options.backends
-    welcome = result.options.recipe is None and len(backends) > 1 and PORTABLE in backends
-    return [loss for loss in result.receipt.losses if not (welcome and loss.kind == LossKind.FALLBACK)]
+def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
+    """What the graph was offered to: the backends, or the recipe; None if no partitioner saw it."""
+    lowering = recipe.lowering_recipe
+    if not (lowering and lowering.partitioners):
+        return None
+    backends = [backend for backend in options.backends if backend != PORTABLE]
+    return backends or [name for name in [options.recipe] if name]
+
+
+def _lost(options: Options, receipt: Receipt) -> list[Loss]:
+    """The losses to report. Where `--backend portable` is named beside another backend, operators that stay with the
+    portable kernels are not lost."""
+    backends = options.backends
+    expected = options.recipe is None and len(backends) > 1 and PORTABLE in backends
+    return [loss for loss in receipt.losses if not (expected and loss.kind == LossKind.FALLBACK)]
 
 
 def describe_inputs(inputs: Mapping[str, ExampleInputs]) -> str:
@@ -153,18 +155,18 @@ def describe_inputs(inputs: Mapping[str, ExampleInputs]) -> str:
     return "; ".join(f"{method}: {given.describe()}" for method, given in inputs.items())
 
 
-def _refuse_losses(result: Result) -> None:
-    if result.options.strict and result.notes:
+def _refuse_losses(options: Options, result: ExportResult) -> None:
+    if options.strict and result.notes:
         listed = "\n".join(f"  - {note}" for note in result.notes)
         raise CommandError(f"With --strict nothing may be left to say, and there is:\n{listed}\nNothing was written.")
 
 
-def _finish(result: Result, references: list[Reference], manager: Any, progress: Progress, folder: Path) -> None:
+def _finish(made: _Made, progress: Progress, folder: Path) -> None:
     """Everything that happens in files: written to `folder`, run, and only then moved into place."""
-    options, output = result.options, result.output
+    options, result, references, output = made.options, made.result, made.references, made.result.output
     with progress.stage("write", str(output)) as stage:
         program = folder / output.name
-        weights = write_program(manager, program)
+        weights = write_program(made.manager, program)
         result.program_bytes = program.stat().st_size
         if weights is not None:
             result.weights = output.with_name(weights.name)
@@ -181,16 +183,18 @@ def _finish(result: Result, references: list[Reference], manager: Any, progress:
         else:
             load = partial(WrittenProgram, program, weights, runner)
             with progress.stage("verify", "run the program") as stage:
-                _verify_all(result, references, load)
+                _verify_all(options, result, references, load)
                 # A runner says nothing of the device's time.
                 result.timings = [] if runner is not None else _timings(references, load)
                 stage.detail = f"the program agrees with PyTorch in {counted(len(references), 'run')}"
-    _refuse_losses(result)
+    _refuse_losses(options, result)
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
         write_report(result, report)
         publish(report, options.report)
-    for file, text in wrappers(result, manager.executorch_program, program, weights).items():
+    for file, text in wrappers(
+        options, output, made.dynamic, made.manager.executorch_program, program, weights
+    ).items():
         written = folder / file.name
         written.write_text(text, encoding="utf-8")
         publish(written, file)
@@ -241,9 +245,10 @@ def _with_quantized(references: list[Reference], session: ExportSession) -> list
     ]
 
 
-def _verify_all(result: Result, references: list[Reference], load: Callable[[], WrittenProgram]) -> None:
+def _verify_all(
+    options: Options, result: ExportResult, references: list[Reference], load: Callable[[], WrittenProgram]
+) -> None:
     # Loaded anew for each: a program with state starts from its initial values, as eager did.
-    options = result.options
     result.comparisons = [_verify(load(), reference, options) for reference in references]
     result.accuracies = [
         accuracy(options.quantize, reference.unquantized, load().run(reference.method, reference.inputs.copy()))

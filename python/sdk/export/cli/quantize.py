@@ -6,7 +6,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from sdk.backends.registry import QuantizationScheme
+from sdk.devtools.report.export_result import Accuracy
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.errors import CommandError, failed
 from sdk.export.cli.inputs import read_inputs
@@ -27,21 +27,6 @@ TOLERANCE = 0.05
 """Of the program beside the quantised model in PyTorch: integers may be rounded the other way at each layer."""
 
 _MOST_CALIBRATIONS = 1024
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """The program's outputs beside those of the model before it was quantised."""
-
-    kind: str
-    signal_to_noise: float  # decibels
-    largest: float  # difference, as a share of the output's largest value
-
-    def __str__(self) -> str:
-        noise = "no difference" if math.isinf(self.signal_to_noise) else f"{self.signal_to_noise:.1f} dB over the noise"
-        return (
-            f"{self.kind} against float32: {noise}, largest difference {self.largest:.2g} of the output's largest value"
-        )
 
 
 def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Model) -> dict[str, list[ExampleInputs]]:

@@ -7,28 +7,16 @@ import copy
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from sdk.devtools.report.export_result import Timing
 from sdk.export.cli.verify import WrittenProgram
 from sdk.export.example_inputs import ExampleInputs
 
 _BUDGET, _LONGEST = 0.1, 2.0  # seconds for the calls of each side: of quick calls, and of the fewest
 _FEWEST_CALLS, _MOST_CALLS = 3, 100
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Medians of calls with the example inputs, in seconds of wall clock, each side with its default threads."""
-
-    method: str
-    program: float
-    eager: float
-
-    def __str__(self) -> str:
-        return f"{readable_seconds(self.program)} a call; PyTorch eager takes {readable_seconds(self.eager)}"
 
 
 def timing(method: str, module: torch.nn.Module, inputs: ExampleInputs, program: WrittenProgram) -> Timing | None:
@@ -55,13 +43,6 @@ def _timing(method: str, module: torch.nn.Module, inputs: ExampleInputs, program
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors are equal, where NaN is equal to NaN."""
     return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
-
-
-def readable_seconds(seconds: float) -> str:
-    """`0.021 ms`, `12.3 ms`, `1.52 s`: three digits."""
-    scaled, unit = (seconds, "s") if seconds >= 1 else (seconds * 1e3, "ms")
-    digits = 1 if scaled >= 10 else 2 if scaled >= 1 else 3
-    return f"{scaled:.{0 if scaled >= 100 else digits}f} {unit}"
 
 
 def _median(call: Callable[[], Any]) -> float:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +13,12 @@ import torch
 from torch.utils import _pytree as pytree
 
 from sdk.backends.registry import Backend, backend_of_id
+from sdk.devtools.report.export_result import Comparison, OutputError
 from sdk.export.cli.errors import CommandError, first_lines
 from sdk.export.example_inputs import ExampleInputs, describe
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 """The largest difference allowed, as a share of the output's largest value. Every other dtype must be equal."""
-
-
-@dataclass
-class OutputError:
-    """One output: its largest difference, and the same as a share of the output's largest magnitude in eager."""
-
-    index: int
-    type: str
-    max_abs: float
-    max_rel: float
-    tolerance: float
-
-    @property
-    def within(self) -> bool:
-        # Around zero a share means little: a difference far below the tolerance itself is fine.
-        return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
-
-
-@dataclass
-class Comparison:
-    """One call of a method, run both ways."""
-
-    method: str
-    label: str  # "example", "smallest sizes" or "largest sizes"
-    inputs: str
-    outputs: list[OutputError]
-    seconds: float  # of the runtime's call
-
-    @property
-    def worst(self) -> OutputError | None:
-        return max(self.outputs, key=lambda o: (not o.within, o.max_rel), default=None)
 
 
 class WrittenProgram:

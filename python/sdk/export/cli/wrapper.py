@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sdk.exir import schema
 from sdk.export.cli.arguments import Options
+from sdk.export.cli.dynamic import DynamicShapes
 from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_name
-
-if TYPE_CHECKING:
-    from sdk.export.cli.pipeline import Result
 
 
 def wrapper_files(options: Options, output: Path) -> list[Path]:
@@ -20,19 +17,26 @@ def wrapper_files(options: Options, output: Path) -> list[Path]:
     return [output.with_name(wrapper_name(output.name) + LANGUAGES[language]) for language in options.wrappers]
 
 
-def wrappers(result: Result, program: schema.Program, file: Path, weights: Path | None) -> Mapping[Path, str]:
-    """The text of each; `file` and `weights` are what was written."""
-    files = wrapper_files(result.options, result.output)
+def wrappers(
+    options: Options,
+    output: Path,
+    dynamic: Mapping[str, DynamicShapes],
+    program: schema.Program,
+    file: Path,
+    weights: Path | None,
+) -> Mapping[Path, str]:
+    """The text of each file beside `output`; `file` and `weights` are where the program is written for now."""
+    files = wrapper_files(options, output)
     if not files:
         return {}
     description = describe_program(
         program,
         file,
         weights,
-        input_names={method: shapes.names for method, shapes in result.dynamic.items()},
+        input_names={method: shapes.names for method, shapes in dynamic.items()},
         ranges={
             method: {place: (dim.low, dim.high) for place, dim in shapes.ranges.items()}
-            for method, shapes in result.dynamic.items()
+            for method, shapes in dynamic.items()
         },
     )
-    return {path: render(description, language) for path, language in zip(files, result.options.wrappers, strict=True)}
+    return {path: render(description, language) for path, language in zip(files, options.wrappers, strict=True)}

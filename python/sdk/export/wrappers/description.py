@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sdk.devtools.report.element_types import BYTES, type_name
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
-from sdk.export.element_types import BYTES, type_name
 
 _KINDS = {"Int": "int", "Double": "double", "Bool": "bool", "String": "string", "Null": "none"}
 

@@ -6,23 +6,19 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from sdk.backends.registry import PORTABLE
-from sdk.devtools.report import LossKind, Receipt, Row
-from sdk.export.cli.facts import MethodFacts, ProgramFacts
-from sdk.export.cli.progress import counted, paint, readable_bytes
-
-if TYPE_CHECKING:
-    from sdk.export.cli.pipeline import Result
-    from sdk.export.cli.timing import Timing
-    from sdk.export.cli.verify import Comparison
+from sdk.devtools.report._model import LossKind, Row
+from sdk.devtools.report._receipt import Receipt
+from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
+from sdk.devtools.report.facts import MethodFacts, ProgramFacts
+from sdk.devtools.report.words import counted, paint, readable_bytes
 
 _LABEL = 12
 _WIDTH = 100
 
 
-def show_summary(result: Result, stream: TextIO) -> None:
+def show_summary(result: ExportResult, stream: TextIO) -> None:
     """Writes the summary: sizes, memory, operators, what was not delegated and why, the difference from eager."""
     size = readable_bytes(result.program_bytes)
     stream.write(f"\n  {paint(str(result.output), 'bold', stream)}  {size}\n")
@@ -36,7 +32,7 @@ def show_summary(result: Result, stream: TextIO) -> None:
         _row(stream, label, text)
 
 
-def summary_rows(result: Result) -> list[tuple[str, str]]:
+def summary_rows(result: ExportResult) -> list[tuple[str, str]]:
     """(label, text): the same rows for the terminal and for the page."""
     rows: list[tuple[str, str]] = []
     for method in result.facts.methods:
@@ -46,10 +42,9 @@ def summary_rows(result: Result) -> list[tuple[str, str]]:
         rows.append(("delegated", delegated(method, result)))
         rows += [("left", text) for text in left_behind(result.receipt.of(method.name))]
     rows.append(("weights", weights(result.facts)))
-    ranges = [str(wanted) for dynamic in result.dynamic.values() for wanted in dynamic.ranges.values()]
-    if ranges:
-        rows.append(("dynamic", ", ".join(ranges)))
-    if not result.options.verify:
+    if result.dynamic:
+        rows.append(("dynamic", ", ".join(result.dynamic)))
+    if not result.verify:
         rows.append(("verified", "no, because of --no-verify"))
     if result.unverified:
         rows.append(("verified", f"no, because {result.unverified}"))
@@ -97,20 +92,16 @@ def operators(method: MethodFacts) -> str:
     return f"{calls} of {counted(len(method.operators), 'operator')}: {most}{more}"
 
 
-def delegated(method: MethodFacts, result: Result) -> str:
+def delegated(method: MethodFacts, result: ExportResult) -> str:
     """Which part went to which backend, and which did not."""
-    others = [backend for backend in result.options.backends if backend != PORTABLE]
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
-    offered = others or [name for name in [result.options.recipe] if name]
-    lowering = result.recipe.lowering_recipe
-    if not (lowering and lowering.partitioners):
+    if result.offered is None:
         return "nothing: no backend was asked for"
     if not method.operators:
         return f"everything: {given}"
     left = counted(method.operators.total(), "operator call")
-    return (
-        f"{given or 'nothing'}; {left} stay with the kernels, because no partitioner of {', '.join(offered)} took them"
-    )
+    offered = ", ".join(result.offered)
+    return f"{given or 'nothing'}; {left} stay with the kernels, because no partitioner of {offered} took them"
 
 
 def left_behind(rows: Sequence[Row]) -> list[str]:

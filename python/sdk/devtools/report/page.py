@@ -6,24 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sdk.devtools.report import Row
-from sdk.export.cli.facts import MethodFacts
-from sdk.export.cli.plan_picture import plan_picture
-from sdk.export.cli.progress import counted, readable_bytes
-from sdk.export.cli.summary import delegated, memory, signature, verified
-
-if TYPE_CHECKING:
-    from sdk.export.cli.pipeline import Result
+from sdk.devtools.report._model import Row
+from sdk.devtools.report.export_result import ExportResult
+from sdk.devtools.report.facts import MethodFacts
+from sdk.devtools.report.plan_picture import plan_picture
+from sdk.devtools.report.summary import delegated, memory, signature, verified
+from sdk.devtools.report.words import counted, readable_bytes
 
 _LARGEST = 15
 
 
-def page(result: Result, report: dict[str, Any]) -> str:
+def page(result: ExportResult, report: dict[str, Any]) -> str:
     """The page of one export; `report` is the same as plain data."""
     program, made = report["program"], report["made_with"]
-    style = resources.files("sdk.export.cli").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("sdk.devtools.report").joinpath("page.css").read_text(encoding="utf-8")
     body = [
         f"<h1>{escape(result.output.name)}</h1>",
         f'<p class="dim">from <code>{escape(report["model"]["name"])}</code> with {escape(report["model"]["inputs"])}; '
@@ -43,7 +41,7 @@ def page(result: Result, report: dict[str, Any]) -> str:
     )
 
 
-def _cards(result: Result, program: dict[str, Any]) -> str:
+def _cards(result: ExportResult, program: dict[str, Any]) -> str:
     worst = [comparison.worst for comparison in result.comparisons if comparison.worst is not None]
     error = f"{max(w.max_abs for w in worst):.2g}" if worst else "not compared"
     delegated = any(method.delegates for method in result.facts.methods)
@@ -61,7 +59,7 @@ def _cards(result: Result, program: dict[str, Any]) -> str:
     )
 
 
-def _method(method: MethodFacts, result: Result) -> list[str]:
+def _method(method: MethodFacts, result: ExportResult) -> list[str]:
     parts = [
         f"<h2>Method <code>{escape(signature(method))}</code></h2>",
         f"<p>Delegated: {escape(delegated(method, result))}.</p>",

@@ -8,37 +8,34 @@ import math
 import platform
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 import sdk
-from sdk.export.cli.facts import MethodFacts
-from sdk.export.cli.page import page
-
-if TYPE_CHECKING:
-    from sdk.export.cli.pipeline import Result
+from sdk.devtools.report.export_result import ExportResult
+from sdk.devtools.report.facts import MethodFacts
+from sdk.devtools.report.page import page
 
 FORMAT = 1
 """Grows when a field of the JSON changes its meaning or goes; a new field does not change it."""
 
 
-def write_report(result: Result, path: Path) -> None:
+def write_report(result: ExportResult, path: Path) -> None:
     """Writes `path` as JSON or HTML, by its ending."""
     content = page(result, report(result)) if path.suffix == ".html" else json.dumps(report(result), indent=2) + "\n"
     path.write_text(content, encoding="utf-8")
 
 
-def report(result: Result) -> dict[str, Any]:
+def report(result: ExportResult) -> dict[str, Any]:
     """The report as plain data. Sizes are bytes, times are seconds of wall clock."""
-    options = result.options
     return {
         "report_format": FORMAT,
         "made_with": {"sdk": sdk.__version__, "torch": torch.__version__, "python": platform.python_version()},
         "model": {
             "name": result.model,
-            "inputs": "; ".join(_inputs(method, result) for method in result.inputs),
-            "dynamic": [str(wanted) for dynamic in result.dynamic.values() for wanted in dynamic.ranges.values()],
+            "inputs": result.inputs,
+            "dynamic": result.dynamic,
         },
         "program": {
             "file": str(result.output),
@@ -47,12 +44,12 @@ def report(result: Result) -> dict[str, Any]:
             "weights_file_bytes": result.weights_file_bytes,
             "weight_bytes": result.facts.weight_bytes,
         },
-        "recipe": result.recipe.name,
-        "backends": list(options.backends),
+        "recipe": result.recipe,
+        "backends": result.backends,
         "stages": [{"name": s.name, "detail": s.detail, "seconds": round(s.seconds, 4)} for s in result.stages],
         "methods": [_method(method) for method in result.facts.methods],
         "verification": {
-            "done": options.verify and not result.unverified,
+            "done": result.verify and not result.unverified,
             "runs": [
                 {
                     "method": comparison.method,
@@ -71,11 +68,6 @@ def report(result: Result) -> dict[str, Any]:
         "notes": result.notes,
         "receipt": result.receipt.to_dict(),
     }
-
-
-def _inputs(method: str, result: Result) -> str:
-    given = result.inputs[method].describe()
-    return given if len(result.inputs) == 1 else f"{method}: {given}"
 
 
 def _method(method: MethodFacts) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from sdk.export.cli.facts import PlannedTensor
-from sdk.export.cli.progress import readable_bytes
+from sdk.devtools.report.facts import PlannedTensor
+from sdk.devtools.report.words import readable_bytes
 
 _WIDTH, _HEIGHT = 960, 360
 _LEFT, _BOTTOM, _TOP = 78, 34, 10

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one export records for its summary and its report, as plain data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sdk.devtools.report._receipt import Receipt
+from sdk.devtools.report.facts import ProgramFacts
+from sdk.devtools.report.words import readable_seconds
+
+
+@dataclass
+class Stage:
+    """One finished or running stage. `detail` may be set while it runs; it stands behind the name."""
+
+    name: str
+    detail: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class OutputError:
+    """One output: its largest difference, and the same as a share of the output's largest magnitude in eager."""
+
+    index: int
+    type: str
+    max_abs: float
+    max_rel: float
+    tolerance: float
+
+    @property
+    def within(self) -> bool:
+        # Around zero a share means little: a difference far below the tolerance itself is fine.
+        return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
+
+
+@dataclass
+class Comparison:
+    """One call of a method, run both ways."""
+
+    method: str
+    label: str  # "example", "smallest sizes" or "largest sizes"
+    inputs: str
+    outputs: list[OutputError]
+    seconds: float  # of the runtime's call
+
+    @property
+    def worst(self) -> OutputError | None:
+        return max(self.outputs, key=lambda o: (not o.within, o.max_rel), default=None)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The program's outputs beside those of the model before it was quantised."""
+
+    kind: str
+    signal_to_noise: float  # decibels
+    largest: float  # difference, as a share of the output's largest value
+
+    def __str__(self) -> str:
+        noise = "no difference" if math.isinf(self.signal_to_noise) else f"{self.signal_to_noise:.1f} dB over the noise"
+        return (
+            f"{self.kind} against float32: {noise}, largest difference {self.largest:.2g} of the output's largest value"
+        )
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Medians of calls with the example inputs, in seconds of wall clock, each side with its default threads."""
+
+    method: str
+    program: float
+    eager: float
+
+    def __str__(self) -> str:
+        return f"{readable_seconds(self.program)} a call; PyTorch eager takes {readable_seconds(self.eager)}"
+
+
+@dataclass
+class ExportResult:
+    """One export. Sizes are bytes, times are seconds of wall clock."""
+
+    model: str  # as the user named it
+    inputs: str  # `float32[1, 8]`, or with several methods `encode: float32[1, 8]; decode: float32[1, 4]`
+    dynamic: list[str]  # the sizes that vary, as the user wrote them
+    output: Path
+    recipe: str | None
+    backends: list[str]
+    offered: list[str] | None  # the backends, or the recipe, that the graph was offered to; None without a partitioner
+    verify: bool
+    facts: ProgramFacts
+    receipt: Receipt
+    stages: list[Stage]
+    notes: list[str]
+    program_bytes: int = 0
+    weights: Path | None = None
+    weights_file_bytes: int = 0
+    comparisons: list[Comparison] = field(default_factory=list)
+    accuracies: list[Accuracy] = field(default_factory=list)
+    unverified: str = ""  # why the program could not be run
+    timings: list[Timing] = field(default_factory=list)

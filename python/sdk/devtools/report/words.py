@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers and colours in text for people."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    """`text` in a colour if `stream` is a terminal and NO_COLOR is not set (https://no-color.org)."""
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\033[{_COLOURS[colour]}m{text}\033[0m"
+
+
+def readable_bytes(count: int) -> str:
+    """`512 B`, `1.5 kB`, `13.6 MB`: decimal units, as file managers show them."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError("unreachable")
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 operator`, `2 operators`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def readable_seconds(seconds: float) -> str:
+    """`0.021 ms`, `12.3 ms`, `1.52 s`: three digits."""
+    scaled, unit = (seconds, "s") if seconds >= 1 else (seconds * 1e3, "ms")
+    digits = 1 if scaled >= 10 else 2 if scaled >= 1 else 3
+    return f"{scaled:.{0 if scaled >= 100 else digits}f} {unit}"
