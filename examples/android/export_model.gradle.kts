@@ -9,7 +9,7 @@ val exportModel by tasks.registering(Exec::class) {
   doFirst { result.get().asFile.parentFile.mkdirs() }
   commandLine(
     System.getenv("PYTHON") ?: "python3", "-m", "sdk.export", "$source:Model",
-    "--input", "1x784:float32", "--backend", "xnnpack", "--output", result.get().asFile.path,
+    "--input", "1x784:float32", "--output", result.get().asFile.path,
   )
 }
 

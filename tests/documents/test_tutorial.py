@@ -137,7 +137,8 @@ def test_t04_quantization():
     converted_graph = pt2e.convert_pt2e(prepared_graph)
     aten_dialect = export(converted_graph, CONV_ARGS, strict=True)
     inputs = {s.arg.name: s.kind.name for s in aten_dialect.graph_signature.input_specs}
-    assert inputs == {"p_conv_bias": "PARAMETER", "b__frozen_param0": "BUFFER", "x": "USER_INPUT"}
+    scales = {"b__scale_0": "BUFFER", "b__zero_point_0": "BUFFER"}  # of the weight's channels
+    assert inputs == {"p_conv_bias": "PARAMETER", "b__frozen_param0": "BUFFER", "x": "USER_INPUT"} | scales
     assert 'b__frozen_param0: "i8[16, 3, 3, 3]"' in str(aten_dialect)
     edge = to_edge(aten_dialect, compile_config=exir.EdgeCompileConfig(_check_ir_validity=False))
     torch.testing.assert_close(edge.exported_program().module()(*CONV_ARGS), converted_graph(*CONV_ARGS))
