@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from bench.engines import Declaration, is_int8
-from bench.states import functional
+from bench.states import INPUT, functional, load_states, save_states
 
 
 class OpenVinoEngine:
@@ -44,6 +45,7 @@ class OpenVinoEngine:
 
             outputs, count = made.output_names(len(model.outputs)), len(made.states)
             apply_make_stateful_transformation(model, dict(zip(names[-count:], outputs[-count:], strict=True)))
+            save_states(made, output)
         openvino.save_model(model, output, compress_to_fp16=False)
         return {"file_bytes": Path(output).with_suffix(".bin").stat().st_size}
 
@@ -64,6 +66,10 @@ class OpenVinoEngine:
         self.inputs = inputs
         for index, value in enumerate(inputs):
             request.set_tensor(f"input_{index}", openvino.Tensor(value, shared_memory=True))
+        initial = load_states(path)
+        for state in request.query_state():  # named state_0new_state_0 and so on
+            number = "".join(takewhile(str.isdigit, state.name.removeprefix(INPUT)))
+            state.state = openvino.Tensor(initial[int(number)])
 
         def call() -> Any:
             request.infer()
