@@ -19,7 +19,7 @@ namespace pybindings {
 /// The dtype of a numpy array; nullopt if the runtime does not have it (or it is byte-swapped).
 std::optional<aten::ScalarType> scalar_type_of_numpy(const pybind11::dtype& dtype);
 
-/// The numpy dtype; null if numpy does not have it. BFloat16 is that of ml_dtypes where it is installed.
+/// The numpy dtype; nullopt if numpy does not have it. BFloat16 is that of ml_dtypes where it is installed.
 std::optional<pybind11::dtype> numpy_dtype_of(aten::ScalarType type);
 
 /// The name that PyTorch and numpy give a dtype: "float32".
