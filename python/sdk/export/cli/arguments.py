@@ -40,11 +40,11 @@ several methods in one program
   --input and --dynamic begin with the method's name (--input encode:1x8:float32), and
   example_inputs() and --inputs give a dict from method name to inputs.
 
-its inputs, in this order of preference
+inputs, in this order of preference
   --input SPEC          once for every positional input of forward():
                           1x3x224x224:float32      random values (normal, seed 0)
                           1x128:int64=0..30521     random whole numbers from 0 to 30521
-                          1x128:int64=1            every element 1 (unless told, 0 or 1)
+                          1x128:int64=1            every element 1 (by default 0 or 1)
                           scalar:float32=0.5       a tensor without dimensions
                           =3    =0.5    =true      a Python number, not a tensor
   --inputs FILE.pt      a file written by torch.save(): a tensor, a tuple or list of inputs,
@@ -56,24 +56,24 @@ examples
   Export, verify and write mobilenet_v2.pte:
     python -m sdk.export examples/mobilenet_v2/model.py:mobilenet_v2
 
-  Say the input and the file:
+  With an example input and an output file:
     python -m sdk.export net.py:Net --input 1x3x32x32:float32 --output net.pte
 
   A batch from 1 to 16 and a sentence from 1 to 512 tokens:
     python -m sdk.export net.py:build --input 2x64:int64 \\
         --dynamic tokens.0=1..16 --dynamic tokens.1=1..512
 
-  Weights in a file of their own, and a page that shows where the memory goes:
+  Weights in a separate file, and a page that draws the memory plan:
     python -m sdk.export net.py:Net --input 1x8:float32 --external-weights --report report.html
 
-  With integers of 8 bits, their ranges from a function that gives inputs:
+  In int8, with ranges from a function that returns sample inputs:
     python -m sdk.export net.py:Net --input 1x8:float32 --quantize int8 --calibrate data.py:samples
 
-  By a recipe of your own, failing where anything would be lost:
+  By your own recipe, with losses as errors:
     python -m sdk.export net.py:Net --input 1x8:float32 --recipe recipes.py:int8 --strict
 
 exit status
-  0   the program is written, and verified unless you said --no-verify
+  0   the program is written, and verified unless --no-verify was given
   1   the export failed; nothing was written
   2   the arguments are wrong
 """

@@ -50,7 +50,7 @@ class XnnpackPartitioner(Partitioner):
     Args:
         configs: The operators to take; all that XNNPACK has by default.
         config_precisions: The precisions to take, all by default: FP32 for what computes on floats, STATIC_QUANT for
-            what computes on integers of 8 bits between quantize and dequantize, DYNAMIC_QUANT for layers whose weights
+            int8 operators between quantize and dequantize, DYNAMIC_QUANT for layers whose weights
             are quantised and whose inputs are when the model runs.
         per_op_mode: Whether each operator becomes a delegate of its own.
         verbose: Whether the log says what is taken and why the rest is not.
