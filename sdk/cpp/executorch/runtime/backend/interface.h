@@ -22,7 +22,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// Bytes that somebody else owns.
+/// Bytes that are not owned.
 struct SizedBuffer {
   void* buffer;
   size_t nbytes;
@@ -37,7 +37,7 @@ struct CompileSpec {
 /// What a backend's init() returns: opaque to the runtime.
 using DelegateHandle = void;
 
-/// A backend. One object serves all programs; its const methods may be called from several threads at once.
+/// A backend. One object is used by all programs; its const methods may be called from several threads at once.
 class BackendInterface {
  public:
   virtual ~BackendInterface() = 0;
@@ -86,7 +86,7 @@ inline BackendInterface::~BackendInterface() {}
 /// The backend with this name, or null. Owned by whoever registered it.
 BackendInterface* get_backend_class(const char* name);
 
-/// A row of the table. Neither the name nor the object is owned; both must live as long as the process.
+/// An entry of the registry. Neither the name nor the object is owned; both must live as long as the process.
 struct Backend {
   const char* name;
   BackendInterface* backend;

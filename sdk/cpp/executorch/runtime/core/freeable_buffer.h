@@ -49,7 +49,7 @@ class FreeableBuffer final {
   FreeableBuffer& operator=(FreeableBuffer&&) noexcept = delete;
   ~FreeableBuffer() { Free(); }
 
-  /// Frees the buffer; data() is null and size() is 0 from now on. Does nothing the second time.
+  /// Frees the buffer; data() is then null and size() 0. A second call has no effect.
   ET_NOINLINE void Free() {
     if (data_ != 0 && is_uint64_) {
       if (free_fn_.uint64 != nullptr) {

@@ -47,8 +47,8 @@ class HierarchicalAllocator final {
   /// Device of each buffer; empty when all are on the CPU.
   Span<const etensor::Device> planned_buffer_devices() const { return devices_; }
 
-  /// Whether every buffer is known to hold zeros, such as fresh pages. Loading a method then need not touch the mutable
-  /// buffers that start as zeros. Not so unless said.
+  /// Whether every buffer is known to be zero, such as new pages. Loading a method then does not write the mutable
+  /// buffers whose initial value is zero. False by default.
   bool is_zeroed() const { return zeroed_; }
   void set_zeroed(bool zeroed) { zeroed_ = zeroed; }
 

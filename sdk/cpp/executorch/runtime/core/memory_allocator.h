@@ -70,12 +70,12 @@ class MemoryAllocator {
   virtual uint8_t* base_address() const { return begin_; }
   /// Bytes of the whole buffer.
   virtual uint32_t size() const { return size_; }
-  /// Bytes handed out, with the padding of alignments.
+  /// Bytes allocated, with the padding of alignments.
   virtual size_t used_size() const { return static_cast<size_t>(cur_ - begin_); }
   /// Bytes left.
   virtual size_t free_size() const { return static_cast<size_t>(end_ - cur_); }
 
-  /// Takes everything back: what was allocated must no longer be used.
+  /// Frees all allocations at once: they must no longer be used.
   virtual void reset() { cur_ = begin_; }
 
   /// Names the allocator for the profiler; call once.

@@ -8,15 +8,15 @@
 namespace executorch {
 namespace runtime {
 
-/// The memory that a Method lives in. Owns nothing: the allocators, and the memory behind them, must outlive every
+/// The memory of a Method. Owns nothing: the allocators and their memory must outlive every
 /// Method that was loaded with them.
 class MemoryManager final {
  public:
-  /// @param method_allocator What a Method needs for as long as it exists: its values, its instructions, its delegates.
+  /// @param method_allocator For everything that lives as long as the Method: values, instructions, delegates.
   /// @param planned_memory The planned buffers of the method, in the order of MethodMeta::memory_planned_buffer_size.
   ///     May be null when the method has none. Two methods share one only if they never run at the same time.
   /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. Must not be
-  ///     `method_allocator`. May be null: the method then asks the platform layer (et_pal_allocate).
+  ///     `method_allocator`. May be null: the method then uses the platform layer (et_pal_allocate).
   explicit MemoryManager(MemoryAllocator* method_allocator, HierarchicalAllocator* planned_memory = nullptr,
                          MemoryAllocator* temp_allocator = nullptr)
       : method_allocator_(method_allocator), planned_memory_(planned_memory), temp_allocator_(temp_allocator) {}

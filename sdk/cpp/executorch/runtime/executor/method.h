@@ -50,8 +50,8 @@ using InstructionArgs = Span<EValue*>;
 using deserialization::NamedData;
 
 /// A method that can be executed, made by Program::load_method(). Not thread-safe: one thread at a time may use a
-/// Method; different Methods of one Program are independent. The Program, the MemoryManager and all memory behind it
-/// must outlive it.
+/// Method; different Methods of one Program are independent. The Program, the MemoryManager and all memory of it
+/// must outlive the Method.
 class Method final {
  public:
   /// Only `rhs.method_meta()`, inputs_size() and outputs_size() may be used after this: the functions of `rhs` that
@@ -64,8 +64,8 @@ class Method final {
 
   /// Sets an input. A tensor that has planned memory is copied; the data of another one is used in place and must stay
   /// alive until the method was executed. Its dtype, rank, sizes and memory order must be those of
-  /// MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be smaller. A scalar must have the value that the
-  /// method was exported with, unless the export left it open.
+  /// MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be smaller. A scalar must have the value of the
+  /// export, unless the export left it variable.
   /// Errors: InvalidArgument, after a log line that gives the index, what was expected and what was found.
   ET_NODISCARD Error set_input(const EValue& input_evalue, size_t input_idx);
 
@@ -94,12 +94,12 @@ class Method final {
   /// method can be executed again.
   ET_NODISCARD Error execute();
 
-  /// Lets another thread stop execute(): it looks at `*interrupt` before each instruction and, unless that is Ok (say,
-  /// Cancelled), ends with it. Null: nothing stops it. Not owned; must live while the method executes. A backend's part
-  /// is one instruction. The method can be executed again after that.
+  /// Lets another thread cancel execute(), which reads `*interrupt` before each instruction and returns it if it is not
+  /// Ok (for example Cancelled). Null: no interrupt. Not owned; must outlive the execution. A delegate call is
+  /// one instruction and is not interrupted. The method can be executed again afterwards.
   void set_interrupt(const std::atomic<Error>* interrupt) { interrupt_ = interrupt; }
 
-  /// Runs one instruction; the caller counts them. Errors: EndOfMethod when none is left, otherwise as execute().
+  /// Runs one instruction; the caller counts them. Errors: EndOfMethod if none is left, otherwise as execute().
   ET_NODISCARD Error step();
 
   /// The name that older code uses for step().
@@ -108,7 +108,7 @@ class Method final {
   /// Whether some instructions of an execution were run by step() and the execution was not reset.
   bool in_progress() const { return position_.chain != 0 || position_.instruction != 0; }
 
-  /// Goes back to the start after step() came to the end. Errors: InvalidState when it did not.
+  /// Goes back to the start after the last step(). Errors: InvalidState if instructions are left.
   ET_NODISCARD Error reset_execution();
 
   /// The name that older code uses for reset_execution().
@@ -128,7 +128,7 @@ class Method final {
   /// Input `i`; aborts when there is no such input.
   const EValue& get_input(size_t i) const;
 
-  /// Direct access, without the checks of set_input(); for code that knows the method well.
+  /// Direct access, without the checks of set_input().
   ET_DEPRECATED EValue& mutable_input(size_t i);
 
   /// Direct access to an output.

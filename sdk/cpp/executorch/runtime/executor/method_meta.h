@@ -19,7 +19,7 @@ struct Tensor;
 namespace executorch {
 namespace runtime {
 
-/// What is known of a tensor before it exists. Everything it returns lives as long as the Program.
+/// Metadata of a tensor. Everything it returns is valid as long as the Program.
 class TensorInfo final {
  public:
   TensorInfo() = delete;
@@ -37,7 +37,7 @@ class TensorInfo final {
 
   executorch::aten::ScalarType scalar_type() const { return scalar_type_; }
 
-  /// Whether the data has a place in planned memory; otherwise the caller supplies it.
+  /// Whether the data is in planned memory; otherwise the caller provides it.
   bool is_memory_planned() const { return is_memory_planned_; }
 
   /// Bytes of data for sizes().
@@ -59,7 +59,7 @@ class TensorInfo final {
   size_t nbytes_;
 };
 
-/// What is known of a method without loading it: its inputs and outputs and the memory it needs. Must not outlive the
+/// Metadata of a method, available without loading it: inputs, outputs and memory. Must not outlive the
 /// Program. Errors of all functions that take an index: InvalidArgument when it is out of range.
 class MethodMeta final {
  public:

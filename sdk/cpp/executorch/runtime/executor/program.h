@@ -28,34 +28,34 @@ struct Program;
 namespace executorch {
 namespace runtime {
 
-/// A loaded `.pte`: methods by name, and the data they share. Immutable after load(), so that any number of threads may
-/// use one. The DataLoader must outlive the Program, and the Program every Method that it loaded.
+/// A loaded `.pte`: methods by name, and the data they share. Immutable after load(): any number of threads may share
+/// it. The DataLoader must outlive the Program, and the Program every Method that it loaded.
 class Program final {
  public:
-  /// How much of a program is checked. load() looks at segments, named data and what MethodMeta tells; load_method() at
+  /// How much of a program is checked. load() checks segments, named data and metadata of methods; load_method() checks
   /// the values and instructions of the method: every index, size, offset, operand type and jump target.
   enum class Verification : uint8_t {
-    /// Everything that load() reads itself; the offsets within methods' values, operators and instructions are trusted.
-    /// For files whose bytes are known to be good, such as after checking a signature: load_method() of a hostile file
-    /// can do harm.
+    /// Everything that load() reads; the offsets within methods' values, operators and instructions are trusted.
+    /// For trusted bytes only, for example after checking a signature: load_method() of a hostile file is undefined
+    /// behaviour.
     Minimal,
-    /// Those too: every offset, table, vector and string of the file, which adds a few percent to loading.
+    /// Also every offset, table, vector and string of the file, which adds a few percent to the time of loading.
     InternalConsistency,
   };
 
   /// Reads a program.
   ///
-  /// @param loader Where the bytes come from; must outlive the Program.
-  /// @param verification Whether the content is checked; it is unless asked otherwise.
+  /// @param loader Reads the bytes; must outlive the Program.
+  /// @param verification How much is checked; by default all.
   ///
-  /// Errors: InvalidProgram when the data is no program, is of another version, damaged or cut off; InvalidArgument
-  /// when there are too few bytes for a program or the loader's memory is not aligned to 16 bytes; otherwise the
-  /// loader's.
+  /// Errors: InvalidProgram if the data is not a program, of another version, damaged or truncated; InvalidArgument
+  /// if there are too few bytes for a program or the loader's memory is not aligned to 16 bytes; errors of the
+  /// loader.
   ET_NODISCARD static Result<Program> load(DataLoader* loader,
                                            Verification verification = Verification::InternalConsistency);
 
-  /// The same for a program that may use so much and no more. The limits also hold for the methods that are loaded
-  /// from it. Errors: OutOfResources when it would need more, otherwise as above.
+  /// The same with limits for the resources of the program and of the methods that are loaded
+  /// from it. Errors: OutOfResources if a limit is exceeded, otherwise as above.
   ET_NODISCARD static Result<Program> load(DataLoader* loader, Verification verification, const ResourceLimits& limits);
 
   /// The name that older code uses.
@@ -67,15 +67,15 @@ class Program final {
   Program(Program&&) noexcept = default;
   ~Program() = default;
 
-  /// The bytes of constant `buffer_idx`, of which `nbytes` will be read. They live as long as the Program.
-  /// Errors: InvalidProgram, InvalidArgument when the constant does not exist or has fewer bytes.
+  /// The bytes of constant `buffer_idx`, at least `nbytes`. They are valid as long as the Program.
+  /// Errors: InvalidProgram, InvalidArgument if the constant does not exist or has fewer bytes.
   Result<const void*> get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const;
 
-  /// The named data of the file. It lives as long as the Program does at its place in memory: do not move the Program
-  /// while a Method or a backend uses it. Errors: NotFound when the program has none.
+  /// The named data of the file. It is valid as long as the Program and until the Program is moved: do not move it
+  /// while a Method or a backend uses it. Errors: NotFound if the program has none.
   Result<const NamedDataMap*> get_named_data_map() const;
 
-  /// What was given to load().
+  /// The limits that were passed to load().
   const ResourceLimits& resource_limits() const { return limits_; }
 
   size_t num_methods() const;
@@ -83,7 +83,7 @@ class Program final {
   /// Errors: InvalidArgument when `method_index` is out of range. The string lives as long as the Program.
   Result<const char*> get_method_name(size_t method_index) const;
 
-  /// Makes a method ready to execute: resolves its operators, initialises its backends, lays out its memory.
+  /// Loads a method: looks up its kernels, initialises its delegates, assigns its memory.
   ///
   /// @param method_name Must not be null.
   /// @param memory_manager The memory that the Method lives in; must outlive it.
@@ -100,25 +100,25 @@ class Program final {
                              const LoadBackendOptionsMap* backend_options = nullptr,
                              Span<const Kernel> kernel_registry = {}) const;
 
-  /// What is known of a method without loading it. Errors: InvalidArgument when there is no such method.
+  /// Metadata of a method, without loading it. Errors: InvalidArgument if there is no such method.
   Result<MethodMeta> method_meta(const char* method_name) const;
 
   /// How the outputs of a method were flattened: JSON text of a PyTorch TreeSpec.
   /// Errors: InvalidArgument when there is no such method, NotFound when it has no such text.
   ET_DEPRECATED Result<const char*> get_output_flattening_encoding(const char* method_name = "forward") const;
 
-  /// What the first bytes of some data say about it.
+  /// What the first bytes of a file identify.
   enum HeaderStatus {
     CompatibleVersion,    ///< A program that this runtime reads.
     IncompatibleVersion,  ///< A program of a version that this runtime does not read.
-    NotPresent,           ///< No program.
-    ShortData,            ///< Fewer than kMinHeadBytes bytes: cannot be told.
+    NotPresent,           ///< Not a program.
+    ShortData,            ///< Fewer than kMinHeadBytes bytes: unknown.
   };
 
-  /// Bytes that check_header() needs to see.
+  /// Bytes that check_header() needs.
   static constexpr size_t kMinHeadBytes = 64;
 
-  /// What the first `size` bytes of a file say; loads nothing.
+  /// Identifies a file by its first `size` bytes, without loading it.
   static HeaderStatus check_header(const void* data, size_t size);
 
  private:

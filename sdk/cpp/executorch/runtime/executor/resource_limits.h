@@ -7,15 +7,15 @@
 namespace executorch {
 namespace runtime {
 
-/// How much of the machine a program may use, for applications that run programs of others. Nothing is taken before it
-/// was compared with its limit; what is over it ends with Error::OutOfResources and a log line that gives both. Without
-/// limits of the application only those of the format hold.
+/// Limits for the resources of untrusted programs. Each request is compared with its limit before it is served; beyond
+/// a limit the call fails with Error::OutOfResources and a log line with both numbers. By default only the
+/// limits of the format apply.
 struct ResourceLimits {
   /// Bytes that Program::load() reads into memory: the flatbuffer, and the constants.
   size_t program_bytes = SIZE_MAX;
 
-  /// Bytes of planned memory that one method may ask for, in all its buffers together. A program with a method that
-  /// asks for more is not loaded.
+  /// Bytes of planned memory of one method, the sum of all its buffers. A program with a method that
+  /// needs more is not loaded.
   size_t planned_bytes = SIZE_MAX;
 
   /// Bytes that extension::Module gives to a method beside its planned memory: to its values and instructions, to the
