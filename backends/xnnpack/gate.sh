@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The steps of XNNPACK, for scripts/test.sh.
+xnnpack_tools=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
+gate_step aarch64-xnnpack 2 "${xnnpack_tools[@]}"
+long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
+long_step xnnpack-sweep "${xnnpack_tools[@]}"
+
+# xnnpack_on_aarch64 CPU...: the tests on each of these processors of the emulator, by which the kernels are chosen.
+xnnpack_on_aarch64() {
+  build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
+  local cpu test status=0
+  for cpu; do
+    for test in xnnpack_backend_test xnnpack_sweep_test; do
+      echo "--- ${cpu}: ${test}"
+      qemu-aarch64 -cpu "${cpu}" -L /usr/aarch64-linux-gnu "build/linux-aarch64/backends/xnnpack/${test}" || status=1
+    done
+  done
+  return "${status}"
+}
+# With all extensions of the emulator, and with none; the long step has one with dot products only.
+step_aarch64-xnnpack() { xnnpack_on_aarch64 max cortex-a53; }
+step_aarch64-xnnpack-all() { xnnpack_on_aarch64 cortex-a76; }
+
+# All sizes of the sweeps over XNNPACK's kernels and ours, whose share the steps cpp and aarch64-xnnpack run.
+step_xnnpack-sweep() {
+  build_for_aarch64 xnnpack_sweep_test && cmake --build build/release --parallel "${jobs}" --target xnnpack_sweep_test || return
+  local status=0
+  EXECUTORCH_SWEEP=all build/release/backends/xnnpack/xnnpack_sweep_test || status=1
+  EXECUTORCH_SWEEP=all qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu \
+    build/linux-aarch64/backends/xnnpack/xnnpack_sweep_test || status=1
+  return "${status}"
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/test.sh: how it finds the steps of backends, runs them, counts their tests and prints what they cost."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+STEPS = """
+gate=() long=()
+set_up() { :; }
+gate_step one 1
+gate_step two 2
+gate_step three 2
+long_step four
+step_one() { while [[ ! -e "${root}/two" ]]; do sleep 0.05; done; echo "3 passed in 1.0s"; }
+step_two() { touch "${root}/two"; echo "2 passed, 1 skipped in 1.0s"; }
+step_three() { python3 -c 'x = [i * i for i in range(30_000_000)]'; echo "1 failed, 4 passed in 1.0s"; return 1; }
+step_four() { touch "${root}/four"; }
+"""
+"""Those of a backend, in place of the real ones. The first ends only if the second runs beside it."""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for folder in ("scripts", "backends/demo"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("test.sh", "environment.sh"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
+    (tmp_path / "backends/demo/gate.sh").write_text(STEPS)
+    return tmp_path
+
+
+def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [tree / "scripts/test.sh", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "NO_COLOR": "1"})
+
+
+def test_steps_of_backends_run_two_at_a_time_and_are_counted(tree: Path) -> None:
+    done = run(tree, "--times")
+    assert done.returncode == 1
+    assert "failed: three (the logs are in .cache/logs" in done.stdout
+    assert re.search(r"^9 passed, 1 failed, 1 skipped in ", done.stdout, re.M)
+    seconds = {name: int(cpu) for name, cpu in re.findall(r"^(\w+) +\d+m\d\ds +(\d+) +\d+ +\d+$", done.stdout, re.M)}
+    assert seconds.keys() == {"one", "two", "three"} and seconds["two"] == 0
+    assert seconds["three"] > 0
+    assert not (tree / "four").exists()
+
+
+def test_named_steps_and_the_long_ones(tree: Path) -> None:
+    assert run(tree, "--list").stdout.splitlines() == ["one two three", "with --all also: four"]
+    assert run(tree, "two", "four").returncode == 0
+    assert (tree / "four").exists()
+    wrong = run(tree, "five")
+    assert wrong.returncode == 1
+    assert "there is no step `five`; the steps are: one two three four" in wrong.stderr
+
+
+def test_packages_that_steps_need_are_installed_in_one_call(tree: Path) -> None:
+    steps = (
+        STEPS
+        + """
+set_up() { install_tools; }
+debian() { printf 'debian: %s: %s\\n' "$1" "$2"; }
+gate_step five 1 "bash=bash" "no-such-command=b a"
+long_step six "/no/such/*=c" "nor-this=b a"
+step_five() { :; }
+step_six() { :; }
+"""
+    )
+    (tree / "backends/demo/gate.sh").write_text(steps)
+    assert "debian: no-such-command: a b\n" in run(tree, "five").stdout
+    assert "debian: no-such-command /no/such/*: a b c\n" in run(tree, "five", "six").stdout
+    assert "debian" not in run(tree, "two").stdout
+
+
+def test_the_gate_names_no_backend() -> None:
+    text = (ROOT / "scripts/test.sh").read_text(encoding="utf-8").lower()
+    for manifest in [*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json")]:
+        assert manifest.parent.name not in text
