@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What errors about a part of a model say besides their reason: the pass, the node, and the line of the user's code."""
+"""Context of errors: the pass that failed, the node, and the line of the user's code."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def source_of(node: object) -> str:
     frames = list(_FRAME.finditer(trace)) if trace else []
     if not frames:
         return ""
-    # Frames of PyTorch, and of code that it generates for control flow, show nobody anything.
+    # Frames of PyTorch, and of code that it generates for control flow, do not help the user.
     users = [f for f in frames if not f["file"].startswith((_TORCH, "<"))]
     last = (users or frames)[-1]
     return f'\n{node} comes from: File "{last["file"]}", line {last["line"]}, in {last["function"]}: {last["code"]}'
 
 
 def add_context(error: BaseException, text: str) -> None:
-    """Adds a paragraph to what an error says, below its message; the same paragraph only once."""
+    """Adds a paragraph below an error's message, unless it is there already."""
     if hasattr(error, "add_note"):
         if text not in getattr(error, "__notes__", ()):
             error.add_note(text)
@@ -44,12 +44,12 @@ def add_context(error: BaseException, text: str) -> None:
 
 
 def full_message(error: BaseException) -> str:
-    """The message of an error with all that was added to it."""
+    """The message of an error with the paragraphs that were added."""
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def pass_name(fn: Any) -> str:
-    """How a pass is called in messages."""
+    """The name of a pass in messages."""
     return getattr(fn, "__name__", None) or type(fn).__name__
 
 
@@ -78,7 +78,7 @@ def describe_value(value: Any) -> str:
 
 
 def explain_failed_pass(error: BaseException, fn: Any, passes: list[Any]) -> None:
-    """Tells in an error which pass failed, at which node, and from which line of the model that node comes. The
+    """Adds to an error which pass failed, at which node, and from which line of the model that node comes. The
     innermost pass is the one that failed; those around it only add their position in `passes`."""
     if getattr(error, "_failed_pass", None) is None:
         node = getattr(error, "_failed_node", None) or _node_in(error.__traceback__)
@@ -94,7 +94,7 @@ def explain_failed_pass(error: BaseException, fn: Any, passes: list[Any]) -> Non
 
 
 def remember_node(error: BaseException, node: Node) -> None:
-    """Notes the node that an error is about, for `explain_failed_pass`; the first one stays."""
+    """Records the node that an error is about, for `explain_failed_pass`; a second call has no effect."""
     if getattr(error, "_failed_node", None) is None:
         with suppress(AttributeError):
             error._failed_node = node  # type: ignore[attr-defined]

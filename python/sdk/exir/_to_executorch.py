@@ -38,9 +38,9 @@ def lower_to_executorch(
     notes: list[str] | None = None,
     keep: Collection[int] = (),
 ) -> ExportedProgram:
-    """Everything between edge dialect and memory planning. The input is not changed; weights are shared, not copied.
+    """All passes between edge dialect and memory planning. The input is not changed; weights are shared, not copied.
 
-    `keep` are weights, by the address of their memory, whose order stays, because other methods read them in another.
+    `keep` are weights, by the address of their memory, whose layout stays because methods read it in different orders.
     """
     notes = notes if notes is not None else []
     _check_config(config)
@@ -50,7 +50,7 @@ def lower_to_executorch(
 
         program = quant_fusion_and_const_prop_pass(program)
     if not (config.external_constants or config.external_mutable_weights):
-        # Weights in a file of their own keep the order in which their owner trains and exchanges them.
+        # Weights in a separate file keep their layout, because they may be trained or replaced there.
         program = fold_weight_permutes(program, keep)
     if config.run_reinplace_pass:
         program = reinplace_pass(program, {*DEFAULT_INPLACEABLE_OPS, *(config.reinplace_extra_ops or ())})

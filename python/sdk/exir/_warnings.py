@@ -15,7 +15,7 @@ __all__ = ["ExperimentalWarning", "deprecated", "experimental"]
 
 
 class ExperimentalWarning(DeprecationWarning):
-    """An API that may change or vanish without notice."""
+    """An API that may change or be removed without notice."""
 
     def __init__(self, /, *args: Sequence[Any], **kwargs: dict[str, Any]) -> None:
         super().__init__(*args, **kwargs)

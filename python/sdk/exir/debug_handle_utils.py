@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debug handles: numbers that tie what runs on a device to the node that it came from."""
+"""Debug handles: numbers that relate an instruction to the node it was emitted from."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ LOWERED_BACKEND_MODULE_TYPE = "LoweredBackendModule"
 
 
 def is_lowered_module(obj: Any) -> bool:
-    """Whether `obj` is what a backend made of a submodule. Does not import the module that defines the class."""
+    """Whether `obj` is a `LoweredBackendModule`, found without importing that class."""
     return type(obj).__name__ == LOWERED_BACKEND_MODULE_TYPE
 
 

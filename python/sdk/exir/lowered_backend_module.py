@@ -83,7 +83,7 @@ class LoweredBackendModule(torch.nn.Module):
 
     @property
     def named_data_store_output(self) -> NamedDataStoreOutput | None:
-        """Data that the backend stores beside the program."""
+        """Data that the backend stores in the file outside its payload."""
         return self._named_data_store_output
 
     def buffer(

@@ -48,7 +48,7 @@ PassType = Union["ExportedProgramPassBase", Callable[[GraphModule], PassResult |
 
 
 class ExportPassBaseError(RuntimeError):
-    """A pass met a graph that does not follow the rules of the dialect."""
+    """A pass found a graph that breaks the rules of the dialect."""
 
 
 class ExportPass(_ExportPassBase):

@@ -200,7 +200,7 @@ def _targets(module: GraphModule) -> set[Any]:
 def _explain_violation(
     error: SpecViolationError, module: GraphModule, verifiers: list[type], made_by: dict[Any, Any], passes: list[Any]
 ) -> None:
-    """Tells which pass put a node there that the dialect does not have."""
+    """Adds to an error which pass inserted a node that the dialect does not have."""
     node = getattr(error, "_failed_node", None)
     if node is None:
         node = next((n for n in module.graph.nodes if n.op == "call_function" and _is_rejected(n, verifiers)), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs and graphs as text, for people."""
+"""Programs and graphs as readable text."""
 
 from __future__ import annotations
 

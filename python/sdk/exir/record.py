@@ -51,7 +51,7 @@ _Names = ETRecordReservedFileNames
 
 
 class ETRecord:
-    """Made by `to_edge(..., generate_etrecord=True)` and its like, filled stage by stage; opaque to users.
+    """Made by `to_edge(..., generate_etrecord=True)` or `to_edge_transform_and_lower`, and filled stage by stage.
 
     `edge_dialect_program` is one program, or a dict from method name to program if there are several. The maps are from
     method name to instruction number to what the property of `ExecutorchProgramManager` of that name says.

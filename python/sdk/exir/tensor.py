@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`TensorSpec`: what the compiler knows about a tensor before it has data, and its translation to the program schema.
+"""`TensorSpec`: type, layout and place of a tensor at compile time, and its translation to the program schema.
 
 Passes attach a spec to every tensor-valued node as `node.meta["spec"]`; the memory planner fills in where the tensor
 will live and the emitter turns the result into `schema.Tensor`.
@@ -259,7 +259,7 @@ class TensorSpec:
         )
 
     def debug(self) -> str:
-        """One line with what the memory planner knows."""
+        """One line with the fields that memory planning uses."""
         return (
             f"TensorSpec(id={id(self)}, const={self.const}, scalar_type={self.scalar_type}, "
             f"allocated_memory={self.allocated_memory}, mem_id={self.mem_id}, mem_offset={self.mem_offset}, "

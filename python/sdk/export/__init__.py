@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The front door: a model becomes a `.pte` program, by recipe.
+"""Exports a model as a `.pte` program, by a recipe.
 
     session = sdk.export.export(model, [(torch.ones(1, 8),)])     # or sdk.export(...): the package is callable
     session.save_to_pte("model.pte")
     print(session.get_receipt())
 
-`python -m sdk.export MODEL` is the same machine with a command line. Importing this package imports no torch; every
+`python -m sdk.export MODEL` does the same from the command line. Importing this package imports no torch; every
 name is loaded when it is first used.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user says about one model or about several methods, as dicts by method name."""
+"""Arguments for one model or for several methods, as dicts by method name."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def kind_of(models: dict[str, Any]) -> str:
 
 
 def of_method(by_name: dict[str, Any], method_name: str) -> Any:
-    """What there is for a method. Raises KeyError for an unknown name."""
+    """The entry of a method. Raises KeyError for an unknown name."""
     if method_name not in by_name:
         raise KeyError(f"Method name '{method_name}' not found; there is {', '.join(by_name) or 'none'}")
     return by_name[method_name]

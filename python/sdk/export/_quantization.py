@@ -28,12 +28,12 @@ def unwrap_tensor_subclass(model: Any) -> Any:
 
 
 def prepare_pt2e(model: Any, quantizer: Any) -> Any:
-    """Adds observers where `quantizer` says."""
+    """Inserts the observers that `quantizer` annotates."""
     return _torchao("quantization.pt2e.quantize_pt2e", "prepare_pt2e")(model, quantizer)
 
 
 def convert_pt2e(model: Any) -> Any:
-    """Puts quantised operators in place of observers."""
+    """Replaces observers by quantised operators."""
     return _torchao("quantization.pt2e.quantize_pt2e", "convert_pt2e")(model)
 
 

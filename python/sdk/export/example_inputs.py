@@ -49,7 +49,7 @@ class ExampleInputs:
         return ExampleInputs(args, kwargs)
 
     def distinct(self) -> ExampleInputs:
-        """Without a tensor that is there twice, which torch.export would make one input of: the second is a copy."""
+        """The inputs with copies for repeated tensors, because torch.export merges inputs that are the same object."""
         seen: set[int] = set()
 
         def once(tensor: torch.Tensor) -> torch.Tensor:

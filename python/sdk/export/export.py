@@ -38,7 +38,7 @@ _NOT_FOR = {
     "GraphModule": _QUANTIZATION,
     "ExportedProgram": (*_QUANTIZATION, StageType.TORCH_EXPORT),
 }
-"""The stages that a kind of model is past already."""
+"""The stages that a kind of model does not need."""
 
 Around = Callable[[StageType], AbstractContextManager[Any]]
 
@@ -62,7 +62,7 @@ def export(
     generate_etrecord: bool = False,
     strict: bool = False,
 ) -> ExportSession:
-    """Exports a model by a recipe; the session that comes back has the program and everything on the way to it.
+    """Exports a model by a recipe; the returned session has the program and the artifact of every stage.
 
     The arguments are those of `ExportSession`.
     """
@@ -148,7 +148,7 @@ class ExportSession:
     # Stages
 
     def register_stage(self, stage_type: StageType, stage: Stage) -> None:
-        """Puts a stage of your own in the place of `stage_type`."""
+        """Replaces the stage of `stage_type`, or adds one of your own."""
         self._stage_registry[stage_type] = stage
 
     def get_registered_stage(self, stage_type: StageType) -> Stage | None:
@@ -237,7 +237,7 @@ class ExportSession:
             )
 
     def _validate_recipe(self, stages: Sequence[StageType]) -> None:
-        """Nothing that the recipe asks for is left out silently."""
+        """Raises ValueError if no stage does what the recipe asks for."""
         recipe = self._export_recipe
         quantization, lowering = recipe.quantization_recipe, recipe.lowering_recipe
         unused = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipes: everything that an export needs to know beside the model and its inputs."""
+"""Recipes: the options of an export other than the model and its inputs."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ExportRecipe:
         """The recipe that a backend registered for `recipe`; `kwargs` are the backend's own options.
 
         Raises:
-            ValueError: `recipe` is no RecipeType, its backend is not registered, or it does not know the recipe.
+            ValueError: `recipe` is no RecipeType, its backend is not registered, or it has no such recipe.
         """
         from sdk.export.recipe_registry import recipe_registry
 
@@ -179,7 +179,7 @@ def _compile_config(configs: list[Any]) -> Any:
 
 
 def _agreed(field: str, recipes: list[ExportRecipe]) -> Any:
-    """What the recipes that say anything about `field` say."""
+    """The common value of the recipes that set `field`."""
     said = [(recipe.name, getattr(recipe, field)) for recipe in recipes if getattr(recipe, field) is not None]
     if any(value != said[0][1] for _, value in said[1:]):
         names = ", ".join(str(name) for name, _ in said)

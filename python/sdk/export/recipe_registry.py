@@ -30,11 +30,11 @@ class RecipeRegistry:
             RecipeRegistry._initialized = True
 
     def register_backend_recipe_provider(self, provider: BackendRecipeProvider) -> None:
-        """Adds a backend's recipes. A second provider of the same name takes the place of the first."""
+        """Adds a backend's recipes. A second provider of the same name replaces the first."""
         self._providers[provider.backend_name] = provider
 
     def create_recipe(self, recipe_type: RecipeType, backend: str, **kwargs: Any) -> ExportRecipe | None:
-        """A new recipe of `backend`; None if it does not know the type. Raises ValueError for an unknown backend."""
+        """A new recipe of `backend`; None if it does not support the type. Raises ValueError for an unknown backend."""
         return self._provider(backend).create_recipe(recipe_type, **kwargs)
 
     def get_supported_recipes(self, backend: str) -> Sequence[RecipeType]:

@@ -34,18 +34,18 @@ PassesOf = Callable[[str, "ExportedProgram"], Any]
 
 
 class PipelineArtifact:
-    """What one stage hands to the next: `data`, and a context that the whole pipeline shares."""
+    """The output of a stage: `data`, and a context that all stages share."""
 
     def __init__(self, data: Any, context: dict[str, Any]) -> None:
         self.data = data
         self.context = context
 
     def add_context(self, key: str, value: Any) -> None:
-        """Says something about the data to later stages."""
+        """Stores a value for later stages."""
         self.context[key] = value
 
     def get_context(self, key: str, default: Any = None) -> Any:
-        """What an earlier stage said, or `default`."""
+        """The value that an earlier stage stored, or `default`."""
         return self.context.get(key, default)
 
     def copy_with_new_data(self, new_data: Any) -> PipelineArtifact:
@@ -129,7 +129,7 @@ class QuantizeStage(Stage):
         for method, model in artifact.data.items():
             examples = _examples(artifact, method)
             captured = _capture(artifact, method, model, strict=True).module()
-            # Calibration moves on what a model remembers. The program starts from what it remembers now.
+            # Calibration changes a model's buffers. The program starts from their values before it.
             state = {name: buffer.clone() for name, buffer in captured.named_buffers()}
             prepared = prepare_pt2e(captured, self._get_quantizer_for_prepare_pt2e(quantizers))
             for example in examples:
@@ -183,7 +183,7 @@ class TorchExportStage(Stage):
 
 
 class _DelegatingStage(Stage):
-    """A stage that hands parts of programs to backends."""
+    """A stage that delegates parts of programs to backends."""
 
     @property
     def delegation_info(self) -> Any:

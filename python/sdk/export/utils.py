@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the machine that exports can do."""
+"""Capabilities of the machine that exports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people call the element types of a program, and how large they are."""
+"""Names and sizes of the element types of a program."""
 
 from __future__ import annotations
 

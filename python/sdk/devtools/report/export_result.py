@@ -14,7 +14,7 @@ from sdk.devtools.report.words import readable_seconds
 
 @dataclass
 class Stage:
-    """One finished or running stage. `detail` may be set while it runs; it stands behind the name."""
+    """One finished or running stage. `detail`, which is shown after the name, may be set while it runs."""
 
     name: str
     detail: str = ""

@@ -104,9 +104,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
         for value in _arguments(plan, call):
             uses.setdefault(value, []).append(position)
             # What is neither an input nor a constant is written before it is read, or is memory of another tensor.
-            writer.setdefault(
-                value, _name(plan, call) if value in results else "another tensor's memory, seen otherwise"
-            )
+            writer.setdefault(value, _name(plan, call) if value in results else "a view of another tensor")
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:
         uses.setdefault(value, []).insert(0, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the terminal shows when the program is written."""
+"""The summary that the terminal shows when the program is written."""
 
 from __future__ import annotations
 

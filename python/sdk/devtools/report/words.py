@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers and colours in text for people."""
+"""Formatting of numbers, and colours on a terminal."""
 
 from __future__ import annotations
 

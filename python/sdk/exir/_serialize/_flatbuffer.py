@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Flatbuffers read and written from a declaration of their tables: no generated code, no compiler to call.
+"""Reads and writes flatbuffers from a declaration of their tables, without generated code and without flatc.
 
 A `Table` names a dataclass and the type of each of its fields in schema order, which gives the field ids::
 
@@ -207,7 +207,7 @@ class Union(_Offset):
 
 @dataclass
 class _Layout:
-    """Where the fields that are present are stored: one vtable, shared by all tables with the same fields present."""
+    """The layout of a table: a vtable, which tables with the same fields present share."""
 
     struct: struct.Struct
     vtable: bytes

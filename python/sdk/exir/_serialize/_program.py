@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The `.pte` container: the program's flatbuffer, an extended header and the data segments that follow.
 
-In memory a `Program` carries its constants and delegate data inline. In a file they are segments behind the flatbuffer,
+In memory a `Program` carries its constants and delegate data inline. In a file they are segments after the flatbuffer,
 so that a loader can map or free them on their own. `serialize_pte_binary` moves them out and `deserialize_pte_binary`
 brings them back.
 """

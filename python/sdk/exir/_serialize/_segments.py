@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data segments behind a flatbuffer, as in `.pte` and `.ptd` files: laying them out and finding them again."""
+"""Data segments after a flatbuffer, as in `.pte` and `.ptd` files: writing and reading them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADER_OFFSET = 8
 
 @dataclass
 class SegmentWriter:
-    """Lays segments out one after another, each at a multiple of its alignment."""
+    """Lays segments out in sequence, each at a multiple of its alignment."""
 
     alignment: int
     data: Cord = field(default_factory=Cord)
@@ -58,7 +58,7 @@ class SegmentReader:
 
 
 def insert_header(flatbuffer: FlatbufferResult, header: bytes) -> Cord:
-    """The flatbuffer with a header behind its identifier. The header's size must keep what follows aligned."""
+    """The flatbuffer with a header inserted after its identifier. The header's size must keep what follows aligned."""
     if len(header) % flatbuffer.max_alignment:
         raise ValueError(
             f"a header of {len(header)} bytes breaks the flatbuffer's alignment {flatbuffer.max_alignment}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From what the emitter and the backends have made to the bytes of a `.pte` file and of the `.ptd` files beside it."""
+"""Serialises the output of the emitter and the backends as a `.pte` file and its `.ptd` files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdk.exir.tensor_layout import TensorLayout
 
 
 class Emitted(Protocol):
-    """What this reads of an `EmitterOutput`."""
+    """The part of `EmitterOutput` that serialisation reads."""
 
     program: Program
     mutable_data: list[Buffer] | None
@@ -25,7 +25,7 @@ class Emitted(Protocol):
 
 
 class Layout(Protocol):
-    """What this reads of an `ExecutorchBackendConfig`; alignments are in bytes."""
+    """The part of `ExecutorchBackendConfig` that serialisation reads; alignments are in bytes."""
 
     extract_delegate_segments: bool
     segment_alignment: int
@@ -34,7 +34,7 @@ class Layout(Protocol):
 
 
 def _extract_external_tensor_layouts(program: Program) -> dict[str, TensorLayout]:
-    """Layouts of the tensors that a program expects to find outside of it, by name."""
+    """Layouts, by name, of the tensors whose data is in other files."""
     layouts: dict[str, TensorLayout] = {}
     for plan in program.execution_plan:
         for value in plan.values:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data of a file that is not copied before it is written, and pools that keep equal data once."""
+"""Tensor data that is not copied before it is written, and pools that store equal data once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.schema import Buffer
 
 _CHUNK = 1 << 20
-"""Bytes of a tensor that are brought into the order of the file at a time."""
+"""Bytes of a tensor that are reordered for the file at a time."""
 
 
 class TensorData:
@@ -34,7 +34,7 @@ class TensorData:
         return b"".join(self.chunks())
 
     def chunks(self) -> Iterator[memoryview]:
-        """The bytes in pieces; pieces of a tensor that is in order are its memory itself."""
+        """The bytes in pieces; a tensor that is stored in the file's order is not copied."""
         if _version(self._tensor) != self._version:
             raise ExportError(
                 ExportErrorType.VIOLATION_OF_SPEC,
@@ -53,7 +53,7 @@ class TensorData:
 
 
 def _flattens(tensor: torch.Tensor) -> bool:
-    """Whether all dimensions but the last can be seen as one without a copy."""
+    """Whether all dimensions but the last can be flattened without a copy."""
     sizes, strides = tensor.shape[:-1], tensor.stride()[:-1]
     return all(strides[i] == sizes[i + 1] * strides[i + 1] for i in range(len(sizes) - 1))
 
@@ -101,7 +101,7 @@ def same_content(a: Data, b: Data) -> bool:
 
 
 def _aligned(a: Iterator[bytes | memoryview], b: Iterator[bytes | memoryview]) -> Iterator[tuple[bytes, bytes]]:
-    """Both in pieces of equal lengths."""
+    """Splits both into pieces of equal lengths."""
     left, right = memoryview(b""), memoryview(b"")
     while True:
         left, right = left or memoryview(next(a, b"")), right or memoryview(next(b, b""))

@@ -86,7 +86,7 @@ class EdgeEmitter:
         return new
 
     def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Numbers that stand where the schema wants a tensor become constants of the dtype the operation would
+        """Numbers where the schema expects a tensor become constants of the dtype the operation would
         give them."""
         new_args = list(args)
         for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):

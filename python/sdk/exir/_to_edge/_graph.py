@@ -116,7 +116,7 @@ class EdgeLowering(WriteLowering):
         except NeedsRetracingError:
             raise
         except Exception as error:
-            # A branch's node was described first; the node that calls the branch says where that is.
+            # The error describes the branch's node already; this adds the node that calls the branch.
             add_context(error, f"while lowering to edge dialect the node\n  {describe_node(node)}{source_of(node)}")
             raise
 
@@ -316,8 +316,8 @@ def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> Constan
 
 
 def _swaps_nothing(node: Node, target: torch._ops.OpOverload) -> bool:
-    """Whether a call transposes a dimension with itself. The decomposition's result is then its argument, which PyTorch
-    does not allow a view to be."""
+    """Whether a call transposes a dimension with itself. Its decomposition returns the argument, which PyTorch rejects
+    for a view."""
     if target not in (aten.t.default, aten.transpose.int):
         return False
     rank = node.args[0].meta["val"].dim()

@@ -21,7 +21,7 @@ from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form
 
 
 class WriteLowering(EdgeEmitter):
-    """What is known of the old graph's nodes while they are lowered, and how a write changes it."""
+    """State of the old graph's nodes while they are lowered, and how a write changes it."""
 
     def __init__(self, fake_mode: FakeTensorMode, options: EdgeOptions, constants: ConstantSink) -> None:
         super().__init__(fake_mode, options, constants)
@@ -56,7 +56,7 @@ class WriteLowering(EdgeEmitter):
             if self._is_used_after(other, position):
                 raise NeedsRetracingError(f"{node.name} writes to memory that {other.name} shares")
         value = self._new_value(node, op, target)
-        # Views whose base nothing reads any more need no way back to it.
+        # A view needs no scatter into a base that nothing reads afterwards.
         bases = [*chain[1:], base] if chain[-1] is not base else chain[1:]
         observed = any(parent.op == "placeholder" or self._is_used_after(parent, position) for parent in bases)
         self._env[target], before = value, self._env[target]

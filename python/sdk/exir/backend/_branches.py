@@ -32,8 +32,8 @@ def kept_graphs(graph_module: GraphModule) -> Iterator[GraphModule]:
 def constant_placeholders(program: ExportedProgram) -> dict[Node, InputSpec]:
     """For each placeholder whose value is known ahead of time: which parameter, buffer or constant it is.
 
-    Placeholders of branches are included, because a weight comes to a branch as an operand. State that the program
-    writes to is not.
+    Placeholders of branches are included, because branches receive weights as operands. Buffers that the program
+    writes to are not.
     """
     written = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
     mutated = {s.target for s in program.graph_signature.output_specs if s.kind in written}

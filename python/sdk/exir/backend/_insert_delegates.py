@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts delegate calls in the place of partitions."""
+"""Replaces partitions by delegate calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdk.exir.lowered_backend_module import LoweredBackendModule
 
 
 class _CycleError(Exception):
-    """Nodes, each of which needs the next one, and the last one the first."""
+    """Nodes that depend on each other in a cycle, in order."""
 
     def __init__(self, nodes: list[Node]) -> None:
         super().__init__(", ".join(n.name for n in nodes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What errors about a part of a model say: the same words as those of passes."""
+"""Context of errors in backends, in the form that errors in passes have."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What partitioners and backends say about their decisions; `sdk.devtools.report` shows it.
+"""Decisions that partitioners and backends declare; `sdk.devtools.report` shows them.
 
 A partitioner says why it leaves a node: `refuse(node, backend_id, reason)`, or, inside of `partition`, with a
-`WhyNoPartition`, which knows the backend by itself. A backend says inside of `preprocess` what its payload does not
-keep: `declare_loss("downcast", "the weights are stored as float16")`.
+`WhyNoPartition`, which fills in the backend. A backend says inside of `preprocess` what its payload does not keep:
+`declare_loss("downcast", "the weights are stored as float16")`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _declared: ContextVar[list[tuple[str, str]] | None] = ContextVar("declared", def
 
 
 def refuse(node: Node, backend_id: str, reason: str) -> None:
-    """Notes why a backend does not take a node, in words for the user, for example "stride 3 is not supported".
+    """Records why a backend does not take a node, in words for the user, for example "stride 3 is not supported".
 
     Partitioners call it on the nodes they pass over; the receipt of an export shows the reasons. Like a tag, it
     changes only metadata.
@@ -81,7 +81,7 @@ def get_losses(lowered: Any) -> list[tuple[str, str]]:
 
 @contextmanager
 def partitioning(partitioner: Any) -> Generator[None, None, None]:
-    """While a partitioner runs: what a `WhyNoPartition` says is its."""
+    """While active, the reasons of a `WhyNoPartition` belong to this backend."""
     token = _backend.set(_backend_of(partitioner, ()))
     try:
         yield
@@ -120,7 +120,7 @@ def _backend_of(partitioner: Any, backend_ids: Collection[str]) -> str:
 
 @contextmanager
 def preprocessing() -> Generator[list[tuple[str, str]], None, None]:
-    """While a backend compiles: the list of what it declares."""
+    """While active, losses that are declared are added to this list."""
     declared: list[tuple[str, str]] = []
     token = _declared.set(declared)
     try:
@@ -130,6 +130,6 @@ def preprocessing() -> Generator[list[tuple[str, str]], None, None]:
 
 
 def keep_losses(lowered: Any, declared: list[tuple[str, str]]) -> None:
-    """Puts what a backend has declared into the metadata of a lowered module."""
+    """Stores what a backend has declared in the metadata of a lowered module."""
     if declared:
         lowered.meta = {**(lowered.meta or {}), _LOSSES: [*get_losses(lowered), *declared]}

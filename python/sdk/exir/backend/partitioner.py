@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interface between the compiler and a backend's choice of what it takes."""
+"""The interface of partitioners, which choose the nodes that a backend takes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Partitioner(ABC):
 
     @abstractmethod
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the program and says what the tags mean."""
+        """Tags the nodes of the program and returns the backend of each tag."""
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram

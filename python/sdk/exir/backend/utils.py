@@ -43,7 +43,7 @@ def is_identical_graph(graph_left: GraphModule, graph_right: GraphModule) -> boo
 
 
 def first_difference(left: GraphModule, right: GraphModule) -> str | None:
-    """In words, where the first graph differs from the second one; None if they are identical."""
+    """A description of the first difference between two graphs; None if they are identical."""
     old, new = list(right.graph.nodes), list(left.graph.nodes)
     number = {node: i for nodes in (old, new) for i, node in enumerate(nodes)}
 

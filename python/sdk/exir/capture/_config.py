@@ -78,7 +78,7 @@ class ExecutorchBackendConfig:
     """Store the Python source location of every instruction in the program."""
 
     extract_delegate_segments: bool = True
-    """Store delegates' data behind the program, where it can be loaded and freed alone, instead of inside it."""
+    """Store delegates' data in segments after the program, which can be loaded and freed separately."""
 
     segment_alignment: int = 128
     """Alignment of segments in the file."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Emission of branches and loops. A program has no blocks: the graphs of a node are spelled out one after another, with
+"""Emission of branches and loops. A program has no blocks: the graphs of a node are emitted in sequence, with
 jumps between them.
 
 What a loop carries from one iteration to the next has values, and memory, of its own: the results of the node. They are
@@ -25,7 +25,7 @@ Environment = dict[Node, Any]
 
 
 class Method(Protocol):
-    """What this asks of the `MethodEmitter` whose node it emits."""
+    """The part of `MethodEmitter` that control flow uses."""
 
     values: Values
     code: Instructions
@@ -105,7 +105,7 @@ class ControlFlowEmitter:
         return self._scan(initial, inputs, additional)
 
     def _scan(self, initial: Any, inputs: Any, additional: Any) -> Any:
-        """Runs the body on each slice of the inputs along dimension 0 and stacks what it returns beside the carry."""
+        """Runs the body on each slice of the inputs along dimension 0 and stacks its results other than the carry."""
         (body,) = self.graphs
         results = self._results()
         carry, stacked = results[: len(initial)], results[len(initial) :]
@@ -155,7 +155,7 @@ class ControlFlowEmitter:
         return size
 
     def _set(self, carry: Sequence[Ref], new: Sequence[Ref]) -> None:
-        """Assigns to all of the carry at once."""
+        """Assigns the new values of the carry as if at the same time."""
         values = self.method.values
         pairs = [(source, target) for source, target in zip(new, carry, strict=True) if source != target]
         moved: list[tuple[Ref, Ref]] = []
@@ -176,7 +176,7 @@ class ControlFlowEmitter:
     # Checks
 
     def _check_separate(self, source: Ref, target: Ref, carry: Sequence[Ref]) -> None:
-        """What becomes one part of the carry must not be in the memory of another part, which is set before it."""
+        """Rejects a new value that lies in the memory of another part of the carry, which is set before it."""
         values = self.method.values
         place = values.tensor(source).allocation_info
         taken = [values.tensor(c).allocation_info for c in carry if c != target and _is_tensor(values, c)]
@@ -232,7 +232,7 @@ class ControlFlowEmitter:
         return len(self.method.code.items)
 
     def _land(self, jump: JumpFalseCall) -> None:
-        """Makes a jump lead to the next instruction."""
+        """Sets the target of a jump to the next instruction."""
         jump.destination_instruction = self._here()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lowered modules that a method calls, and what tools are told of them."""
+"""The lowered modules that a method calls, and their maps for debugging tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdk.exir.schema import BackendDelegate, BackendDelegateDataReference, DataL
 
 
 class Delegates:
-    """The delegates of a method; a module that is called twice is there once."""
+    """The delegates of a method; a module that is called twice is listed once."""
 
     def __init__(self, data: ProgramData) -> None:
         self.items: list[BackendDelegate] = []

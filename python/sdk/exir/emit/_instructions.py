@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The instructions of one method, and what tools know of each."""
+"""The instructions of one method, and the node of each for debugging tools."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class MethodEmitter:
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
-        # Tensors that a user can replace keep values of their own.
+        # A tensor whose memory the caller can replace is a separate value.
         self._visible = {
             spec
             for node in (program.graph.output_node(), *program.graph.find_nodes(op="placeholder"))
@@ -216,7 +216,7 @@ class MethodEmitter:
     def _attribute(self, graph_module: GraphModule, node: Node) -> Ref | None:
         value = operator.attrgetter(str(node.target))(graph_module)
         if not isinstance(value, torch.Tensor):
-            return None  # The graph of a branch or a lowered module: its user knows what to do with it.
+            return None  # The graph of a branch, or a lowered module: the node that uses it emits it.
         spec = TensorSpec.from_tensor(value, const=True)
         index = self.data.add_constant(value, spec.dim_order, str(node.target))
         return self.values.share(make_tensor_value(index, None, spec))
@@ -249,7 +249,7 @@ class MethodEmitter:
         if known is not None:
             return known
         value = self._tensor(node, spec)
-        # Where and how a static tensor is stored says all about it, and planning never lets two be in use at one place.
+        # Static tensors with the same memory and layout share a value: the plan never has two in use at one offset.
         replaceable = spec in self._visible or value.extra_tensor_info is not None or not value.allocation_info
         shared = shared and spec.is_static_shape_tensor and not replaceable
         ref = self._spec_values[spec] = self.values.share(value) if shared else self.values.add(value)
@@ -344,7 +344,7 @@ class MethodEmitter:
         )
 
     def _view(self, node: Node, env: dict[Node, Result]) -> Ref:
-        """A static view is another value at the same place. Otherwise the runtime has to follow its base."""
+        """A static view is another value at the same offset. Otherwise the runtime updates it from its base."""
         spec, base_ref = node.meta["spec"], env[node.args[0]]
         if spec in self._spec_values:
             return self._spec_values[spec]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The values of one method. Equal literals, and tensors that are the same memory seen the same way, are one value."""
+"""The values of one method. Equal literals are one value, and so are tensors with the same memory and layout."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Values:
         self._shared: dict[str, Ref] = {}
 
     def add(self, value: KernelTypes) -> Ref:
-        """A value of its own: one that is written, or that a user sees."""
+        """A separate value: one that is written, or that the caller sees."""
         self.items.append(EValue(value))
         return Ref(len(self.items) - 1)
 
     def share(self, value: KernelTypes) -> Ref:
-        """A value that is only read, or that memory planning lets others use in turn."""
+        """A value that can be shared: it is only read, or its memory is reused by the plan."""
         # The representation tells 1 from True and 0.0 from -0.0, which compare equal.
         key = repr(value)
         index = self._shared.get(key)

@@ -59,7 +59,7 @@ def find_method(programs: dict[str, ExportedProgram], name: str) -> ExportedProg
 
 
 def in_method(method: str, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Calls `function` and tells which method an error is about."""
+    """Calls `function`; the message of an error names the method."""
     try:
         return function(*args, **kwargs)
     except Exception as error:

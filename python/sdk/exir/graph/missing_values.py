@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Computes what nodes stand for where a pass did not say: the subgraph rewriter, for one, sets no metadata."""
+"""Computes missing `meta["val"]` of nodes; PyTorch's subgraph rewriter, for example, sets no metadata."""
 
 from __future__ import annotations
 

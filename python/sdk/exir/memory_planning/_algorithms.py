@@ -100,7 +100,7 @@ def naive(
     graph_signature: ExportGraphSignature,
     extra_padding: int,
 ) -> MemoryAlgoResult:
-    """Puts tensors one after another without reuse: the upper bound that other plans are compared with."""
+    """Places tensors in sequence without reuse: the upper bound that other plans are compared with."""
 
     def concatenate(blocks: Sequence[Block]) -> tuple[int, list[int]]:
         offsets, size = [], 0

@@ -20,7 +20,7 @@ _REFINEMENTS = 24
 # Random changes that are tried if nothing else is close to the bound, for up to a hundred blocks; fewer for more.
 _SEARCHES = 1000
 
-# How close to the bound is close: what further search could save is then not worth the time.
+# Search stops at this ratio to the lower bound: what more search could save is not worth the time.
 _CLOSE = 1.01
 
 
@@ -180,7 +180,7 @@ def _search(
     best: tuple[int, list[int]],
     order: list[int],
 ) -> tuple[int, list[int]]:
-    """Moves blocks to random places of the order and keeps what is not worse. The same numbers on every run."""
+    """Moves blocks to random positions in the order and keeps changes that are not worse. The seed is fixed."""
     random = Random(0)
     for _ in range(min(_SEARCHES, _SEARCHES * 100 // len(blocks))):
         changed = list(order)

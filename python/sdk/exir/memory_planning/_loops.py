@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What loops need of memory beside their bodies' tensors: slices, results that are filled bit by bit, and state whose
-parts do not overwrite each other."""
+"""Memory of loops beyond their bodies' tensors: slices of inputs, results that grow with each iteration, and state
+whose parts do not overwrite each other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def prepare_loops(graph_module: GraphModule) -> None:
 
 
 def _separate_state(body: GraphModule, carried: int) -> None:
-    """Clones results of a body that are other parts of its state: the state's parts are set one after another."""
+    """Clones results of a body that alias other parts of its state, because these are written in sequence."""
     placeholders = [n for n in body.graph.nodes if n.op == "placeholder"][:carried]
     owner = {
         storage_spec(n.meta["spec"]): i for i, n in enumerate(placeholders) if isinstance(n.meta["spec"], TensorSpec)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that are parts of an operand: slices, selections, splits and reshapes whose elements lie side by side there.
+"""Results that are parts of an operand: slices, selections, splits and reshapes whose elements are contiguous in it.
 
-Such a result is the operand's memory seen otherwise: its spec has the operand's as `inplace_base`, `inplace_offset`
+Such a result is a view of the operand's memory: its spec has the operand's as `inplace_base`, `inplace_offset`
 bytes from its start, and the program has no instruction for it. That is done where nothing writes to the bytes while
 they have a reader, and where keeping the operand for longer does not raise the most bytes that are alive at once.
 """
@@ -78,7 +78,7 @@ def place_parts_on_operands(
 
 
 def are_parts(node: Node) -> bool:
-    """Whether all results of a node are where they have to be without an instruction."""
+    """Whether all results of a node are parts of its operand, so that it needs no instruction."""
     specs = get_node_tensor_specs(node)
     return bool(specs) and _name(node) in _VIEWS and all(spec.inplace_offset is not None for spec in specs)
 
@@ -119,9 +119,9 @@ class _Graph:
         self.alignment = alignment
         self.planned = set(collect_specs_from_nodes(self.nodes, graph_signature, **ignored))
         self.accesses: dict[TensorSpec, list[_Access]] = {}
-        # Storage whose places others choose, or rely on.
+        # Storage whose offset is fixed elsewhere, or that other nodes rely on.
         self.pinned: set[TensorSpec] = set()
-        # Storage that a backend is handed, which may expect the alignment.
+        # Storage that is passed to a delegate, which may expect it to be aligned.
         self.delegated: set[TensorSpec] = set()
         mutated = _mutated_placeholders(graph_signature)
         for index, node in enumerate(self.nodes):
@@ -160,7 +160,7 @@ class _Graph:
         return min(indices), min(max(indices), len(self.nodes) - 1)
 
     def _count(self, root: TensorSpec, sign: int) -> None:
-        """Adds a storage to the bytes that are alive, or takes it away."""
+        """Adds a storage to the bytes that are alive, or removes it."""
         if root not in self.accesses:
             return
         first, last = self._lifetime(root)
@@ -172,7 +172,7 @@ class _Graph:
         for candidate in self._candidates():
             if not self._join_all([candidate]):
                 refused.setdefault(storage_spec(candidate.operand), []).append(candidate)
-        # One part alone makes the operand live longer beside the copies that the others are; all together may not.
+        # A single part may raise the peak, because the other results stay copies; all of them together may not.
         for candidates in refused.values():
             if len(candidates) > 1:
                 self._join_all(candidates)

@@ -186,7 +186,7 @@ def apply_algo(
 
     `algo(alignment, specs, graph_module, graph_signature, extra_padding)` is called for each graph, innermost first,
     and either sets the specs' places and returns the sizes or returns a `MemoryAlgoResult`. Inputs, outputs and
-    mutable buffers that are not to be allocated keep no place: the program's user supplies their memory.
+    mutable buffers that are not to be allocated are not placed: the caller supplies their memory.
     `write_to_mutable_buffers` says whether new values may be computed in the buffers' memory; by default, if that is
     allocated here.
     """
@@ -209,7 +209,7 @@ def apply_algo(
 
 
 def place_on_bases(graph_module: GraphModule) -> None:
-    """Gives specs without storage of their own the places of their bases, where those have one by now."""
+    """Copies the planned offset of each base to the specs that share its storage."""
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):
             place_on_bases(branch)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `to_edge` knows of single ATen operators: which are views, which are no-ops, which promote dtypes, which
-decompose."""
+"""Properties of single ATen operators that `to_edge` uses: which are views, which are no-ops, which promote dtypes,
+which decompose."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ WHOLE_PADS = frozenset(
         aten.replication_pad3d.default,
     }
 )
-"""Core ATen operators that PyTorch's table takes apart all the same: into five operators that compute indices anew in
+"""Core ATen operators that PyTorch's table decomposes nevertheless: into five operators that compute indices in
 each call, and an indexing operator for each dimension. Runtimes have kernels that copy."""
 
 
@@ -144,7 +144,7 @@ def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.
     """The function that expresses `op` in simpler operators, or None if it stays as it is.
 
     Operators in `preserved` stay. Others follow the decomposition table, and operators that PyTorch itself defines
-    in terms of others (CompositeImplicitAutograd) follow that definition, except for a few that backends want
+    in terms of others (CompositeImplicitAutograd) follow that definition, except for a few that backends take
     whole.
     """
     if op in preserved:

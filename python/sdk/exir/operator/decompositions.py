@@ -21,7 +21,7 @@ def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
 
 
 def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The lower of the two in the middle; NaN, and the place of the first one, if there is any."""
+    """The lower of the two middle values; if there is a NaN, NaN and the index of the first one."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     values, indices = _kthvalue(x, (x.shape[dim] + 1) // 2, dim, True)

@@ -23,7 +23,7 @@ GetScratchMetas = Callable[..., "dict[str, ScratchTensorMetadata]"]
 
 
 def attach_get_scratch_metas_fn(out_variant: torch._ops.OpOverload) -> Callable[[GetScratchMetas], GetScratchMetas]:
-    """Decorator: the function tells, from the arguments of a call, which scratch tensors the operator takes, by
+    """Decorator: the function returns, for the arguments of a call, the scratch tensors of the operator by
     argument name."""
 
     def decorate(get_scratch_metas: GetScratchMetas) -> GetScratchMetas:

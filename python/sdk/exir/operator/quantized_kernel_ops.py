@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Registers with PyTorch every operator that the quantized kernel library has, so that exports and out-variant
-conversions see them: importing this module is all there is to do.
+conversions find them. Importing this module registers them.
 
 The schemas are those of kernels/quantized/functions.yaml. Each operator has an implementation of PyTorch tensor
 operations, which is what eager runs and what an export traces; PyTorch's own ones of `quantized_decomposed` are kept.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the new values of buffers back at the end of a method.
 
-In a functional graph a method returns what it wants to be written. The program instead ends with `copy_(buffer,
+In a functional graph a method returns the values that are to be written. The program instead ends with `copy_(buffer,
 new_value)` for every changed buffer (or input) and returns only the user's outputs.
 """
 

@@ -38,7 +38,7 @@ class MemoryFormatOpsPass(ExportPass):
 
 
 class DimOrderOpsRevertPass(ExportPass):
-    """Dim orders to memory formats, for backends that know only these."""
+    """Dim orders to memory formats, for backends that support only these."""
 
     def call_operator(self, op: Any, args: tuple, kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
         if op not in _TO_MEMORY_FORMAT:

@@ -72,7 +72,7 @@ def _fuse_embedding(module: GraphModule, node: Node) -> bool:
     if not isinstance(table, Node) or table.target is not _quantized.dequantize_per_channel.default:
         return False
     weight, scales, zero_points, axis, low, high = table.args[:6]
-    # The kernel knows signed bytes, and one scale a row.
+    # The kernel takes int8 with one scale per row.
     if axis != 0 or weight.meta["val"].dtype is not torch.int8:
         return False
     dtype = node.meta["val"].dtype

@@ -21,7 +21,7 @@ from sdk.exir.tensor import scalar_type_enum
 
 
 class Manager(Protocol):
-    """What the passes ask of an `EdgeProgramManager`: its programs, and the constant methods that they add to."""
+    """The part of `EdgeProgramManager` that the passes use: programs, and constant methods, which they add to."""
 
     _config_methods: dict[str, Any] | None
 
@@ -43,7 +43,7 @@ def get_config_method_name(
 
 
 class _QuantizedBoundary(ExportPass):
-    """What both passes share: the program whose signature tells the user's inputs, and the constant methods."""
+    """The common part of both passes: the program, whose signature lists the inputs, and the constant methods."""
 
     _side = ""
 

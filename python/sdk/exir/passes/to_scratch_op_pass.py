@@ -14,7 +14,7 @@ from sdk.exir.tensor import TensorSpec
 
 def to_scratch_op_pass(graph_module: GraphModule) -> PassResult:
     """Adds scratch tensors to calls of operators that have an overload with more out arguments than results, and a
-    function that tells their sizes (`attach_get_scratch_metas_fn`).
+    function that returns their sizes (`attach_get_scratch_metas_fn`).
 
     Run it after `ToOutVarPass`. Operators without scratch arguments stay as they are.
     """

@@ -119,7 +119,8 @@ class ExecutorchProgramManager:
             write_atomically(directory / (name if name.endswith(".ptd") else f"{name}.ptd"), data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the `.pte` to `path`, and external constants beside it; all of each file or nothing."""
+        """Writes the `.pte` to `path`, and external constants beside it; each file is written completely or not at
+        all."""
         target = Path(path)
         if target.suffix != ".pte":
             raise ValueError(f"the path of a program must end in .pte, got {os.fspath(path)!r}")

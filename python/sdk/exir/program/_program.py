@@ -300,7 +300,7 @@ def _check_constant_methods(methods: dict[str, Any] | None, programs: dict[str, 
 
 
 def _named_data(programs: dict[str, ExportedProgram]) -> Any:
-    """What lowered modules store beside their payload, of all methods together."""
+    """Data that the lowered modules of all methods store outside their payloads."""
     store, found = NamedDataStore(), False
     for program in programs.values():
         for module in get_lowered_backend_modules(program.graph_module):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the compiler knows of quantised models beside their operators, which are in `sdk.exir.operator`."""
+"""Quantised models in the compiler. Their operators are in `sdk.exir.operator`."""

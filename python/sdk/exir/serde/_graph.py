@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torch's serialiser does not know of an edge dialect graph: edge operators, lowered modules, debug handles.
+"""Parts of an edge dialect graph that torch's serialiser does not support: edge operators, lowered modules, debug
+handles.
 
 The original's records (ExecuTorch 1.4) keep programs as the JSON of `torch.export` with schema version 5.4. torch
 writes a later version, whose new fields have defaults, so it reads both; the original's reader takes no field that it

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the user may type, and what each part of it means. Imports no torch: `--help` must answer at once."""
+"""The arguments of the command. Imports no torch, so that `--help` answers at once."""
 
 from __future__ import annotations
 

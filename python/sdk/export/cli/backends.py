@@ -36,7 +36,7 @@ def known_backend(name: str) -> str:
 
 
 def default_backends() -> tuple[str, ...]:
-    """What a model is given to where the user names nothing. Raises BackendError where two backends claim it."""
+    """The backends of a model for which the user names none. Raises BackendError where two backends claim it."""
     default = registry.default_backend()
     return (PORTABLE,) if default is None else (default.name, PORTABLE)
 

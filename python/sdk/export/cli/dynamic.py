@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--dynamic`: from names and ranges to torch.export's dynamic shapes, and inputs of other sizes to verify with."""
+"""`--dynamic`: converts names and ranges to torch.export's dynamic shapes, and makes inputs of other sizes for
+verification."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ class DynamicShapes:
 
         def of(_: Any) -> dict[int, Any] | None:
             here = next(index)
-            # DYNAMIC fails where the model fixes the size, and finds out by itself which sizes must be equal.
+            # DYNAMIC fails where the model fixes the size, and infers which sizes must be equal.
             return {d: Dim.DYNAMIC(min=r.low, max=r.high) for (i, d), r in self.ranges.items() if i == here} or None
 
         return pytree.tree_map(of, _by_parameter(self._module, inputs))
@@ -112,7 +113,7 @@ def resized_bytes(inputs: ExampleInputs, sizes: Sizes) -> int:
 
 
 def _by_parameter(module: torch.nn.Module, inputs: ExampleInputs) -> dict[str, Any]:
-    """The inputs under the names of forward()'s parameters, in their order, as torch.export wants dynamic shapes."""
+    """The inputs under the names of forward()'s parameters, in their order, as torch.export takes dynamic shapes."""
     return dict(inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs).arguments)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one exception that the command turns into a paragraph, and what helps to write that paragraph."""
+"""The exception that the command prints as a paragraph, and helpers for its message."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def first_lines(error: BaseException, count: int = 6) -> str:
 
 
 def failed(what: str, error: BaseException) -> CommandError:
-    """That code of the user's failed: with what, and on which line."""
+    """An error in the user's code: the exception, and the line that raised it."""
     line = user_line(error)
     at = f"\n  {line}" if line else ""
     return CommandError(f"{what} failed: {type(error).__name__}: {first_lines(error, 3)}{at}")

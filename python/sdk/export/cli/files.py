@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing so that what stands under its final name is complete: into a folder beside it, then renamed."""
+"""Writes files into a temporary folder and renames them, so that a file is never incomplete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdk.export.cli.errors import CommandError
 
 
 def check_writable(paths: Iterable[Path]) -> None:
-    """Raises CommandError now, and not after minutes of work, where a file could not be written later."""
+    """Raises CommandError before the work begins if a file cannot be written."""
     for path in paths:
         folder = path.resolve().parent
         if path.is_dir():
@@ -30,7 +30,7 @@ def check_writable(paths: Iterable[Path]) -> None:
 def temporary_beside(output: Path) -> Iterator[Path]:
     """A folder on the same file system as `output`, so that what is complete in it can be renamed into place.
 
-    Goes when the block ends, however it ends. An OSError in the block becomes a CommandError about `output`.
+    Removed when the block ends. An OSError in the block becomes a CommandError about `output`.
     """
     try:
         with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.resolve().parent) as folder:
@@ -44,7 +44,7 @@ def temporary_beside(output: Path) -> Iterator[Path]:
 
 
 def write_program(manager: Any, program: Path) -> Path | None:
-    """Writes `program`, and its external weights beside it if it has any; returns their path."""
+    """Writes `program`, and its external weights into the same folder; returns the path of the weights or None."""
     with program.open("wb") as file:
         manager.write_to_file(file)
     manager.write_tensor_data_to_file(str(program.parent))
@@ -52,7 +52,7 @@ def write_program(manager: Any, program: Path) -> Path | None:
 
 
 def publish(complete: Path, place: Path) -> None:
-    """Moves a complete file to its place, replacing what stood there."""
+    """Moves a complete file to its final path and replaces an older one."""
     try:
         complete.replace(place)
     except OSError as error:

@@ -38,7 +38,7 @@ def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) 
 
 
 def _given(model: Model, specs: Sequence[InputSpec], file: Path | None) -> tuple[dict[str, Any], str]:
-    """What somebody gave, by method, and who it was."""
+    """The given inputs by method, and where they came from."""
     if specs:
         generator = torch.Generator().manual_seed(0)
         by_method: dict[str, list[Any]] = {}

@@ -26,7 +26,7 @@ def torchvision_model(name: str) -> Made:
         raise CommandError(f"torchvision has no model `{name}`.{closest(name, models.list_models())}")
     default = models.get_model_weights(name).DEFAULT
     try:
-        # A checkpoint for a part of the model would be downloaded even where none is wanted for the whole.
+        # Without this, a checkpoint for a part of the model is downloaded although none was asked for.
         parts = {"weights_backbone": None} if at and name in models.list_models(module=models.detection) else {}
         module = models.get_model(name, weights=None if at else default, **parts)
     except Exception as error:
@@ -50,7 +50,7 @@ def transformers_model(name: str) -> Made:
         config = transformers.AutoConfig.from_pretrained(name)
         architecture = (config.architectures or [None])[0]
         kind = getattr(transformers, architecture or "AutoModel")
-        config.use_cache = False  # A cache is an object of Python, which a program cannot return.
+        config.use_cache = False  # A cache is a Python object, which a program cannot return.
         module = kind.from_pretrained(name, config=config)
     except Exception as error:
         raise CommandError(
@@ -73,4 +73,4 @@ def _library(module: str, package: str) -> Any:
 
 
 LIBRARIES: dict[str, Callable[[str], Made]] = {"torchvision": torchvision_model, "transformers": transformers_model}
-"""What stands before the colon -> what makes the model of the name behind it."""
+"""The library before the colon -> the function that makes the model named after the colon."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages of a recipe as the command runs them: shown as they go, each with its own words for a failure."""
+"""Runs the stages of a recipe, shows each as it runs, and explains failures."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def make_session(
 
 
 def run_session(session: ExportSession, progress: Progress) -> None:
-    """Runs the stages, a line a stage. Stages that the recipe has no use for are not shown.
+    """Runs the stages and shows a line for each that the recipe uses.
 
     Raises:
         CommandError: a stage failed, or the stages do not fit together.

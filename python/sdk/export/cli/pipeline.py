@@ -42,7 +42,7 @@ _LARGEST_INPUTS = 256_000_000  # bytes; inputs larger than this are not made onl
 
 @dataclass(frozen=True)
 class Reference:
-    """What PyTorch gives for one set of inputs of a method."""
+    """PyTorch's outputs for one set of inputs of a method."""
 
     method: str
     label: str
@@ -54,7 +54,7 @@ class Reference:
 
 @dataclass
 class _Made:
-    """What an export has in memory before anything is written."""
+    """The export in memory, before anything is written."""
 
     options: Options  # as given, with the default backend
     result: ExportResult
@@ -198,7 +198,7 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
         written = folder / file.name
         written.write_text(text, encoding="utf-8")
         publish(written, file)
-    # The program last: where it stands, everything it needs stands.
+    # The program last: if it is there, the files it needs are there too.
     if weights is not None and result.weights is not None:
         publish(weights, result.weights)
     publish(program, output)
@@ -233,7 +233,7 @@ def _references(
 
 
 def _with_quantized(references: list[Reference], session: ExportSession) -> list[Reference]:
-    """The same with the answers of the quantised model, which the program has to give."""
+    """The same references with the outputs of the quantised model, which the program must match."""
     programs = session.get_stage_artifacts()[StageType.TORCH_EXPORT].data
     return [
         replace(

@@ -57,7 +57,7 @@ def called(function: Callable[[], Any], text: str) -> Any:
 
 
 def described(value: Any) -> str:
-    """For the middle of a sentence."""
+    """A value as a phrase for messages."""
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A line a stage, with its time, on stderr: rewritten in place on a terminal, plain elsewhere."""
+"""One line for each stage, with its time, on stderr: rewritten in place on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdk.devtools.report.words import paint
 
 @dataclass
 class Progress:
-    """Shows and remembers the stages of one export."""
+    """Shows and records the stages of one export."""
 
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     stages: list[Stage] = field(default_factory=list)

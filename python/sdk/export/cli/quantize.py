@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--quantize` and `--calibrate`: the recipe, the inputs that it is calibrated with, and what quantising costs."""
+"""`--quantize` and `--calibrate`: the recipe, the inputs that it is calibrated with, and the accuracy of the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_CALIBRATIONS = 1024
 
 
 def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Model) -> dict[str, list[ExampleInputs]]:
-    """For each method the inputs that observers see beside the example.
+    """For each method, the calibration inputs in addition to the example.
 
     Raises:
         CommandError: there are none, they cannot be read, or the model does not take them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps the chatter of torch away from the user, and what this package warns about in sight."""
+"""Hides warnings and logs of torch, and collects the warnings of this package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
 
         def keep(message: Warning | str, category: type[Warning], filename: str, *rest: Any, **named: Any) -> None:
             if issubclass(category, MissingKernelWarning):
-                return  # The receipt says it, and more.
+                return  # The receipt lists them in full.
             if filename.startswith(_PACKAGE):
                 if str(message) not in notes:
                     notes.append(str(message))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The small languages of the command line: `--input SHAPE:DTYPE` and `--dynamic NAME.DIM=MIN..MAX`.
+"""The syntax of two arguments: `--input SHAPE:DTYPE` and `--dynamic NAME.DIM=MIN..MAX`.
 
 Either may begin with the name of a method and a colon, where a model has several.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a call of the program takes, beside a call of the model in PyTorch eager."""
+"""Times a call of the program and a call of the model in PyTorch eager."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The written program beside eager PyTorch: the same inputs through both, and the largest difference."""
+"""Compares the written program with eager PyTorch on the same inputs."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _difference(index: int, expected: Any, actual: Any, tolerance: float | None)
 def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[float, float]:
     """The largest absolute difference, and the same divided by the largest finite magnitude in `expected`.
 
-    Infinities and NaN must stand in the same places; where they do not, both numbers are infinite.
+    If infinities or NaN are at different positions, both numbers are infinite.
     """
     if expected.numel() == 0:
         return 0.0, 0.0

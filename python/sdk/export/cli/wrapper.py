@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--wrapper`: classes for the exported model, beside the program."""
+"""`--wrapper`: writes classes for the exported model next to the program."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """A small class for one model: its methods as functions with named inputs and outputs, in Kotlin, Swift or C++.
 
 description   what the class is made from, read from the program
-languages     what each language calls things; the texts are in the .jinja files beside it
+languages the names of each language; the templates are the .jinja files in this folder
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a wrapper is made from, read from the program that it is for."""
+"""The description of a program that a wrapper is generated from."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ValueSpec:
 
     @property
     def type(self) -> str:
-        """For people: `float32[1, 3, 224, 224]`, `int`."""
+        """As readable text: `float32[1, 3, 224, 224]`, `int`."""
         if self.dtype is None:
             return self.kind
         return f"{type_name(self.dtype)}[{', '.join(map(str, self.dims))}]"

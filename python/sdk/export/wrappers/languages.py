@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Kotlin, Swift and C++ call the things of a wrapper."""
+"""Names and types of a wrapper in Kotlin, Swift and C++."""
 
 from __future__ import annotations
 

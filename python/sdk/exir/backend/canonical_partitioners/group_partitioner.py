@@ -110,7 +110,7 @@ class _Partitions:
         seen = set(pending)
         while pending:
             node = pending.pop()
-            # Whoever needs one node of another set needs all of it.
+            # A node that depends on one node of a set depends on the whole set.
             for member in self.of.get(node, (node,)):
                 for user in member.users:
                     if user in union:

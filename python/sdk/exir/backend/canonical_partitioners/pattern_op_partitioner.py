@@ -55,7 +55,7 @@ def generate_pattern_op_partitions(
 
 
 def _without_unused_inputs(pattern: Graph) -> Graph:
-    """A copy of a pattern without the inputs that nothing reads: the matcher would look for them in vain."""
+    """A copy of a pattern without unused inputs, which the matcher would never find."""
     copy = Graph()
     copy.output(copy.graph_copy(pattern, {}))
     for node in list(copy.nodes):

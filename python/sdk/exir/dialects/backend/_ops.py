@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that only a backend knows: they appear after the edge dialect and have no meaning for other targets."""
+"""Operators of a single backend: they appear after the edge dialect and have no meaning for other targets."""
 
 from __future__ import annotations
 

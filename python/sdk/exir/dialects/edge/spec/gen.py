@@ -68,7 +68,7 @@ class EdgeOpYamlInfo:
         return {**result, "type_alias": types_of, "type_constraint": constraints}
 
     def to_text(self) -> str:
-        """The entry as it stands in the file."""
+        """The entry as text for the file."""
         data = self.to_yaml()
         lines = [f"{key}: {value}" for key, value in data.items() if isinstance(value, str)]
         lines.append("type_alias:")
@@ -81,8 +81,8 @@ class EdgeOpYamlInfo:
 
 
 def _boxes(combinations: set[tuple[str, ...]]) -> list[tuple[list[int], list[Box]]]:
-    """The same combinations in fewer words. A result is the group that each tensor belongs to, within which dtypes are
-    equal, and for these groups boxes: all combinations of some dtypes."""
+    """The same combinations in a shorter form. A result is the group that each tensor belongs to, within which dtypes
+    are equal, and for these groups boxes: all combinations of some dtypes."""
     whole = _grouped(combinations)
     equal = {c for c in combinations if len(set(c)) == 1}
     if not equal or equal == combinations:
@@ -140,7 +140,7 @@ def _call(
     positions = {id(a) for a in _tensors(args)}
     values = [_make(a, next(rest)) if id(a) in positions else a for a in args]
     try:
-        # What oneDNN takes depends on the processor.
+        # The dtypes that oneDNN supports depend on the processor.
         with torch.backends.mkldnn.flags(enabled=False):
             results = op(*values, **keywords)
     except (RuntimeError, IndexError, TypeError, NotImplementedError):
