@@ -17,8 +17,8 @@
 
 #include "XNNPACKBackend.h"
 #include "delegate.h"
-#include "depthwise.h"
-#include "products.h"
+#include "kernels/depthwise.h"
+#include "kernels/products.h"
 
 namespace executorch {
 namespace backends {

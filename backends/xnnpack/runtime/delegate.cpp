@@ -11,8 +11,8 @@
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 
-#include "internals.h"
-#include "products.h"
+#include "kernels/products.h"
+#include "private/internals.h"
 
 namespace executorch {
 namespace backends {

@@ -14,10 +14,10 @@
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
 
-#include "graph.h"
-#include "page_ends.h"
-#include "payload.h"
-#include "sharing.h"
+#include "graph/graph.h"
+#include "payload/page_ends.h"
+#include "payload/payload.h"
+#include "threads/sharing.h"
 #include "workspace.h"
 
 namespace executorch {

@@ -5,10 +5,7 @@
 
 #include <executorch/runtime/platform/platform.h>
 
-#include "xnnpack/microkernel-type.h"
-#include "xnnpack/operator-type.h"
-#include "xnnpack/operator.h"
-#include "xnnpack/subgraph.h"  // what a runtime is made of, in the pinned sources
+#include "private/xnnpack_runtime.h"
 
 namespace executorch {
 namespace backends {

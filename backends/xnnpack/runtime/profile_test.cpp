@@ -15,7 +15,7 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "sharing.h"
+#include "threads/sharing.h"
 
 namespace executorch {
 namespace backends {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "attention_step.h"
+#include "steps/attention_step.h"
 
 #include <algorithm>
 
 #include <executorch/runtime/core/checked_size.h>
 
-#include "rows.h"
+#include "steps/rows.h"
 
 namespace executorch {
 namespace backends {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "step.h"
+#include "steps/step.h"
 
 namespace executorch {
 namespace backends {

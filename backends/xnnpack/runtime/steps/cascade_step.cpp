@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cascade_step.h"
+#include "steps/cascade_step.h"
 
-#include <xnnpack/compute.h>
-#include <xnnpack/operator.h>
+#include "private/xnnpack_runtime.h"
 
 #include <algorithm>
 
-#include "../product_rows.h"
+#include "kernels/product_rows.h"
 
 namespace executorch {
 namespace backends {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <xnnpack/subgraph.h>  // what a node is, in the pinned sources
+#include "private/xnnpack_runtime.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "step.h"
+#include "steps/step.h"
 
 namespace executorch {
 namespace backends {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "convolution.h"
+#include "steps/convolution.h"
 
 #include <cstring>
 #include <limits>
 
-#include "xnnpack/cache.h"  // of the pinned sources
+#include "private/xnnpack_runtime.h"
 
 namespace executorch {
 namespace backends {

@@ -11,7 +11,7 @@
 
 #include <executorch/runtime/core/checked_size.h>
 
-#include "step.h"
+#include "steps/step.h"
 
 namespace executorch {
 namespace backends {

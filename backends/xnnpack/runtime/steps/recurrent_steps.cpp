@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "recurrent_steps.h"
+#include "steps/recurrent_steps.h"
 
 #include <utility>
 
-#include "rows.h"
+#include "steps/rows.h"
 
 namespace executorch {
 namespace backends {

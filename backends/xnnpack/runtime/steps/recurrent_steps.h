@@ -2,7 +2,7 @@
 // Cells of recurrent layers.
 #pragma once
 
-#include "row_steps.h"
+#include "steps/row_steps.h"
 
 namespace executorch {
 namespace backends {

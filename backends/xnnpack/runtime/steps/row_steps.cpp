@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "row_steps.h"
+#include "steps/row_steps.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "rows.h"
+#include "steps/rows.h"
 
 namespace executorch {
 namespace backends {

@@ -2,7 +2,7 @@
 // Steps that compute each row, or each element, by itself.
 #pragma once
 
-#include "step.h"
+#include "steps/step.h"
 
 namespace executorch {
 namespace backends {

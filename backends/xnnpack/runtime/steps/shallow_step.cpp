@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shallow_step.h"
+#include "steps/shallow_step.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "xnnpack/config.h"
-#include "xnnpack/gemm.h"
-#include "xnnpack/pack.h"
-#include "xnnpack/requantization.h"
+#include "private/xnnpack_kernels.h"
 
 namespace executorch {
 namespace backends {

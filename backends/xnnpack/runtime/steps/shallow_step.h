@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <xnnpack/microparams.h>  // of the pinned sources
+#include "private/xnnpack_kernels.h"
 
 #include <memory>
 #include <vector>
 
-#include "convolution.h"
+#include "steps/convolution.h"
 
 struct xnn_gemm_config;
 

@@ -15,7 +15,7 @@
 #include <limits>
 #include <vector>
 
-#include "../shapes.h"
+#include "graph/shapes.h"
 
 struct xnn_code_cache;
 struct xnn_node;

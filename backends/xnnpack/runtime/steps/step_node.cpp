@@ -2,14 +2,12 @@
 // Steps as nodes of XNNPACK. Its interface has no nodes of others, but its nodes bring the functions that make, reshape
 // and set up their operator with them, and an operator brings what its threads call: both are filled in here. The
 // headers are those of the pinned version.
-#include <xnnpack/allocator.h>
-#include <xnnpack/operator.h>
-#include <xnnpack/subgraph.h>
+#include "private/xnnpack_runtime.h"
 
 #include <algorithm>
 #include <new>
 
-#include "step.h"
+#include "steps/step.h"
 
 namespace executorch {
 namespace backends {

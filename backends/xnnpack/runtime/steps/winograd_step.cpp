@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "winograd_step.h"
+#include "steps/winograd_step.h"
 
 #include <cpuinfo.h>
 
@@ -7,10 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "winograd_tiles.h"
-#include "xnnpack/config.h"  // of the pinned sources
-#include "xnnpack/gemm.h"
-#include "xnnpack/microparams.h"
+#include "private/xnnpack_kernels.h"
+#include "steps/winograd_tiles.h"
 
 namespace executorch {
 namespace backends {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "convolution.h"
+#include "steps/convolution.h"
 
 struct xnn_gemm_config;
 

@@ -18,8 +18,8 @@
 
 #include "choices.h"
 #include "exact_buffer.h"
-#include "runtime/weights.h"
-#include "runtime/weights_file.h"
+#include "weights/weights.h"
+#include "weights/weights_file.h"
 #include "xnnpack_driver.h"
 
 namespace executorch {
@@ -33,7 +33,8 @@ using backends::xnnpack::WeightsStore;
 
 namespace {
 
-/// Sizes of both headers, and where the parts of that of a record are; see backends/xnnpack/runtime/weights_file.cpp.
+/// Sizes of both headers, and where the parts of that of a record are; see
+/// backends/xnnpack/runtime/weights/weights_file.cpp.
 constexpr size_t kHeaderSize = 128;
 constexpr size_t kSizeAt = 40, kContentAt = 48, kNameAt = 64;
 constexpr size_t kKeys = 4;

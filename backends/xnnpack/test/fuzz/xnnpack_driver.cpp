@@ -267,7 +267,7 @@ std::vector<std::vector<uint8_t>> find_xnnpack_payloads(const std::vector<uint8_
       std::memcpy(&value, header + offset, sizeof(value));
       return uint64_t{value};
     };
-    // The graph and the constants, from the start of the header on; see backends/xnnpack/runtime/payload.cpp.
+    // The graph and the constants, from the start of the header on; see backends/xnnpack/runtime/payload/payload.cpp.
     const uint64_t size = std::max(number(10) + number(14), number(18) + number(22));
     if (size <= file.size() - (at - 4)) {
       payloads.emplace_back(header, header + size);

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "executorch/runtime/core/exec_aten/exec_aten.h"
-#include "internals.h"
-#include "xnnpack/subgraph.h"  // of the pinned sources: the workspace of a runtime
+#include "private/internals.h"
+#include "private/xnnpack_runtime.h"
 
 namespace executorch {
 namespace backends {

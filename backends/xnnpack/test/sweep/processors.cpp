@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "depthwise.h"
-#include "products.h"
-#include "xnnpack/hardware-config.h"  // of the pinned sources
+#include "kernels/depthwise.h"
+#include "kernels/products.h"
+#include "private/xnnpack_kernels.h"
 
 namespace executorch {
 namespace backends {

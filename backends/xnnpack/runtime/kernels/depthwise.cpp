@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/depthwise.h"
+
+#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
+
+#include "private/xnnpack_kernels.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+/// The configurations are variables of XNNPACK's, made by the first call, which its operators read when they are made.
+void replace(const xnn_dwconv_config* configs, size_t count, const DepthwiseKernel& kernel) {
+  for (size_t i = 0; configs != nullptr && i < count; ++i) {
+    auto& config = const_cast<xnn_dwconv_config&>(configs[i]);
+    if (config.minmax.unipass == kernel.theirs && config.channel_tile == kernel.channel_tile) {
+      config.minmax.unipass = kernel.function;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<DepthwiseKernel> depthwise_kernels() {
+  std::vector<DepthwiseKernel> kernels;
+  add_avx2_depthwise(kernels);
+  add_avx2_integer_depthwise(kernels);
+#if !defined(__ANDROID__)  // where XNNPACK takes its kernels for AVX2
+  add_avx512_depthwise(kernels);
+  add_vnni_depthwise(kernels);
+#endif
+  return kernels;
+}
+
+void use_depthwise() {
+  for (const DepthwiseKernel& kernel : depthwise_kernels()) {
+    if (kernel.is_float) {
+      replace(xnn_init_f32_dwconv_config(), XNN_MAX_F32_DWCONV_UKERNELS, kernel);
+    } else {
+      replace(xnn_init_qs8_qc8w_dwconv_config(), XNN_MAX_QC8_DWCONV_UKERNELS, kernel);
+    }
+  }
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+#endif

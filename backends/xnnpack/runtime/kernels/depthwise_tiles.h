@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Depthwise convolutions of float32. A file that includes this has defined EXECUTORCH_TARGET, the attribute of
+ * functions with the instructions of a processor, and compiles the templates with a type of its own for these:
+ *
+ *     struct Simd {
+ *       using Vector = ...;
+ *       static constexpr size_t kWidth = ...;    // floats of a vector
+ *       static constexpr size_t kVectors = ...;  // of channels at once, with windows of 3 x 3
+ *       struct Whole {                           // reads and writes kWidth floats
+ *         explicit Whole(size_t count);
+ *         Vector load(const float* from) const;
+ *         void store(float* to, Vector value) const;
+ *       };
+ *       struct Part { ... };  // the same for the first `count` of them, and touches nothing behind these
+ *       static Vector broadcast(float value);
+ *       static Vector multiply_add(Vector a, Vector b, Vector sum);
+ *       static Vector clamp(Vector value, Vector least, Vector most);
+ *     };
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/depthwise_rows.h"
+#include "private/xnnpack_kernels.h"
+
+#ifndef EXECUTORCH_TARGET
+#error "Define EXECUTORCH_TARGET, for example __attribute__((target(\"avx2,fma\"))), before this header."
+#endif
+
+#define EXECUTORCH_INLINE EXECUTORCH_TARGET __attribute__((always_inline)) inline
+/// The arrays of a window are registers only when each loop over them is written out.
+#define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+/// Windows of `Window` x `Window` with weights packed in blocks of `Tile` channels.
+template <typename Simd, size_t Window, size_t Tile>
+struct Depthwise {
+  using Vector = typename Simd::Vector;
+  using Columns = const Column<float, Window>*;
+  /// Of packed weights: the biases, then the weights for each tap.
+  static constexpr size_t kBlock = Tile * (1 + Window * Window);
+
+  /// Where the results of the next place begin, and those of the one behind it.
+  struct Results {
+    float* to;
+    size_t stride;  // floats
+    float least, most;
+  };
+
+  /// Windows that have a column in common.
+  template <size_t Step>
+  static constexpr size_t kOpen = (Window - 1) / Step + 1;
+
+  template <size_t Vectors>
+  struct Weights {
+    Vector bias[Vectors];
+    Vector taps[Window][Window][Vectors];
+  };
+
+  static const float* block_of(const void* packed, size_t channel) {
+    return static_cast<const float*>(packed) + channel / Tile * kBlock + channel % Tile;
+  }
+
+  template <size_t Vectors>
+  EXECUTORCH_INLINE static void load(const void* packed, size_t channel, Weights<Vectors>& weights) {
+    constexpr typename Simd::Whole kWhole(Simd::kWidth);
+    EXECUTORCH_UNROLL
+    for (size_t v = 0; v < Vectors; ++v) {
+      const float* const block = block_of(packed, channel + v * Simd::kWidth);
+      weights.bias[v] = kWhole.load(block);
+      EXECUTORCH_UNROLL
+      for (size_t c = 0; c < Window; ++c) {
+        EXECUTORCH_UNROLL
+        for (size_t y = 0; y < Window; ++y) {
+          weights.taps[c][y][v] = kWhole.load(block + (1 + c * Window + y) * Tile);
+        }
+      }
+    }
+  }
+
+  /// Adds the `Step` columns that begin the window of a place x to the sums of x - d for each d from `first` to `last`,
+  /// which are sums[d]. Behind the last window there are only the columns that windows before share.
+  template <size_t Step, size_t Vectors, typename Lanes>
+  EXECUTORCH_INLINE static void add_columns(Columns columns, size_t channel, const Lanes& lanes,
+                                            const Weights<Vectors>& weights, Vector (&sums)[kOpen<Step>][Vectors],
+                                            size_t first, size_t last) {
+    EXECUTORCH_UNROLL
+    for (size_t c = 0; c < Step; ++c) {
+      if (c + first * Step >= Window) {
+        continue;
+      }
+      EXECUTORCH_UNROLL
+      for (size_t y = 0; y < Window; ++y) {
+        const float* const from = columns[c].rows[y] + channel;
+        EXECUTORCH_UNROLL
+        for (size_t v = 0; v < Vectors; ++v) {
+          const Vector elements = lanes.load(from + v * Simd::kWidth);
+          EXECUTORCH_UNROLL
+          for (size_t d = 0; d < kOpen<Step>; ++d) {
+            if (d >= first && d <= last && c + d * Step < Window) {
+              sums[d][v] = Simd::multiply_add(elements, weights.taps[c + d * Step][y][v], sums[d][v]);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Makes the sums of x - d those of x + 1 - d.
+  template <size_t Step, size_t Vectors>
+  EXECUTORCH_INLINE static void begin_next(const Weights<Vectors>& weights, Vector (&sums)[kOpen<Step>][Vectors]) {
+    EXECUTORCH_UNROLL
+    for (size_t v = 0; v < Vectors; ++v) {
+      EXECUTORCH_UNROLL
+      for (size_t d = kOpen<Step> - 1; d > 0; --d) {
+        sums[d][v] = sums[d - 1][v];
+      }
+      sums[0][v] = weights.bias[v];
+    }
+  }
+
+  template <size_t Vectors, typename Lanes>
+  EXECUTORCH_INLINE static void store(const Vector (&sums)[Vectors], const Lanes& lanes, Results& results) {
+    const Vector least = Simd::broadcast(results.least), most = Simd::broadcast(results.most);
+    EXECUTORCH_UNROLL
+    for (size_t v = 0; v < Vectors; ++v) {
+      lanes.store(results.to + v * Simd::kWidth, Simd::clamp(sums[v], least, most));
+    }
+    results.to += results.stride;
+  }
+
+  /// Some vectors of channels at each place. XNNPACK's kernels read all elements of all windows and all weights for
+  /// each place; here each element is read once and added to all the sums that it belongs to, in the same order.
+  template <size_t Step, size_t Vectors, typename Lanes>
+  EXECUTORCH_TARGET static void convolve(Columns columns, size_t places, size_t channel, const Lanes& lanes,
+                                         const void* packed, Results results) {
+    constexpr size_t kLast = kOpen<Step> - 1;
+    Weights<Vectors> weights;
+    load(packed, channel, weights);
+    Vector sums[kOpen<Step>][Vectors];
+    EXECUTORCH_UNROLL
+    for (size_t d = 0; d <= kLast; ++d) {
+      std::copy_n(weights.bias, Vectors, sums[d]);
+    }
+    EXECUTORCH_UNROLL
+    for (size_t x = 0; x < kLast; ++x) {
+      if (x < places) {
+        add_columns<Step>(columns, channel, lanes, weights, sums, 0, x);
+        begin_next<Step>(weights, sums);
+        columns += Step;
+      }
+    }
+    for (size_t x = kLast; x < places; ++x, columns += Step) {
+      add_columns<Step>(columns, channel, lanes, weights, sums, 0, kLast);
+      store(sums[kLast], lanes, results);
+      begin_next<Step>(weights, sums);
+    }
+    EXECUTORCH_UNROLL
+    for (size_t first = 1; first <= kLast; ++first, columns += Step) {
+      add_columns<Step>(columns, channel, lanes, weights, sums, first, kLast);
+      if (places + first > kLast) {
+        store(sums[kLast], lanes, results);
+      }
+      begin_next<Step>(weights, sums);
+    }
+  }
+
+  /// Of the type xnn_dwconv_unipass_ukernel_fn.
+  static void kernel(size_t channels, size_t output_width, const void** input, const void* packed, void* output,
+                     intptr_t input_stride, size_t output_increment, size_t offset, const void* zero,
+                     const void* params) {
+    const DepthwiseRow<float> row(channels, output_width, input, output, input_stride, output_increment, offset, zero);
+    const auto& limits = static_cast<const xnn_f32_minmax_params*>(params)->scalar;
+    for_places<Window>(row, [&](auto step, Columns columns, size_t places, float* to) {
+      constexpr size_t kVectors = Window > 3 ? 1 : Simd::kVectors;
+      constexpr size_t kMost = kVectors * Simd::kWidth;
+      for (size_t channel = 0, count; channel < channels; channel += count) {
+        const size_t rest = channels - channel;
+        const Results results = {to + channel, row.output_stride, limits.min, limits.max};
+        if (rest >= kMost) {
+          count = kMost;
+          convolve<step(), kVectors>(columns, places, channel, typename Simd::Whole(count), packed, results);
+        } else if (rest >= Simd::kWidth) {
+          count = Simd::kWidth;
+          convolve<step(), 1>(columns, places, channel, typename Simd::Whole(count), packed, results);
+        } else {
+          count = rest;
+          convolve<step(), 1>(columns, places, channel, typename Simd::Part(count), packed, results);
+        }
+      }
+    });
+  }
+};
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

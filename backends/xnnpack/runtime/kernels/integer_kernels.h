@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * GEMM in int8 with the interface of XNNPACK's microkernels; tiles for a processor's instructions.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/product_rows.h"
+#include "private/xnnpack_kernels.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// Columns of a panel of packed weights: 16 biases, then for each few steps of the depth as many weights for each
+/// column, then 16 scales.
+constexpr size_t kIntegerColumns = 16;
+
+struct IntegerProduct {
+  size_t depth;  // of each position of the window
+  const int8_t* weights;
+  int8_t* c;
+  size_t row_stride, panel_stride;  // bytes
+  const xnn_qs8_qc8w_conv_minmax_params* params;
+  bool fetches;  // the weights of the next panels while tiles pass by some
+
+  /// Bytes of a panel whose depth, of all positions, is rounded up to this.
+  static size_t panel_size(size_t depth) { return kIntegerColumns * (sizeof(int32_t) + depth + sizeof(float)); }
+};
+
+/// `Tiles` has multiply(rows, columns, IntegerProduct, source), with sources of product_rows.h, for up to kRows rows.
+template <typename Tiles>
+class IntegerKernels final {
+ public:
+  /// Gives XNNPACK's operators these products. Weights are packed in panels of kIntegerColumns columns, and of each
+  /// 2^log2_steps steps of the depth.
+  static void use_in(xnn_gemm_config& config, uint8_t log2_steps) {
+    set(config, std::make_index_sequence<Tiles::kRows>());
+    config.mr = Tiles::kRows;
+    config.nr = kIntegerColumns;
+    config.log2_kr = log2_steps;
+  }
+
+ private:
+  static IntegerProduct make_product(size_t depth, const void* w, void* c, size_t row_stride, size_t panel_stride,
+                                     const void* params) {
+    return {depth,
+            static_cast<const int8_t*>(w),
+            static_cast<int8_t*>(c),
+            row_stride,
+            panel_stride,
+            static_cast<const xnn_qs8_qc8w_conv_minmax_params*>(params),
+            weights_are_far.load(std::memory_order_relaxed)};
+  }
+
+  /// Of the type xnn_gemm_ukernel_fn.
+  static void gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
+                   size_t cm_stride, size_t cn_stride, const void* params) {
+    Tiles::multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+                    StridedRows<int8_t>{static_cast<const int8_t*>(a), a_stride});
+  }
+
+  /// Of the type xnn_igemm_ukernel_fn, for tables with pointers to `TableRows` rows.
+  template <size_t TableRows>
+  static void igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c,
+                    size_t cm_stride, size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
+    Tiles::multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
+                    indirect_rows<int8_t, TableRows>(a, ks, a_offset, zero));
+  }
+
+  template <size_t... Rows>
+  static void set(xnn_gemm_config& config, std::index_sequence<Rows...>) {
+    ((config.minmax.gemm[Rows].function[XNN_UARCH_DEFAULT] = gemm), ...);
+    ((config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT] = igemm<Rows + 1>), ...);
+  }
+};
+
+/// The configuration that XNNPACK's operators read when they are made, where its products are `known`, of `rows` rows;
+/// otherwise null. It is a variable of XNNPACK's, made by the first call.
+inline xnn_gemm_config* find_integer_config(xnn_qs8_qc8w_gemm_minmax_ukernel_fn known, size_t rows) {
+  auto* config = const_cast<xnn_gemm_config*>(xnn_init_qs8_qc8w_gemm_config());
+  return config != nullptr && config->mr == rows &&
+                 config->minmax.gemm[rows - 1].function[XNN_UARCH_DEFAULT] ==
+                     reinterpret_cast<xnn_gemm_ukernel_fn>(known)
+             ? config
+             : nullptr;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

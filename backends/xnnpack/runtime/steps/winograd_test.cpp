@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Convolutions by Winograd's algorithm against their whole sums in doubles.
+#include <gtest/gtest.h>
+#include <xnnpack.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "kernels/products.h"
+#include "steps/step_testing.h"
+#include "steps/winograd_step.h"
+#include "steps/winograd_tiles.h"
+#include "weights/weights.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::vector<float> random_numbers(size_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  std::vector<float> numbers(count + XNN_EXTRA_BYTES / sizeof(float));
+  std::generate(numbers.begin(), numbers.end(), [&] { return uniform(engine); });
+  return numbers;
+}
+
+Convolution convolution(size_t in, size_t out, size_t top = 1, size_t right = 1, size_t bottom = 1, size_t left = 1) {
+  Convolution made;
+  made.window.padding_top = top;
+  made.window.padding_right = right;
+  made.window.padding_bottom = bottom;
+  made.window.padding_left = left;
+  made.window.height = made.window.width = kWinogradWindow;
+  made.in_channels = in;
+  made.out_channels = out;
+  made.least = -kInfinity;
+  made.most = kInfinity;
+  return made;
+}
+
+/// A convolution with filters and biases of its own.
+struct Case {
+  explicit Case(const Convolution& what, bool has_bias = true)
+      : convolution(what),
+        filter(random_numbers(what.out_channels * kWinogradWindow * kWinogradWindow * what.in_channels, 1)),
+        bias(has_bias ? random_numbers(what.out_channels, 2) : std::vector<float>()) {}
+
+  StepData constants() const {
+    StepData data;
+    data.in[1] = filter.data();
+    data.in[2] = bias.empty() ? nullptr : bias.data();
+    return data;
+  }
+
+  double sum(const std::vector<float>& image, const Shape& shape, size_t n, size_t y, size_t x, size_t channel) const {
+    double sum = bias.empty() ? 0.0 : static_cast<double>(bias[channel]);
+    const size_t in = convolution.in_channels;
+    for (size_t i = 0; i < kWinogradWindow; ++i) {
+      for (size_t j = 0; j < kWinogradWindow; ++j) {
+        const size_t row = y + i - convolution.window.padding_top, column = x + j - convolution.window.padding_left;
+        for (size_t k = 0; k < in && row < shape[1] && column < shape[2]; ++k) {
+          sum += static_cast<double>(image[((n * shape[1] + row) * shape[2] + column) * in + k]) *
+                 static_cast<double>(filter[((channel * kWinogradWindow + i) * kWinogradWindow + j) * in + k]);
+        }
+      }
+    }
+    return std::clamp(sum, static_cast<double>(convolution.least), static_cast<double>(convolution.most));
+  }
+
+  Convolution convolution;
+  std::vector<float> filter, bias;
+};
+
+class Winograd : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    use_tall_products();
+  }
+
+  static void expect_sums(const Case& it, const Shape& shape, const std::vector<float>& image,
+                          const std::vector<float>& results) {
+    const Shape out = *window_shape(shape, it.convolution.window, it.convolution.out_channels);
+    ASSERT_EQ(results.size(), element_count(out));
+    // A sum has 9 * channels products of numbers up to 1, whose root mean square is 1/3.
+    const double size = std::sqrt(static_cast<double>(9 * it.convolution.in_channels)) / 3;
+    double worst = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const size_t channel = i % out[3], x = i / out[3] % out[2], y = i / out[3] / out[2] % out[1],
+                   n = i / out[3] / out[2] / out[1];
+      const double error = std::abs(static_cast<double>(results[i]) - it.sum(image, shape, n, y, x, channel));
+      worst = std::isnan(error) ? kInfinity : std::max(worst, error);
+    }
+    EXPECT_LT(worst, 8e-6 * size);
+  }
+};
+
+TEST_F(Winograd, SumsOfManyShapes) {
+  const std::pair<Convolution, Shape> cases[] = {
+      {convolution(16, 16), {1, 24, 24, 16}},              // tiles of 4 x 4, all whole
+      {convolution(17, 33), {1, 25, 27, 17}},              // parts of tiles and of vectors
+      {convolution(40, 70, 0, 0, 0, 0), {1, 30, 26, 40}},  // nothing around the image
+      {convolution(24, 130, 2, 0, 1, 3), {2, 21, 23, 24}},
+      {convolution(20, 18), {1, 12, 13, 20}},  // tiles of 2 x 2
+      {convolution(64, 100, 0, 2, 2, 0), {3, 7, 9, 64}},
+      {convolution(300, 16), {1, 14, 14, 300}},
+      {convolution(16, 16), {1, 3, 200, 16}},
+      {convolution(20, 310), {1, 8, 8, 20}},  // fewer tiles than channels
+  };
+  for (const auto& [what, shape] : cases) {
+    for (const bool has_bias : {true, false}) {
+      const Case it(what, has_bias);
+      auto step = WinogradStep::make(what, shape);
+      ASSERT_NE(step, nullptr);
+      DelegateWeights weights(nullptr);
+      ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+      const auto image = random_numbers(element_count(shape), 3);
+      const auto results = run_step(*step, image, shape, 1);
+      expect_sums(it, shape, image, results);
+      EXPECT_EQ(run_step(*step, image, shape, 3), results) << "threads do not change results";
+    }
+  }
+}
+
+TEST_F(Winograd, FollowsTheShapeOfTheImage) {
+  const Case it(convolution(16, 32));
+  auto step = WinogradStep::make(it.convolution, {1, 40, 40, 16});
+  ASSERT_NE(step, nullptr);
+  DelegateWeights weights(nullptr);
+  ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+  for (const Shape& shape : {Shape{1, 40, 40, 16}, Shape{1, 1, 1, 16}, Shape{2, 50, 3, 16}}) {
+    const auto image = random_numbers(element_count(shape), 4);
+    expect_sums(it, shape, image, run_step(*step, image, shape, 2));
+  }
+  EXPECT_EQ(step->plan({{0, 40, 40, 16}}, 2).units, 0u);
+  EXPECT_FALSE(step->shape({{1, 40, 40, 15}}).has_value());
+  EXPECT_FALSE(step->shape({{40, 40, 16}}).has_value());
+  EXPECT_FALSE(WinogradStep::make(convolution(16, 16, 0, 0, 0, 0), {1, 40, 40, 16})->shape({{1, 2, 40, 16}}));
+}
+
+TEST_F(Winograd, KeepsToTheLimits) {
+  Convolution limited = convolution(16, 16);
+  limited.least = 0.0f;
+  limited.most = 1.5f;
+  const Case it(limited);
+  const Shape shape = {1, 24, 24, 16};
+  auto step = WinogradStep::make(limited, shape);
+  DelegateWeights weights(nullptr);
+  ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+  const auto image = random_numbers(element_count(shape), 5);
+  const auto results = run_step(*step, image, shape, 1);
+  expect_sums(it, shape, image, results);
+  EXPECT_EQ(*std::min_element(results.begin(), results.end()), 0.0f);
+  EXPECT_EQ(*std::max_element(results.begin(), results.end()), 1.5f);
+}
+
+TEST_F(Winograd, IsOnlyForWhatItMakesFaster) {
+  const Shape image = {1, 56, 56, 64};
+  EXPECT_NE(WinogradStep::make(convolution(64, 64), image), nullptr);
+  const auto applies = [&](auto change) {
+    Convolution changed = convolution(64, 64);
+    change(changed);
+    return WinogradStep::make(changed, image) != nullptr;
+  };
+  EXPECT_FALSE(applies([](Convolution& c) { c.window.height = 5; }));
+  EXPECT_FALSE(applies([](Convolution& c) { c.window.stride_width = 2; }));
+  EXPECT_FALSE(applies([](Convolution& c) { c.window.dilation_height = 2; }));
+  EXPECT_FALSE(applies([](Convolution& c) { c.window.same = true; }));
+  EXPECT_FALSE(applies([](Convolution& c) { c.out_channels = 8; }));
+  EXPECT_FALSE(applies([](Convolution& c) { c.least = std::numeric_limits<float>::quiet_NaN(); }));
+  EXPECT_NE(WinogradStep::make(convolution(512, 512), {1, 7, 7, 512}), nullptr);
+  EXPECT_EQ(WinogradStep::make(convolution(512, 512), {1, 6, 6, 512}), nullptr) << "too few tiles for the filters";
+  EXPECT_EQ(WinogradStep::make(convolution(64, 64), {1, 56, 56}), nullptr);
+  EXPECT_EQ(WinogradStep::make(convolution(64, 64, 0, 0, 0, 0), {1, 2, 56, 64}), nullptr);
+}
+
+TEST_F(Winograd, PacksValuesOnlyWhereTheyAreFewBesideTheImage) {
+  const auto packed_floats = [](const Convolution& what, const Shape& shape) {
+    const Case it(what);
+    size_t reserved = 0;
+    xnn_weights_cache_provider provider{};
+    provider.context = &reserved;
+    provider.look_up = [](void*, const xnn_weights_cache_look_up_key*) { return SIZE_MAX; };
+    provider.reserve_space = [](void* context, size_t size) -> void* {
+      *static_cast<size_t*>(context) = size;
+      return nullptr;
+    };
+    EXPECT_EQ(WinogradStep::make(what, shape)->pack(it.constants(), &provider), xnn_status_out_of_memory);
+    return (reserved - XNN_EXTRA_BYTES) / sizeof(float);
+  };
+  // Whole panels, whatever the processor's are: the numbers, and the biases.
+  EXPECT_EQ(packed_floats(convolution(128, 256), {1, 28, 28, 128}), (size_t{9} * 128 + 1) * 256);
+  EXPECT_EQ(packed_floats(convolution(64, 64), {1, 56, 56, 64}), (size_t{36} * (64 + 1) + 1) * 64);
+}
+
+TEST_F(Winograd, SharesItsFormOfTheWeightsAndSaysWhenThereIsNoMemory) {
+  const Case it(convolution(16, 16));
+  const Shape shape = {1, 24, 24, 16};
+  WeightsStore store;
+  DelegateWeights first(&store), second(&store);
+  OriginalWeights filter, bias;
+  filter.data = it.filter.data();
+  filter.size = it.filter.size() * sizeof(float);
+  bias.data = it.bias.data();
+  bias.size = it.bias.size() * sizeof(float);
+  std::vector<std::unique_ptr<WinogradStep>> steps;
+  for (DelegateWeights* weights : {&first, &second}) {
+    steps.push_back(WinogradStep::make(it.convolution, shape));
+    weights->begin(&filter, &bias);
+    ASSERT_EQ(steps.back()->pack(it.constants(), weights->provider()), xnn_status_success);
+    weights->end();
+  }
+  EXPECT_EQ(first.provider()->offset_to_addr(first.provider()->context, 0),
+            second.provider()->offset_to_addr(second.provider()->context, 0));
+
+  // The elements are not in memory yet, as far as this one knows.
+  filter.data = nullptr;
+  DelegateWeights missing(nullptr);
+  missing.begin(&filter, &bias);
+  EXPECT_EQ(steps[0]->pack(it.constants(), missing.provider()), xnn_status_out_of_memory);
+  EXPECT_TRUE(missing.are_missing());
+}
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

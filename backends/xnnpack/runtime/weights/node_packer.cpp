@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "weights/node_packer.h"
+
+#include "private/xnnpack_runtime.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <utility>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+using runtime::Error;
+
+void NodePacker::begin_runtime(Payload& payload, xnn_subgraph_t subgraph, std::vector<PackedNode> nodes) {
+  payload_ = &payload;
+  for (PackedNode& packed : nodes) {
+    const uint32_t number = packed.node;
+    nodes_.emplace(number, Node{std::move(packed), replace_create(subgraph, number, create_operator)});
+  }
+}
+
+Error NodePacker::finish() {
+  nodes_.clear();
+  payload_ = nullptr;
+  if (error_ == Error::Ok && store() != nullptr) {
+    store()->commit();
+  }
+  return error_;
+}
+
+OriginalWeights NodePacker::describe(const PackedConstant& constant) {
+  OriginalWeights weights;
+  weights.size = constant.size;
+  weights.shape = constant.shape;
+  weights.scales = constant.scales;
+  weights.is_shareable = constant.is_shareable && store() != nullptr;
+  if (!weights.is_shareable || !store()->trusts_digests() || !reads_parts_) {
+    return weights;
+  }
+  weights.digest = read_sha256(payload_->name(constant.index));
+  if (weights.digest) {
+    weights.start.resize(std::min(constant.size, OriginalWeights::kStart));
+    const Error error = payload_->read_start(constant.index, weights.start.data(), weights.start.size());
+    if (error != Error::Ok) {
+      weights.digest.reset();  // whoever loads them reports what is wrong
+      reads_parts_ = error != Error::NotImplemented;
+    }
+  }
+  return weights;
+}
+
+bool NodePacker::may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const {
+  return filter.digest && (bias == nullptr || bias->digest) && names() &&
+         store()->may_have(names()->filter, names()->bias);
+}
+
+bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values) {
+  const auto bytes = payload_->constant(constant.index, constant.size, /*by_kernels=*/true);
+  if (!bytes.ok()) {
+    error_ = bytes.error();
+    return false;
+  }
+  weights.data = bytes->data();
+  if (weights.digest) {
+    weights.size = bytes->size();  // the digest is of all that there is
+  }
+  values[constant.value].data = const_cast<uint8_t*>(bytes->data());
+  return true;
+}
+
+void NodePacker::release(const PackedConstant& constant, xnn_value* values) {
+  payload_->release(constant.index);
+  if (!payload_->is_held(constant.index)) {  // other nodes read what is held
+    values[constant.value].data = const_cast<void*>(payload_->placeholder());
+  }
+}
+
+bool NodePacker::has_right_size(xnn_operator_data* data) {
+  const size_t linear = packed_linear_size(data), needed = linear == 0 ? needed_size() : linear;
+  if (found_size() == 0 || found_size() == needed) {
+    return true;
+  }
+  ET_LOG(Error,
+         "XNNPACK: the file of packed weights holds %zu bytes for a layer that needs %zu bytes; its weights are packed "
+         "again",
+         found_size(), needed);
+  delete_operators(data);
+  ignore_found();
+  return false;
+}
+
+xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,
+                                       xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache) {
+  auto& self = *static_cast<NodePacker*>(static_cast<DelegateWeights*>(cache->context));
+  const Node& found = self.nodes_.at(node->id);
+  const PackedNode& packed = found.packed;
+  auto* changed = const_cast<xnn_value*>(values);  // those of the runtime that is being made
+  OriginalWeights filter = self.describe(packed.filter);
+  OriginalWeights bias_if_any = packed.bias ? self.describe(*packed.bias) : OriginalWeights{};
+  OriginalWeights* const bias = packed.bias ? &bias_if_any : nullptr;
+  xnn_status status = xnn_status_invalid_parameter;
+  // False where it has to be made again, because packed weights that were found have the wrong size.
+  const auto create = [&] {
+    status = found.create(node, values, num_values, data, code, cache);
+    return status != xnn_status_success || self.has_right_size(data);
+  };
+  self.begin(&filter, bias);
+  bool has_to_read = !self.may_be_packed(filter, bias);
+  if (!has_to_read) {
+    has_to_read = !create() || self.are_missing();
+  }
+  if (has_to_read) {
+    const bool is_read =
+        self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
+    if (!self.names()) {
+      self.begin(&filter, bias);  // those that no digest names have a name now
+    }
+    status = xnn_status_invalid_parameter;
+    if (is_read && !create()) {
+      (void)create();
+    }
+    self.release(packed.filter, changed);
+    if (bias != nullptr) {
+      self.release(*packed.bias, changed);
+    }
+  }
+  self.end();
+  return status;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch

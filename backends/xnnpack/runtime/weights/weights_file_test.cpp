@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packed weights survive the process, and whatever happens to their file costs time only.
+#include "weights/weights_file.h"
+
+#include <gtest/gtest.h>
+#include <xnnpack.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<uint8_t>;
+
+const PackedKey kFirst{7, {1, 2}, {3, 4}};
+const PackedKey kSecond{7, {1, 2}, {}};
+
+class PackedWeightsFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+    ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    folder_ = fs::temp_directory_path() / ("packed_weights_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+    path_ = (folder_ / "weights").string();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  Bytes read() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const Bytes& bytes) const {
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  std::unique_ptr<WeightsFile> open(bool writes = true) const { return WeightsFile::open(path_, writes); }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+/// Contents whose sizes are no multiples of anything.
+Bytes content(size_t size, uint8_t first) {
+  Bytes bytes(size);
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] = static_cast<uint8_t>(first + i * i);
+  }
+  return bytes;
+}
+
+Bytes found(WeightsFile& file, const PackedKey& key) {
+  const auto mapped = file.find(key);
+  if (mapped == nullptr) {
+    return {};
+  }
+  const auto* data = static_cast<const uint8_t*>(mapped->data);
+  return {data, data + mapped->size};
+}
+
+TEST_F(PackedWeightsFile, AreThereOnTheNextStart) {
+  const Bytes first = content(1000, 1), second = content(70001, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(file->find(kFirst), nullptr);
+    const auto mapped = file->add(kFirst, first.data(), first.size());
+    ASSERT_NE(mapped, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(mapped->data) % 128, 0u);
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr);
+    EXPECT_EQ(found(*file, kFirst), first);
+  }
+  for (const bool writes : {true, false}) {
+    const auto file = open(writes);
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(found(*file, kFirst), first);
+    EXPECT_EQ(found(*file, kSecond), second);
+    EXPECT_EQ(file->find({8, {1, 2}, {3, 4}}), nullptr) << "packed in another way";
+    EXPECT_EQ(file->find({7, {1, 3}, {3, 4}}), nullptr) << "another filter";
+  }
+  EXPECT_EQ(open(false)->add({9, {}, {}}, first.data(), first.size()), nullptr) << "opened for reading";
+}
+
+TEST_F(PackedWeightsFile, WhatTwoProcessesWriteIsThereOnce) {
+  const Bytes first = content(500, 1), second = content(600, 2);
+  const auto one = open();
+  const auto other = open();
+  ASSERT_NE(one->add(kFirst, first.data(), first.size()), nullptr);
+  ASSERT_NE(other->add(kSecond, second.data(), second.size()), nullptr);
+  const auto size = fs::file_size(path_);
+  ASSERT_NE(other->add(kFirst, first.data(), first.size()), nullptr);
+  EXPECT_EQ(fs::file_size(path_), size);
+  const auto third = open();
+  EXPECT_EQ(found(*third, kFirst), first);
+  EXPECT_EQ(found(*third, kSecond), second);
+}
+
+TEST_F(PackedWeightsFile, CutAnywhereItIsUsedAsFarAsItGoes) {
+  const Bytes first = content(200, 1), second = content(300, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr);
+  }
+  const Bytes whole = read();
+  const size_t end_of_first = 128 + 128 + 256;
+  for (size_t size = 0; size < whole.size(); size += size % 64 == 0 ? 1 : 63) {
+    write(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+    const auto file = open();
+    if (size > 0 && size < 128) {
+      EXPECT_EQ(file, nullptr) << "too short to know whose it is, " << size << " bytes";
+      continue;
+    }
+    ASSERT_NE(file, nullptr) << size << " bytes";
+    EXPECT_EQ(found(*file, kFirst), size >= end_of_first ? first : Bytes{}) << size << " bytes";
+    EXPECT_EQ(file->find(kSecond), nullptr) << size << " bytes";
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr) << size << " bytes";
+    EXPECT_EQ(found(*open(), kSecond), second) << size << " bytes";
+  }
+}
+
+TEST_F(PackedWeightsFile, DamagedAnywhereItGivesWhatWasPutInOrNothing) {
+  const Bytes first = content(200, 1);
+  ASSERT_NE(open()->add(kFirst, first.data(), first.size()), nullptr);
+  const Bytes whole = read();
+  size_t used = 0;
+  for (size_t i = 8; i < whole.size(); ++i) {
+    Bytes damaged = whole;
+    damaged[i] ^= 0x10;
+    write(damaged);
+    const auto file = open();
+    ASSERT_NE(file, nullptr) << "byte " << i;
+    const Bytes bytes = found(*file, kFirst);
+    EXPECT_TRUE(bytes.empty() || bytes == first) << "byte " << i;
+    used += bytes.empty() ? 0 : 1;
+    EXPECT_EQ(found(*open(false) /* a stale one is made anew */, kFirst), bytes) << "byte " << i;
+  }
+  // Nothing reads the zeros behind the two headers and behind the content.
+  EXPECT_EQ(used, (128u - 64u) + (128u - 80u) + (256u - 200u));
+}
+
+/// What a broken disk does: a byte is another one, and the file system does not know.
+void damage_silently(const std::string& path, size_t at) {
+  struct stat before{};
+  ASSERT_EQ(stat(path.c_str(), &before), 0);
+  {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put('\x5a');
+  }
+#if defined(__APPLE__)
+  const timespec times[] = {{0, UTIME_OMIT}, before.st_mtimespec};
+#else
+  const timespec times[] = {{0, UTIME_OMIT}, before.st_mtim};
+#endif
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+constexpr size_t kFirstContent = 256;  // behind two headers
+
+TEST_F(PackedWeightsFile, CommittedItIsNotReadAgain) {
+  const Bytes first = content(1000, 1);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    file->commit();
+  }
+  EXPECT_EQ(found(*open(), kFirst), first);
+  damage_silently(path_, kFirstContent);
+  EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "nobody looks";
+  // Once anybody has written to it, everybody does.
+  const Bytes damaged = read();
+  write(damaged);
+  EXPECT_EQ(open()->find(kFirst), nullptr);
+  EXPECT_EQ(open(false)->find(kFirst), nullptr);
+}
+
+TEST_F(PackedWeightsFile, IsOnlyCommittedWhenAllOfItIsWhole) {
+  const Bytes first = content(1000, 1), second = content(2000, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    ASSERT_NE(file->add(kSecond, second.data(), second.size()), nullptr);
+  }
+  Bytes damaged = read();
+  damaged[kFirstContent] ^= 1;
+  write(damaged);
+  {
+    const auto file = open();
+    EXPECT_EQ(file->find(kFirst), nullptr);
+    EXPECT_EQ(found(*file, kSecond), second);
+    file->commit();
+  }
+  EXPECT_EQ(open()->find(kFirst), nullptr) << "still damaged, although other weights were right";
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    file->commit();
+  }
+  EXPECT_EQ(found(*open(), kFirst), first);
+  damage_silently(path_, read().size() - 1024);
+  EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "the new one is committed";
+}
+
+TEST_F(PackedWeightsFile, WhatIsAddedAfterACommitEndsIt) {
+  const Bytes first = content(1000, 1), second = content(2000, 2);
+  {
+    const auto file = open();
+    ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+    file->commit();
+    // Another process adds a record and ends before it commits.
+    ASSERT_NE(open()->add(kSecond, second.data(), second.size()), nullptr);
+  }
+  damage_silently(path_, kFirstContent);
+  EXPECT_EQ(open()->find(kFirst), nullptr);
+  EXPECT_EQ(found(*open(), kSecond), second);
+}
+
+TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
+  const Bytes theirs = content(4000, 9);
+  write(theirs);
+  EXPECT_EQ(open(), nullptr);
+  EXPECT_EQ(read(), theirs);
+  EXPECT_EQ(WeightsFile::open(folder_.string(), true), nullptr) << "a folder";
+  EXPECT_EQ(WeightsFile::open((folder_ / "none" / "weights").string(), true), nullptr) << "a folder that is missing";
+  EXPECT_EQ(WeightsFile::open((folder_ / "none").string(), false), nullptr);
+  EXPECT_FALSE(fs::exists(folder_ / "none")) << "nothing is made for reading";
+}
+
+/// What is logged while `call` runs.
+template <typename Call>
+std::string logged(Call call) {
+  ::testing::internal::CaptureStderr();
+  call();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST_F(PackedWeightsFile, IsOnlyOpenedWhereNobodyElseMayWriteIt) {
+  const Bytes first = content(1000, 1);
+  ASSERT_NE(open()->add(kFirst, first.data(), first.size()), nullptr);
+  const Bytes whole = read();
+  const auto expect_refused = [&](const std::string& path, const char* why) {
+    for (const bool writes : {true, false}) {
+      const std::string log = logged([&] { EXPECT_EQ(WeightsFile::open(path, writes), nullptr) << why; });
+      EXPECT_NE(log.find(path), std::string::npos) << log;
+      EXPECT_NE(log.find(why), std::string::npos) << log;
+      EXPECT_NE(log.find("packed again on each start"), std::string::npos) << log;
+    }
+  };
+  for (const mode_t mode : {0620, 0602, 0666}) {
+    ASSERT_EQ(chmod(path_.c_str(), mode), 0);
+    expect_refused(path_, "chmod go-w");
+  }
+  ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
+  EXPECT_EQ(found(*open(), kFirst), first);
+
+  const std::string link = (folder_ / "link").string(), dangling = (folder_ / "dangling").string();
+  ASSERT_EQ(symlink(path_.c_str(), link.c_str()), 0);
+  ASSERT_EQ(symlink((folder_ / "none").c_str(), dangling.c_str()), 0);
+  expect_refused(link, "symbolic link");
+  expect_refused(dangling, "symbolic link");
+  EXPECT_TRUE(fs::is_symlink(link) && fs::is_symlink(dangling)) << "they stay";
+  EXPECT_FALSE(fs::exists(folder_ / "none"));
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_refused(pipe, "regular file");
+  EXPECT_EQ(read(), whole);
+
+  if (geteuid() == 0) {  // nobody else may give a file away
+    ASSERT_EQ(chown(path_.c_str(), 12345, static_cast<gid_t>(-1)), 0);
+    expect_refused(path_, "another user owns it");
+    EXPECT_EQ(read(), whole);
+  }
+}
+
+TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
+  const Bytes first = content(1000, 1), large = content(100000, 2);
+  const auto file = open();
+  ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
+  // As a full disk, a limit ends the write in the middle.
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 50000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_EQ(file->add(kSecond, large.data(), large.size()), nullptr);
+  EXPECT_FALSE(file->writes()) << "it is not tried for each weight again";
+  file->commit();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(found(*file, kFirst), first);
+  const auto next = open();
+  EXPECT_EQ(found(*next, kFirst), first);
+  EXPECT_EQ(next->find(kSecond), nullptr);
+  ASSERT_NE(next->add(kSecond, large.data(), large.size()), nullptr);
+  EXPECT_EQ(found(*open(), kSecond), large);
+}
+
+/// The backend's file of packed weights while an object of these lives.
+class UsesFile {
+ public:
+  UsesFile(const std::string& path, bool writes) { set(path, writes); }
+  ~UsesFile() { set("", false); }
+
+ private:
+  static void set(const std::string& path, bool writes) {
+    runtime::BackendOptions<2> options;
+    ASSERT_EQ(options.set_option(packed_cache_path_option_key, path.c_str()), runtime::Error::Ok);
+    ASSERT_EQ(options.set_option(save_weight_cache_on_disk_option_key, writes), runtime::Error::Ok);
+    ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), runtime::Error::Ok);
+  }
+};
+
+const char kLinear[] = CORPUS_FOLDER "/linear_xnn/model.pte";
+const char kHalves[] = CORPUS_FOLDER "/xnn_fp16/model.pte";
+const char kConvolutions[] = CORPUS_FOLDER "/xnn_per_op/model.pte";
+const char kIntegers[] = CORPUS_FOLDER "/q8_static_pertensor_xnn/model.pte";
+
+Bytes run(const std::string& program) {
+  extension::Module module(program);
+  const auto meta = module.method_meta("forward");
+  EXPECT_TRUE(meta.ok());
+  const auto input = *meta->input_tensor_meta(0);
+  const auto output =
+      module.forward(extension::ones({input.sizes().begin(), input.sizes().end()}, input.scalar_type()));
+  EXPECT_TRUE(output.ok());
+  if (!output.ok()) {
+    return {};
+  }
+  const auto tensor = output->at(0).toTensor();
+  const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  return {data, data + tensor.nbytes()};
+}
+
+TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
+  for (const char* program : {kLinear, kHalves, kIntegers}) {
+    if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
+      ASSERT_EQ(program, kHalves);  // for which the processor may lack the instructions
+      continue;
+    }
+    path_ += "+";
+    const Bytes expected = run(program);
+    Bytes written;
+    for (size_t start = 0; start < 3; ++start) {
+      const UsesFile uses(path_, start < 2);
+      EXPECT_EQ(run(program), expected);
+      if (start == 0) {
+        written = read();
+        ASSERT_GT(written.size(), 128u) << "a record behind the header of " << program;
+      } else {
+        EXPECT_EQ(read(), written) << program;
+      }
+    }
+  }
+}
+
+/// A file of packed weights whose contents are `change` bytes longer or shorter, with names that are right: what
+/// somebody writes who may write the file and has read its format.
+Bytes with_other_sizes(const Bytes& file, int64_t change) {
+  constexpr size_t kSeedAt = 32, kSizeAt = 40, kContentAt = 48, kNameAt = 64, kHeader = 128;
+  ContentName seed{};
+  std::memcpy(&seed, &file[kSeedAt], sizeof(seed));
+  Bytes changed(file.begin(), file.begin() + kHeader);
+  for (size_t at = kHeader; at < file.size();) {
+    Bytes header(file.begin() + static_cast<std::ptrdiff_t>(at),
+                 file.begin() + static_cast<std::ptrdiff_t>(at + kHeader));
+    uint64_t size = 0;
+    std::memcpy(&size, &header[kSizeAt], sizeof(size));
+    at += kHeader;
+    Bytes bytes(file.begin() + static_cast<std::ptrdiff_t>(at), file.begin() + static_cast<std::ptrdiff_t>(at + size));
+    at += (size + kHeader - 1) / kHeader * kHeader;
+    const auto wanted = static_cast<int64_t>(size) + change;
+    bytes.resize(wanted > 0 ? static_cast<size_t>(wanted) : 1, 0x7f);
+    size = bytes.size();
+    std::memcpy(&header[kSizeAt], &size, sizeof(size));
+    const ContentName content = name_content(seed, bytes.data(), bytes.size());
+    std::memcpy(&header[kContentAt], &content, sizeof(content));
+    const ContentName name = name_content(seed, header.data(), kNameAt);
+    std::memcpy(&header[kNameAt], &name, sizeof(name));
+    changed.insert(changed.end(), header.begin(), header.end());
+    changed.insert(changed.end(), bytes.begin(), bytes.end());
+    changed.resize((changed.size() + kHeader - 1) / kHeader * kHeader);
+  }
+  return changed;
+}
+
+TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
+  // The backend keeps what it has opened: each file has a name of its own.
+  size_t files = 0;
+  const auto name_another_file = [&] { path_ = (folder_ / ("sizes" + std::to_string(files++))).string(); };
+  for (const char* program : {kLinear, kHalves, kIntegers, kConvolutions}) {
+    if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
+      continue;  // the processor may lack the instructions for halves
+    }
+    const auto run_with_file = [&](bool writes) {
+      const UsesFile uses(path_, writes);
+      return run(program);
+    };
+    const Bytes expected = run(program);
+    name_another_file();
+    ASSERT_EQ(run_with_file(true), expected);
+    const Bytes right = read();
+    ASSERT_GT(right.size(), 128u) << program;
+    for (const int64_t change : {-1, -64, -1000000, 1, 128}) {
+      const std::string what = std::string(program) + ", changed by " + std::to_string(change) + " bytes: ";
+      const Bytes wrong = with_other_sizes(right, change);
+      for (const bool writes : {false, true}) {
+        name_another_file();
+        write(wrong);
+        const std::string log = logged([&] { EXPECT_EQ(run_with_file(writes), expected) << what; });
+        EXPECT_NE(log.find("for a layer that needs"), std::string::npos) << what << log;
+      }
+      const Bytes mended = read();
+      name_another_file();
+      write(mended);
+      const std::string log = logged([&] { EXPECT_EQ(run_with_file(false), expected) << what; });
+      EXPECT_EQ(log, "") << what << "the last record of a key counts";
+    }
+  }
+}
+
+TEST_F(PackedWeightsFile, AProgramWithTheNamesOfOtherWeightsGetsItsOwn) {
+  std::ifstream file(kLinear, std::ios::binary);
+  Bytes bytes{std::istreambuf_iterator<char>(file), {}};
+  // The file ends with the bias, four numbers whose signs change; its name, a SHA-256, stays.
+  for (size_t at = bytes.size() - 16; at < bytes.size(); at += 4) {
+    bytes[at + 3] ^= 0x80;
+  }
+  const std::string other = (folder_ / "other.pte").string();
+  std::ofstream(other, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const Bytes expected = run(kLinear), expected_other = run(other);
+  ASSERT_NE(expected, expected_other);
+  for (const bool liar_first : {false, true}) {
+    path_ += "+";
+    const UsesFile uses(path_, true);
+    EXPECT_EQ(run(liar_first ? other : kLinear), liar_first ? expected_other : expected);
+    EXPECT_EQ(run(other), expected_other);
+    EXPECT_EQ(run(kLinear), expected);
+    EXPECT_EQ(run(other), expected_other);
+  }
+}
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
