@@ -36,7 +36,7 @@ int64_t grain_of(int64_t width) {
 Outputs opt_native_layer_norm_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef normalized_shape,
                                   const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, double eps,
                                   Tensor& out, Tensor& mean_out, Tensor& rstd_out) {
-  if (!are_floats(in, mean_out, rstd_out)) {
+  if (!are_floats(in, mean_out, rstd_out) || !are_contiguous(in, out)) {
     return native_layer_norm_out(ctx, in, normalized_shape, weight, bias, eps, out, mean_out, rstd_out);
   }
   int64_t rows = 0;
@@ -60,7 +60,7 @@ Outputs opt_native_layer_norm_out(KernelRuntimeContext& ctx, const Tensor& in, I
 Outputs opt_native_group_norm_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
                                   const std::optional<Tensor>& bias, int64_t n, int64_t c, int64_t hxw, int64_t group,
                                   double eps, Tensor& out, Tensor& mean_out, Tensor& rstd_out) {
-  if (!are_floats(in, mean_out, rstd_out)) {
+  if (!are_floats(in, mean_out, rstd_out) || !are_contiguous(in, out)) {
     return native_group_norm_out(ctx, in, weight, bias, n, c, hxw, group, eps, out, mean_out, rstd_out);
   }
   if (plan_group_norm(ctx, in, weight, bias, n, c, hxw, group, out, mean_out, rstd_out)) {

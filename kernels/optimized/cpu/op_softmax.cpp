@@ -12,16 +12,18 @@ namespace {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_SIZE;
 
-// Whether dimension `dim` is the last one, in memory too.
-bool is_along_rows(const Tensor& in, int64_t dim) {
+// Whether dimension `dim` is the last one, in memory too, of tensors that lie in memory alike.
+bool is_along_rows(const Tensor& in, int64_t dim, const Tensor& out) {
   const ssize_t last = in.dim() - 1;
-  return last >= 0 && (dim == last || dim == -1) && in.dim_order()[static_cast<size_t>(last)] == last;
+  const auto order = in.dim_order();
+  return last >= 0 && (dim == last || dim == -1) && order[static_cast<size_t>(last)] == last && out.dim() == in.dim() &&
+         std::equal(order.begin(), order.end(), out.dim_order().begin());
 }
 
 // False, and nothing is done, unless floats are normalised along rows.
 bool softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out,
              bool log) {
-  if (in.scalar_type() != ScalarType::Float || !is_along_rows(in, dim)) {
+  if (in.scalar_type() != ScalarType::Float || !is_along_rows(in, dim, out)) {
     return false;
   }
   SoftmaxRows rows;

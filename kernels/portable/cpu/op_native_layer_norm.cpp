@@ -6,6 +6,8 @@
 #include "kernels/portable/cpu/math/normalization.h"
 #include "kernels/portable/cpu/math/statistics.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
+#include "kernels/portable/cpu/pattern/loop_nest.h"
+#include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
 namespace {
@@ -27,6 +29,92 @@ const T* data_or_null(const std::optional<Tensor>& tensor) {
   return tensor ? tensor->const_data_ptr<T>() : nullptr;
 }
 
+// What a row of a layer norm and a group of a group norm have in common: where the affine parameters are, and eps.
+template <typename T>
+struct Affine {
+  const T* scale;  // or null
+  const T* shift;  // or null
+  AccumulateType<T> eps;
+
+  AccumulateType<T> rstd(AccumulateType<T> variance) const { return AccumulateType<T>(1) / std::sqrt(variance + eps); }
+};
+
+template <typename T>
+Moments<AccumulateType<T>> normalize_row(const T* x, T* y, int64_t width, const Affine<T>& affine) {
+  using Sum = AccumulateType<T>;
+  const Moments<Sum> moment = moments(x, width);
+  const Sum rstd = affine.rstd(moment.variance);
+  for (int64_t i = 0; i < width; ++i) {
+    const Sum normal = (static_cast<Sum>(x[i]) - moment.mean) * rstd;
+    const Sum scaled = affine.scale == nullptr ? normal : normal * static_cast<Sum>(affine.scale[i]);
+    y[i] = static_cast<T>(affine.shift == nullptr ? scaled : scaled + static_cast<Sum>(affine.shift[i]));
+  }
+  return moment;
+}
+
+// A group of `channels` rows of `width` elements; the affine parameters begin with those of its first channel.
+template <typename T>
+Moments<AccumulateType<T>> normalize_group(const T* x, T* y, int64_t channels, int64_t width, const Affine<T>& affine) {
+  using Sum = AccumulateType<T>;
+  const Moments<Sum> moment = moments(x, channels * width);
+  const Sum rstd = affine.rstd(moment.variance);
+  for (int64_t j = 0; j < channels; ++j) {
+    const Sum scale = affine.scale == nullptr ? rstd : rstd * static_cast<Sum>(affine.scale[j]);
+    const Sum shift = (affine.shift == nullptr ? Sum(0) : static_cast<Sum>(affine.shift[j])) - moment.mean * scale;
+    for (int64_t p = 0; p < width; ++p) {
+      y[j * width + p] = static_cast<T>(static_cast<Sum>(x[j * width + p]) * scale + shift);
+    }
+  }
+  return moment;
+}
+
+// The same for other dim orders, where the elements that belong together are not neighbours. Calls
+// body(element of `in`, element of `out`) for all elements of two views of the same sizes, in row-major order.
+template <typename T, typename Body>
+void for_each_element(const StridedView& in, const StridedView& out, const Body& body) {
+  LoopNest<2> nest;
+  for (size_t d = 0; d < in.dims; ++d) {
+    if (in.sizes[d] == 0) {
+      return;
+    }
+    const int64_t strides[2] = {in.strides[d], out.strides[d]};
+    nest.push(in.sizes[d], strides);
+  }
+  const T* from = reinterpret_cast<const T*>(in.data);
+  T* to = reinterpret_cast<T*>(out.data);
+  nest.for_each([&](const int64_t* offsets) { body(from[offsets[0]], to[offsets[1]]); });
+}
+
+// Affine parameter i is for the elements [i * repeat, (i + 1) * repeat) of the view, in row-major order.
+template <typename T>
+Moments<AccumulateType<T>> normalize_view(const StridedView& in, const StridedView& out, int64_t repeat,
+                                          const Affine<T>& affine) {
+  using Sum = AccumulateType<T>;
+  const Moments<Sum> moment = moments_of<Sum>(in.numel(), [&](const auto& add) {
+    for_each_element<T>(in, out, [&](const T& x, T&) { add(static_cast<Sum>(x)); });
+  });
+  const Sum rstd = affine.rstd(moment.variance);
+  int64_t i = 0;
+  for_each_element<T>(in, out, [&](const T& x, T& y) {
+    const Sum normal = (static_cast<Sum>(x) - moment.mean) * rstd;
+    const Sum scaled = affine.scale == nullptr ? normal : normal * static_cast<Sum>(affine.scale[i / repeat]);
+    y = static_cast<T>(affine.shift == nullptr ? scaled : scaled + static_cast<Sum>(affine.shift[i / repeat]));
+    ++i;
+  });
+  return moment;
+}
+
+// Element `index`, in row-major order, of the dimensions before the last `kept` ones, which are left.
+StridedView select_row(StridedView view, size_t kept, int64_t index) {
+  while (view.dims > kept) {
+    const size_t d = view.dims - kept - 1;
+    const int64_t size = view.sizes[d];
+    view.select(d, index % size);
+    index /= size;
+  }
+  return view;
+}
+
 }  // namespace
 
 /// Normalises over the last dimensions, whose sizes are normalized_shape: out = (x - mean) * rstd * weight + bias. mean
@@ -41,24 +129,20 @@ Outputs native_layer_norm_out(KernelRuntimeContext& ctx, const Tensor& in, IntAr
   if (!plan_layer_norm(ctx, in, normalized_shape, weight, bias, out, mean_out, rstd_out, &rows, &width)) {
     return outputs;
   }
+  const size_t kept = normalized_shape.size();
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Sum = AccumulateType<T>;
-    const T* scale = data_or_null<T>(weight);
-    const T* shift = data_or_null<T>(bias);
+    const Affine<T> affine{data_or_null<T>(weight), data_or_null<T>(bias), static_cast<Sum>(eps)};
     for (int64_t row = 0; row < rows; ++row) {
-      const T* x = in.const_data_ptr<T>() + row * width;
-      T* y = out.mutable_data_ptr<T>() + row * width;
-      const Moments<Sum> moment = moments(x, width);
-      const Sum mean = moment.mean;
-      const Sum rstd = Sum(1) / std::sqrt(moment.variance + static_cast<Sum>(eps));
-      for (int64_t i = 0; i < width; ++i) {
-        const Sum normal = (static_cast<Sum>(x[i]) - mean) * rstd;
-        const Sum scaled = scale == nullptr ? normal : normal * static_cast<Sum>(scale[i]);
-        y[i] = static_cast<T>(shift == nullptr ? scaled : scaled + static_cast<Sum>(shift[i]));
-      }
-      store_statistic<T>(mean_out, row, mean);
-      store_statistic<T>(rstd_out, row, rstd);
+      const Moments<Sum> moment =
+          are_contiguous(in, out)
+              ? normalize_row(in.const_data_ptr<T>() + row * width, out.mutable_data_ptr<T>() + row * width, width,
+                              affine)
+              : normalize_view(select_row(StridedView::of(in), kept, row), select_row(StridedView::of(out), kept, row),
+                               /*repeat=*/1, affine);
+      store_statistic<T>(mean_out, row, moment.mean);
+      store_statistic<T>(rstd_out, row, affine.rstd(moment.variance));
     }
   });
   return outputs;
@@ -74,27 +158,26 @@ Outputs native_group_norm_out(KernelRuntimeContext& ctx, const Tensor& in, const
   if (!plan_group_norm(ctx, in, weight, bias, n, c, hxw, group, out, mean_out, rstd_out)) {
     return outputs;
   }
+  const int64_t channels = c / group;
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Sum = AccumulateType<T>;
-    const T* weights = data_or_null<T>(weight);
-    const T* biases = data_or_null<T>(bias);
-    const int64_t channels = c / group;
     for (int64_t i = 0; i < n * group; ++i) {
-      const T* x = in.const_data_ptr<T>() + i * channels * hxw;
-      T* y = out.mutable_data_ptr<T>() + i * channels * hxw;
-      const Moments<Sum> moment = moments(x, channels * hxw);
-      const Sum rstd = Sum(1) / std::sqrt(moment.variance + static_cast<Sum>(eps));
-      for (int64_t j = 0; j < channels; ++j) {
-        const int64_t channel = i % group * channels + j;
-        const Sum scale = weights == nullptr ? rstd : rstd * static_cast<Sum>(weights[channel]);
-        const Sum shift = (biases == nullptr ? Sum(0) : static_cast<Sum>(biases[channel])) - moment.mean * scale;
-        for (int64_t p = 0; p < hxw; ++p) {
-          y[j * hxw + p] = static_cast<T>(static_cast<Sum>(x[j * hxw + p]) * scale + shift);
-        }
-      }
+      const int64_t first = i % group * channels;
+      const T* weights = data_or_null<T>(weight);
+      const T* biases = data_or_null<T>(bias);
+      const Affine<T> affine{weights == nullptr ? nullptr : weights + first,
+                             biases == nullptr ? nullptr : biases + first, static_cast<Sum>(eps)};
+      const auto group_of = [&](const Tensor& tensor) {
+        return StridedView::of(tensor).select(0, i / group).slice(0, first, channels);
+      };
+      const int64_t offset = i * channels * hxw;
+      const Moments<Sum> moment = are_contiguous(in, out)
+                                      ? normalize_group(in.const_data_ptr<T>() + offset,
+                                                        out.mutable_data_ptr<T>() + offset, channels, hxw, affine)
+                                      : normalize_view(group_of(in), group_of(out), /*repeat=*/hxw, affine);
       store_statistic<T>(mean_out, i, moment.mean);
-      store_statistic<T>(rstd_out, i, rstd);
+      store_statistic<T>(rstd_out, i, affine.rstd(moment.variance));
     }
   });
   return outputs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // _softmax.out, _log_softmax.out
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
@@ -7,6 +8,7 @@
 #include "kernels/portable/cpu/math/vector_math.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/lines.h"
 
 namespace torch::executor::native {
 namespace {
@@ -84,26 +86,32 @@ void softmax_float(const float* in, float* out, const SoftmaxRows& rows, bool lo
   }
 }
 
+// Any dtype, and any dim orders of the two.
 template <typename In, typename Out>
-void softmax_any(const In* in, Out* out, const SoftmaxRows& rows, bool log) {
+void softmax_any(const Tensor& in, Tensor& out, size_t dim, bool log) {
   using Sum = AccumulateType<In>;
-  for (int64_t row = 0; row < rows.outer * rows.inner; ++row) {
-    const int64_t start = row / rows.inner * rows.size * rows.inner + row % rows.inner;
-    const auto at = [&](int64_t i) { return static_cast<Sum>(in[start + i * rows.inner]); };
+  const StridedView views[] = {at_least_1d(in), at_least_1d(out)};
+  const int64_t size = views[0].sizes[dim];
+  const int64_t in_stride = views[0].strides[dim];
+  const int64_t out_stride = views[1].strides[dim];
+  for_each_line(views, dim, [&](const int64_t* offsets) {
+    const In* x = in.const_data_ptr<In>() + offsets[0];
+    Out* y = out.mutable_data_ptr<Out>() + offsets[1];
+    const auto at = [&](int64_t i) { return static_cast<Sum>(x[i * in_stride]); };
     Sum largest = at(0);
-    for (int64_t i = 1; i < rows.size; ++i) {
+    for (int64_t i = 1; i < size; ++i) {
       largest = at(i) > largest ? at(i) : largest;
     }
     Sum sum = 0;
-    for (int64_t i = 0; i < rows.size; ++i) {
+    for (int64_t i = 0; i < size; ++i) {
       sum += std::exp(at(i) - largest);
     }
     const Sum shift = log ? std::log(sum) : Sum(0);
-    for (int64_t i = 0; i < rows.size; ++i) {
-      const Sum x = at(i) - largest;
-      out[start + i * rows.inner] = static_cast<Out>(log ? x - shift : std::exp(x) / sum);
+    for (int64_t i = 0; i < size; ++i) {
+      const Sum distance = at(i) - largest;
+      y[i * out_stride] = static_cast<Out>(log ? distance - shift : std::exp(distance) / sum);
     }
-  }
+  });
 }
 
 // Sizes of the parts of memory before, along and after `dim`. Dimensions count in the order in which they lie in
@@ -136,13 +144,16 @@ Tensor& softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int
   const bool widen = is_widening(in, half_to_float, out);
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const T* source = in.const_data_ptr<T>();
     if constexpr (std::is_same_v<T, float>) {
-      softmax_float(source, out.mutable_data_ptr<float>(), rows, log);
-    } else if (widen) {
-      softmax_any<T, float>(source, out.mutable_data_ptr<float>(), rows, log);
+      if (rows.same_dim_order) {
+        softmax_float(in.const_data_ptr<float>(), out.mutable_data_ptr<float>(), rows, log);
+        return;
+      }
+    }
+    if (widen) {
+      softmax_any<T, float>(in, out, rows.dim, log);
     } else {
-      softmax_any<T, T>(source, out.mutable_data_ptr<T>(), rows, log);
+      softmax_any<T, T>(in, out, rows.dim, log);
     }
   });
   return out;
@@ -160,9 +171,10 @@ bool plan_softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, i
       !check_resize_like(ctx, op, out, in)) {
     return false;
   }
-  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::tensors_have_same_dim_order(in, out), InvalidArgument, false,
-                      "%s: the input and the output must have the same dim order", op);
   *rows = rows_of(in, axis);
+  const auto in_order = in.dim_order();
+  rows->same_dim_order = std::equal(in_order.begin(), in_order.end(), out.dim_order().begin());
+  rows->dim = axis;
   return true;
 }
 

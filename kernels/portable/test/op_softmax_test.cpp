@@ -68,6 +68,10 @@ TEST_F(SoftmaxTest, OtherDtypesLayoutsAndRanks) {
   _softmax_out(ctx, in, 1, false, plain);
   _softmax_out(ctx, tf.channels_last_like(in), 1, false, last);
   EXPECT_TENSOR_CLOSE(last, tf.channels_last_like(plain));
+  // Eager's softmax of channels last is contiguous.
+  Tensor mixed = tf.zeros({1, 3, 2, 2});
+  _softmax_out(ctx, tf.channels_last_like(in), 1, false, mixed);
+  EXPECT_TENSOR_CLOSE(mixed, plain);
 
   Tensor empty = tf.zeros({0, 3});
   _softmax_out(ctx, tf.zeros({0, 3}), 1, false, empty);

@@ -10,15 +10,6 @@
 namespace torch::executor::native {
 namespace {
 
-bool check_contiguous(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out) {
-  if (executorch::runtime::tensor_is_default_dim_order(in) && executorch::runtime::tensor_is_default_dim_order(out)) {
-    return true;
-  }
-  ET_LOG(Error, "%s: the input and the output must be in the default dim order", op);
-  ctx.fail(Error::InvalidArgument);
-  return false;
-}
-
 // weight or bias: absent, or `count` elements of the input's dtype.
 bool check_affine(KernelRuntimeContext& ctx, const char* op, const char* name, const std::optional<Tensor>& tensor,
                   const Tensor& in, int64_t count) {
@@ -35,8 +26,19 @@ bool check_statistic(KernelRuntimeContext& ctx, const char* op, const Tensor& in
   return statistic.scalar_type() == ScalarType::Float || check_same_dtype(ctx, op, in, statistic);
 }
 
-bool is_default(const Tensor& tensor) {
-  return executorch::runtime::is_contiguous_dim_order(tensor.dim_order().data(), tensor.dim_order().size());
+// Whether the elements lie in row-major order. Where a dimension of size 1 comes in the dim order makes no difference.
+bool is_row_major(const Tensor& tensor) {
+  ssize_t last = -1;
+  for (const auto d : tensor.dim_order()) {
+    if (tensor.size(static_cast<ssize_t>(d)) == 1) {
+      continue;
+    }
+    if (static_cast<ssize_t>(d) < last) {
+      return false;
+    }
+    last = static_cast<ssize_t>(d);
+  }
+  return true;
 }
 
 bool is_channels_last(const Tensor& tensor) {
@@ -44,8 +46,12 @@ bool is_channels_last(const Tensor& tensor) {
 }
 
 bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out, NormLayout* layout) {
-  // Not those of tensor_util.h, which log what is not so: one of the two is enough here.
-  const bool plain = in.dim() >= 2 && is_default(in) && is_default(out);
+  int64_t pixels = 1;
+  for (ssize_t d = 2; d < in.dim(); ++d) {
+    pixels *= in.size(d);
+  }
+  // Not the functions of tensor_util.h, which log what is not so: one of the two is enough here.
+  const bool plain = in.dim() >= 2 && are_contiguous(in, out);
   const bool channels_last = in.dim() >= 3 && is_channels_last(in) && is_channels_last(out);
   if (!plain && !channels_last) {
     ET_LOG(Error,
@@ -57,10 +63,7 @@ bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, co
   // Without elements any number of empty images may be claimed; none is looked at.
   layout->batch = in.numel() == 0 ? 0 : in.size(0);
   layout->channels = in.size(1);
-  layout->pixels = 1;
-  for (ssize_t d = 2; d < in.dim(); ++d) {
-    layout->pixels *= in.size(d);
-  }
+  layout->pixels = pixels;
   layout->batch_stride = layout->channels * layout->pixels;
   layout->channel_stride = plain ? layout->pixels : 1;
   layout->pixel_stride = plain ? 1 : layout->channels;
@@ -79,6 +82,10 @@ bool check_by_channel(KernelRuntimeContext& ctx, const char* op, const char* nam
 }
 
 }  // namespace
+
+bool are_contiguous(const Tensor& in, const Tensor& out) {
+  return is_row_major(in) && is_row_major(out);
+}
 
 bool plan_layer_norm(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef normalized_shape,
                      const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, Tensor& out,
@@ -99,7 +106,7 @@ bool plan_layer_norm(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef no
          check_statistic(ctx, op, in, rstd_out) && check_affine(ctx, op, "weight", weight, in, *width) &&
          check_affine(ctx, op, "bias", bias, in, *width) && check_resize_like(ctx, op, out, in) &&
          check_resize(ctx, op, mean_out, sizes, static_cast<size_t>(in.dim())) &&
-         check_resize(ctx, op, rstd_out, sizes, static_cast<size_t>(in.dim())) && check_contiguous(ctx, op, in, out);
+         check_resize(ctx, op, rstd_out, sizes, static_cast<size_t>(in.dim()));
 }
 
 bool plan_group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
@@ -117,8 +124,7 @@ bool plan_group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::opt
   return check_same_dtype(ctx, op, in, out) && check_statistic(ctx, op, in, mean_out) &&
          check_statistic(ctx, op, in, rstd_out) && check_affine(ctx, op, "weight", weight, in, c) &&
          check_affine(ctx, op, "bias", bias, in, c) && check_resize_like(ctx, op, out, in) &&
-         check_resize(ctx, op, mean_out, sizes, 2) && check_resize(ctx, op, rstd_out, sizes, 2) &&
-         check_contiguous(ctx, op, in, out);
+         check_resize(ctx, op, mean_out, sizes, 2) && check_resize(ctx, op, rstd_out, sizes, 2);
 }
 
 bool plan_batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,

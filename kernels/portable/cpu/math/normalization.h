@@ -9,12 +9,16 @@
 
 namespace torch::executor::native {
 
-/// native_layer_norm.out: `in` is `rows` x `width`, contiguous.
+/// Whether the elements of both lie in row-major order. The layer norm and the group norm take other dim orders too, in
+/// slower loops.
+bool are_contiguous(const Tensor& in, const Tensor& out);
+
+/// native_layer_norm.out: `in` is `rows` x `width`.
 bool plan_layer_norm(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef normalized_shape,
                      const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, Tensor& out,
                      Tensor& mean_out, Tensor& rstd_out, int64_t* rows, int64_t* width);
 
-/// native_group_norm.out: `in` is n x c x hxw, contiguous, and c a multiple of `group`.
+/// native_group_norm.out: `in` is n x c x hxw, and c a multiple of `group`.
 bool plan_group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
                      const std::optional<Tensor>& bias, int64_t n, int64_t c, int64_t hxw, int64_t group, Tensor& out,
                      Tensor& mean_out, Tensor& rstd_out);

@@ -7,8 +7,7 @@
 
 namespace torch::executor::native {
 
-/// Mean and biased variance of contiguous values, by two passes: the mean first, then the squares of the distances from
-/// it.
+/// Mean and biased variance, by two passes: the mean first, then the squares of the distances from it.
 template <typename Sum>
 struct Moments {
   Sum mean;
@@ -17,20 +16,26 @@ struct Moments {
 
 Moments<float> moments(const float* x, int64_t count);
 
+/// Of `count` values in any layout: `for_each(body)` calls `body(x)` for each of them, as often as it is called.
+template <typename Sum, typename ForEach>
+Moments<Sum> moments_of(int64_t count, const ForEach& for_each) {
+  Sum sum = 0;
+  for_each([&](Sum x) { sum += x; });
+  const Sum mean = sum / static_cast<Sum>(count);
+  Sum squares = 0;
+  for_each([&](Sum x) { squares += (x - mean) * (x - mean); });
+  return {mean, squares / static_cast<Sum>(count)};
+}
+
+/// Of contiguous values.
 template <typename T>
 Moments<AccumulateType<T>> moments(const T* x, int64_t count) {
   using Sum = AccumulateType<T>;
-  Sum sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    sum += static_cast<Sum>(x[i]);
-  }
-  const Sum mean = sum / static_cast<Sum>(count);
-  Sum squares = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const Sum distance = static_cast<Sum>(x[i]) - mean;
-    squares += distance * distance;
-  }
-  return {mean, squares / static_cast<Sum>(count)};
+  return moments_of<Sum>(count, [&](const auto& body) {
+    for (int64_t i = 0; i < count; ++i) {
+      body(static_cast<Sum>(x[i]));
+    }
+  });
 }
 
 }  // namespace torch::executor::native
