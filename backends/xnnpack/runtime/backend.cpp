@@ -18,6 +18,7 @@
 #include "XNNPACKBackend.h"
 #include "delegate.h"
 #include "kernels/depthwise.h"
+#include "kernels/exact_functions.h"
 #include "kernels/products.h"
 
 namespace executorch {
@@ -170,6 +171,7 @@ class XnnpackBackend final : public BackendInterface {
         use_tall_products();
         use_integer_products();
         use_depthwise();
+        use_exact_functions();
       }
       return succeeded;
     }();

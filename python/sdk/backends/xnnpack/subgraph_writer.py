@@ -223,10 +223,11 @@ class SubgraphWriter(PayloadValues):
         limits, self._call = self._call.limits, replace(self._call, limits=None)
         return limits
 
-    def read(self, operand: Any, nhwc: bool = False) -> int:
-        """The id of an operand in a layout: of a tensor or of a number."""
+    def read(self, operand: Any, nhwc: bool = False, rank: int = 1) -> int:
+        """The id of an operand in a layout: of a tensor or of a number, which becomes a constant of at most one
+        dimension for a result of `rank` dimensions."""
         if not isinstance(operand, Node):
-            return self.constant(torch.tensor([float(operand)]))
+            return self.constant(torch.full((1,) * min(rank, 1), float(operand)))
         if self._call is not None and is_dequantize(operand):
             return self._read_quantized(operand, nhwc)
         source = dynamic_source(operand)

@@ -176,7 +176,7 @@ class BinaryConfig(XNNPartitionerConfig):
         # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
         same_rank = all(rank_of(operand) in (0, 4) for operand in operands)
         nhwc = same_rank and wants_nhwc(writer, operands)
-        first, second = (writer.read(o, nhwc and rank_of(o) == 4) for o in operands)
+        first, second = (writer.read(o, nhwc and rank_of(o) == 4, rank_of(node)) for o in operands)
         result = writer.result(node, nhwc)
         kind = NODES[self.NODES_OF[node.target.__name__]]
         clamps = kind.__name__ not in ("XNNMaximum", "XNNMinimum")

@@ -296,7 +296,7 @@ class TruthConfig(XNNPartitionerConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         kind = node.target.__name__.split(".")[1].split("_")[1]
         operands: list[Any] = [1.0, node.args[0]] if kind == "not" else list(node.args[:2])
-        first, second = (writer.read(operand) for operand in operands)
+        first, second = (writer.read(operand, rank=rank_of(node)) for operand in operands)
         writer.add(NODES[self.KINDS[kind]](first, second, writer.result(node)))
 
 

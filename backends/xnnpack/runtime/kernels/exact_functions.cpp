@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/xnnpack/runtime/kernels/exact_functions.cpp"
+#include "backends/xnnpack/runtime/kernels/exact_functions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "backends/xnnpack/runtime/steps/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace HWY_NAMESPACE {
+
+void sqrt_floats(const float* in, float* out, size_t count) {
+  for_vectors(count, [&](size_t i, auto load, auto store) HWY_ATTR { store(hn::Sqrt(load(in + i)), out + i); });
+}
+
+void rsqrt_floats(const float* in, float* out, size_t count) {
+  const Vec one = vector::constant(1.0f);
+  for_vectors(count,
+              [&](size_t i, auto load, auto store) HWY_ATTR { store(hn::Div(one, hn::Sqrt(load(in + i))), out + i); });
+}
+
+/// Whether a number is above `limit` and not infinite.
+bool has_finite_above(const float* in, size_t count, float limit) {
+  auto found = hn::MaskFalse(Tag());
+  const Vec least = vector::constant(limit);
+  for_vectors(count, [&](size_t i, auto load, auto) HWY_ATTR {
+    const Vec x = load(in + i);
+    found = hn::Or(found, hn::And(hn::Gt(x, least), hn::IsFinite(x)));
+  });
+  return !hn::AllFalse(Tag(), found);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include "private/xnnpack_kernels.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+HWY_EXPORT(sqrt_floats);
+HWY_EXPORT(rsqrt_floats);
+HWY_EXPORT(has_finite_above);
+
+using Uparams = union xnn_unary_uparams;
+
+// Kernels of the form that XNNPACK calls: `batch` is in bytes; the output may be the input.
+void sqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
+  HWY_DYNAMIC_DISPATCH(sqrt_floats)(static_cast<const float*>(in), static_cast<float*>(out), batch / sizeof(float));
+}
+
+void rsqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
+  HWY_DYNAMIC_DISPATCH(rsqrt_floats)(static_cast<const float*>(in), static_cast<float*>(out), batch / sizeof(float));
+}
+
+xnn_vunary_ukernel_fn fast_log = nullptr;
+
+void log_kernel(size_t batch, const void* in, void* out, const Uparams* params) {
+  constexpr size_t kBlock = 1024;
+  constexpr float kLimit = 2.4e38f;  // sqrt(2) * 2^127 = 2.406e38
+  const auto* x = static_cast<const float*>(in);
+  auto* y = static_cast<float*>(out);
+  for (size_t left = batch / sizeof(float); left > 0;) {
+    const size_t count = std::min(kBlock, left);
+    if (HWY_DYNAMIC_DISPATCH(has_finite_above)(x, count, kLimit)) {
+      std::transform(x, x + count, y, [](float value) { return std::log(value); });
+    } else {
+      fast_log(count * sizeof(float), x, y, params);
+    }
+    x += count;
+    y += count;
+    left -= count;
+  }
+}
+
+/// The configurations are variables of XNNPACK's, made by the first call, which its operators read when they are made.
+xnn_vunary_ukernel_fn replace(const xnn_unary_elementwise_config* config, xnn_vunary_ukernel_fn kernel) {
+  return config == nullptr ? nullptr
+                           : std::exchange(const_cast<xnn_unary_elementwise_config*>(config)->ukernel, kernel);
+}
+
+}  // namespace
+
+void use_exact_functions() {
+  replace(xnn_init_f32_sqrt_config(), sqrt_kernel);
+  replace(xnn_init_f32_rsqrt_config(), rsqrt_kernel);
+  fast_log = replace(xnn_init_f32_log_config(), log_kernel);
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+#endif  // HWY_ONCE
