@@ -72,6 +72,8 @@ class EdgeEmitter:
         args, kwargs = self._lift_numbers(op, args, kwargs)
         if op in PROMOTING_OPS:
             args = self._promote(args)
+        elif op is aten.cat.default:
+            args = ([a if value_of(a).dtype == val.dtype else self._cast(a, val.dtype) for a in args[0]], *args[1:])
         if self._options.dim_order:
             op, args, kwargs = self._to_dim_order(op, args, kwargs, val)
         target: Any = op
