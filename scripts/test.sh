@@ -45,10 +45,10 @@ declare_steps() {
   gate_step baremetal 2 \
     "arm-none-eabi-g++=gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
   gate_step python 2
+  gate_step conformance 2
   gate_step interop 2
   gate_step documents 2 "doxygen=doxygen"
   gate_step apple 2 "${apple[@]}"
-  gate_step demo-backend 2
   gate_step aarch64 2 "${aarch64[@]}"
   long_step fuzz "${fuzz[@]}"
   long_step fuzz-long "${fuzz[@]}"
@@ -188,7 +188,15 @@ step_python() {
   cmake --build build/package --parallel "${jobs}" --target example_runner || return
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
-    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python
+    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
+}
+# The conformance suite on the portable kernels alone; the step python has it for what Python links and for the backends.
+step_conformance() {
+  cmake --build build/package --parallel "${jobs}" --target _portable_lib_reference || return
+  local library
+  library="$(find "${root}/build/package" -path '*/reference/_portable_lib*.so' -print -quit)"
+  SDK_REFERENCE_KERNELS=1 SDK_PORTABLE_LIB="${library}" \
+    "${python}" -m pytest -q -n "${jobs}" --dist worksteal tests/backends/test_operators.py
 }
 step_slow() { "${python}" -m pytest -q -m slow tests; }
 # The pages' examples, and the reference that is made from the headers' comments.
@@ -257,9 +265,6 @@ apple_frameworks() {
 step_consume() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
 # Also compiled anew: without exceptions and RTTI, with link-time optimisation and event tracers.
 step_consume-all() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run --all; }
-
-# Adding a backend changes no other file. AAR, xcframework and Swift package: where the steps for phones have put their tools.
-step_demo-backend() { PYTHON="${python}" JOBS="${jobs}" tests/consume/demo_backend/run; }
 
 # What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree. With the
 # environment's pybind11 and warnings as errors, as build/package has them: ccache has all of its object files then.

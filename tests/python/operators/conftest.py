@@ -5,22 +5,14 @@ pass are added to it, and those in it are not run again."""
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-_NAME = "sdk.extension.pybindings._portable_lib"
+import runtime_under_test
 
-if path := os.environ.get("SDK_PORTABLE_LIB"):
-    loader = importlib.machinery.ExtensionFileLoader(_NAME, path)
-    spec = importlib.util.spec_from_loader(_NAME, loader)
-    assert spec is not None
-    sys.modules[_NAME] = importlib.util.module_from_spec(spec)
-    loader.exec_module(sys.modules[_NAME])
+runtime_under_test.load()
 
 _passed = Path(os.environ["SDK_PASSED_TESTS"]) if "SDK_PASSED_TESTS" in os.environ else None
 if _passed is not None:

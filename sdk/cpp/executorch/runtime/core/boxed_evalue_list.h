@@ -46,8 +46,8 @@ class BoxedEvalueList {
   /// The number of elements.
   size_t size() const { return wrapped_vals_.size(); }
 
-  /// Releases the unwrapped elements and keeps their memory; the next get() fills it again. For builds whose tensors are
-  /// reference counted; others hold nothing.
+  /// Releases the unwrapped elements and keeps their memory; the next get() fills it again. For builds whose tensors
+  /// are reference counted; others hold nothing.
   void reset_elements() {
     if constexpr (std::is_default_constructible_v<T>) {
       for (size_t i = 0; i < wrapped_vals_.size(); ++i) {

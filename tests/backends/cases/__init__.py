@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The calls that the conformance suite makes, operator by operator, at sizes that models have."""
+
+from __future__ import annotations
+
+from backends.cases import indexing, matrix, normalization, pointwise, reduction, shape, window
+from backends.cases.call import OPERATORS, Call, Calls, Sliced, Weight, calls_of
+
+__all__ = [
+    "OPERATORS",
+    "Call",
+    "Calls",
+    "Sliced",
+    "Weight",
+    "calls_of",
+    "indexing",
+    "matrix",
+    "normalization",
+    "pointwise",
+    "reduction",
+    "shape",
+    "window",
+]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lowers a program for a target, runs it on several numbers of threads, and says what became of it."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import re
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.fx import Node
+from torch.utils import _pytree as pytree
+
+from backends.cases import Calls, calls_of
+from backends.targets import Target
+from sdk.exir import to_edge_transform_and_lower
+from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes, get_refusals
+from sdk.extension.pybindings import portable_lib
+
+THREADS = (1, 2, 3, 8)
+
+Tolerance = tuple[float, float]
+TOLERANCES: dict[torch.dtype, Tolerance] = {
+    torch.float16: (1e-3, 2e-3),
+    torch.bfloat16: (1e-2, 1.6e-2),
+    torch.float32: (1e-5, 1.3e-6),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex64: (1e-5, 1.3e-6),
+}
+"""(atol, rtol) of torch.testing.assert_close, with room for the results of float16 that are near zero."""
+
+ROUNDING = 4
+"""How many times as far from the exact result as the worst element of eager's an element of ours may be: sums may be
+taken in another order."""
+
+
+class Outcome(enum.Enum):
+    """What became of a program. In each of them but FAILED the results are those of eager."""
+
+    RIGHT = "yes"  # the target computes all of it
+    PARTLY = "partly"  # kernels compute a part of it
+    REFUSED = "no"  # kernels compute all of it
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The outcome, and the reasons: of the partitioner for what is left to kernels, or what failed."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+
+
+def examine_operator(name: str, target: Target, computes: Callable[..., Any] | None = None) -> Cell:
+    """All calls of an overload (cases.OPERATORS) in one program. The suite's own tests compute another overload."""
+    packet, _, overload = name.partition(".")
+    function = getattr(getattr(torch.ops.aten, packet), overload)
+    expected = Calls(function, calls_of(name))
+    lowered = Calls(computes or function, calls_of(name))
+    return examine_calls(lowered, [tuple(expected.inputs)], target, reference=expected)
+
+
+def examine_calls(
+    model: nn.Module,
+    calls: Sequence[tuple[Any, ...]],
+    target: Target,
+    *,
+    reference: nn.Module | None = None,
+    dynamic_shapes: Any = None,
+) -> Cell:
+    """Captures `model` with the inputs of the first call, lowers it for `target`, makes each call on each of
+    THREADS, and compares the results with those of `reference`, or of the model itself, in eager mode."""
+    reference = reference or copy.deepcopy(model)
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.export.export(model.eval(), calls[0], dynamic_shapes=dynamic_shapes, strict=False)
+            edge = to_edge_transform_and_lower(program, partitioner=target.partitioners())
+            executable = edge.to_executorch()
+    except Exception as error:
+        return Cell(Outcome.FAILED, (f"lowering: {type(error).__name__}: {_first_line(error)}",))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run = _runner(executable.buffer, target, Path(folder))
+        except RuntimeError as error:
+            return Cell(Outcome.FAILED, (f"loading: {_first_line(error)}",))
+        if differs := _run_and_compare(run, reference.eval(), calls):
+            return Cell(Outcome.FAILED, (differs,))
+    graph = edge.exported_program().graph_module.graph
+    left = [node for node in get_non_lowered_nodes(graph) if _computes(node)]
+    if not left or target.is_kernels:
+        return Cell(Outcome.RIGHT)
+    reasons = {_general(text) for node in left for text in get_refusals(node).values()}
+    return Cell(Outcome.PARTLY if get_delegates(graph) else Outcome.REFUSED, tuple(sorted(reasons)))
+
+
+def _computes(node: Node) -> bool:
+    """Not arithmetic on sizes, and not what takes a result out of a tuple."""
+    return any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))
+
+
+def _general(reason: str) -> str:
+    """A reason without the values and the names of nodes of one call."""
+    reason = re.sub(r"\b(aten|inputs|dim_order_ops|weights)_\w+", "an operand", reason)
+    return re.sub(r"-?\b\d+(\.\d+)?(e-?\d+)?\b", "…", reason) or "no reason given"
+
+
+Run = Callable[[tuple[Any, ...]], list[Tensor]]
+
+
+def _runner(buffer: bytes, target: Target, folder: Path) -> Run:
+    """Loads a program: into the runtime under test, or as the backend's declaration says, from a file in `folder`."""
+    if target.backend is not None and target.backend.runner is not None:
+        file = folder / "program.pte"
+        file.write_bytes(buffer)
+        program = target.backend.find("runner")(file, None)
+        return lambda inputs: _tensors(program.run_method("forward", inputs))
+    loaded = portable_lib._load_for_executorch_from_buffer(buffer)
+    return lambda inputs: _tensors(loaded.forward(pytree.tree_leaves(inputs)))
+
+
+def _run_and_compare(run: Run, model: nn.Module, calls: Sequence[tuple[Any, ...]]) -> str | None:
+    for inputs in calls:
+        with torch.no_grad():
+            expected = _tensors(model(*copy.deepcopy(inputs)))
+        exact = _exact(model, inputs)
+        for threads in THREADS:
+            with _threads(threads):
+                try:
+                    found = run(inputs)
+                except RuntimeError as error:
+                    return f"running on {threads} threads: {_first_line(error)}"
+            if differs := compare(found, expected, exact):
+                return f"on {threads} threads: {differs}"
+    return None
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = portable_lib._threadpool_get_thread_count()
+    portable_lib._unsafe_reset_threadpool(count)
+    try:
+        yield
+    finally:
+        portable_lib._unsafe_reset_threadpool(before)
+
+
+def _tensors(results: Any) -> list[Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(results) if isinstance(leaf, Tensor)]
+
+
+def _exact(model: nn.Module, inputs: tuple[Any, ...]) -> list[Tensor] | None:
+    """The results from float64 copies of weights and inputs; None if the model does not take them."""
+    double = copy.deepcopy(model).double()
+    if hasattr(double, "inputs"):
+        del double.inputs  # of Calls; the arguments are what counts
+    widened = pytree.tree_map_only(Tensor, lambda x: x.double() if x.is_floating_point() else x, inputs)
+    try:
+        with torch.no_grad():
+            return _tensors(double(*widened))
+    except Exception:
+        return None
+
+
+def compare(found: list[Tensor], expected: list[Tensor], exact: list[Tensor] | None = None) -> str | None:
+    """What differs, in a line; None if nothing does. An element may be as far from the exact value as ROUNDING times
+    the worst one of eager."""
+    if len(found) != len(expected):
+        return f"{len(found)} results, expected {len(expected)}"
+    for position, (ours, eager) in enumerate(zip(found, expected, strict=True)):
+        if ours.dtype != eager.dtype or ours.shape != eager.shape:
+            return f"result {position} is {ours.dtype} {list(ours.shape)}, expected {eager.dtype} {list(eager.shape)}"
+        atol, rtol = TOLERANCES.get(eager.dtype, (0.0, 0.0))
+        right = torch.isclose(ours, eager, rtol=rtol, atol=atol, equal_nan=True)
+        if not right.all() and exact is not None and exact[position].shape == eager.shape and eager.is_floating_point():
+            truth = exact[position].double()
+            worst = (eager.double() - truth).abs()
+            allowed = ROUNDING * worst[worst.isfinite()].max() if worst.isfinite().any() else 0.0
+            right |= torch.isclose(ours.double(), truth, rtol=rtol, atol=max(atol, float(allowed)), equal_nan=True)
+        if not right.all():
+            index = (~right).nonzero()[0].tolist()
+            return (
+                f"result {position} of shape {list(eager.shape)}: {int((~right).sum())} of {right.numel()} elements "
+                f"differ, the first at {index}: {ours[tuple(index)].item()}, expected {eager[tuple(index)].item()}"
+            )
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:200]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What programs are lowered for: the kernels of the runtime that is tested, and every registered backend it has."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sdk.backends import registry
+from sdk.extension.pybindings import portable_lib
+
+if TYPE_CHECKING:
+    from sdk.exir.backend.partitioner import Partitioner
+
+REFERENCE = "SDK_REFERENCE_KERNELS"
+"""Set where the runtime under test has the portable kernels alone (runtime_under_test.py)."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A column of the suite: kernels, or a backend by its name."""
+
+    name: str
+    backend: registry.Backend | None = None
+
+    @property
+    def is_kernels(self) -> bool:
+        return self.backend is None
+
+    def partitioners(self) -> list[Partitioner]:
+        return [] if self.backend is None else [self.backend.make("partitioner")]
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """The kernels, and the backends that the runtime under test has or whose declarations say how to run their programs
+    without the device."""
+    if os.environ.get(REFERENCE):
+        return (Target("portable"),)
+    here = portable_lib._get_registered_backend_names()
+    backends = (b for b in registry.backends().values() if b.id in here or b.runner is not None)
+    return (Target("kernels"), *(Target(backend.name, backend) for backend in backends))

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every operator of Core ATen on the kernels and on every backend, at sizes that models have (operator conformance).
+
+A test makes all calls of one operator (backends/cases) for one target on 1, 2, 3 and 8 threads, and compares them with
+eager. Whatever a backend leaves to kernels must come with its reason, as docs/conformance.md has it.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from backends import page
+from backends.cases import OPERATORS
+from backends.conformance import Cell, Outcome, examine_operator
+from backends.targets import Target, targets
+
+NO_CALLS = {
+    "_local_scalar_dense.default": "Tensor.item(): a size or a Python number, tests/zoo (size_from_data)",
+    "_native_batch_norm_legit.default": "writes running statistics in place: tests/python/operators",
+    "atan2.out": "an out variant: what atan2.default becomes",
+    "empty.memory_format": "its values are undefined",
+    "empty_strided.default": "its values are undefined",
+    "rand.default": "its values are random",
+    "randn.default": "its values are random",
+    "randperm.default": "its values are random",
+    "resize_.default": "changes the shape of an input: functional programs have none",
+    "sym_is_contiguous.default": "a truth about strides: programs have none",
+    "sym_numel.default": "a size: tests/zoo (size_arithmetic)",
+    "sym_size.int": "a size: tests/zoo (size_arithmetic)",
+    "sym_storage_offset.default": "a size: programs have no storage offsets",
+    "sym_stride.int": "a size: programs have no strides",
+}
+"""Overloads of Core ATen that have no results to compare, and what tests them instead."""
+
+
+def core_aten() -> set[str]:
+    """The overloads that PyTorch tags as Core ATen."""
+    names = (name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::"))
+    found = set()
+    for name in names:
+        packet, _, overload = name.partition(".")
+        function = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        if torch.Tag.core in function.tags:
+            found.add(str(function).removeprefix("aten."))
+    return found
+
+
+def test_every_operator_of_core_aten_has_calls() -> None:
+    assert core_aten() - set(OPERATORS) == set(NO_CALLS)
+
+
+@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operator(name: str, target: Target) -> None:
+    cell = examine_operator(name, target)
+    assert cell.outcome is not Outcome.FAILED, cell.reasons[0]
+    if not target.is_kernels:
+        expected = page.read().get((name, target.name))
+        assert cell == expected, f"docs/conformance.md has {expected}: run scripts/conformance"
+
+
+def test_a_wrong_result_fails() -> None:
+    """The suite itself: another operator than the one whose results are expected is found out."""
+    cell = examine_operator("sin.default", targets()[0], computes=torch.ops.aten.cos.default)
+    assert cell.outcome is Outcome.FAILED
+    assert "elements differ" in cell.reasons[0]
+
+
+def test_pages_are_read_as_they_were_written() -> None:
+    cells = {("a.default", "x"): Cell(Outcome.PARTLY, ("b", "c")), ("b.default", "x"): Cell(Outcome.RIGHT)}
+    assert page.parse(page.render(cells)) == cells
