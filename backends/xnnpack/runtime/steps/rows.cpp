@@ -136,7 +136,9 @@ HWY_INLINE void softmax(float* scores, size_t seen, size_t keys) {
     largest = std::max(largest, scores[i]);
   }
   if (largest == -std::numeric_limits<float>::infinity()) {
-    std::fill(scores, scores + seen, 0.0f);
+    // PyTorch gives zeros for a row that is masked as a whole. Maxima leave out NaN, which is a result of its own.
+    const bool has_nan = std::any_of(scores, scores + seen, [](float score) { return std::isnan(score); });
+    std::fill(scores, scores + seen, has_nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
     return;
   }
   const Vec shift = hn::Set(d, largest);

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from sdk.backends.xnnpack.operators.operator import FLOATS, XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.operators.views import as_view
@@ -41,10 +42,13 @@ class AttentionConfig(XNNPartitionerConfig):
         mask = argument(node, 3)
         if mask is not None and (rank_of(mask) > MAX_RANK or mask.meta["val"].dtype not in (*FLOATS, torch.bool)):
             return "its mask has more than 4 dimensions, or is neither floats nor bool"
-        batches = {tuple(tensor.meta["val"].shape[:-3]) for tensor in tensors}
-        heads = [tensor.meta["val"].shape[-3] if rank_of(tensor) > 2 else 1 for tensor in tensors]
-        if len(batches) != 1 or heads[1] != heads[2] or (not argument(node, 7) and heads[0] != heads[1]):
+        batches = [tensor.meta["val"].shape[:-3] for tensor in tensors]
+        heads = [tensor.meta["val"].shape[-3:-2] for tensor in tensors]
+        alike = [(batches[0], batches[1]), (batches[0], batches[2]), (heads[1], heads[2])]
+        if not all(_are_alike(a, b) for a, b in (alike if argument(node, 7) else [*alike, (heads[0], heads[1])])):
             return "its tensors repeat each other's heads or batches"
+        if not is_static([tensor.meta["val"].shape[-1] for tensor in tensors]):
+            return "its width is known only when the model runs"
         return f"dropout_p is {argument(node, 4)}" if argument(node, 4) else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -75,6 +79,11 @@ class AttentionConfig(XNNPartitionerConfig):
         integers = [flags, batch, count, key_count, rows, keys, width, value_width, *strides]
         integers += [int(size) for size in owner.meta["val"].shape]
         writer.add_step(StepKind.ATTENTION, inputs, writer.result(owner), integers, [scale], flags)
+
+
+def _are_alike(first: Any, second: Any) -> bool:
+    """Whether sizes are known to be equal. Those that are symbols cannot be in a set."""
+    return all(statically_known_true(a == b) for a, b in zip(first, second, strict=True))
 
 
 def _four(tensor: Any) -> torch.Tensor:

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""NaN and infinity at every place of a row, for all numbers of keys up to two vectors of 16 floats and some: attention
+and norms give NaN where eager does (XNN-14)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.export import Dim, export
+
+from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.exir import to_edge_transform_and_lower
+from sdk.exir.backend.utils import get_delegated_payload
+from sdk.runtime import Runtime
+
+MOST_KEYS = 35
+SPECIAL = (math.nan, math.inf, -math.inf)
+
+
+class Call(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return self.function(*inputs)
+
+
+def special_rows(count: int) -> torch.Tensor:
+    """Rows of `count` numbers: a special number among usual ones, one among masked ones, and special ones only."""
+    usual, masked = torch.linspace(-1, 1, count).sin(), torch.full((count,), -math.inf)
+    rows = [usual]
+    for number in SPECIAL:
+        for place in range(count):
+            for row in (usual.clone(), masked.clone()):
+                row[place] = number
+                rows.append(row)
+        rows.append(torch.full((count,), number))
+    return torch.stack(rows)
+
+
+def check(found: object, expected: torch.Tensor, what: str) -> None:
+    torch.testing.assert_close(
+        torch.as_tensor(found), expected, rtol=1e-4, atol=1e-5, equal_nan=True, msg=lambda m: f"{what}: {m}"
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 5], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("kind", ["float mask", "bool mask"])
+def test_attention(kind: str, rows: int) -> None:
+    """A row of scores with a NaN is NaN; one that is masked as a whole is 0, as in eager."""
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask if kind == "float mask" else mask > 0)
+
+    def inputs(keys: int) -> tuple[torch.Tensor, ...]:
+        mask = special_rows(keys)
+        batch = mask.shape[0]
+        q = torch.linspace(-1, 1, rows * 8).sin().reshape(1, 1, rows, 8).repeat(batch, 1, 1, 1)
+        k = torch.linspace(-1, 1, keys * 8).cos().reshape(1, 1, keys, 8).repeat(batch, 1, 1, 1)
+        return q, k, k.sin(), mask.reshape(batch, 1, 1, keys).repeat(1, 1, rows, 1)
+
+    batch, keys = Dim("batch", min=1, max=300), Dim("keys", min=1, max=40)
+    of_keys = {0: batch, 2: keys}
+    program = export(Call(attend), inputs(17), dynamic_shapes=(({0: batch}, of_keys, of_keys, {0: batch, 3: keys}),))
+    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    assert len(get_delegated_payload(lowered.exported_program().graph_module)) == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for count in range(1, MOST_KEYS + 1):
+        arguments = inputs(count)
+        check(method.execute(arguments)[0], attend(*arguments), f"{count} keys")
+
+
+def softmax(x: torch.Tensor) -> torch.Tensor:
+    return x.softmax(-1)
+
+
+REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "softmax": softmax,
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "amax": lambda x: x.amax(-1),
+    "amin": lambda x: x.amin(-1),
+    "sum": lambda x: x.sum(-1),
+    "mean": lambda x: x.mean(-1),
+    "var": lambda x: x.var(-1, correction=0),
+    "logsumexp": lambda x: x.logsumexp(-1),
+    "max": lambda x: x.max(-1)[0],
+}
+
+
+@pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction(name: str, delegates: bool) -> None:
+    """In XNNPACK where it has the operator, and in the kernels that are there for the processor."""
+    shapes = (({0: Dim("rows", min=1, max=300), 1: Dim("count", min=1, max=40)},),)
+    program = export(Call(REDUCTIONS[name]), (special_rows(17),), dynamic_shapes=shapes)
+    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [])
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for count in range(1, MOST_KEYS + 1):
+        x = special_rows(count)
+        check(method.execute((x,))[0], REDUCTIONS[name](x), f"{count} numbers")
+
+
+@pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])
+@pytest.mark.parametrize("norm", [F.layer_norm, F.rms_norm])
+def test_norm(norm: Callable[..., torch.Tensor], delegates: bool) -> None:
+    for count in (1, 2, 7, 8, 9, 15, 16, 17, 31, 33):
+        x, weight = special_rows(count), torch.linspace(0.5, 2, count)
+
+        def normalise(x: torch.Tensor, weight: torch.Tensor = weight) -> torch.Tensor:
+            found: torch.Tensor = norm(x, weight.shape, weight)
+            return found
+
+        program = export(Call(normalise), (x,))
+        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [])
+        method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+        check(method.execute((x,))[0], normalise(x), f"{count} numbers")
