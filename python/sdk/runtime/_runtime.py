@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO
@@ -71,7 +72,8 @@ class Runtime:
         verification: Verification = Verification.InternalConsistency,
         enable_etdump: bool = False,
         debug_buffer_size: int = 0,
-        data_map: bytes | bytearray | BinaryIO | Path | str | None = None,
+        data_map: bytes | bytearray | BinaryIO | Path | str | Sequence[bytes | BinaryIO | Path | str] | None = None,
+        instruction_limit: int | None = None,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -82,21 +84,24 @@ class Runtime:
             enable_etdump: Record what happens in an event tracer, if the build has one.
             debug_buffer_size: Bytes for the tensors that the tracer records.
             data_map: The `.ptd` with the program's external data, if it has any; of the same kinds as `data`.
+                Several, in a list or tuple, may not repeat a key.
+            instruction_limit: How many instructions one call may run before it fails with OutOfResources, so that
+                a loop without an end ends; 2^26 by default.
 
         Raises:
-            ExecuTorchError: The file cannot be read, or is not a sound program.
+            ExecuTorchError: The file cannot be read, or is not a sound program, or two data files have the same key.
             TypeError: `data` is none of these.
         """
-        program, weights = _as_source(data, "data"), None if data_map is None else _as_source(data_map, "data_map")
-        if isinstance(program, str) and not isinstance(weights, bytes):
-            loaded = self._legacy_module._load_program(program, enable_etdump, debug_buffer_size, verification, weights)
+        program = _as_source(data, "data")
+        files = data_map if isinstance(data_map, (list, tuple)) else [] if data_map is None else [data_map]
+        weights = [_as_source(file, "data_map") for file in files]
+        options = (enable_etdump, debug_buffer_size, verification)
+        if isinstance(program, str) and all(isinstance(source, str) for source in weights):
+            loaded = self._legacy_module._load_program(program, *options, weights, instruction_limit)
         else:
+            buffers = [_as_bytes(source) for source in weights]
             loaded = self._legacy_module._load_program_from_buffer(
-                _as_bytes(program),
-                enable_etdump,
-                debug_buffer_size,
-                verification,
-                None if weights is None else _as_bytes(weights),
+                _as_bytes(program), *options, buffers, instruction_limit
             )
         return Program(loaded, program if isinstance(program, bytes) else None)
 

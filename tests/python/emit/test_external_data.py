@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from sdk.exir._serialize._named_data_store import NamedDataStore
 from sdk.exir._serialize.data_serializer import DataPayload
 from sdk.exir.error import ExportError
 from sdk.extension.flat_tensor.serialize.serialize import FlatTensorConfig, FlatTensorSerializer
+from sdk.extension.pybindings import portable_lib
 from sdk.runtime import ExecuTorchError, Runtime
 
 X = torch.randn(3, 4)
@@ -76,7 +78,9 @@ def merge(*paths: Path) -> bytes:
     return bytes(FlatTensorSerializer().serialize(DataPayload(output.buffers, output.external_data["all"])))
 
 
-def run(program: Path | bytes, weights: Path | bytes | None, method: str = "forward") -> Tensor:
+def run(
+    program: Path | bytes, weights: Path | bytes | Sequence[Path | bytes] | None, method: str = "forward"
+) -> Tensor:
     return Runtime.get().load_program(program, data_map=weights).load_method(method).execute([X])[0]
 
 
@@ -128,6 +132,52 @@ def test_several_files_by_tag(tmp_path: Path) -> None:
         run(tmp_path / "model.pte", files[0])
     with pytest.raises(ExecuTorchError, match="4 constants in another file"):
         run(tmp_path / "model.pte", None)
+
+
+@pytest.mark.parametrize("kind", ["paths", "bytes", "both", "program in bytes"])
+def test_several_files_are_loaded(tmp_path: Path, kind: str) -> None:
+    """PTD-20, MOD-03: a list of data files, each a path or bytes, in the runtime and in the module below it."""
+    net = Net()
+    manager = lower(net, external_constants=lambda node: node.name[:8])
+    files = save(manager, tmp_path)
+    assert len(files) > 2
+    contents = [path.read_bytes() for path in files]
+    weights: dict[str, list[Path | bytes]] = {
+        "paths": [*files],
+        "bytes": [*contents],
+        "both": [files[0], *contents[1:]],
+    }
+    program = manager.buffer if kind == "program in bytes" else tmp_path / "model.pte"
+    given = weights.get(kind, [*files])
+    torch.testing.assert_close(run(program, given), net(X))
+    torch.testing.assert_close(run(program, tuple(reversed(given))), net(X))
+    with pytest.raises(ExecuTorchError, match="which the program needs"):
+        run(program, given[1:])
+    with pytest.raises(ExecuTorchError, match=r"(?s)with the data of '.*', '.*' cannot be loaded.*(key|Key)"):
+        run(program, [*given, given[0]])
+    with pytest.raises(TypeError, match="data_map: expected a path, bytes or a binary file, found int"):
+        run(program, [3])  # type: ignore[list-item]
+
+
+def test_modules_take_several_files(tmp_path: Path) -> None:
+    """MOD-03, with the functions that Runtime is made of."""
+    net = Net()
+    manager = lower(net, external_constants=lambda node: node.name[:8])
+    paths = [str(path) for path in save(manager, tmp_path)]
+    contents = [Path(path).read_bytes() for path in paths]
+    program = str(tmp_path / "model.pte")
+    modules = [
+        portable_lib._load_for_executorch(program, paths),
+        portable_lib._load_for_executorch_from_buffer(manager.buffer, contents),
+    ]
+    for module in modules:
+        torch.testing.assert_close(module.forward([X])[0], net(X))
+    programs = [
+        portable_lib._load_program(program, data_path=paths),
+        portable_lib._load_program_from_buffer(manager.buffer, data_map_buffer=contents),
+    ]
+    for loaded in programs:
+        torch.testing.assert_close(loaded.load_method("forward")([X])[0], net(X))
 
 
 def test_methods_share_weights(tmp_path: Path) -> None:

@@ -71,37 +71,41 @@ class ExecuTorchProgram:
 def _load_bundled_program_from_buffer(buffer: bytes, non_const_pool_size: int = ...) -> BundledModule: ...
 def _load_for_executorch_from_bundled_program(
     module: BundledModule,
-    data_map_buffer: bytes | None = ...,
+    data_map_buffer: bytes | Sequence[bytes] | None = ...,
     enable_etdump: bool = ...,
     debug_buffer_size: int = ...,
 ) -> ExecuTorchModule: ...
 def _load_for_executorch(
     program_path: str,
-    data_path: str | None = ...,
+    data_path: str | Sequence[str] | None = ...,
     enable_etdump: bool = ...,
     debug_buffer_size: int = ...,
     program_verification: Verification = ...,
+    instruction_limit: int | None = ...,
 ) -> ExecuTorchModule: ...
 def _load_for_executorch_from_buffer(
     buffer: bytes,
-    data_map_buffer: bytes | None = ...,
+    data_map_buffer: bytes | Sequence[bytes] | None = ...,
     enable_etdump: bool = ...,
     debug_buffer_size: int = ...,
     program_verification: Verification = ...,
+    instruction_limit: int | None = ...,
 ) -> ExecuTorchModule: ...
 def _load_program(
     path: str,
     enable_etdump: bool = ...,
     debug_buffer_size: int = ...,
     program_verification: Verification = ...,
-    data_path: str | None = ...,
+    data_path: str | Sequence[str] | None = ...,
+    instruction_limit: int | None = ...,
 ) -> ExecuTorchProgram: ...
 def _load_program_from_buffer(
     buffer: bytes,
     enable_etdump: bool = ...,
     debug_buffer_size: int = ...,
     program_verification: Verification = ...,
-    data_map_buffer: bytes | None = ...,
+    data_map_buffer: bytes | Sequence[bytes] | None = ...,
+    instruction_limit: int | None = ...,
 ) -> ExecuTorchProgram: ...
 def _get_operator_names() -> list[str]: ...
 def _get_registered_backend_names() -> list[str]: ...

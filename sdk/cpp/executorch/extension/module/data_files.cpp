@@ -51,7 +51,7 @@ Error DataFiles::load(Module::LoadMode mode) {
   if (loaded_) {
     return Error::Ok;
   }
-  if (loaders_.empty()) {
+  if (opened_.empty()) {
     std::vector<std::unique_ptr<DataLoader>> loaders;
     for (const std::string& path : paths_) {
       auto opened = open_file(path, mode);
@@ -60,14 +60,15 @@ Error DataFiles::load(Module::LoadMode mode) {
       }
       loaders.push_back(std::move(opened.get()));
     }
-    loaders_ = std::move(loaders);
+    opened_ = std::move(loaders);
   }
   std::vector<std::unique_ptr<NamedDataMap>> maps;
   std::vector<const NamedDataMap*> pointers;
-  for (size_t i = 0; i < loaders_.size(); ++i) {
-    Result<FlatTensorDataMap> map = FlatTensorDataMap::load(loaders_[i].get());
+  for (size_t i = 0; i < opened_.size() + added_.size(); ++i) {
+    const bool has_path = i < opened_.size();
+    Result<FlatTensorDataMap> map = FlatTensorDataMap::load((has_path ? opened_[i] : added_[i - opened_.size()]).get());
     if (!map.ok()) {
-      if (i < paths_.size()) {
+      if (has_path) {
         ET_LOG(Error, "%s: the data file could not be loaded: %s", paths_[i].c_str(), to_string(map.error()));
       }
       return map.error();

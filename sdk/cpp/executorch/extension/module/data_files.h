@@ -23,8 +23,10 @@ class DataFiles final {
  public:
   explicit DataFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
-  /// Sets a loader instead of paths. Call it before load().
-  void add(std::unique_ptr<runtime::DataLoader> loader) { loaders_.push_back(std::move(loader)); }
+  /// Adds a loader, after the files at the paths. Call it before load().
+  void add(std::unique_ptr<runtime::DataLoader> loader) { added_.push_back(std::move(loader)); }
+
+  bool is_loaded() const { return loaded_; }
 
   /// Opens and verifies all files; returns Ok at once if that is done. After an error the next call tries again.
   runtime::Error load(Module::LoadMode mode);
@@ -34,7 +36,8 @@ class DataFiles final {
 
  private:
   std::vector<std::string> paths_;
-  std::vector<std::unique_ptr<runtime::DataLoader>> loaders_;
+  std::vector<std::unique_ptr<runtime::DataLoader>> opened_;  // the files at paths_
+  std::vector<std::unique_ptr<runtime::DataLoader>> added_;
   std::vector<std::unique_ptr<NamedDataMap>> maps_;
   std::unique_ptr<NamedDataMap> merged_;
   bool loaded_ = false;

@@ -98,6 +98,13 @@ Error Module::set_resource_limits(const runtime::ResourceLimits& limits) {
   return Error::Ok;
 }
 
+Error Module::add_data(std::unique_ptr<DataLoader> data_map_loader) {
+  ET_CHECK_OR_RETURN_ERROR(data_map_loader != nullptr, InvalidArgument, "add_data() was given no data loader");
+  ET_CHECK_OR_RETURN_ERROR(!data_files_->is_loaded(), InvalidState, "data must be added before the module is loaded");
+  data_files_->add(std::move(data_map_loader));
+  return Error::Ok;
+}
+
 Error Module::load(const Program::Verification verification) {
   return internal::report_bad_alloc([&] { return load_program(verification); });
 }

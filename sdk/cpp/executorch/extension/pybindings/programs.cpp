@@ -42,13 +42,33 @@ py::sequence as_sequence(const py::object& inputs) {
 
 }  // namespace
 
-PyProgram::PyProgram(Source program, std::optional<Source> data, Program::Verification verification)
+PyProgram::PyProgram(Source program, std::vector<Source> data, const LoadOptions& options)
     : name_(program.name()), data_(std::move(data)) {
-  Module module(program.open(), nullptr, nullptr, nullptr, data_ ? data_->open() : nullptr);
-  without_gil(
-      [&] { return "'" + name_ + (data_ ? "' with the data of '" + data_->name() : "") + "' cannot be loaded"; },
-      [&] { return module.load(verification); });
-  program_ = module.program();
+  const auto module = with_data(std::make_unique<Module>(program.open()));
+  const auto failure = [&] {
+    std::string what = "'" + name_ + "'";
+    for (size_t i = 0; i < data_.size(); ++i) {
+      what += (i == 0 ? " with the data of '" : ", '") + data_[i].name() + "'";
+    }
+    return what + " cannot be loaded";
+  };
+  without_gil(failure, [&] {
+    runtime::ResourceLimits limits;
+    limits.instructions = options.instruction_limit.value_or(limits.instructions);
+    ET_CHECK_OK_OR_RETURN_ERROR(module->set_resource_limits(limits));
+    return module->load(options.verification);
+  });
+  program_ = module->program();
+}
+
+/// Adds the external data to a module that nothing was loaded of.
+std::unique_ptr<Module> PyProgram::with_data(std::unique_ptr<Module> module) const {
+  for (const Source& source : data_) {
+    if (const Error error = module->add_data(source.open()); error != Error::Ok) {
+      throw_error("'" + source.name() + "' cannot be added", error, LogCapture());
+    }
+  }
+  return module;
 }
 
 std::vector<std::string> PyProgram::method_names() const {
@@ -77,7 +97,7 @@ PyMethodMeta PyProgram::method_meta(const std::string& method_name) const {
 }
 
 std::unique_ptr<Module> PyProgram::new_module() const {
-  return std::make_unique<Module>(program_, nullptr, nullptr, nullptr, data_ ? data_->open() : nullptr);
+  return with_data(std::make_unique<Module>(program_));
 }
 
 PyModule::PyModule(PyProgram program) : program_(std::move(program)), module_(program_.new_module()) {}

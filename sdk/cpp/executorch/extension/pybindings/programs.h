@@ -20,11 +20,18 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
+/// What a program is loaded with.
+struct LoadOptions {
+  runtime::Program::Verification verification = runtime::Program::Verification::InternalConsistency;
+  /// See runtime::ResourceLimits; nothing for its default.
+  std::optional<size_t> instruction_limit;
+};
+
 /// A loaded program with its external data.
 class PyProgram final {
  public:
   /// Loads and verifies. Throws ExecuTorchError.
-  PyProgram(Source program, std::optional<Source> data, runtime::Program::Verification verification);
+  PyProgram(Source program, std::vector<Source> data, const LoadOptions& options);
 
   const std::string& name() const { return name_; }
   std::vector<std::string> method_names() const;
@@ -35,7 +42,9 @@ class PyProgram final {
 
  private:
   std::string name_;
-  std::optional<Source> data_;
+  std::unique_ptr<Module> with_data(std::unique_ptr<Module> module) const;
+
+  std::vector<Source> data_;
   std::shared_ptr<runtime::Program> program_;
 };
 

@@ -49,10 +49,10 @@ struct PyMethod {
   std::string name;
 };
 
-std::shared_ptr<PyModule> load_module(Source program, std::optional<Source> data, bool enable_etdump,
-                                      size_t debug_buffer_size, Verification verification) {
+std::shared_ptr<PyModule> load_module(Source program, std::vector<Source> data, bool enable_etdump,
+                                      size_t debug_buffer_size, const LoadOptions& options) {
   refuse_etdump(enable_etdump, debug_buffer_size);
-  auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), verification));
+  auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), options));
   // What is missing for any method is said now, not at the first call.
   for (const std::string& name : module->program().method_names()) {
     module->load_method(name);
@@ -60,18 +60,35 @@ std::shared_ptr<PyModule> load_module(Source program, std::optional<Source> data
   return module;
 }
 
-PyProgram load_program(Source program, std::optional<Source> data, bool enable_etdump, size_t debug_buffer_size,
-                       Verification verification) {
+PyProgram load_program(Source program, std::vector<Source> data, bool enable_etdump, size_t debug_buffer_size,
+                       const LoadOptions& options) {
   refuse_etdump(enable_etdump, debug_buffer_size);
-  return PyProgram(std::move(program), std::move(data), verification);
+  return PyProgram(std::move(program), std::move(data), options);
 }
 
-std::optional<Source> optional_path(const std::optional<std::string>& path) {
-  return path ? std::optional<Source>(Source::path(*path)) : std::nullopt;
+/// None, one or a list.
+template <typename T>
+using OneOrMore = std::optional<std::variant<T, std::vector<T>>>;
+
+template <typename T, typename MakeSource>
+std::vector<Source> sources_of(const OneOrMore<T>& given, MakeSource make_source) {
+  std::vector<Source> sources;
+  if (given && std::holds_alternative<T>(*given)) {
+    sources.push_back(make_source(std::get<T>(*given)));
+  } else if (given) {
+    for (const T& one : std::get<std::vector<T>>(*given)) {
+      sources.push_back(make_source(one));
+    }
+  }
+  return sources;
 }
 
-std::optional<Source> optional_buffer(const std::optional<py::bytes>& buffer) {
-  return buffer ? std::optional<Source>(Source::buffer(*buffer)) : std::nullopt;
+std::vector<Source> paths(const OneOrMore<std::string>& given) {
+  return sources_of<std::string>(given, Source::path);
+}
+
+std::vector<Source> buffers(const OneOrMore<py::bytes>& given) {
+  return sources_of<py::bytes>(given, Source::buffer);
 }
 
 py::list operator_names() {
@@ -176,10 +193,9 @@ void bind_bundles(py::module_& m) {
       py::arg("buffer"), py::arg("non_const_pool_size") = 16384, "Keeps the buffer, and verifies it.");
   m.def(
       "_load_for_executorch_from_bundled_program",
-      [](const PyBundle& module, const std::optional<py::bytes>& data_map_buffer, bool enable_etdump,
+      [](const PyBundle& module, const OneOrMore<py::bytes>& data_map_buffer, bool enable_etdump,
          size_t debug_buffer_size) {
-        return load_module(module.program(), optional_buffer(data_map_buffer), enable_etdump, debug_buffer_size,
-                           Verification::InternalConsistency);
+        return load_module(module.program(), buffers(data_map_buffer), enable_etdump, debug_buffer_size, LoadOptions());
       },
       py::arg("module"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
       py::arg("debug_buffer_size") = 0);
@@ -246,40 +262,44 @@ void bind_method(py::module_& m) {
 void bind_loading(py::module_& m) {
   m.def(
       "_load_for_executorch",
-      [](const std::string& program_path, const std::optional<std::string>& data_path, bool enable_etdump,
-         size_t debug_buffer_size, Verification program_verification) {
-        return load_module(Source::path(program_path), optional_path(data_path), enable_etdump, debug_buffer_size,
-                           program_verification);
+      [](const std::string& program_path, const OneOrMore<std::string>& data_path, bool enable_etdump,
+         size_t debug_buffer_size, Verification program_verification, std::optional<size_t> instruction_limit) {
+        return load_module(Source::path(program_path), paths(data_path), enable_etdump, debug_buffer_size,
+                           {program_verification, instruction_limit});
       },
       py::arg("program_path"), py::arg("data_path") = py::none(), py::arg("enable_etdump") = false,
-      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency);
+      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
+      py::arg("instruction_limit") = py::none());
   m.def(
       "_load_for_executorch_from_buffer",
-      [](const py::bytes& buffer, const std::optional<py::bytes>& data_map_buffer, bool enable_etdump,
-         size_t debug_buffer_size, Verification program_verification) {
-        return load_module(Source::buffer(buffer), optional_buffer(data_map_buffer), enable_etdump, debug_buffer_size,
-                           program_verification);
+      [](const py::bytes& buffer, const OneOrMore<py::bytes>& data_map_buffer, bool enable_etdump,
+         size_t debug_buffer_size, Verification program_verification, std::optional<size_t> instruction_limit) {
+        return load_module(Source::buffer(buffer), buffers(data_map_buffer), enable_etdump, debug_buffer_size,
+                           {program_verification, instruction_limit});
       },
       py::arg("buffer"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
-      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency);
+      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
+      py::arg("instruction_limit") = py::none());
   m.def(
       "_load_program",
       [](const std::string& path, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
-         const std::optional<std::string>& data_path) {
-        return load_program(Source::path(path), optional_path(data_path), enable_etdump, debug_buffer_size,
-                            program_verification);
+         const OneOrMore<std::string>& data_path, std::optional<size_t> instruction_limit) {
+        return load_program(Source::path(path), paths(data_path), enable_etdump, debug_buffer_size,
+                            {program_verification, instruction_limit});
       },
       py::arg("path"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
-      py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_path") = py::none());
+      py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_path") = py::none(),
+      py::arg("instruction_limit") = py::none());
   m.def(
       "_load_program_from_buffer",
       [](const py::bytes& buffer, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
-         const std::optional<py::bytes>& data_map_buffer) {
-        return load_program(Source::buffer(buffer), optional_buffer(data_map_buffer), enable_etdump, debug_buffer_size,
-                            program_verification);
+         const OneOrMore<py::bytes>& data_map_buffer, std::optional<size_t> instruction_limit) {
+        return load_program(Source::buffer(buffer), buffers(data_map_buffer), enable_etdump, debug_buffer_size,
+                            {program_verification, instruction_limit});
       },
       py::arg("buffer"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
-      py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_map_buffer") = py::none());
+      py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_map_buffer") = py::none(),
+      py::arg("instruction_limit") = py::none());
 }
 
 }  // namespace
