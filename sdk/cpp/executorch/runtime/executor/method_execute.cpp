@@ -158,7 +158,9 @@ Error Method::execute() {
 
 /// What execute() returns when it has run all instructions that it may.
 Error Method::too_long() const {
-  ET_LOG(Error, "Method '%s' has run %zu instructions, all that the application allows, and is not at its end",
+  ET_LOG(Error,
+         "Method '%s' has run %zu instructions, the limit: it may have a loop without an end. To allow more, raise "
+         "ResourceLimits::instructions (instruction_limit in Python)",
          plan_->name()->c_str(), program_->resource_limits().instructions);
   return Error::OutOfResources;
 }

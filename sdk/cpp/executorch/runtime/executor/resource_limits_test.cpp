@@ -79,10 +79,22 @@ TEST_F(ResourceLimitsTest, InstructionsOfALoopThatNeverEnds) {
   EXPECT_EQ(method->step(), Error::Ok) << "who steps counts for himself";
 }
 
+/// The limits of an application that sets none.
+TEST_F(ResourceLimitsTest, ALoopThatNeverEndsEndsByDefault) {
+  ProgramBuilder builder;
+  builder.jump_false(builder.boolean(false), 0);
+  auto method = load(builder);
+  ASSERT_TRUE(method.ok());
+  EXPECT_EQ(method->execute(), Error::OutOfResources);
+  EXPECT_THAT(log(), HasSubstr("has run 67108864 instructions"));
+  EXPECT_THAT(log(), HasSubstr("raise ResourceLimits::instructions"));
+}
+
 /// Not a limit, but the other way out of such a loop.
 TEST_F(ResourceLimitsTest, AnotherThreadStopsALoopThatNeverEnds) {
   ProgramBuilder builder;
   builder.jump_false(builder.boolean(false), 0);
+  limits_.instructions = SIZE_MAX;
   auto method = load(builder);
   ASSERT_TRUE(method.ok());
   std::atomic<Error> interrupt{Error::Ok};
