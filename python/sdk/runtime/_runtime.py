@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sdk.extension.pybindings import portable_lib
 from sdk.extension.pybindings.portable_lib import Verification
@@ -93,7 +93,8 @@ class Runtime:
             TypeError: `data` is none of these.
         """
         program = _as_source(data, "data")
-        files = data_map if isinstance(data_map, (list, tuple)) else [] if data_map is None else [data_map]
+        several = isinstance(data_map, (list, tuple))
+        files: Any = data_map if several else [] if data_map is None else [data_map]
         weights = [_as_source(file, "data_map") for file in files]
         options = (enable_etdump, debug_buffer_size, verification)
         if isinstance(program, str) and all(isinstance(source, str) for source in weights):
