@@ -37,7 +37,7 @@ def norm_cases() -> Iterator[tuple[Any, ...]]:
         None,
         None,
         1e-5,
-        Fails(tensor(1, 2, 2, 2), tensor(1, 2, 2, 1), tensor(1, 2, 2, 1)),
+        Fails(tensor(1, 2, 2, 2, dtype=torch.float64), tensor(1, 2, 2, 1), tensor(1, 2, 2, 1)),
     )
     yield "native_group_norm.out", tensor(2, 6, 3, 3), tensor(6), tensor(6), 2, 6, 9, 3, 1e-5
     yield "native_group_norm.out", tensor(2, 4, 20), None, None, 2, 4, 20, 1, 1e-3
@@ -241,6 +241,21 @@ def single_cases() -> Iterator[tuple[Any, ...]]:
     yield "embedding_dense_backward.out", tensor(2, 3, 4), indices.reshape(2, 3), 5, -1, False
 
 
+def channels_last_cases() -> Iterator[tuple[Any, ...]]:
+    """Normalisations whose rows and groups do not lie in one piece."""
+    yield "native_layer_norm.out", channels_last(1, 2, 2, 2), [2], None, None, 1e-5
+    yield "native_layer_norm.out", channels_last(2, 3, 2, 5), [2, 5], tensor(2, 5), tensor(2, 5), 1e-5
+    yield "native_group_norm.out", channels_last(2, 4, 3, 5), tensor(4), tensor(4), 2, 4, 15, 2, 1e-5
+
+
 if __name__ == "__main__":
-    sections = (norm_cases, pool_cases, sampling_cases, distance_cases, other_cases, single_cases)
+    sections = (
+        norm_cases,
+        pool_cases,
+        sampling_cases,
+        distance_cases,
+        other_cases,
+        single_cases,
+        channels_last_cases,
+    )
     eager.write_cases(Path(__file__).with_name("eager_nn_cases.txt"), Path(__file__).name, sections)
