@@ -109,7 +109,17 @@ def _() -> list[Call]:
 
 @operator("mul.Tensor", "maximum.default", "minimum.default", "atan2.default")
 def _() -> list[Call]:
-    return [*binary(normal), call(integers(1, 9, 17), integers(1, 9, 17)), call(integers(1, 9, 17), normal(17))]
+    special = torch.tensor([0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan")])
+    pairs = call(special.repeat(6), special.repeat_interleave(6))
+    return [
+        *binary(normal),
+        pairs,
+        call(special, normal(1)),
+        call(normal(1), special),
+        call(normal(6), special[5]),
+        call(integers(1, 9, 17), integers(1, 9, 17)),
+        call(integers(1, 9, 17), normal(17)),
+    ]
 
 
 @operator("div.Tensor")

@@ -28,6 +28,18 @@ void rsqrt_floats(const float* in, float* out, size_t count) {
               [&](size_t i, auto load, auto store) HWY_ATTR { store(hn::Div(one, hn::Sqrt(load(in + i))), out + i); });
 }
 
+/// The larger or the smaller number of each pair, NaN if one of them is; `y` is one number if `is_one`.
+void extremes_of_floats(const float* x, const float* y, bool is_one, bool largest, float* out, size_t count) {
+  const Vec number = vector::constant(is_one ? *y : 0.0f);
+  for_vectors(count, [&](size_t i, auto load, auto store) HWY_ATTR {
+    const Vec a = load(x + i);
+    const Vec b = is_one ? number : load(y + i);
+    // The instructions differ in what they make of NaN: x86 gives `b`, Arm the number.
+    const auto is_nan = hn::Or(hn::IsNaN(a), hn::IsNaN(b));
+    store(hn::IfThenElse(is_nan, hn::Add(a, b), largest ? hn::Max(a, b) : hn::Min(a, b)), out + i);
+  });
+}
+
 /// Whether a number is above `limit` and not infinite.
 bool has_finite_above(const float* in, size_t count, float limit) {
   auto found = hn::MaskFalse(Tag());
@@ -56,6 +68,7 @@ namespace {
 
 HWY_EXPORT(sqrt_floats);
 HWY_EXPORT(rsqrt_floats);
+HWY_EXPORT(extremes_of_floats);
 HWY_EXPORT(has_finite_above);
 
 using Uparams = union xnn_unary_uparams;
@@ -67,6 +80,22 @@ void sqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
 
 void rsqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
   HWY_DYNAMIC_DISPATCH(rsqrt_floats)(static_cast<const float*>(in), static_cast<float*>(out), batch / sizeof(float));
+}
+
+template <bool kIsOne, bool kLargest>
+void extreme_kernel(size_t batch, const void* x, const void* y, void* out, const void*) {
+  HWY_DYNAMIC_DISPATCH(extremes_of_floats)
+  (static_cast<const float*>(x), static_cast<const float*>(y), kIsOne, kLargest, static_cast<float*>(out),
+   batch / sizeof(float));
+}
+
+template <bool kLargest>
+void replace_extremes(const xnn_binary_elementwise_config* config) {
+  if (config != nullptr) {
+    auto* kernels = const_cast<xnn_binary_elementwise_config*>(config);
+    kernels->op_ukernel = extreme_kernel<false, kLargest>;
+    kernels->opc_ukernel = kernels->ropc_ukernel = extreme_kernel<true, kLargest>;
+  }
 }
 
 xnn_vunary_ukernel_fn fast_log = nullptr;
@@ -100,6 +129,8 @@ xnn_vunary_ukernel_fn replace(const xnn_unary_elementwise_config* config, xnn_vu
 void use_exact_functions() {
   replace(xnn_init_f32_sqrt_config(), sqrt_kernel);
   replace(xnn_init_f32_rsqrt_config(), rsqrt_kernel);
+  replace_extremes<true>(xnn_init_f32_vmax_config());
+  replace_extremes<false>(xnn_init_f32_vmin_config());
   fast_log = replace(xnn_init_f32_log_config(), log_kernel);
 }
 
