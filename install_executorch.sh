@@ -3,7 +3,7 @@
 # install_executorch.sh [--clean | [--editable] [--minimal] [--use-pt-pinned-commit]]
 #
 # Builds the Python package and installs it, with its dependencies, into the active environment. CMAKE_ARGS passes options
-# to CMake: CMAKE_ARGS="-DEXECUTORCH_BUILD_XNNPACK=OFF" ./install_executorch.sh
+# to CMake: CMAKE_ARGS="-DEXECUTORCH_BUILD_BACKENDS=none" ./install_executorch.sh
 #
 #   --editable, -e          install in place: changes to .py files take effect at once; after changes to C++, run this again
 #   --minimal               without the packages that the examples import

@@ -59,18 +59,55 @@ function(executorch_library name)
   endif()
 endfunction()
 
-# executorch_test(name [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...]): a GoogleTest program whose cases ctest lists one by
-# one, with the prefix before their names.
+# executorch_test(name [OPTIMIZED | PYTORCH] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...]): a GoogleTest program whose cases ctest
+# lists one by one, with the prefix before their names. OPTIMIZED: its own code computes much, or is inlined from headers
+# that are to be tested as users compile them. The others are compiled without optimisation, from one precompiled header:
+# half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers need C++20, which
+# that header is not compiled for.
 # Does nothing unless EXECUTORCH_BUILD_TESTS is on.
 function(executorch_test name)
   if(NOT EXECUTORCH_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH" "PREFIX" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   executorch_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+  if(NOT ARG_OPTIMIZED AND NOT ARG_PYTORCH)
+    executorch_precompile_gtest(${name})
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# GoogleTest's headers take longer to read than most tests to compile: one target reads them for all with the same options.
+function(executorch_precompile_gtest name)
+  if(NOT TARGET executorch_gtest_headers)
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/gtest_headers.cpp" CONTENT "int main() {}\n" @ONLY)
+    # An executable, as libraries have other options for position-independent code.
+    add_executable(executorch_gtest_headers EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/gtest_headers.cpp")
+    executorch_compile_options(executorch_gtest_headers)
+    target_compile_options(executorch_gtest_headers PRIVATE -O0)
+    target_link_libraries(executorch_gtest_headers PRIVATE GTest::gmock GTest::gtest)
+    target_precompile_headers(executorch_gtest_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM executorch_gtest_headers)
+endfunction()
+
+# executorch_json_reader: the reader of JSON in the sources of flatbuffers, with which tests read the corpus' manifests. Not
+# under sanitizers, with which it takes a minute to compile.
+function(executorch_add_json_reader)
+  if(TARGET executorch_json_reader)
+    return()
+  endif()
+  set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/flatbuffers/src")
+  add_library(executorch_json_reader STATIC EXCLUDE_FROM_ALL "${folder}/idl_parser.cpp" "${folder}/util.cpp")
+  target_compile_features(executorch_json_reader PRIVATE cxx_std_17)
+  set_target_properties(executorch_json_reader PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(executorch_json_reader PRIVATE -w -O1 -g0)
+  target_link_libraries(executorch_json_reader PUBLIC executorch_flatbuffers)
 endfunction()
 
 # executorch_python_module(name DESTINATION sdk/a/package SOURCES a.cpp ... [LIBS x ...]): a pybind11 extension module that

@@ -49,6 +49,7 @@ declare_steps() {
   gate_step interop 2
   gate_step documents 2 "doxygen=doxygen"
   gate_step apple 2 "${apple[@]}"
+  gate_step demo-backend 2
   gate_step aarch64 2 "${aarch64[@]}"
   long_step fuzz "${fuzz[@]}"
   long_step fuzz-long "${fuzz[@]}"
@@ -265,6 +266,9 @@ apple_frameworks() {
 step_consume() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
 # Also compiled anew: without exceptions and RTTI, with link-time optimisation and event tracers.
 step_consume-all() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run --all; }
+
+# Adding a backend changes no other file. AAR, xcframework and Swift package: where the steps for phones have put their tools.
+step_demo-backend() { PYTHON="${python}" JOBS="${jobs}" tests/consume/demo_backend/run; }
 
 # What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree. With the
 # environment's pybind11 and warnings as errors, as build/package has them: ccache has all of its object files then.

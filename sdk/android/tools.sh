@@ -51,7 +51,8 @@ unless_compiled() {
     shift
   done
   shift
-  now="$(find "${sources[@]}" "${android}/tools.sh" "${android}/test" -type f | LC_ALL=C sort | xargs sha256sum | sha256sum)"
+  now="$(find "${sources[@]}" "${android}/tools.sh" "${android}/test" -type f | LC_ALL=C sort | xargs sha256sum |
+    sed "s|${root}/||" | sha256sum)"  # a copy of this tree has the same
   [[ -d "${folder}" && "$(cat "${folder}.of" 2>/dev/null)" == "${now}" ]] && return 0
   rm -f "${folder}.of"
   step "$@" || exit 1

@@ -77,7 +77,7 @@ double tolerance(ScalarType dtype) {
   }
 }
 
-/// Eager quantises the activations of this one all together, XNNPACK each row by itself.
+/// Eager quantises the activations of this one all together, the backend each row by itself.
 constexpr const char kQuantizedByRow[] = "q8_dynamic_linear_xnn";
 
 void check_tensor(const Tensor& found, const Value& expected, const std::string& program) {

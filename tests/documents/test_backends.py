@@ -49,7 +49,8 @@ def test_a_backend_has_its_folders(name: str) -> None:
     assert (folder / "runtime").is_dir() and (python / "partition").is_dir()
     assert list(folder.rglob("*_test.cpp")) and list((ROOT / "tests" / "python" / name).glob("test_*.py"))
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (.+)", readme, re.M) == ["Structure", "Features", "Known issues", "Dependencies"]
+    sections = ["Structure", "Features", "Known issues", "Dependencies"]
+    assert [name for name in re.findall(r"^## (.+)", readme, re.M) if name in sections] == sections
     assert (folder / "setup.md").is_file()
     assert not [path for path in python.rglob("*") if path.suffix in (".cpp", ".h", ".so")]
 
@@ -124,6 +125,7 @@ def test_sources_are_pinned_and_not_in_the_repository() -> None:
 def test_dependencies_are_explained(name: str) -> None:
     """DINT-11: each of them with why it is there and how to upgrade it."""
     table = (ROOT / "backends" / name / "README.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
+    table = table.partition("\n## ")[0]
     text = (ROOT / "backends" / name / "third_party.cmake").read_text(encoding="utf-8")
     (fetched,) = re.findall(r"executorch_fetch\((.+)\)", text)
     for needed in (*fetched.split(), *map(package, requirements(name))):

@@ -7,7 +7,7 @@
 
 A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` looks at the Info.plist, at every object file's
 processor and platform, that what each --header declares with ET_API, and each --symbol, is defined once, and that what
-the library takes from elsewhere and is ours (or XNNPACK's, pthreadpool's, cpuinfo's) is in it or in
+the library takes from elsewhere and is ours (or a pinned library's) is in it or in
 one that it --needs.
 """
 

@@ -14,6 +14,12 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[3]
+_LIST = [_ROOT / "scripts/backend_manifests.py", "--platform", "ios", "--list", "product", "option", "symbol"]
+_BACKENDS = {
+    line.split("\t")[0]: tuple(line.split("\t")[1:])
+    for line in subprocess.run(_LIST, capture_output=True, text=True, check=True).stdout.splitlines()
+}
+"""Product -> option and symbol."""
 _TOOL = _ROOT / "sdk/ios/frameworks/xcframework.py"
 _TARGETS = {
     "ios-arm64": "arm64-apple-ios13.0",
@@ -139,12 +145,10 @@ def test_ios04_linking_a_product_is_enough() -> None:
 
 def test_ios04_linking_the_product_of_a_backend_is_enough() -> None:
     """IOS-04: its target, which is written from its manifest, refers to the symbol that the script looks for."""
-    listed = [_ROOT / "scripts/backend_manifests.py", "--platform", "ios", "--list", "product", "symbol"]
-    lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
     subprocess.run([_ROOT / "sdk/ios/frameworks/backend_targets.py"], check=True)
     folder = _ROOT / "sdk/ios/Backends"
-    assert sorted(path.name for path in folder.iterdir()) == sorted(line.split("\t")[0] for line in lines) != []
-    for product, symbol in (line.split("\t") for line in lines):
+    assert sorted(path.name for path in folder.iterdir()) == sorted(_BACKENDS) != []
+    for product, (_, symbol) in _BACKENDS.items():
         assert f"registers)(void) = {symbol};" in (folder / product / f"{product}.c").read_text()
         assert f"bool {symbol}(void);" in (folder / product / "include" / f"{product}.h").read_text()
 
@@ -204,23 +208,24 @@ def test_ios01_each_product_is_built_with_and_without_log_messages(
     first = asked[0].split()
     assert f"-DCMAKE_BUILD_TYPE={wanted}" in first
     assert f"-DEXECUTORCH_LOG_LEVEL={'debug' if suffix else 'error'}" in first
-    assert "-DEXECUTORCH_BUILD_XNNPACK=ON" in first
+    assert {f"-D{option}=ON" for option, _ in _BACKENDS.values()} <= set(first)
     made = {line.rsplit("/", 1)[1] for line in asked if line.startswith("xcodebuild ")}
-    products = ("executorch", "kernels_optimized", "kernels_quantized", "backend_xnnpack")
+    products = ("executorch", "kernels_optimized", "kernels_quantized", *_BACKENDS)
     assert made == {f"{product}{suffix}.xcframework" for product in products}
 
 
 def test_ios04_libraries_have_the_names_that_force_load_goes_by(tmp_path: Path) -> None:
-    asked = _asked_on_a_mac(tmp_path, "--products", "executorch_debug,backend_xnnpack")
+    name = next(iter(_BACKENDS))
+    asked = _asked_on_a_mac(tmp_path, "--products", f"executorch_debug,{name}")
     out = tmp_path / "out"
     made = {line.rsplit("/", 1)[1]: line for line in asked if line.startswith("xcodebuild ")}
-    assert made.keys() == {"executorch_debug.xcframework", "backend_xnnpack.xcframework"}
+    assert made.keys() == {"executorch_debug.xcframework", f"{name}.xcframework"}
     for platform, slice_ in (("ios", "ios-arm64"), ("simulator", "ios-arm64-simulator"), ("macos", "macos-arm64")):
         runtime = f"-library {out}/build-{slice_}-debug/products/libexecutorch_debug_{platform}.a"
-        backend = f"-library {out}/build-{slice_}/products/libbackend_xnnpack_{platform}.a"
+        backend = f"-library {out}/build-{slice_}/products/lib{name}_{platform}.a"
         assert runtime in made["executorch_debug.xcframework"]
-        assert backend in made["backend_xnnpack.xcframework"]
-        assert (out / f"build-{slice_}/products/libbackend_xnnpack_{platform}.a").is_file()
+        assert backend in made[f"{name}.xcframework"]
+        assert (out / f"build-{slice_}/products/lib{name}_{platform}.a").is_file()
     # Headers of the C interface, for what links the libraries by their names.
     assert (out / "include/CExecuTorch/executorch.h").is_file()
     assert not (out / "include/CExecuTorch/executorch.h").is_symlink()

@@ -15,7 +15,9 @@ import pytest
 _ROOT = Path(__file__).parents[3]
 _PACKAGE = _ROOT / "sdk/ios"
 _CACHE = _ROOT / ".cache/swift"
-_PARTS = {"executorch", "kernels_optimized", "kernels_quantized", "kernels_selected", "backend_xnnpack"}
+_LIST = [_ROOT / "scripts/backend_manifests.py", "--platform", "ios", "--list", "product"]
+_BACKENDS = subprocess.run(_LIST, capture_output=True, text=True, check=True).stdout.split()
+_PARTS = {"executorch", "kernels_optimized", "kernels_quantized", "kernels_selected", *_BACKENDS}
 
 pytestmark = pytest.mark.skipif(
     not (_CACHE / "lib/executorch_c.pc").exists(), reason="sdk/ios/test, which may install Swift, was not run here"
@@ -73,13 +75,14 @@ def test_ios02_elsewhere_a_manifest_may_name_the_same_products() -> None:
 def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
     # Without any, what is missing is named when the package is used.
     assert _products(on_a_mac).keys() == {"executorch", "ExecuTorchObjC"}
-    built = ("executorch_debug", "backend_xnnpack", "kernels_quantized_debug", "kernels_optimized")
+    backend = _BACKENDS[0]
+    built = ("executorch_debug", backend, "kernels_quantized_debug", "kernels_optimized")
     for name in built:
         (on_a_mac / f"Frameworks/{name}.xcframework").mkdir(parents=True)
     # The quantized kernels need those of all operators, of their kind.
     assert _products(on_a_mac) == {
         "executorch_debug": ["ExecuTorch", "executorch_debug_library"],
         "ExecuTorchObjC_debug": ["ExecuTorchObjC", "executorch_debug_library"],
-        "backend_xnnpack": ["backend_xnnpack", "backend_xnnpack_library"],
+        backend: [backend, f"{backend}_library"],
         "kernels_optimized": ["kernels_optimized", "kernels_optimized_library"],
     }

@@ -20,7 +20,7 @@ public enum Runtime {
     (0..<et_operator_count()).compactMap { et_operator_name($0).map { String(cString: $0) } }
   }
 
-  /// The backends that programs may use, for example `"XnnpackBackend"`.
+  /// The backends that programs may use, by the names that they call them by.
   public static var backendNames: [String] {
     (0..<et_backend_count()).compactMap { et_backend_name($0).map { String(cString: $0) } }
   }

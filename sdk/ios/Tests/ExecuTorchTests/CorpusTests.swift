@@ -39,7 +39,7 @@ final class CorpusTests: XCTestCase {
 
   /// What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1.
   private func tolerance(_ dataType: DataType, _ program: String) -> Double {
-    // Eager quantises the activations of this program all together, XNNPACK each row by itself.
+    // Eager quantises the activations of this program all together, the backend each row by itself.
     if program == "q8_dynamic_linear_xnn" { return 1e-2 }
     switch dataType {
     case .half: return 2e-3

@@ -87,7 +87,7 @@ static void Compare(ExecuTorchValue *found, ExecuTorchValue *wanted, NSString *p
       const BOOL isReal =
           type == ExecuTorchDataTypeFloat || type == ExecuTorchDataTypeDouble || type == ExecuTorchDataTypeHalf;
       // What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1.
-      // Eager quantises the activations of the one program all together, XNNPACK each row by itself.
+      // Eager quantises the activations of the one program all together, the backend each row by itself.
       const double relative = [program isEqual:@"q8_dynamic_linear_xnn"] ? 1e-2
                               : type == ExecuTorchDataTypeHalf           ? 2e-3
                               : type == ExecuTorchDataTypeDouble         ? 1e-12

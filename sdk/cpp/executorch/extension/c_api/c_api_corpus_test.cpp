@@ -86,7 +86,7 @@ double tolerance(et_dtype dtype) {
   return dtype == ET_DTYPE_FLOAT16 ? 2e-3 : dtype == ET_DTYPE_FLOAT32 ? 1e-5 : dtype == ET_DTYPE_FLOAT64 ? 1e-12 : 0;
 }
 
-/// Eager quantises the activations of this program all together, XNNPACK each row by itself.
+/// Eager quantises the activations of this program all together, the backend each row by itself.
 constexpr const char* kQuantizedByRow = "q8_dynamic_linear_xnn";
 
 void check_tensor(const et_tensor* found, const Value& expected, const std::string& program) {

@@ -102,7 +102,7 @@ ET_API et_status et_set_log_sink(et_log_sink sink, void* context, et_log_level m
 ET_API size_t et_operator_count(void);
 ET_API const char* et_operator_name(size_t index); /**< for example "aten::add.out" */
 ET_API size_t et_backend_count(void);
-ET_API const char* et_backend_name(size_t index); /**< for example "XnnpackBackend" */
+ET_API const char* et_backend_name(size_t index); /**< as programs call it */
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 

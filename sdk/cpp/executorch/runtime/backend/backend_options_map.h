@@ -16,10 +16,10 @@ namespace runtime {
  * Options of each backend for the loading of a method. Names are copied; the options are not: they must outlive the
  * load.
  *
- *     BackendOptions<1> xnnpack;
- *     xnnpack.set_option("workspace_sharing_mode", 2);
+ *     BackendOptions<1> options;
+ *     options.set_option("workspace_sharing_mode", 2);
  *     LoadBackendOptionsMap map;
- *     map.set_options("XnnpackBackend", xnnpack.view());
+ *     map.set_options("DemoBackend", options.view());
  */
 class LoadBackendOptionsMap final {
  public:
@@ -55,7 +55,7 @@ class LoadBackendOptionsMap final {
     return Error::Ok;
   }
 
-  /// Same for an object with backend_id() and view(), such as XnnpackBackendOptions.
+  /// Same for an object with backend_id() and view(), such as a backend has for its options.
   template <typename Builder>
   Error set_options(Builder& builder) {
     return set_options(builder.backend_id(), builder.view());

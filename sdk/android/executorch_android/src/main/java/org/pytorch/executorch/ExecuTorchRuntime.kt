@@ -32,7 +32,7 @@ public class ExecuTorchRuntime private constructor() {
     /** The operators that are linked in, for example `aten::add.out`. */
     @JvmStatic public fun getRegisteredOps(): Array<String> = Native.operators().decode()
 
-    /** The backends that are linked in, for example `XnnpackBackend`. */
+    /** The backends that are linked in, by the names that programs call them by. */
     @JvmStatic public fun getRegisteredBackends(): Array<String> = Native.backends().decode()
 
     internal fun recordsEvents(): Boolean = Native.recordsEvents()

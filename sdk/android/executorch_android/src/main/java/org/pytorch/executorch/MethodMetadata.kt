@@ -5,7 +5,7 @@ package org.pytorch.executorch
  * What is known of a method before it is loaded.
  *
  * @property name for example "forward".
- * @property backends the backends that it delegates to, for example "XnnpackBackend".
+ * @property backends the backends that it delegates to, by the names that programs call them by.
  * @property inputs what it takes, in order.
  * @property outputs what it gives, in order.
  */

@@ -128,7 +128,7 @@ internal class Corpus(val name: String) {
       assertEquals(expected.order.toList(), found.dimOrder().toList())
       assertEquals(expected.data.size, memory.size)
       val bytes = expected.contiguous(memory)
-      // Eager quantises the activations of this one all together, XNNPACK each row by itself.
+      // Eager quantises the activations of this one all together, the backend each row by itself.
       val relative = if (program == "q8_dynamic_linear_xnn") 1e-2 else TOLERANCES[found.dtype()] ?: 0.0
       if (relative == 0.0) {
         assertTrue(bytes.contentEquals(expected.data), "the bytes differ")

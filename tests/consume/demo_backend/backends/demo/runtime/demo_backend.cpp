@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Adds two float32 tensors of one shape. Its payload is the text "add".
+#include "runtime/demo_backend.h"
+
+#include <cstring>
+
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+namespace executorch {
+namespace backends {
+namespace demo {
+
+namespace {
+
+using aten::ScalarType;
+using aten::Tensor;
+using runtime::ArrayRef;
+using runtime::BackendExecutionContext;
+using runtime::BackendInitContext;
+using runtime::CompileSpec;
+using runtime::DelegateHandle;
+using runtime::Error;
+using runtime::EValue;
+using runtime::FreeableBuffer;
+using runtime::Result;
+using runtime::Span;
+
+class DemoBackend final : public runtime::BackendInterface {
+ public:
+  bool is_available() const override { return true; }
+
+  Result<DelegateHandle*> init(BackendInitContext&, FreeableBuffer* processed, ArrayRef<CompileSpec>) const override {
+    ET_CHECK_OR_RETURN_ERROR(processed->size() == 3 && std::memcmp(processed->data(), "add", 3) == 0,
+                             DelegateInvalidCompatibility, "the payload of DemoBackend is not the text \"add\"");
+    processed->Free();
+    return const_cast<DemoBackend*>(this);  // there is nothing to keep
+  }
+
+  Error execute(BackendExecutionContext&, DelegateHandle*, Span<EValue*> args) const override {
+    ET_CHECK_OR_RETURN_ERROR(args.size() == 3, InvalidArgument, "DemoBackend has %zu arguments, expected 3",
+                             args.size());
+    for (const EValue* arg : args) {
+      ET_CHECK_OR_RETURN_ERROR(arg->isTensor() && arg->toTensor().scalar_type() == ScalarType::Float &&
+                                   arg->toTensor().numel() == args[0]->toTensor().numel(),
+                               InvalidArgument, "DemoBackend adds float32 tensors of one shape");
+    }
+    const auto* const a = args[0]->toTensor().const_data_ptr<float>();
+    const auto* const b = args[1]->toTensor().const_data_ptr<float>();
+    Tensor sum = args[2]->toTensor();
+    for (ssize_t i = 0; i < sum.numel(); ++i) {
+      sum.mutable_data_ptr<float>()[i] = a[i] + b[i];
+    }
+    return Error::Ok;
+  }
+};
+
+DemoBackend backend;
+const Error registered = runtime::register_backend({demo_backend_key, &backend});
+
+}  // namespace
+
+}  // namespace demo
+}  // namespace backends
+}  // namespace executorch
+
+extern "C" __attribute__((visibility("default"))) bool executorch_demo_backend_at_load() {
+  return executorch::backends::demo::registered == executorch::runtime::Error::Ok;
+}
