@@ -138,17 +138,28 @@ def _lowered_to_text(lowered: torch.nn.Module) -> str:
             ),
             "original_constants": _graph.encode(torch_serde.serialize_torch_artifact(constants)),
             "processed_bytes": _graph.encode(lowered.processed_bytes),
-            "compile_specs": [{"key": c.key, "value": _graph.encode(bytes(c.value))} for c in lowered.compile_specs],
+            "compile_specs": [
+                {"key": c.key, "value": _graph.encode(bytes(c.value))}
+                for c in (*lowered.compile_specs, *_padding_to_specs(lowered.memory_padding))
+            ],
             "backend_id": lowered.backend_id,
-            "memory_padding": lowered.memory_padding,
             "named_data_store": None if named is None else json.dumps(dataclasses.asdict(named)),
         },
         cls=torch_serde.EnumEncoder,
     )
 
 
+_MEMORY_PADDING = "sdk.memory_padding"
+"""The key of the CompileSpec that keeps `memory_padding` in a file: the original refuses fields it does not know."""
+
+
+def _padding_to_specs(padding: int) -> list[CompileSpec]:
+    return [CompileSpec(_MEMORY_PADDING, str(padding).encode())] if padding else []
+
+
 def _text_to_lowered(text: str) -> LoweredBackendModule:
     data = json.loads(text)
+    specs = [CompileSpec(c["key"], _graph.decode(c["value"])) for c in data["compile_specs"]]
     lowered = LoweredBackendModule(
         _from_dict(
             data["original_module"],
@@ -158,11 +169,12 @@ def _text_to_lowered(text: str) -> LoweredBackendModule:
         ),
         data["backend_id"],
         _graph.decode(data["processed_bytes"]),
-        [CompileSpec(c["key"], _graph.decode(c["value"])) for c in data["compile_specs"]],
+        [spec for spec in specs if spec.key != _MEMORY_PADDING],
         _named_data(json.loads(data["named_data_store"])) if data.get("named_data_store") else None,
     )
-    if data.get("memory_padding"):
-        lowered.meta["memory_padding"] = data["memory_padding"]
+    for spec in specs:
+        if spec.key == _MEMORY_PADDING:
+            lowered.meta["memory_padding"] = int(spec.value)
     return lowered
 
 
