@@ -23,7 +23,7 @@ class BufferDataLoader final : public runtime::DataLoader {
   ET_NODISCARD runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, ET_UNUSED const DataLoader::SegmentInfo& segment_info) const override {
     ET_CHECK_OK_OR_RETURN_ERROR(internal::check_memory_range(data_, offset, size, size_, "the buffer"));
-    return runtime::FreeableBuffer(data_ + offset, size, nullptr);
+    return data_ == nullptr ? runtime::FreeableBuffer() : runtime::FreeableBuffer(data_ + offset, size, nullptr);
   }
 
   ET_NODISCARD runtime::Result<size_t> size() const override { return size_; }

@@ -181,6 +181,7 @@ TEST(MemoryLoaderTest, RefusesToReadANullPointer) {
     EXPECT_EQ(loader->load_into(0, 1, kProgram, &byte), Error::InvalidArgument);
     EXPECT_EQ(byte, 0xee);
     EXPECT_TRUE(loader->load(0, 0, kProgram).ok());
+    EXPECT_EQ(loader->load(10, 0, kProgram).ok(), loader != &empty);
     EXPECT_EQ(loader->load_into(0, 0, kProgram, nullptr), Error::Ok);
   }
 }

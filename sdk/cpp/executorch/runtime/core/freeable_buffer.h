@@ -26,7 +26,8 @@ class FreeableBuffer final {
   /**
    * @param data First byte.
    * @param size Bytes.
-   * @param free_fn Called once with `free_fn_context`, `data` and `size`; null when there is nothing to free.
+   * @param free_fn Called once with `free_fn_context`, `data` and `size`, unless `data` is null; null when there is
+   *   nothing to free.
    * @param free_fn_context Passed on; must live until the buffer is freed.
    */
   FreeableBuffer(const void* data, size_t size, FreeFn free_fn, void* free_fn_context = nullptr)
