@@ -8,6 +8,7 @@ from typing import Any
 _WHERE = {
     "BundledProgram": "sdk.devtools.bundled_program.core",
     "ETRecord": "sdk.devtools.etrecord",
+    "Inspector": "sdk.devtools.inspector",
     "generate_etrecord": "sdk.devtools.etrecord",
     "parse_etrecord": "sdk.devtools.etrecord",
 }

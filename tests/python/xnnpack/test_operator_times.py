@@ -44,11 +44,12 @@ def test_events_carry_the_handles_of_the_nodes(tmp_path: Path) -> None:
     (tmp_path / "net.pte").write_bytes(program.buffer)
     seconds, events = trace(tmp_path / "net.pte", 0.05, "xnnpack")
     inside = [event for event in events if event.name not in (KERNEL, DELEGATE) and event.handle > 0]
-    of = {event.name.split(" ")[0]: nodes[event.handle] for event in inside}
+    handles = delegate.meta["debug_handle_map"]
+    of = {event.name.split(" ")[0]: nodes[handles[event.handle][0]] for event in inside}
     assert "aten.convolution.default" in of["Convolution"]
     assert "aten.native_layer_norm.default" in of["LayerNorm"]
     assert "aten.linear.default" in of["Fully"]
-    assert set(delegate.meta["debug_handle_map"]) >= {event.handle for event in inside}
+    assert set(handles) >= {event.handle for event in inside}
     instructions = program.debug_handle_map["forward"]  # what an instruction of the program comes from
     assert [instructions[event.handle] for event in events if event.name == KERNEL] == [total.meta["debug_handle"]]
     assert [instructions[event.handle] for event in events if event.name == DELEGATE] == [[*sorted(nodes)]]

@@ -130,6 +130,8 @@ class SubgraphWriter(PayloadValues):
         self._inputs: list[int] = []
         self._outputs: list[int] = []
         self._handle = 0
+        # Nodes have identifiers of their own: several may come from one node of the graph.
+        self.handles: dict[int, tuple[int]] = {}  # identifier -> debug handle
 
     def enter(self, node: Node) -> None:
         """What is added from now on comes from `node`."""
@@ -338,7 +340,11 @@ class SubgraphWriter(PayloadValues):
 
     def add(self, node: Any, limits: tuple[float, float] | None = None) -> None:
         """Adds a node, which clamps its results to `limits`."""
-        self.nodes.append(XNode(node, self._handle, None if limits is None else OutputMinMax(*limits)))
+        identifier = 0  # for the runtime: without one
+        if self._handle:
+            identifier = len(self.nodes) + 1
+            self.handles[identifier] = (self._handle,)
+        self.nodes.append(XNode(node, identifier, None if limits is None else OutputMinMax(*limits)))
 
     def add_step(
         self,

@@ -85,10 +85,9 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         if not isinstance(result, Node):
             raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
         writer.add_output(result)
-    handles = {node.debug_handle: (node.debug_handle,) for node in writer.nodes}
     return PreprocessResult(
         serialize_xnnpack_binary(writer.graph(), bytearray()),
-        debug_handle_map=handles,
+        debug_handle_map=writer.handles,
         data_store_output=writer.constants.store.get_named_data_store_output(),
         in_place_outputs=_in_place_outputs(
             [n for n in edge_program.graph.nodes if n.op == "placeholder" and n.name in arguments], list(results)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch._subclasses import FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
+from torch.fx.traceback import NodeSource, NodeSourceAction
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context, describe_node, source_of
@@ -47,6 +48,15 @@ class EdgeGraph:
     placeholders: dict[str, Node] = field(default_factory=dict)
 
 
+def _origin_of(node: Node) -> dict[str, Any]:
+    """What nodes that are made for `node` keep of its metadata, and where they come from, as torch's own tracer says
+    it: tools find the ATen node of an edge node by it."""
+    meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
+    if node.op == "call_function":
+        meta["from_node"] = [NodeSource(node, "to_edge", NodeSourceAction.CREATE)]
+    return meta
+
+
 class EdgeLowering(WriteLowering):
     """Lowers one graph module. `constants` receives the tensors that numbers become."""
 
@@ -71,7 +81,7 @@ class EdgeLowering(WriteLowering):
         placeholders: dict[str, Node] = {}
         outputs: Any = None
         for node in self._module.graph.nodes:
-            self._meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
+            self._meta = _origin_of(node)
             if node.op == "placeholder":
                 placeholders[node.name] = self._placeholder(node)
             elif node.op == "get_attr":
@@ -282,7 +292,7 @@ class EdgeLowering(WriteLowering):
         self._order.update({n: self._order[node] + (i + 1) / count for i, n in enumerate(module.graph.nodes)})
         result: Any = None
         for inner in module.graph.nodes:
-            self._meta = {k: v for k, v in inner.meta.items() if k not in ("val", "tensor_meta", "spec")}
+            self._meta = _origin_of(inner)
             if inner.op == "placeholder":
                 operand = next(pending)
                 self._env[inner] = self._map(operand)

@@ -14,26 +14,41 @@ from sdk.exir.pass_base import ExportPass
 
 
 class DebugHandleGeneratorPass(ExportPass):
-    """Gives every operator a handle from 1 on, branches included. Elements of a result have the handle of the
-    operator."""
+    """Gives every operator of the program that was captured a handle from 1 on, branches included: the nodes that an
+    operator was decomposed into share it, and so do elements of a result."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         handle = UNSET_DEBUG_HANDLE
+        known: dict[tuple[int, str], int] = {}
         for module in graph_module.modules():
             if isinstance(module, GraphModule):
                 for node in module.graph.nodes:
-                    handle = _assign(node, handle)
+                    handle = _assign(node, handle, known)
         return PassResult(graph_module, True)
 
 
-def _assign(node: Node, last: int) -> int:
+def captured_node(node: Node) -> tuple[int, str] | None:
+    """The graph and the name of the node that `node` comes from, as far back as its metadata goes. None if it does not
+    say."""
+    sources = node.meta.get("from_node")
+    identity = None
+    while sources:
+        identity = (sources[-1].graph_id, sources[-1].name)
+        sources = sources[-1].from_node
+    return identity
+
+
+def _assign(node: Node, last: int, known: dict[tuple[int, str], int]) -> int:
+    """Gives a node its handle. `known` has those of nodes that were captured; returns the largest one."""
     if node.op != "call_function":
         return last
     if node.target is operator.getitem and isinstance(node.args[0], Node) and DEBUG_HANDLE_KEY in node.args[0].meta:
         node.meta[DEBUG_HANDLE_KEY] = node.args[0].meta[DEBUG_HANDLE_KEY]
         return last
-    node.meta[DEBUG_HANDLE_KEY] = last + 1
-    return last + 1
+    captured = captured_node(node)
+    handle = last + 1 if captured is None else known.setdefault(captured, last + 1)
+    node.meta[DEBUG_HANDLE_KEY] = handle
+    return max(handle, last)
 
 
 def generate_missing_debug_handles(ep: ExportedProgram) -> None:
@@ -41,6 +56,7 @@ def generate_missing_debug_handles(ep: ExportedProgram) -> None:
     modules = [m for m in ep.graph_module.modules() if isinstance(m, GraphModule)]
     nodes = [n for m in modules for n in m.graph.nodes]
     last = max((n.meta.get(DEBUG_HANDLE_KEY, UNSET_DEBUG_HANDLE) for n in nodes), default=UNSET_DEBUG_HANDLE)
+    known = {c: n.meta[DEBUG_HANDLE_KEY] for n in nodes if n.meta.get(DEBUG_HANDLE_KEY) and (c := captured_node(n))}
     for node in nodes:
         if node.meta.get(DEBUG_HANDLE_KEY, UNSET_DEBUG_HANDLE) in (UNSET_DEBUG_HANDLE, None):
-            last = _assign(node, last)
+            last = _assign(node, last, known)

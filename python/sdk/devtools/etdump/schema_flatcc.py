@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The schema of ETDumps as dataclasses, one for each flatbuffer table of a `.etdp`.
+
+Times are ticks of the device's clock. -1 and None stand for what an event does not have. An event inside a delegate has
+either an integer or a text as its identifier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sdk.exir.scalar_type import ScalarType
+
+__all__ = [
+    "AllocationEvent",
+    "Allocator",
+    "Bool",
+    "DebugEvent",
+    "Double",
+    "ETDumpFlatCC",
+    "Event",
+    "Float",
+    "Int",
+    "Null",
+    "ProfileEvent",
+    "RunData",
+    "ScalarType",
+    "String",
+    "Tensor",
+    "TensorList",
+    "Value",
+    "ValueType",
+]
+
+
+@dataclass
+class Null:
+    pass
+
+
+@dataclass
+class Tensor:
+    """A recorded tensor: strides in elements, the place of its first element in the debug buffer in bytes."""
+
+    scalar_type: ScalarType
+    sizes: list[int]
+    strides: list[int]
+    offset: int | None
+
+
+@dataclass
+class Int:
+    int_val: int
+
+
+@dataclass
+class Bool:
+    bool_val: bool
+
+
+@dataclass
+class Float:
+    float_val: float
+
+
+@dataclass
+class Double:
+    double_val: float
+
+
+@dataclass
+class String:
+    string_val: str
+
+
+@dataclass
+class TensorList:
+    tensors: list[Tensor]
+
+
+class ValueType(Enum):
+    """Which field of a `Value` is set."""
+
+    NULL = "Null"
+    INT = "Int"
+    BOOL = "Bool"
+    FLOAT = "Float"
+    DOUBLE = "Double"
+    TENSOR = "Tensor"
+    TENSOR_LIST = "TensorList"
+    STRING = "String"
+
+
+@dataclass
+class Value:
+    """A recorded value; `output` says whether it is an output of the method."""
+
+    val: str  # the value of a ValueType
+    tensor: Tensor | None = None
+    tensor_list: TensorList | None = None
+    int_value: Int | None = None
+    float_value: Float | None = None
+    double_value: Double | None = None
+    bool_value: Bool | None = None
+    output: Bool | None = None
+
+
+@dataclass
+class DebugEvent:
+    """A value that an instruction, or a delegate inside of one, has computed."""
+
+    name: str | None
+    chain_index: int
+    instruction_id: int
+    delegate_debug_id_int: int
+    delegate_debug_id_str: str | None
+    debug_entry: Value
+
+
+@dataclass
+class AllocationEvent:
+    allocator_id: int
+    allocation_size: int
+
+
+@dataclass
+class ProfileEvent:
+    """Something that took time: an instruction, a method, or an operator inside a delegate."""
+
+    name: str | None
+    chain_index: int
+    instruction_id: int
+    delegate_debug_id_int: int
+    delegate_debug_id_str: str | None
+    delegate_debug_metadata: bytes | None
+    start_time: int
+    end_time: int
+
+
+@dataclass
+class Event:
+    """One of the three."""
+
+    profile_event: ProfileEvent | None = None
+    allocation_event: AllocationEvent | None = None
+    debug_event: DebugEvent | None = None
+
+
+@dataclass
+class Allocator:
+    name: str
+
+
+@dataclass
+class RunData:
+    """The events of a run of a method (`Execute`), or of what came before (`Default`)."""
+
+    name: str
+    bundled_input_index: int
+    allocators: list[Allocator] | None
+    events: list[Event] | None
+
+
+@dataclass
+class ETDumpFlatCC:
+    version: int
+    run_data: list[RunData]

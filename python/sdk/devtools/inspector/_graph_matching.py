@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debug handles of edge nodes for the nodes of the graph that was exported."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+
+from sdk.devtools.inspector._intermediate_output_capturer import DebugHandle, handle_of
+from sdk.devtools.inspector._matching import graphs_of
+from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
+
+
+def propagate_back_debug_handle(
+    exported_program: ExportedProgram,
+    exported_program_graph_id: int,
+    edge_dialect_program: ExportedProgram,
+    disable_debug_handle_valdiation: bool = False,
+) -> bool:
+    """Gives the nodes of a program that was exported the debug handles of the edge nodes that were made of them.
+
+    Args:
+        exported_program: What `torch.export` returned. The metadata of its nodes is changed, if True is returned.
+        exported_program_graph_id: Which graph the edge nodes know it as: `ETRecord.export_graph_id`.
+        edge_dialect_program: The edge program of it.
+        disable_debug_handle_valdiation: Accept edge nodes that come from no node of the program.
+
+    Returns:
+        Whether every edge node comes from a node of the program.
+    """
+    ours = {node.name: node for node in exported_program.graph.nodes if node.op == "call_function"}
+    found: dict[str, int] = {}
+    complete = True
+    for graph_module in graphs_of(edge_dialect_program.graph_module):
+        is_top = graph_module is edge_dialect_program.graph_module
+        for node in graph_module.graph.nodes:
+            if handle_of(node) is None:
+                continue
+            name = _ancestor(node, exported_program_graph_id)
+            if name is not None and name in ours:
+                found[name] = node.meta[DEBUG_HANDLE_KEY]
+            elif is_top:  # nodes of branches come from graphs of their own
+                complete = False
+    if not complete and not disable_debug_handle_valdiation:
+        return False
+    for name, handle in found.items():
+        ours[name].meta[DEBUG_HANDLE_KEY] = handle
+    return True
+
+
+def _ancestor(node: Node, graph_id: int) -> str | None:
+    """The name of the node of that graph that `node` comes from; None if it comes from none."""
+    pending = list(node.meta.get("from_node") or ())
+    while pending:
+        source = pending.pop()
+        if source.graph_id == graph_id:
+            return str(source.name)
+        pending.extend(source.from_node)
+    return None
+
+
+def get_aot_debug_handle_to_op_name_mapping(graph_module: GraphModule) -> dict[DebugHandle, list[str]]:
+    """The names of the nodes by debug handle, in the order of the graph."""
+    names: dict[DebugHandle, list[str]] = {}
+    for node in graph_module.graph.nodes:
+        handle = handle_of(node)
+        if handle is not None:
+            names.setdefault(handle, []).append(node.name)
+    return names
+
+
+def copy_for_handles(program: ExportedProgram) -> ExportedProgram:
+    """A program whose nodes can be given handles while the original's keep theirs. Tensors are shared."""
+    twin = copy.copy(program)
+    twin._graph_module = copy.deepcopy(program.graph_module, {id(t): t for t in _constants(program.graph_module)})
+    return twin
+
+
+def _constants(module: GraphModule) -> Iterator[Any]:
+    yield from module.parameters()
+    yield from module.buffers()

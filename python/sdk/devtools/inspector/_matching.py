@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes of a model the events of an ETDump come from.
+
+source = Sources.of(record, runs)        # of the method whose instructions the events fit
+source.handles(instruction, identifier)  # debug handles of an instruction, or of an operator inside a delegate
+source.nodes(handles)                    # the nodes of the edge program that have them
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+
+from sdk.devtools.etdump.schema_flatcc import RunData
+from sdk.devtools.inspector._events import DelegateMetadata
+from sdk.devtools.inspector._signatures import delegate_ids
+from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
+from sdk.exir.delegate import is_lowered_module
+from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.record import ETRecord
+
+DELEGATE_CALL = "DELEGATE_CALL"
+"""The runtime's name of the event of a delegate."""
+OPERATOR_CALL = "OPERATOR_CALL"
+"""The runtime's name of the event of a kernel, in which the kernel's own event lies."""
+
+Handles = int | Sequence[int] | None
+
+
+class MismatchError(ValueError):
+    """An ETDump and an ETRecord that are of different programs."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a node comes from: the node itself, and what its metadata says."""
+
+    name: str
+    op_type: str
+    stack_trace: str
+    modules: dict[str, Any]
+
+    @staticmethod
+    def of(node: Node) -> Source:
+        return Source(
+            node.name,
+            op_type(node),
+            node.meta.get("stack_trace") or "",
+            dict(node.meta.get("nn_module_stack") or {}),
+        )
+
+
+def op_type(node: Node) -> str:
+    """The operator of a node as tables show it: `aten.add.Tensor`."""
+    target = node.target
+    if isinstance(target, EdgeOpOverload):
+        target = target._op
+    return (
+        str(target) if not callable(target) or hasattr(target, "_schema") else getattr(target, "__name__", str(target))
+    )
+
+
+def graphs_of(module: GraphModule) -> Iterator[GraphModule]:
+    """The graph modules of a program: its own, those of branches, and those that were lowered to delegates."""
+    for part in module.modules():
+        if isinstance(part, GraphModule):
+            yield part
+        elif is_lowered_module(part):
+            yield from graphs_of(part.original_module.graph_module)
+
+
+class Sources:
+    """The debug maps of one method of an ETRecord, and its nodes."""
+
+    def __init__(self, record: ETRecord, method: str) -> None:
+        self.method = method
+        self.program: ExportedProgram | None = programs_of(record).get(method)
+        self._handles = _by_instruction(record._debug_handle_map, method)
+        self._delegates = _by_instruction(record._delegate_map, method)
+        self._num_outs = _by_instruction(record._instruction_id_to_num_outs_map, method)
+
+    @staticmethod
+    def of(record: ETRecord, runs: Iterable[RunData], method: str | None = None) -> Sources:
+        """The sources of the method whose instructions the events of `runs` are.
+
+        Raises MismatchError if there is none: the ETDump is of another program.
+        """
+        methods = list(record._debug_handle_map or {})
+        if method is not None and method not in methods:
+            raise MismatchError(
+                f"the ETRecord has no method {method!r}, it has {', '.join(map(repr, sorted(methods)))}"
+            )
+        candidates = [method] if method is not None else sorted(methods, key=lambda name: name != "forward")
+        events = list(_instruction_events(runs))
+        problems: list[str] = []
+        for name in candidates:
+            sources = Sources(record, name)
+            problem = sources._problem(events)
+            if problem is None:
+                return sources
+            problems.append(problem)
+        raise MismatchError(
+            "the ETDump and the ETRecord are of different programs: "
+            + ("; ".join(problems) or "the ETRecord has no debug handles")
+            + ". Pass the ETRecord that was made together with the program that ran"
+        )
+
+    def _problem(self, events: Sequence[tuple[int, str, int | str | None]]) -> str | None:
+        """What in the events does not fit the method, or None."""
+        where = f"method {self.method!r} of the ETRecord"
+        last = max((*self._handles, *self._delegates), default=-1)
+        for instruction, name, identifier in events:
+            delegate = self._delegates.get(instruction)
+            if (name == DELEGATE_CALL or identifier is not None) and delegate is None:
+                return f"instruction {instruction} of the ETDump calls a delegate, in {where} it does not"
+            if name == OPERATOR_CALL and delegate is not None:
+                return (
+                    f"instruction {instruction} of the ETDump calls a kernel, in {where} it calls the delegate "
+                    f"{delegate.get('name')!r}"
+                )
+            if instruction > last and instruction not in self._handles and name == OPERATOR_CALL:
+                return f"the ETDump has an instruction {instruction}, the last one of {where} is {last}"
+            known = (delegate or {}).get("delegate_map") or {}
+            if isinstance(identifier, int) and known and str(identifier) not in {str(key) for key in known}:
+                return (
+                    f"the delegate of instruction {instruction} has an event {identifier} in the ETDump, which the "
+                    f"delegate of {where} has not"
+                )
+        return None
+
+    def delegate(self, instruction: int | None) -> DelegateMetadata | None:
+        """What the delegate of an instruction says of itself; None where it calls none."""
+        found = None if instruction is None else self._delegates.get(instruction)
+        return None if found is None else DelegateMetadata(found)
+
+    def handles(self, instruction: int | None, identifier: int | str | None = None) -> Handles:
+        """The debug handles of an instruction, or of what its delegate calls `identifier`; None if they are not known.
+
+        A text that the delegate's map does not have stands for the whole delegate.
+        """
+        if instruction is None:
+            return None
+        whole: Handles = self._handles.get(instruction)
+        delegate = self._delegates.get(instruction)
+        if identifier is None or delegate is None:
+            return whole
+        known = delegate.get("delegate_map") or {}
+        # Keys that went through JSON are texts.
+        found: Any = known.get(identifier, known.get(str(identifier)))
+        return whole if found is None else (found,) if isinstance(found, int) else tuple(found)
+
+    def num_outputs(self, instruction: int | None) -> int:
+        """How many values an instruction returns."""
+        return 1 if instruction is None else int(self._num_outs.get(instruction, 1))
+
+    @cached_property
+    def _nodes(self) -> dict[int, list[Source]]:
+        found: dict[int, list[Source]] = defaultdict(list)
+        if self.program is not None:
+            for graph_module in graphs_of(self.program.graph_module):
+                for node in graph_module.graph.nodes:
+                    handle = node.meta.get(DEBUG_HANDLE_KEY)
+                    if node.op == "call_function" and handle:
+                        for number in handle if isinstance(handle, (list, tuple)) else (handle,):
+                            found[number].append(Source.of(node))
+        return found
+
+    def nodes(self, handles: Handles) -> list[Source]:
+        """The nodes with these debug handles, each once, in the order of the graph. Elements of results are left out,
+        and calls of delegates: what was lowered is there itself."""
+        if handles is None:
+            return []
+        wanted = (handles,) if isinstance(handles, int) else handles
+        found: dict[str, Source] = {}
+        for handle in wanted:
+            for source in self._nodes.get(handle, ()):
+                if source.op_type not in ("getitem", "executorch_call_delegate"):
+                    found.setdefault(source.name, source)
+        return list(found.values())
+
+
+def programs_of(record: ETRecord) -> dict[str, ExportedProgram]:
+    """The edge programs of an ETRecord by method; one program is all that there is, whatever its method is called."""
+    programs = record.edge_dialect_program
+    if programs is None:
+        return {}
+    if isinstance(programs, dict):
+        return programs
+    methods = list(record._debug_handle_map or {"forward": None})
+    return {methods[0] if len(methods) == 1 else "forward": programs}
+
+
+def _by_instruction(maps: Mapping[str, Any] | None, method: str) -> dict[int, Any]:
+    """The map of a method with integers as keys, which JSON has made texts of."""
+    return {int(key): value for key, value in ((maps or {}).get(method) or {}).items()}
+
+
+def _instruction_events(runs: Iterable[RunData]) -> Iterator[tuple[int, str, int | str | None]]:
+    """Instruction, name and identifier of what was measured, each once."""
+    seen = set()
+    for run in runs:
+        for event in run.events or ():
+            profile = event.profile_event
+            if profile is not None and profile.instruction_id is not None and profile.instruction_id >= 0:
+                number, text = delegate_ids(profile)
+                key = (profile.instruction_id, profile.name or "", number if number is not None else text)
+                if key not in seen:
+                    seen.add(key)
+                    yield key

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m sdk.devtools.inspector.inspector_cli --etdump_path model.etdp`: the table of an ETDump."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sdk.devtools.inspector._inspector import Inspector
+from sdk.devtools.inspector._time_scale import TimeScale
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints or writes the table. 0, or 1 with one line on the standard error where a file cannot be read."""
+    units = [scale.value for scale in TimeScale]
+    parser = argparse.ArgumentParser(
+        prog="python -m sdk.devtools.inspector.inspector_cli",
+        description="Prints the events of an ETDump with their times.",
+    )
+    parser.add_argument("--etdump_path", required=True, help="the ETDump that the runtime wrote (.etdp)")
+    parser.add_argument("--etrecord_path", help="the ETRecord of the program: shows the operators of the model")
+    parser.add_argument("--debug_buffer_path", help="the file of recorded tensors")
+    parser.add_argument("--source_time_scale", choices=units, default="ns", help="the unit of the device's ticks")
+    parser.add_argument("--target_time_scale", choices=units, default="ms", help="the unit of the times shown")
+    parser.add_argument("--tsv_path", help="write the table to this file, with tabs between columns")
+    parser.add_argument("--compare_results", action="store_true", help="compare recorded outputs with the ETRecord's")
+    options = parser.parse_args(arguments)
+    try:
+        inspector = Inspector(
+            etdump_path=options.etdump_path,
+            etrecord=options.etrecord_path,
+            source_time_scale=TimeScale(options.source_time_scale),
+            target_time_scale=TimeScale(options.target_time_scale),
+            debug_buffer_path=options.debug_buffer_path,
+        )
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if options.tsv_path:
+        with Path(options.tsv_path).open("w", encoding="utf-8") as file:
+            inspector.save_data_to_tsv(file)
+    else:
+        inspector.print_data_tabular()
+    if options.compare_results:
+        _compare(inspector)
+    return 0
+
+
+def _compare(inspector: Inspector) -> None:
+    from sdk.devtools.inspector._compare_results import compare_results
+
+    for block in inspector.event_blocks:
+        if block.name == "Execute" and block.run_output and block.reference_output:
+            where = "" if block.bundled_input_index is None else f" of case {block.bundled_input_index}"
+            for name, values in compare_results(block.reference_output, block.run_output).items():
+                print(f"{name}{where}: {', '.join(f'{value:g}' for value in values)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

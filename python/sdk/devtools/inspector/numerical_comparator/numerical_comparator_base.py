@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The interface of comparators."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sdk.devtools.inspector._events import frame
+from sdk.devtools.inspector._intermediate_output_capturer import DebugHandle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sdk.devtools.inspector._inspector import Inspector
+
+IntermediateOutputMapping: TypeAlias = dict[tuple[DebugHandle, Any], tuple[DebugHandle, Any]]
+"""From what eager mode computed to what the runtime did, both with their debug handles."""
+
+
+class NumericalComparatorBase(ABC):
+    """Compares values by a measure that a subclass gives. Pass an object of it to
+    `Inspector.calculate_numeric_gap`."""
+
+    def __init__(self, inspector: Inspector | None = None) -> None:
+        """
+        Args:
+            inspector: For a comparator that needs more than the values. `calculate_numeric_gap` sets it.
+        """
+        self._inspector = inspector
+
+    @property
+    def inspector(self) -> Inspector | None:
+        """The Inspector whose values are compared."""
+        return self._inspector
+
+    @inspector.setter
+    def inspector(self, inspector: Inspector | None) -> None:
+        self._inspector = inspector
+
+    def preprocessing(self, mapping: IntermediateOutputMapping) -> IntermediateOutputMapping:
+        """The values to compare; override it to change them, or to leave some out."""
+        return mapping
+
+    @abstractmethod
+    def element_compare(self, a: Any, b: Any) -> float:
+        """The distance of a value of the runtime, `b`, from that of eager mode, `a`."""
+
+    def compare(
+        self,
+        mapping: IntermediateOutputMapping,
+        aot_debug_handle_to_op_names: dict[DebugHandle, list[str]],
+        runtime_debug_handle_to_op_names: dict[DebugHandle, list[str]],
+    ) -> pd.DataFrame:
+        """A row for each pair, in their order.
+
+        Columns: `aot_debug_handle`, `aot_ops`, `aot_intermediate_output` of eager mode, the same of the runtime, and
+        `gap`, a list of one number.
+        """
+        rows = []
+        for (aot_handle, aot_value), (runtime_handle, runtime_value) in self.preprocessing(mapping).items():
+            rows.append(
+                {
+                    "aot_debug_handle": aot_handle,
+                    "aot_ops": find_op_names(aot_handle, aot_debug_handle_to_op_names),
+                    "aot_intermediate_output": aot_value,
+                    "runtime_ops": find_op_names(runtime_handle, runtime_debug_handle_to_op_names),
+                    "runtime_debug_handle": runtime_handle,
+                    "runtime_intermediate_output": runtime_value,
+                    "gap": [self.element_compare(aot_value, runtime_value)],
+                }
+            )
+        return frame(rows)
+
+
+def find_op_names(
+    target_debug_handle: DebugHandle, debug_handle_to_op_names: dict[DebugHandle, list[str]]
+) -> list[str]:
+    """The names of all operators whose handles are among those of the target."""
+    wanted = set(target_debug_handle)
+    return [name for handles, names in debug_handle_to_op_names.items() if wanted.issuperset(handles) for name in names]
