@@ -137,6 +137,23 @@ def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(keys)), key=lambda dim: -keys[dim]))
 
 
+def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """`dim_order_from_stride` of the tensor's strides.
+
+    Those of a tensor without elements are zeros where PyTorch multiplies them from sizes of 0. It is in channels_last
+    order if they are the strides of that, and otherwise row-major.
+    """
+    stride, shape = tuple(tensor.stride()), tuple(tensor.shape)
+    if not any(isinstance(s, int) and s == 0 for s in shape) or all(isinstance(s, int) and s > 0 for s in stride):
+        return dim_order_from_stride(stride)
+    for order in ((0, 2, 3, 1), (0, 2, 3, 4, 1)):
+        if len(order) == len(shape):
+            inner = {dim: order[place + 1 :] for place, dim in enumerate(order)}
+            if stride == tuple(math.prod(shape[other] for other in inner[dim]) for dim in range(len(shape))):
+                return order
+    return tuple(range(len(shape)))
+
+
 def _concrete_strides(stride: Sequence[int | torch.SymInt]) -> Sequence[int]:
     """Integers that order symbolic strides like the strides themselves, found without adding a guard to the program."""
     if all(isinstance(s, int) for s in stride):
@@ -214,7 +231,7 @@ class TensorSpec:
             requires_grad=tensor.requires_grad,
         )
         spec.stride = tuple(tensor.stride())
-        spec.dim_order = dim_order_from_stride(spec.stride)
+        spec.dim_order = dim_order_of(tensor)
         spec.storage = tensor.untyped_storage() if const else None
         return spec
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from sdk.exir.scalar_type import ScalarType
-from sdk.exir.tensor import dim_order_from_stride, scalar_type_enum
+from sdk.exir.tensor import dim_order_of, scalar_type_enum
 
 
 @dataclass
@@ -24,5 +24,5 @@ class TensorLayout:
         return cls(
             scalar_type=scalar_type_enum(tensor.dtype),
             sizes=list(tensor.shape),
-            dim_order=list(dim_order_from_stride(tensor.stride())),
+            dim_order=list(dim_order_of(tensor)),
         )

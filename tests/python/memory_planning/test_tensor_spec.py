@@ -18,6 +18,7 @@ from sdk.exir.tensor import (
     check_spec,
     contiguous_stride_from_shape,
     dim_order_from_stride,
+    dim_order_of,
     get_scalar_type,
     make_allocation_info,
     make_tensor_value,
@@ -53,6 +54,20 @@ def test_dimensions_of_equal_stride_keep_their_order() -> None:
 def test_expanded_tensors_have_no_dim_order() -> None:
     with pytest.raises(ExportError, match=r"\.contiguous\(\)"):
         dim_order_from_stride((0, 1))
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 5, 7), (0, 3, 5, 7), (2, 3, 0, 7), (2, 0, 3, 5, 7)])
+def test_channels_last_tensors_without_elements_have_their_dim_order(shape: tuple[int, ...]) -> None:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    tensor = torch.empty(shape).to(memory_format=formats[len(shape)])
+    assert dim_order_of(tensor) == (0, *range(2, len(shape)), 1)
+    assert dim_order_of(torch.empty(shape)) == tuple(range(len(shape)))
+
+
+def test_results_without_elements_are_row_major() -> None:
+    """PyTorch gives broadcast results without elements strides of 0."""
+    assert dim_order_of(torch.empty(3, 0).logical_or(torch.empty(3, 1))) == (0, 1)
+    assert dim_order_of(torch.empty(3, 0).as_strided((3, 0), (1, 0))) == (0, 1)
 
 
 def test_spec_of_a_tensor() -> None:

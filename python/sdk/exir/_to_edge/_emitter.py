@@ -22,7 +22,7 @@ from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._symbols import SYM_TYPES, SymbolTable
 from sdk.exir.dialects.edge._ops import to_edge_op
 from sdk.exir.operator.aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_COPY, aten
-from sdk.exir.tensor import dim_order_from_stride
+from sdk.exir.tensor import dim_order_of
 
 _SYMBOL_KINDS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
@@ -220,7 +220,7 @@ def value_of(arg: Any) -> Any:
 def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
     if val.is_contiguous():
         return tuple(range(val.dim()))
-    return dim_order_from_stride(val.stride())
+    return dim_order_of(val)
 
 
 def _is_tensor_type(jit_type: Any) -> bool:

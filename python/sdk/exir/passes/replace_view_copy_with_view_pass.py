@@ -13,7 +13,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from sdk.exir import memory
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.error import internal_assert
-from sdk.exir.tensor import TensorSpec, dim_order_from_stride
+from sdk.exir.tensor import TensorSpec, dim_order_of
 
 _VIEW_OPS = (torch.ops.aten.view_copy.default, exir_ops.edge.aten.view_copy.default)
 
@@ -122,4 +122,4 @@ def _can_share(node: Node) -> bool:
         return False
     # The elements of a view are those of its base in memory order, which is the logical order only of a contiguous
     # tensor.
-    return list(dim_order_from_stride(base.stride())) == list(range(base.dim())) and base.dtype == val.dtype
+    return list(dim_order_of(base)) == list(range(base.dim())) and base.dtype == val.dtype
