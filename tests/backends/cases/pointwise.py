@@ -213,7 +213,13 @@ def _() -> list[Call]:
 def _() -> list[Call]:
     kinds = (torch.int64, torch.int32, torch.float16, torch.bool, torch.float64)
     calls = [call(uniform(-9, 9, *shape), dtype=dtype) for dtype in kinds for shape in ((), (17,), (2, 3, 5))]
-    return [*calls, call(integers(-9, 9, 33), dtype=torch.float32), call(truths(33), dtype=torch.float32)]
+    last = integers(-9, 9, 2, 3, 5, 7).to(memory_format=torch.channels_last)
+    return [
+        *calls,
+        call(integers(-9, 9, 33), dtype=torch.float32),
+        call(last, dtype=torch.float32),
+        call(truths(33), dtype=torch.float32),
+    ]
 
 
 @operator("alias.default", "clone.default")

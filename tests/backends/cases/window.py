@@ -76,7 +76,11 @@ def _() -> list[Call]:
 @operator("upsample_bilinear2d.vec")
 def _() -> list[Call]:
     sizes = [call(make(1, 3, 8, 9), [16, 17], align, None) for make in (normal, image) for align in (True, False)]
-    return [*sizes, call(normal(2, 8, 7, 7), None, False, [2.0, 2.0]), call(normal(1, 3, 9, 9), [4, 5], False, None)]
+    scaled = [
+        call(normal(1, 3, 9, 7), None, align, [0.5, 1.5]) for align in (True, False)
+    ]  # to 4.5 x 10.5, rounded down
+    whole = call(normal(2, 8, 7, 7), None, False, [2.0, 2.0])
+    return [*sizes, *scaled, whole, call(normal(1, 3, 9, 9), [4, 5], False, None)]
 
 
 @operator("upsample_nearest2d.vec")

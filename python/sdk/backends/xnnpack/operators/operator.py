@@ -130,6 +130,9 @@ def refusal_of_tensor(value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = 
         return f"{node} is empty"
     if not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
         return f"{node} has its elements neither in the usual order nor in channels_last"
+    # What reads integers, also through a view, reads them in the usual order.
+    if value.dtype == torch.int64 and is_channels_last(node):
+        return f"{node} has integers in channels_last order"
     return None
 
 

@@ -146,7 +146,15 @@ class ResizeConfig(XNNPartitionerConfig):
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         size = node.meta["val"].shape[2:]
-        return None if is_static(size) else f"its size {tuple(size)} is known only when the model runs"
+        if not is_static(size):
+            return f"its size {tuple(size)} is known only when the model runs"
+        before, factors = node.args[0].meta["val"].shape[2:], argument(node, 3)
+        # PyTorch reads at distances of 1 / factor, XNNPACK at those of the sizes' ratio.
+        if factors and not argument(node, 2) and any(n * f != m for n, f, m in zip(before, factors, size, strict=True)):
+            return (
+                f"its scale factors {tuple(factors)} are not the ratio of its sizes {tuple(before)} and {tuple(size)}"
+            )
+        return None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         height, width = node.meta["val"].shape[2:]
