@@ -6,6 +6,8 @@ class ExecuTorchError(RuntimeError):
     code: int
     log: tuple[str, ...]
 
+class UnsupportedInputError(RuntimeError, TypeError, ValueError): ...
+
 class Verification:
     Minimal: Verification
     InternalConsistency: Verification
@@ -33,7 +35,13 @@ class MethodMeta:
     def output_tensor_meta(self, index: int) -> TensorInfo: ...
     def attribute_tensor_meta(self, index: int) -> TensorInfo: ...
 
-class BundledModule: ...
+class BundledModule:
+    def verify_result_with_bundled_expected_output(
+        self, method_name: str, testset_idx: int, rtol: float = ..., atol: float = ...
+    ) -> list[Any]: ...
+
+class PyDataLoader:
+    def __init__(self, reader: Any) -> None: ...
 
 class ExecuTorchModule:
     def forward(self, inputs: Sequence[Any] | Any = ..., clone_outputs: bool = ...) -> list[Any]: ...
@@ -71,9 +79,17 @@ class ExecuTorchProgram:
 def _load_bundled_program_from_buffer(buffer: bytes, non_const_pool_size: int = ...) -> BundledModule: ...
 def _load_for_executorch_from_bundled_program(
     module: BundledModule,
-    data_map_buffer: bytes | Sequence[bytes] | None = ...,
+    data_map_buffer: bytes | str | Sequence[bytes | str] | None = ...,
     enable_etdump: bool = ...,
     debug_buffer_size: int = ...,
+) -> ExecuTorchModule: ...
+def _load_for_executorch_from_data_loader(
+    loader: PyDataLoader,
+    data_path: str | Sequence[str] | None = ...,
+    enable_etdump: bool = ...,
+    debug_buffer_size: int = ...,
+    program_verification: Verification = ...,
+    instruction_limit: int | None = ...,
 ) -> ExecuTorchModule: ...
 def _load_for_executorch(
     program_path: str,

@@ -11,6 +11,7 @@ namespace {
 
 // Owned by the module; like every static type of an extension module it is never freed.
 PyObject* error_class = nullptr;
+PyObject* input_error_class = nullptr;
 
 constexpr const char* kErrorDoc =
     "The runtime refused or failed. The text says what was expected, what was found and where.\n\n"
@@ -18,15 +19,33 @@ constexpr const char* kErrorDoc =
     "code:  its number, the same in every language\n"
     "log:   the runtime's own lines about it, oldest first";
 
+constexpr const char* kInputErrorDoc =
+    "An input has a type, a dtype or a place that no method takes. It is a RuntimeError, as every error of a run; code "
+    "that expects Python's own TypeError or ValueError catches it as well.";
+
+PyObject* new_error_class(py::module_& m, const char* name, const char* doc, const py::object& bases) {
+  const std::string full_name = m.attr("__name__").cast<std::string>() + "." + name;
+  PyObject* made = PyErr_NewExceptionWithDoc(full_name.c_str(), doc, bases.ptr(), nullptr);
+  if (made == nullptr) {
+    throw py::error_already_set();
+  }
+  m.attr(name) = py::reinterpret_borrow<py::object>(made);
+  return made;
+}
+
 }  // namespace
 
 void bind_errors(py::module_& m) {
-  const std::string name = m.attr("__name__").cast<std::string>() + ".ExecuTorchError";
-  error_class = PyErr_NewExceptionWithDoc(name.c_str(), kErrorDoc, PyExc_RuntimeError, nullptr);
-  if (error_class == nullptr) {
-    throw py::error_already_set();
-  }
-  m.attr("ExecuTorchError") = py::reinterpret_borrow<py::object>(error_class);
+  const auto builtin = [](PyObject* type) { return py::reinterpret_borrow<py::object>(type); };
+  error_class = new_error_class(m, "ExecuTorchError", kErrorDoc, builtin(PyExc_RuntimeError));
+  input_error_class =
+      new_error_class(m, "UnsupportedInputError", kInputErrorDoc,
+                      py::make_tuple(builtin(PyExc_RuntimeError), builtin(PyExc_TypeError), builtin(PyExc_ValueError)));
+}
+
+void throw_unsupported_input(const std::string& what) {
+  PyErr_SetString(input_error_class, what.c_str());
+  throw py::error_already_set();
 }
 
 void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture) {

@@ -13,8 +13,11 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// Adds the exception class ExecuTorchError, a RuntimeError, to the module.
+/// Adds the exception classes ExecuTorchError, a RuntimeError, and UnsupportedInputError to the module.
 void bind_errors(pybind11::module_& m);
+
+/// Throws an UnsupportedInputError: a RuntimeError that is a TypeError and a ValueError too. Needs the GIL.
+[[noreturn]] void throw_unsupported_input(const std::string& what);
 
 /// Throws an ExecuTorchError: "<what>: <captured line> [<Error name>]"; several lines follow below. Needs the GIL.
 [[noreturn]] void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture);

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include <executorch/extension/pybindings/errors.h>
 #include <executorch/extension/pybindings/tensor_types.h>
 #include <executorch/extension/pybindings/torch_api.h>
 #include <executorch/extension/pybindings/values.h>
@@ -73,8 +74,8 @@ void copy_in_order(const uint8_t* data, const std::vector<SizesType>& sizes, con
 
 SizesType checked_size(ssize_t size, size_t index) {
   if (size > INT32_MAX) {
-    throw py::value_error("input " + std::to_string(index) + ": a dimension of " + std::to_string(size) +
-                          " is larger than the runtime's limit of 2147483647");
+    throw_unsupported_input("input " + std::to_string(index) + ": a dimension of " + std::to_string(size) +
+                            " is larger than the runtime's limit of 2147483647");
   }
   return static_cast<SizesType>(size);
 }
@@ -105,19 +106,19 @@ std::optional<TorchTensor> view_torch_tensor(const TorchApi& torch, const py::ha
   return tensor;
 }
 
-// TypeError or ValueError where no method takes the tensor.
+// Throws UnsupportedInputError where no method takes the tensor.
 TorchTensor ask_torch_tensor(const TorchApi& torch, const py::handle& value, size_t index) {
   const std::string where = "input " + std::to_string(index) + ": ";
   if (!value.attr("is_cpu").cast<bool>()) {
-    throw py::value_error(where + "expected a tensor in CPU memory, found one on '" +
-                          py::str(value.attr("device").attr("type")).cast<std::string>() + "'; call .cpu()");
+    throw_unsupported_input(where + "expected a tensor in CPU memory, found one on '" +
+                            py::str(value.attr("device").attr("type")).cast<std::string>() + "'; call .cpu()");
   }
   const py::object layout = value.attr("layout");
   const auto type = torch.scalar_type(value.attr("dtype"));
   if (!type || !layout.is(torch.strided())) {
-    throw py::type_error(where + "expected a dense tensor of a dtype that the runtime knows, found " +
-                         py::str(layout).cast<std::string>() + " of " +
-                         py::str(value.attr("dtype")).cast<std::string>());
+    throw_unsupported_input(where + "expected a dense tensor of a dtype that the runtime knows, found " +
+                            py::str(layout).cast<std::string>() + " of " +
+                            py::str(value.attr("dtype")).cast<std::string>());
   }
   TorchTensor tensor{nullptr, *type, {}, {}};
   const py::object shape = value.attr("shape");
@@ -166,11 +167,11 @@ void Inputs::add(const py::handle& value, size_t index, const runtime::MethodMet
   } else {
     const bool nested =
         py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value) || py::isinstance<py::dict>(value);
-    throw py::type_error("input " + std::to_string(index) +
-                         ": expected a numpy array, a torch tensor, an int, float, bool, str or None, found " +
-                         type_name(value) +
-                         (nested ? "; pass the leaves of nested inputs in order (sdk.extension.pytree.tree_flatten)"
-                                 : "; convert it with numpy.asarray"));
+    throw_unsupported_input("input " + std::to_string(index) +
+                            ": expected a numpy array, a torch tensor, an int, float, bool, str or None, found " +
+                            type_name(value) +
+                            (nested ? "; pass the leaves of nested inputs in order (sdk.extension.pytree.tree_flatten)"
+                                    : "; convert it with numpy.asarray"));
   }
 }
 
@@ -227,8 +228,8 @@ bool Inputs::add_array(const py::handle& value, size_t index, const runtime::Met
   auto typed = py::reinterpret_borrow<py::array>(array);
   const auto type = scalar_type_of_numpy(typed.dtype());
   if (!type) {
-    throw py::type_error("input " + std::to_string(index) + ": the runtime has no dtype like numpy's '" +
-                         py::str(typed.dtype()).cast<std::string>() + "'");
+    throw_unsupported_input("input " + std::to_string(index) + ": the runtime has no dtype like numpy's '" +
+                            py::str(typed.dtype()).cast<std::string>() + "'");
   }
   std::vector<SizesType> sizes;
   std::vector<ssize_t> strides;

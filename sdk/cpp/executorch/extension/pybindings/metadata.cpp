@@ -25,7 +25,13 @@ struct PyTensorInfo {
 using InfoGetter = Result<TensorInfo> (MethodMeta::*)(size_t) const;
 using TagGetter = Result<Tag> (MethodMeta::*)(size_t) const;
 
-PyTensorInfo tensor_info(const PyMethodMeta& self, InfoGetter getter, size_t index, const char* what) {
+using Count = size_t (MethodMeta::*)() const;
+
+PyTensorInfo tensor_info(const PyMethodMeta& self, InfoGetter getter, Count count, size_t index, const char* what) {
+  if (const size_t found = (self.meta.*count)(); index >= found) {
+    throw py::index_error(std::string(what) + " " + std::to_string(index) + ": method '" + self.meta.name() + "' has " +
+                          std::to_string(found));
+  }
   const LogCapture capture;
   const Result<TensorInfo> info = (self.meta.*getter)(index);
   if (!info.ok()) {
@@ -136,19 +142,20 @@ void bind_metadata(py::module_& m) {
       .def(
           "input_tensor_meta",
           [](const PyMethodMeta& self, size_t index) {
-            return tensor_info(self, &MethodMeta::input_tensor_meta, index, "input");
+            return tensor_info(self, &MethodMeta::input_tensor_meta, &MethodMeta::num_inputs, index, "input");
           },
           py::arg("index"), "TensorInfo of an input; an error if it is no tensor.")
       .def(
           "output_tensor_meta",
           [](const PyMethodMeta& self, size_t index) {
-            return tensor_info(self, &MethodMeta::output_tensor_meta, index, "output");
+            return tensor_info(self, &MethodMeta::output_tensor_meta, &MethodMeta::num_outputs, index, "output");
           },
           py::arg("index"), "TensorInfo of an output; an error if it is no tensor.")
       .def(
           "attribute_tensor_meta",
           [](const PyMethodMeta& self, size_t index) {
-            return tensor_info(self, &MethodMeta::attribute_tensor_meta, index, "attribute");
+            return tensor_info(self, &MethodMeta::attribute_tensor_meta, &MethodMeta::num_attributes, index,
+                               "attribute");
           },
           py::arg("index"), "TensorInfo of a named mutable buffer.")
       .def("__repr__", [](const PyMethodMeta& self) { return describe(self); });

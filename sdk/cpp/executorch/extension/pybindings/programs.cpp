@@ -44,7 +44,10 @@ py::sequence as_sequence(const py::object& inputs) {
 
 PyProgram::PyProgram(Source program, std::vector<Source> data, const LoadOptions& options)
     : name_(program.name()), data_(std::move(data)) {
-  const auto module = with_data(std::make_unique<Module>(program.open()));
+  auto module = std::make_unique<Module>(program.open());
+  if (!options.defer_data) {
+    module = with_data(std::move(module));
+  }
   const auto failure = [&] {
     std::string what = "'" + name_ + "'";
     for (size_t i = 0; i < data_.size(); ++i) {
@@ -69,6 +72,11 @@ std::unique_ptr<Module> PyProgram::with_data(std::unique_ptr<Module> module) con
     }
   }
   return module;
+}
+
+bool PyProgram::is_about_data(Error error) const {
+  const bool in_file = error == Error::NotFound || error == Error::InvalidArgument;
+  return error == Error::InvalidExternalData || (!data_.empty() && in_file);
 }
 
 std::vector<std::string> PyProgram::method_names() const {
@@ -117,6 +125,17 @@ void PyModule::load_method(const std::string& method_name) {
   const Lock locked = lock();
   without_gil([&] { return named(method_name) + " cannot be loaded"; },
               [&] { return module_->load_method(method_name); });
+}
+
+void PyModule::load_methods() {
+  for (const std::string& name : program_.method_names()) {
+    const Lock locked = lock();
+    without_gil([&] { return named(name) + " cannot be loaded"; },
+                [&] {
+                  const Error error = module_->load_method(name);
+                  return program_.is_about_data(error) ? Error::Ok : error;
+                });
+  }
 }
 
 std::string PyModule::named(const std::string& method_name) const {

@@ -25,6 +25,8 @@ struct LoadOptions {
   runtime::Program::Verification verification = runtime::Program::Verification::InternalConsistency;
   /// See runtime::ResourceLimits; nothing for its default.
   std::optional<size_t> instruction_limit;
+  /// Whether external data is verified by the method that uses it instead of here.
+  bool defer_data = false;
 };
 
 /// A loaded program with its external data.
@@ -36,6 +38,8 @@ class PyProgram final {
   const std::string& name() const { return name_; }
   std::vector<std::string> method_names() const;
   PyMethodMeta method_meta(const std::string& method_name) const;
+  /// Whether a method that cannot be loaded may lack its external data: a file of it is invalid, or has no such entry.
+  bool is_about_data(runtime::Error error) const;
 
   /// A new Module of this program without loaded methods: methods of two modules share constants and no state.
   std::unique_ptr<Module> new_module() const;
@@ -58,6 +62,8 @@ class PyModule final {
 
   /// Loads a method. Throws ExecuTorchError; for an unknown name the text has all names.
   void load_method(const std::string& method_name);
+  /// Loads all methods, except those whose external data is missing or invalid: the call of one says that.
+  void load_methods();
 
   /// Passes inputs, which are kept alive until those of this method are replaced, without running.
   void set_inputs(const std::string& method_name, const pybind11::object& inputs);

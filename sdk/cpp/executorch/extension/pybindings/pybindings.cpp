@@ -11,6 +11,7 @@
 #include <pybind11/stl.h>
 
 #include <executorch/extension/pybindings/bundles.h>
+#include <executorch/extension/pybindings/data_loaders.h>
 #include <executorch/extension/pybindings/errors.h>
 #include <executorch/extension/pybindings/metadata.h>
 #include <executorch/extension/pybindings/programs.h>
@@ -52,11 +53,11 @@ struct PyMethod {
 std::shared_ptr<PyModule> load_module(Source program, std::vector<Source> data, bool enable_etdump,
                                       size_t debug_buffer_size, const LoadOptions& options) {
   refuse_etdump(enable_etdump, debug_buffer_size);
-  auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), options));
-  // What is missing for any method is said now, not at the first call.
-  for (const std::string& name : module->program().method_names()) {
-    module->load_method(name);
-  }
+  LoadOptions deferring = options;
+  deferring.defer_data = true;
+  auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), deferring));
+  // What is missing for any method is said now, not at the first call; external data alone is read by what uses it.
+  module->load_methods();
   return module;
 }
 
@@ -89,6 +90,14 @@ std::vector<Source> paths(const OneOrMore<std::string>& given) {
 
 std::vector<Source> buffers(const OneOrMore<py::bytes>& given) {
   return sources_of<py::bytes>(given, Source::buffer);
+}
+
+/// Bytes first: pybind11 takes them for a std::string too.
+using BufferOrPath = std::variant<py::bytes, std::string>;
+
+Source source_of(const BufferOrPath& given) {
+  const auto* buffer = std::get_if<py::bytes>(&given);
+  return buffer != nullptr ? Source::buffer(*buffer) : Source::path(std::get<std::string>(given));
 }
 
 py::list operator_names() {
@@ -145,6 +154,12 @@ void reset_threads(int64_t num_threads) {
 #endif
 }
 
+constexpr double kDefaultRtol = 1e-5;
+constexpr double kDefaultAtol = 1e-8;
+constexpr const char* kVerifyDoc =
+    "Runs a method with the inputs of a case, and returns its outputs if they are those that the case expects: within "
+    "atol + rtol * |expected|, or the same where they are not floating-point.";
+
 void bind_module(py::module_& m) {
   const auto run = [](const py::object& self, const std::string& method_name, const py::object& inputs,
                       bool clone_outputs) {
@@ -170,9 +185,8 @@ void bind_module(py::module_& m) {
       .def("load_bundled_input", &PyModule::load_bundled_input, py::arg("bundle"), py::arg("method_name"),
            py::arg("testset_idx"), "Passes the inputs of a case of a bundled program, for plan_execute().")
       .def("verify_result_with_bundled_expected_output", &PyModule::verify_bundled_outputs, py::arg("bundle"),
-           py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = 1e-5, py::arg("atol") = 1e-8,
-           "Runs a method with the inputs of a case, and returns its outputs if they are those that the case expects: "
-           "within atol + rtol * |expected|, or the same where they are not floating-point.")
+           py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = kDefaultRtol,
+           py::arg("atol") = kDefaultAtol, kVerifyDoc)
       .def(
           "method_meta", [](const PyModule& self, const std::string& name) { return self.program().method_meta(name); },
           py::arg("method_name"))
@@ -186,16 +200,25 @@ void bind_module(py::module_& m) {
 
 void bind_bundles(py::module_& m) {
   py::class_<PyBundle>(m, "BundledModule",
-                       "A bundled program (.bpte): a program with inputs to try it on and the outputs to expect.");
+                       "A bundled program (.bpte): a program with inputs to try it on and the outputs to expect.")
+      .def(
+          "verify_result_with_bundled_expected_output",
+          [](const PyBundle& self, const std::string& method_name, size_t testset_idx, double rtol, double atol) {
+            return PyModule(PyProgram(self.program(), {}, LoadOptions()))
+                .verify_bundled_outputs(self, method_name, testset_idx, rtol, atol);
+          },
+          py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = kDefaultRtol,
+          py::arg("atol") = kDefaultAtol, kVerifyDoc);
   m.def(
       // The size is what older runtimes plan memory with; here programs say what they need.
       "_load_bundled_program_from_buffer", [](const py::bytes& buffer, size_t) { return PyBundle(buffer); },
       py::arg("buffer"), py::arg("non_const_pool_size") = 16384, "Keeps the buffer, and verifies it.");
   m.def(
       "_load_for_executorch_from_bundled_program",
-      [](const PyBundle& module, const OneOrMore<py::bytes>& data_map_buffer, bool enable_etdump,
+      [](const PyBundle& module, const OneOrMore<BufferOrPath>& data_map_buffer, bool enable_etdump,
          size_t debug_buffer_size) {
-        return load_module(module.program(), buffers(data_map_buffer), enable_etdump, debug_buffer_size, LoadOptions());
+        return load_module(module.program(), sources_of<BufferOrPath>(data_map_buffer, source_of), enable_etdump,
+                           debug_buffer_size, LoadOptions());
       },
       py::arg("module"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
       py::arg("debug_buffer_size") = 0);
@@ -209,8 +232,9 @@ void bind_program(py::module_& m) {
           [](const PyProgram& self, size_t index) {
             const auto names = self.method_names();
             if (index >= names.size()) {
-              throw py::index_error("there is no method " + std::to_string(index) + ", the program has " +
-                                    std::to_string(names.size()));
+              throw_error(
+                  "there is no method " + std::to_string(index) + ", the program has " + std::to_string(names.size()),
+                  runtime::Error::InvalidArgument, LogCapture());
             }
             return names[index];
           },
@@ -281,6 +305,16 @@ void bind_loading(py::module_& m) {
       py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
       py::arg("instruction_limit") = py::none());
   m.def(
+      "_load_for_executorch_from_data_loader",
+      [](const PyDataLoader& loader, const OneOrMore<std::string>& data_path, bool enable_etdump,
+         size_t debug_buffer_size, Verification program_verification, std::optional<size_t> instruction_limit) {
+        return load_module(Source::loader("the data loader", loader.loader), paths(data_path), enable_etdump,
+                           debug_buffer_size, {program_verification, instruction_limit});
+      },
+      py::arg("loader"), py::arg("data_path") = py::none(), py::arg("enable_etdump") = false,
+      py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
+      py::arg("instruction_limit") = py::none());
+  m.def(
       "_load_program",
       [](const std::string& path, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
          const OneOrMore<std::string>& data_path, std::optional<size_t> instruction_limit) {
@@ -313,6 +347,7 @@ PYBIND11_MODULE(_portable_lib, m) {
       .value("InternalConsistency", Verification::InternalConsistency);
   bind_metadata(m);
   bind_bundles(m);
+  bind_data_loaders(m);
   bind_module(m);
   bind_program(m);
   bind_method(m);

@@ -16,6 +16,27 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
+namespace {
+
+/// A program owns its loader; this one shares it.
+class SharedLoader final : public runtime::DataLoader {
+ public:
+  explicit SharedLoader(std::shared_ptr<runtime::DataLoader> loader) : loader_(std::move(loader)) {}
+
+  runtime::Result<runtime::FreeableBuffer> load(size_t offset, size_t size, const SegmentInfo& info) const override {
+    return loader_->load(offset, size, info);
+  }
+  runtime::Error load_into(size_t offset, size_t size, const SegmentInfo& info, void* buffer) const override {
+    return loader_->load_into(offset, size, info, buffer);
+  }
+  runtime::Result<size_t> size() const override { return loader_->size(); }
+
+ private:
+  std::shared_ptr<runtime::DataLoader> loader_;
+};
+
+}  // namespace
+
 Source Source::path(std::string path) {
   Source source;
   source.name_ = std::move(path);
@@ -52,7 +73,17 @@ Source Source::memory(std::string name, std::shared_ptr<void> data, size_t size)
   return source;
 }
 
+Source Source::loader(std::string name, std::shared_ptr<runtime::DataLoader> loader) {
+  Source source;
+  source.name_ = std::move(name);
+  source.loader_ = std::move(loader);
+  return source;
+}
+
 std::unique_ptr<runtime::DataLoader> Source::open() const {
+  if (loader_ != nullptr) {
+    return std::make_unique<SharedLoader>(loader_);
+  }
   if (data_ != nullptr) {
     return std::make_unique<SharedPtrDataLoader>(data_, size_);
   }

@@ -13,7 +13,7 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// The source of a file's bytes: a path, which is mapped, or a bytes object, which is used in place.
+/// The source of a file's bytes: a path, which is mapped, a bytes object, which is used in place, or a loader.
 class Source final {
  public:
   static Source path(std::string path);
@@ -21,13 +21,15 @@ class Source final {
   static Source buffer(const pybind11::bytes& bytes);
   /// Bytes that `data` owns, aligned as programs must be.
   static Source memory(std::string name, std::shared_ptr<void> data, size_t size);
+  /// What another loader reads; every source that is opened shares it.
+  static Source loader(std::string name, std::shared_ptr<runtime::DataLoader> loader);
 
   /// Its name in messages.
   const std::string& name() const { return name_; }
 
-  /// The bytes; null for a path.
+  /// The bytes; null for a path or a loader.
   const std::shared_ptr<void>& data() const { return data_; }
-  /// Their number; 0 for a path.
+  /// Their number; 0 without data().
   size_t size() const { return size_; }
 
   /// A new loader; throws ExecuTorchError if the file cannot be opened.
@@ -35,7 +37,8 @@ class Source final {
 
  private:
   std::string name_;
-  std::shared_ptr<void> data_;  // null for a path
+  std::shared_ptr<void> data_;
+  std::shared_ptr<runtime::DataLoader> loader_;
   size_t size_ = 0;
 };
 
