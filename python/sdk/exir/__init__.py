@@ -32,14 +32,19 @@ from __future__ import annotations
 from typing import Any
 
 _EXPORTS = {
+    "CallSpec": "sdk.exir.program._captured",
     "CaptureConfig": "sdk.exir.capture._config",
     "EdgeCompileConfig": "sdk.exir.capture._config",
     "EdgeProgramManager": "sdk.exir.program._program",
     "EmitterOutput": "sdk.exir.emit",
     "ExecutorchBackendConfig": "sdk.exir.capture._config",
+    "ExecutorchProgram": "sdk.exir.program._captured",
     "ExecutorchProgramManager": "sdk.exir.program._program",
+    "ExirExportedProgram": "sdk.exir.program._captured",
+    "ExportGraphSignature": "torch.export",
     "ExportedProgram": "torch.export",
     "Value": "sdk.exir.tracer",
+    "edge_to_executorch_passes": "sdk.exir._to_executorch",
     "emit_program": "sdk.exir.emit",
     "load": "sdk.exir.serde.serialize",
     "save": "sdk.exir.serde.serialize",

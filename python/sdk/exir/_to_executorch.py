@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
 from sdk.exir._messages import add_context, explain_failed_pass
-from sdk.exir.capture._config import ExecutorchBackendConfig
+from sdk.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.programs import assemble, copy_program
@@ -61,17 +61,14 @@ def lower_to_executorch(
         notes.append(
             f"{method}: {copies} old value(s) of mutable buffers are copied, because they are needed after the update"
         )
-    _run_pass(RemoveNoopPass(), program)
-    _run_pass(EdgeToBackendOpsPass(), program)
-    if config.remove_view_copy:
-        _run_pass(NormalizeViewCopyBasePass(), program)
+    for step in _before_specs(config):
+        _run_pass(step, program)
     _eliminate_dead_code(gm)
     spec_pass = SpecPropPass()
     _run_pass(spec_pass, program)
     spec_pass.update_placeholder_tensor_specs(program, gm)
-    _run_pass(_for_method(config.sym_shape_eval_pass, method), program)
-    if config.remove_view_copy:
-        _run_pass(ReplaceViewCopyWithViewPass(), program)
+    for step in _after_specs(config, method):
+        _run_pass(step, program)
     gm = program.graph_module  # A pass of the configuration may have made a new one.
     if config.external_constants:
         tag = config.external_constants if callable(config.external_constants) else None
@@ -81,6 +78,38 @@ def lower_to_executorch(
     _run_pass(config.to_out_var_pass, program)
     gm, signature = insert_write_back_for_buffers_pass(program)
     return assemble(program, gm, signature)
+
+
+def _before_specs(config: ExecutorchBackendConfig) -> list[Any]:
+    steps: list[Any] = [RemoveNoopPass(), EdgeToBackendOpsPass()]
+    return [*steps, NormalizeViewCopyBasePass()] if config.remove_view_copy else steps
+
+
+def _after_specs(config: ExecutorchBackendConfig, method: str) -> list[Any]:
+    steps = [_for_method(config.sym_shape_eval_pass, method)]
+    return [*steps, ReplaceViewCopyWithViewPass()] if config.remove_view_copy else steps
+
+
+def edge_to_executorch_passes(
+    config: ExecutorchBackendConfig, name: str | None = None, edge_compile_config: EdgeCompileConfig | None = None
+) -> list[Any]:
+    """The passes over a graph module from edge dialect to planned memory, in order, for code that runs them itself.
+
+    `name` is the method, for the passes that `config` has per method; "forward" by default. `to_executorch` does more:
+    it folds weights, keeps old values of buffers and adds the writes to them, which need the program and not only its
+    graph. `edge_compile_config` changes nothing: the rules of edge dialect no longer apply.
+    """
+    _check_config(config)
+    method = name or "forward"
+    return [
+        *config.passes,
+        RemoveGraphAssertsPass(),
+        *_before_specs(config),
+        SpecPropPass(),
+        *_after_specs(config, method),
+        config.to_out_var_pass,
+        _for_method(config.memory_planning_pass, method),
+    ]
 
 
 def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig) -> None:

@@ -13,7 +13,8 @@ from torch.utils import _pytree as pytree
 
 
 class ExecutorchCallDelegate(HigherOrderOperator):
-    """`executorch_call_delegate(lowered_module, *inputs)` returns the tuple of the lowered module's results.
+    """`executorch_call_delegate(lowered_module, *inputs)` returns the tuple of the lowered module's results. Both are
+    flat: the leaves of what the module that was lowered takes and returns.
 
     In Python it runs the module that was lowered, so a partly lowered graph gives the same numbers as before.
     """
@@ -23,6 +24,13 @@ class ExecutorchCallDelegate(HigherOrderOperator):
 
     def __call__(self, lowered_module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(lowered_module, *args, **kwargs)
+
+
+def run_original(lowered_module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results, flat, of the program that a module was lowered from, for flat inputs."""
+    program = lowered_module.original_module
+    args, kwargs = pytree.tree_unflatten(inputs, program.call_spec.in_spec)
+    return tuple(pytree.tree_leaves(program.module()(*args, **kwargs)))
 
 
 executorch_call_delegate = ExecutorchCallDelegate()
@@ -64,7 +72,7 @@ def get_lowered_module_name(root: torch.nn.Module, lowered_module: torch.nn.Modu
 
 @executorch_call_delegate.py_impl(torch._C.DispatchKey.CompositeExplicitAutograd)
 def _run_on_cpu(lowered_module: torch.nn.Module, *args: Any) -> Any:
-    return lowered_module.original_module.module()(*args)
+    return run_original(lowered_module, args)
 
 
 @executorch_call_delegate.py_autograd_impl
@@ -76,7 +84,7 @@ def _run_with_autograd(lowered_module: torch.nn.Module, *args: Any) -> Any:
 @executorch_call_delegate.py_impl(FakeTensorMode)
 def _run_fake(mode: FakeTensorMode, lowered_module: torch.nn.Module, *args: Any) -> Any:
     with mode:
-        return lowered_module.original_module.module()(*args)
+        return run_original(lowered_module, args)
 
 
 @executorch_call_delegate.py_functionalize_impl
@@ -87,7 +95,7 @@ def _run_functional(ctx: Any, lowered_module: torch.nn.Module, *args: Any) -> An
 
 @executorch_call_delegate.py_impl(ProxyTorchDispatchMode)
 def _trace(mode: ProxyTorchDispatchMode, lowered_module: torch.nn.Module, *args: Any) -> Any:
-    result = lowered_module.original_module.module()(*args)
+    result = run_original(lowered_module, args)
     name = get_lowered_module_name(mode.tracer.root, lowered_module)
     node_args = (mode.tracer.create_proxy("get_attr", name, (), {}), *pytree.tree_map(_proxy_of(mode), args))
     proxy = mode.tracer.create_proxy(

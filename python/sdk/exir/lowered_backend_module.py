@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.export._tree_utils import reorder_kwargs
 from torch.export.graph_signature import OutputKind, OutputSpec
 from torch.fx import Graph, GraphModule, Node
+from torch.utils import _pytree as pytree
 
 from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
 from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
@@ -115,7 +117,16 @@ class LoweredBackendModule(torch.nn.Module):
         return emit_program(programs, emit_stacktrace=emit_stacktrace).program
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return executorch_call_delegate(self, *args)
+        """Takes and returns what the module that was lowered did, nested lists and dicts included. Raises TypeError for
+        inputs of another structure."""
+        spec = self.original_module.call_spec
+        inputs, structure = pytree.tree_flatten((args, reorder_kwargs(kwargs, spec.in_spec)))
+        if structure != spec.in_spec:
+            raise TypeError(
+                f"the module that was lowered for {self.backend_id} takes inputs of the structure {spec.in_spec}, "
+                f"found {structure}"
+            )
+        return pytree.tree_unflatten(executorch_call_delegate(self, *inputs), spec.out_spec)
 
 
 def _wrap(lowered: LoweredBackendModule) -> ExportedProgram:

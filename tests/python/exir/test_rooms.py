@@ -33,6 +33,7 @@ LAZY = {
 
 BY_NAME = {
     "sdk.exir": "loads each public name when it is first used",
+    "sdk.exir.capture": "loads each public name when it is first used",
     "sdk.exir.passes": "loads each pass when it is first used",
     "sdk.exir.hooks": "loads what other packages provide for the compiler",
 }

@@ -52,6 +52,23 @@ def test_flat_tensor_layout() -> None:
     assert b"not referred to" not in data
 
 
+def test_an_alignment_of_zero_is_none() -> None:
+    """As the original's entries have it. A buffer that another entry aligns keeps that alignment."""
+    aligned = DataPayload(
+        PAYLOAD.buffers, {**PAYLOAD.named_data, "a": DataEntry(0, 0, LAYOUT), "d": DataEntry(1, 0, None)}
+    )
+    serializer = FlatTensorSerializer(FlatTensorConfig(segment_alignment=16))
+    data = bytes(serializer.serialize(aligned))
+    header = FlatTensorHeader.from_bytes(data[8:48])
+    assert data[header.segment_base_offset + 48 :] == b"zz"
+    assert set(serializer.deserialize(Cord(data)).named_data) == {"a", "b", "c", "d"}
+
+
+def test_a_layout_that_is_not_the_tensors_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the tensor of 'key' has the layout .*, tensor_layout says"):
+        NamedDataStore().add_named_data("key", torch.ones(2, 2), tensor_layout=LAYOUT)
+
+
 def test_flat_tensor_round_trip() -> None:
     serializer = FlatTensorSerializer()
     back = serializer.deserialize(serializer.serialize(PAYLOAD))

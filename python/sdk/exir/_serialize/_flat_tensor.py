@@ -120,7 +120,8 @@ class FlatTensorSerializer(DataSerializer):
     def serialize(self, data: DataPayload) -> Cord:
         alignment_of: dict[int, int] = {}
         for entry in data.named_data.values():
-            alignment_of[entry.buffer_index] = math.lcm(alignment_of.get(entry.buffer_index, 1), entry.alignment)
+            own = entry.alignment or 1  # 0 is none, as the original reads and writes entries
+            alignment_of[entry.buffer_index] = math.lcm(alignment_of.get(entry.buffer_index, 1), own)
         segments = SegmentWriter(self.config.segment_alignment)
         segment_of = {index: segments.add(data.buffers[index], align) for index, align in alignment_of.items()}
         named_data = [

@@ -60,8 +60,10 @@ class NamedDataStore:
         if alignment <= 0:
             raise ValueError(f"the alignment of {key!r} is {alignment}; expected a positive number of bytes")
         if isinstance(data, torch.Tensor):
-            if tensor_layout is None:
-                tensor_layout = TensorLayout.from_tensor(data)
+            found = TensorLayout.from_tensor(data)
+            if tensor_layout not in (None, found):
+                raise ValueError(f"the tensor of {key!r} has the layout {found}, tensor_layout says {tensor_layout}")
+            tensor_layout = found
             data = tensor_bytes(data)
         entries = self.pte_data if external_tag is None else self.external_data.setdefault(external_tag, {})
         self._add(entries, key, data, alignment, tensor_layout)

@@ -53,7 +53,9 @@ _PTEFile = PTEFile
 class _ExtendedHeader:
     """Sizes that let a loader read the program without the segments. All numbers are little-endian."""
 
-    MAGIC: ClassVar[bytes] = b"eh00"
+    EXPECTED_MAGIC: ClassVar[bytes] = b"eh00"
+    # What a loader reads to find the header: the flatbuffer's own, then this one.
+    NUM_HEAD_BYTES: ClassVar[int] = 64
     EXPECTED_LENGTH: ClassVar[int] = 32
     # Files written before `segment_data_size` was added.
     MINIMUM_LENGTH: ClassVar[int] = 24
@@ -64,7 +66,7 @@ class _ExtendedHeader:
     """Offset in the file of the first segment; 0 if there is none."""
     segment_data_size: int
     """Bytes from the first segment to the end of the last one."""
-    magic: bytes = MAGIC
+    magic: bytes = EXPECTED_MAGIC
     length: int = EXPECTED_LENGTH
 
     @staticmethod
@@ -87,7 +89,7 @@ class _ExtendedHeader:
         )
 
     def is_valid(self) -> bool:
-        return self.magic == self.MAGIC and self.length >= self.MINIMUM_LENGTH
+        return self.magic == self.EXPECTED_MAGIC and self.length >= self.MINIMUM_LENGTH
 
     def to_bytes(self) -> bytes:
         if not self.is_valid():

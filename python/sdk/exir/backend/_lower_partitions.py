@@ -27,7 +27,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir.backend._branches import constant_placeholders, kept_graphs
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.partitioner import DelegationSpec
-from sdk.exir.graph.programs import assemble
+from sdk.exir.graph.programs import assemble, copy_graph_module
 
 _TAG = "delegation_tag"
 
@@ -166,7 +166,7 @@ def _program_of(
             mapping[node] = _constant(graph, node, value, constants)
             specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(mapping[node].name), str(node.target)))
         else:
-            setattr(root, str(node.target), value)
+            setattr(root, str(node.target), _without_tags(value) if isinstance(value, GraphModule) else value)
     for node in [*owned, *inputs]:
         new = graph.placeholder(node.name)
         new.name = node.name
@@ -184,7 +184,7 @@ def _program_of(
         if node not in mapping:
             mapping[node] = new = graph.node_copy(node, lambda n: mapping[n])
             new.name = node.name
-            new.meta = dict(node.meta)
+            new.meta = {k: v for k, v in node.meta.items() if k != _TAG}
     output_specs = [
         OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(mapping[value].name), owned[buffer].target)
         for buffer, value in written
@@ -207,6 +207,16 @@ def _program_of(
     new_program._module_call_graph = [call]
     new_program._example_inputs = None
     return new_program
+
+
+def _without_tags(branch: GraphModule) -> GraphModule:
+    """A copy of a branch that the partition calls: its tags are those of this partitioner, and the backend may use one
+    of its own on what it compiles."""
+    copied = copy_graph_module(branch)
+    for module in copied.modules():
+        for node in module.graph.nodes if isinstance(module, GraphModule) else ():
+            node.meta.pop(_TAG, None)
+    return copied
 
 
 def _constant(graph: Graph, node: Node, value: torch.Tensor, constants: dict[str, Any]) -> Node:

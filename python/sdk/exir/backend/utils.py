@@ -14,13 +14,16 @@ from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir.backend._branches import constant_placeholders, tags_of_constants
 from sdk.exir.backend.declarations import WhyNoPartition, get_refusals, refuse
+from sdk.exir.backend.reports import ReportRejected, WhyNoPartitionReporter
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.graph_module import get_control_flow_submodules
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 __all__ = [
     "DelegateMappingBuilder",
+    "ReportRejected",
     "WhyNoPartition",
+    "WhyNoPartitionReporter",
     "constant_placeholders",
     "first_difference",
     "format_delegated_graph",

@@ -47,6 +47,11 @@ class EdgeCompileConfig:
     _core_aten_ops_exception_list: list[torch._ops.OpOverload] = field(default_factory=list)
     preserve_ops: list[torch._ops.OpOverload] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        # Code of the original passes None for none.
+        self._core_aten_ops_exception_list = self._core_aten_ops_exception_list or []
+        self.preserve_ops = self.preserve_ops or []
+
 
 @dataclass
 class ExecutorchBackendConfig:

@@ -31,10 +31,9 @@ def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule
     targets = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
     nodes = {n.name: n for n in gm.graph.nodes if n.op == "placeholder"}
     output = next(n for n in gm.graph.nodes if n.op == "output")
-    kept, specs, kept_values = [], [], []
-    values = output.meta.get("val")
+    kept, specs = [], []
     with gm.graph.inserting_before(output):
-        for i, (value, spec) in enumerate(zip(output.args[0], signature.output_specs, strict=True)):
+        for value, spec in zip(output.args[0], signature.output_specs, strict=True):
             spec = copy.copy(spec)
             if spec.kind in _MUTATIONS:
                 destination = nodes[targets[spec.target]]
@@ -46,10 +45,9 @@ def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule
                     spec.arg = TensorArgument(name=write.name)
             else:
                 kept.append(value)
-                kept_values.append(values[i] if values is not None else None)
             specs.append(spec)
     output.args = (tuple(kept),)
-    output.meta["val"] = tuple(kept_values)
+    output.meta["val"] = tuple(v.meta.get("val") if isinstance(v, Node) else v for v in kept)
     if "spec" in output.meta:
         output.meta["spec"] = tuple(v.meta.get("spec") if isinstance(v, Node) else v for v in kept)
     gm.graph.lint()

@@ -29,7 +29,12 @@ class Manager(Protocol):
 
 
 _room = exir_ops.edge.quantized_decomposed
-_QUANTIZE, _DEQUANTIZE = _room.quantize_per_tensor.default, _room.dequantize_per_tensor.default
+_aten = torch.ops.quantized_decomposed
+# Quantising and what undoes it, in edge dialect and before.
+_PAIRS = {
+    _room.quantize_per_tensor.default: _room.dequantize_per_tensor.default,
+    _aten.quantize_per_tensor.default: _aten.dequantize_per_tensor.default,
+}
 _KEYS = ("scale", "zp", "quant_min", "quant_max", "dtype")
 _OTHER_NAMES = {"zp": "zero_point", "quant_min": "qmin", "quant_max": "qmax"}
 
@@ -99,29 +104,10 @@ class QuantizeInputs(_QuantizedBoundary):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         for index, given in self.quantized_inputs.items():
-            node = _user_input(graph_module, self.exported_program, index)
-            quantize = _only_quantize(node, index)
-            own = tuple(quantize.args[1:6])
-            if given is None:
-                node.meta["val"] = node.meta["val"].to(own[4])
-                quantize.replace_all_uses_with(node)
-                graph_module.graph.erase_node(quantize)
-                self.quant_args[index] = own
-            else:
-                self.quant_args[index] = parameters = _parameters(given, own)
-                self._requantize(graph_module, node, quantize, parameters)
+            self.quant_args[index] = _take_quantized(graph_module, self.exported_program, index, given)
         self.edge_manager_update_quant_config_methods_all()
         graph_module.recompile()
         return PassResult(graph_module, True)
-
-    @staticmethod
-    def _requantize(graph_module: GraphModule, node: Node, quantize: Node, parameters: tuple[Any, ...]) -> None:
-        value = node.meta["val"]
-        with graph_module.graph.inserting_before(quantize):
-            real = graph_module.graph.call_function(_DEQUANTIZE, (node, *parameters))
-        real.meta = {**quantize.meta, "val": value}
-        node.meta["val"] = value.to(parameters[4])
-        quantize.replace_input_with(node, real)
 
 
 class QuantizeOutputs(_QuantizedBoundary):
@@ -144,25 +130,74 @@ class QuantizeOutputs(_QuantizedBoundary):
         self._add_config_methods(idx, dequant_args)
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        output = graph_module.graph.output_node()
-        values = list(output.args[0])
-        positions = _user_outputs(self.exported_program)
         for index in self.quantized_outputs:
-            if not 0 <= index < len(positions):
-                raise ValueError(f"there is no output {index}: the program has {len(positions)} outputs")
-            value = values[positions[index]]
-            if not isinstance(value, Node) or value.target is not _DEQUANTIZE:
-                raise ValueError(
-                    f"output {index} is not dequantised at the end: it is made by {getattr(value, 'target', value)}. "
-                    "Only an output of dequantize_per_tensor can be returned quantised."
-                )
-            self.quant_args[index] = tuple(value.args[1:6])
-            values[positions[index]] = value.args[0]
-        output.args = (tuple(values),)
-        graph_module.graph.eliminate_dead_code()
+            self.quant_args[index] = _return_quantized(graph_module, self.exported_program, index)
         self.edge_manager_update_quant_config_methods_all()
         graph_module.recompile()
         return PassResult(graph_module, True)
+
+
+def quantize_input(
+    exported_program: ExportedProgram, input_index: int, qparams: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
+    """`QuantizeInputs` for one input of a program that is not in a manager; edits the program.
+
+    `qparams` are the parameters of what the caller has: those of the dict of `QuantizeInputs`. Returns the scale, zero
+    point, minimum, maximum and dtype that the program now expects.
+    """
+    parameters = _take_quantized(exported_program.graph_module, exported_program, input_index, qparams)
+    exported_program.graph_module.recompile()
+    return parameters
+
+
+def quantize_output(exported_program: ExportedProgram, output_index: int) -> tuple[Any, ...]:
+    """`QuantizeOutputs` for one output of a program that is not in a manager; edits the program. Returns the scale,
+    zero point, minimum, maximum and dtype of what the program now returns."""
+    parameters = _return_quantized(exported_program.graph_module, exported_program, output_index)
+    exported_program.graph_module.recompile()
+    return parameters
+
+
+def _take_quantized(
+    graph_module: GraphModule, program: ExportedProgram, index: int, given: Mapping[str, Any] | None
+) -> tuple[Any, ...]:
+    """Makes the program take an input quantised, with the parameters that are returned."""
+    node = _user_input(graph_module, program, index)
+    quantize = _only_quantize(node, index)
+    own = tuple(quantize.args[1:6])
+    if given is None:
+        node.meta["val"] = node.meta["val"].to(own[4])
+        quantize.replace_all_uses_with(node)
+        graph_module.graph.erase_node(quantize)
+        return own
+    parameters = _parameters(given, own)
+    value = node.meta["val"]
+    with graph_module.graph.inserting_before(quantize):
+        real = graph_module.graph.call_function(_PAIRS[quantize.target], (node, *parameters))
+    real.meta = {**quantize.meta, "val": value}
+    node.meta["val"] = value.to(parameters[4])
+    quantize.replace_input_with(node, real)
+    return parameters
+
+
+def _return_quantized(graph_module: GraphModule, program: ExportedProgram, index: int) -> tuple[Any, ...]:
+    """Makes the program return an output as it is before it is dequantised, with the parameters that are returned."""
+    output = graph_module.graph.output_node()
+    values = list(output.args[0])
+    positions = _user_outputs(program)
+    if not 0 <= index < len(positions):
+        raise ValueError(f"there is no output {index}: the program has {len(positions)} outputs")
+    value = values[positions[index]]
+    if not isinstance(value, Node) or value.target not in _PAIRS.values():
+        raise ValueError(
+            f"output {index} is not dequantised at the end: it is made by {getattr(value, 'target', value)}. "
+            "Only an output of dequantize_per_tensor can be returned quantised."
+        )
+    values[positions[index]] = value.args[0]
+    output.args = (tuple(values),)
+    parameters = tuple(value.args[1:6])
+    graph_module.graph.eliminate_dead_code()
+    return parameters
 
 
 def extract_io_quant_params(
@@ -178,7 +213,7 @@ def extract_io_quant_params(
     values, positions = program.graph.output_node().args[0], _user_outputs(program)
     for index in output_idxs:
         value = values[positions[index]]
-        if value.target is not _DEQUANTIZE:
+        if value.target not in _PAIRS.values():
             raise ValueError(f"output {index} is not dequantised at the end: it is made by {value.target}")
         found["outputs"][value.args[0].name] = _described(value.args[1:6])
     return found
@@ -217,7 +252,7 @@ def _user_input(graph_module: GraphModule, program: ExportedProgram, index: int)
 
 def _only_quantize(node: Node, index: int) -> Node:
     users = list(node.users)
-    if len(users) != 1 or users[0].target is not _QUANTIZE:
+    if len(users) != 1 or users[0].target not in _PAIRS:
         raise ValueError(
             f"input {index} ({node.name}) is not only quantised: it is used by "
             f"{', '.join(str(u.target) for u in users) or 'nothing'}. Only an input whose single use is "

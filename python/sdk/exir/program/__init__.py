@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from sdk.exir._to_executorch import edge_to_executorch_passes
+from sdk.exir.program._captured import ExecutorchProgram, ExirExportedProgram
 from sdk.exir.program._program import (
     EdgeProgramManager,
     ExecutorchProgramManager,
@@ -10,4 +12,12 @@ from sdk.exir.program._program import (
     to_edge_transform_and_lower,
 )
 
-__all__ = ["EdgeProgramManager", "ExecutorchProgramManager", "to_edge", "to_edge_transform_and_lower"]
+__all__ = [
+    "EdgeProgramManager",
+    "ExecutorchProgram",
+    "ExecutorchProgramManager",
+    "ExirExportedProgram",
+    "edge_to_executorch_passes",
+    "to_edge",
+    "to_edge_transform_and_lower",
+]

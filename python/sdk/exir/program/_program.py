@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from sdk.exir._serialize._named_data_store import NamedDataStore
 from sdk.exir._to_edge._emitter import EdgeOptions
 from sdk.exir._to_edge._lower import lower_to_edge
-from sdk.exir._to_executorch import lower_to_executorch, plan_memory
+from sdk.exir._to_executorch import edge_to_executorch_passes, lower_to_executorch, plan_memory
 from sdk.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
 from sdk.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig, PassType
 from sdk.exir.graph.lift_constants import lift_constant_tensor_pass
@@ -40,6 +40,7 @@ __all__ = [
     "EdgeProgramManager",
     "ExecutorchProgramManager",
     "_transform",
+    "edge_to_executorch_passes",
     "lift_constant_tensor_pass",
     "to_edge",
     "to_edge_transform_and_lower",

@@ -8,6 +8,8 @@ import dataclasses
 import io
 import json
 import os
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +19,8 @@ from torch._export.serde.serialize import SerializedArtifact
 from torch._export.verifier import Verifier, load_verifier
 from torch.export import ExportedProgram
 
+from sdk.exir._serialize._cord import Cord
+from sdk.exir._serialize._files import write_atomically
 from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
 from sdk.exir._serialize._tensor_data import Data
 from sdk.exir._serialize.data_serializer import DataEntry
@@ -193,6 +197,17 @@ def _named_data(data: dict[str, Any]) -> Any:
     return NamedDataStoreOutput(buffers, entries(data["pte_data"]), external)
 
 
+_PARTS = {
+    "serialized_exported_program.json": "exported_program",
+    "serialized_state_dict.pt": "state_dict",
+    "serialized_constants.pt": "constants",
+    "serialized_example_inputs.pt": "example_inputs",
+}
+"""The files of the original's archive, and the fields of `SerializedArtifact` in them."""
+
+_EXTRA = "extra_files/"
+
+
 def save(
     ep_save: ExportedProgram,
     f: str | os.PathLike[str] | io.BytesIO,
@@ -200,20 +215,57 @@ def save(
     extra_files: dict[str, Any] | None = None,
     opset_version: dict[str, int] | None = None,
 ) -> None:
-    """Writes an ATen program to a `.pt2` file."""
-    _require_aten(ep_save)
-    torch.export.save(ep_save, f, extra_files=extra_files, opset_version=opset_version)
+    """Writes a program to a `.pt2` file: an ATen program as `torch.export.save` does, one in edge dialect as the
+    original does."""
+    if _is_aten(ep_save):
+        torch.export.save(ep_save, f, extra_files=extra_files, opset_version=opset_version)
+        return
+    artifact = serialize(ep_save, opset_version)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, field in _PARTS.items():
+            file.writestr(name, getattr(artifact, field))
+        file.writestr("version", ".".join(map(str, SCHEMA_VERSION)))
+        for name, content in (extra_files or {}).items():
+            file.writestr(_EXTRA + name, content)
+    if isinstance(f, (str, os.PathLike)):
+        write_atomically(Path(f), Cord(archive.getvalue()))
+    else:
+        f.write(archive.getvalue())
 
 
 def load(f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] | None = None) -> ExportedProgram:
-    """Reads a `.pt2` file."""
-    return torch.export.load(f, extra_files=extra_files)
+    """Reads a `.pt2` file of `save` or of `torch.export.save`. The values of `extra_files` are filled in: text for
+    what is in the file. Raises ExportError for an archive whose program is damaged."""
+    data = f if isinstance(f, (str, os.PathLike)) else io.BytesIO(f.read())
+    if not _has_edge_archive(data):
+        return torch.export.load(data, extra_files=extra_files)
+    with zipfile.ZipFile(data) as file:
+        names = set(file.namelist())
+        if missing := [name for name in _PARTS if name not in names]:
+            raise ExportError(
+                ExportErrorType.INVALID_INPUT_TYPE,
+                f"the archive of a program is damaged: it has no {', '.join(missing)}; save the program again",
+            )
+        artifact = SerializedArtifact(**{field: file.read(name) for name, field in _PARTS.items()})
+        for name in extra_files or {}:
+            if _EXTRA + name in names:
+                assert extra_files is not None
+                extra_files[name] = file.read(_EXTRA + name).decode()
+    return deserialize(artifact)
 
 
-def _require_aten(program: ExportedProgram) -> None:
-    if program.verifiers and program.verifiers[0].dialect not in ("ATEN", "TRAINING"):
-        raise ExportError(
-            ExportErrorType.NOT_SUPPORTED,
-            f"programs in {program.verifiers[0].dialect} dialect cannot be saved. Save the program that "
-            "torch.export.export returned and lower it again, or save the result of to_executorch().",
-        )
+def _has_edge_archive(data: str | os.PathLike[str] | io.BytesIO) -> bool:
+    """Whether a file is an archive of `save` and not one of torch; `data` is left at its start."""
+    if not zipfile.is_zipfile(data):
+        found = False
+    else:
+        with zipfile.ZipFile(data) as file:
+            found = next(iter(_PARTS)) in file.namelist()
+    if isinstance(data, io.BytesIO):
+        data.seek(0)
+    return found
+
+
+def _is_aten(program: ExportedProgram) -> bool:
+    return not program.verifiers or program.verifiers[0].dialect in ("ATEN", "TRAINING")
