@@ -1,2 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gives models to XNNPACK, which runs them on CPUs: `partition.xnnpack_partitioner.XnnpackPartitioner`."""
+"""Gives models to XNNPACK, which runs them on CPUs: `XnnpackPartitioner`. Importing this package is cheap: each name is
+loaded when it is first used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_EXPORTS = {
+    "XnnpackBackend": "sdk.backends.xnnpack.xnnpack_preprocess",
+    "XnnpackDynamicallyQuantizedPartitioner": "sdk.backends.xnnpack.partition.xnnpack_partitioner",
+    "XnnpackPartitioner": "sdk.backends.xnnpack.partition.xnnpack_partitioner",
+    "get_xnnpack_edge_compile_config": "sdk.backends.xnnpack.utils.configs",
+    "get_xnnpack_executorch_backend_config": "sdk.backends.xnnpack.utils.configs",
+}
+
+__all__ = sorted(_EXPORTS)
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value

@@ -74,10 +74,16 @@ def scale_of(node: Node) -> Scale:
     return Scale(float(node.args[1]), int(node.args[2]))
 
 
-def refusal_of_scale(node: Node) -> str | None:
-    """Why XNNPACK cannot quantise or dequantise with the numbers of a call."""
+def is_narrow(node: Node) -> bool:
+    """Whether a call leaves out the lowest of the 256 integers, as quantisers do that want a symmetric range."""
+    return tuple(node.args[3:6]) == (LOWEST + 1, HIGHEST, torch.int8)
+
+
+def refusal_of_scale(node: Node, may_be_narrow: bool = False) -> str | None:
+    """Why XNNPACK cannot quantise or dequantise with the numbers of a call. What dequantises may be narrow."""
     low, high, dtype = node.args[3:6]
-    if dtype is not torch.int8 or low != LOWEST or high != HIGHEST:
+    is_range = is_narrow(node) and (may_be_narrow or is_dequantize(node))
+    if not is_range and (dtype is not torch.int8 or low != LOWEST or high != HIGHEST):
         return f"its integers are {dtype} from {low} to {high}, and XNNPACK takes torch.int8 from -128 to 127"
     scale = scale_of(node)
     smallest, largest = torch.finfo(torch.float32).smallest_normal, torch.finfo(torch.float32).max

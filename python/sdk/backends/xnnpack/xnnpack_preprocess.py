@@ -13,6 +13,7 @@ from torch.fx import Node
 from sdk.backends.xnnpack.backend import BACKEND
 from sdk.backends.xnnpack.constants import is_foldable, settled
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
+from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.recurrent import fused_cell
 from sdk.backends.xnnpack.operators.steps import IndexPutConfig, fused_rms_norm, write_norm
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
@@ -55,7 +56,11 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         if is_foldable(edge_program, node):
             continue
         operator = _OPERATORS.get(node.target.__name__)
-        reason = "XNNPACK has no such operator" if operator is None else operator.refusal(node, edge_program)
+        reason: str | None = "XNNPACK has no such operator"
+        if operator is not None:
+            # Layers in floats may have weights that the program passes: the partitioner was asked for that.
+            ask = operator.refusal_of_call if is_linear_in_floats(node) else operator.refusal
+            reason = ask(node, edge_program)
         if operator is None or reason is not None:
             raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
         if node in fused or writer.is_written(node):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -23,6 +24,7 @@ from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
+from sdk.backends.xnnpack.weights import is_quantized
 
 
 def pair(value: Any) -> tuple[int, int]:
@@ -49,8 +51,8 @@ class ConvolutionConfig(WeightedConfig):
         if rank_of(node) != 4:
             return f"it has {rank_of(node) - 2} spatial dimensions, and XNNPACK takes 1 or 2"
         transposed, output_padding, groups = (argument(node, i) for i in (6, 7, 8))
-        if transposed and groups != 1:
-            return f"it is transposed and has {groups} groups, and XNNPACK takes 1"
+        if transposed and groups != 1 and is_quantized(node.args[1]):
+            return f"it is transposed and quantised and has {groups} groups, and this backend takes 1"
         if transposed and any(dilation != 1 for dilation in argument(node, 5)):
             return f"it is transposed and its dilation is {argument(node, 5)}, and XNNPACK takes 1"
         stride = pair(argument(node, 3))
@@ -73,10 +75,20 @@ class ConvolutionConfig(WeightedConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         if rank_of(node) == 3:
-            write_line_convolution(writer, node)
+            weight, bias = get_constant(writer.program, node.args[1]), get_constant(writer.program, argument(node, 2))
+            assert weight is not None  # refusal() has seen to it
+            write_line_convolution(writer, node, node, weight, bias)
             return
-        transposed, permutation = argument(node, 6), _permutation(node)
+        transposed, groups, permutation = argument(node, 6), argument(node, 8), _permutation(node)
         bias = get_constant(writer.program, argument(node, 2))
+        if transposed and groups != 1:
+            weight = get_constant(writer.program, node.args[1])
+            assert weight is not None  # refusal() has seen to it
+            # [inputs, outputs of a group, ...]: the outputs come first, then the inputs of their group.
+            by_group = weight.reshape(groups, -1, *weight.shape[1:]).permute(0, 2, 3, 4, 1).flatten(0, 1)
+            biases = NO_VALUE if bias is None else writer.floats(bias)
+            write_convolution(writer, node, node, writer.floats(by_group), biases)
+            return
         filters, biases = write_weights(writer, node.args[0], node.args[1], 1 if transposed else 0, permutation, bias)
         write_convolution(writer, node, node, filters, biases)
 
@@ -90,10 +102,12 @@ def refusal_of_line(node: Node) -> str | None:
     return None if unknown < 2 else "more than one of its sizes is known only when the model runs"
 
 
-def write_line_convolution(writer: SubgraphWriter, node: Node) -> None:
-    """Adds a convolution over one dimension [N, C, L] as that of an image of height 1, [N, 1, L, C]."""
-    weight, bias = get_constant(writer.program, node.args[1]), get_constant(writer.program, argument(node, 2))
-    assert isinstance(node.args[0], Node) and weight is not None  # refusal() has seen to it
+def write_line_convolution(
+    writer: SubgraphWriter, node: Node, result_of: Node, weight: torch.Tensor, bias: torch.Tensor | None
+) -> None:
+    """Adds the convolution of `node` over one dimension [N, C, L] as that of an image of height 1, [N, 1, L, C], with
+    these weights. Its result is that of `result_of`."""
+    assert isinstance(node.args[0], Node)
     (stride,), (padding,), (dilation,) = (argument(node, i) for i in (3, 4, 5))
     outputs, inputs, width = weight.shape
     groups = argument(node, 8)
@@ -115,7 +129,7 @@ def write_line_convolution(writer: SubgraphWriter, node: Node) -> None:
             result,
         )
     )
-    _move_line(writer, node, result, writer.result(node), False)
+    _move_line(writer, node, result, writer.result(result_of), False)
 
 
 def _as_image(writer: SubgraphWriter, line: Node) -> int:
@@ -186,8 +200,8 @@ class BatchNormConfig(XNNPartitionerConfig):
     weights = (1, 2, 3, 4)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        if rank_of(node.args[0]) != 4:
-            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
+        if rank_of(node.args[0]) not in (2, 3, 4):
+            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 2 to 4"
         return "its second or third result is used" if reads_more_than_first(node) else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -199,11 +213,24 @@ class BatchNormConfig(XNNPartitionerConfig):
             bias = get_constant(writer.program, argument(convolution, 2))
             if bias is not None:
                 shift = shift + bias.double() * scale
+            if rank_of(convolution) == 3:
+                write_line_convolution(writer, convolution, node, weight.double() * scale.reshape(-1, 1, 1), shift)
+                return
             shape = (1, -1, 1, 1) if argument(convolution, 6) else (-1, 1, 1, 1)
             filters = (weight.double() * scale.reshape(shape)).permute(_permutation(convolution))
             write_convolution(writer, convolution, node, writer.floats(filters), writer.floats(shift))
             return
         channels = scale.numel()
+        if rank_of(node.args[0]) != 4:
+            factors = (
+                writer.constant(f.float().reshape(1, channels, *[1] * (rank_of(node.args[0]) - 2)))
+                for f in (scale, shift)
+            )
+            assert isinstance(node.args[0], Node)
+            product, limits = writer.temporary(shape_of(node.args[0])), (-math.inf, math.inf)
+            writer.add(NODES["Multiply"](writer.read(node.args[0]), next(factors), product), limits)
+            writer.add(NODES["Add"](product, next(factors), writer.result(node)), limits)
+            return
         writer.add(
             NODES["DepthwiseConv2d"](
                 *(0, 0, 0, 0),
@@ -247,6 +274,7 @@ class GetItemConfig(XNNPartitionerConfig):
     target_names = ("getitem",)
     FIRST_ONLY = (
         *BatchNormConfig.target_names,
+        "aten.max.dim",
         "aten.max_pool2d_with_indices.default",
         "aten.native_layer_norm.default",
     )

@@ -128,9 +128,20 @@ class LinearConfig(WeightedConfig):
         return None if rank_of(node.args[1]) == 2 else "its weight is no matrix"
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        assert isinstance(node.args[0], Node)
-        bias = get_constant(writer.program, argument(node, 2))
-        write_linear(writer, node, node.args[0], node.args[1], bias, False)
+        source, weight = node.args[:2]
+        assert isinstance(source, Node)
+        if _is_lent(writer, source, weight):
+            bias, limits = argument(node, 2), (-math.inf, math.inf)
+            operands = writer.read(source), writer.read(weight), NO_VALUE
+            if bias is None:
+                writer.add(XNNFullyConnected(*operands, writer.result(node)), limits)
+                return
+            # XNNPACK adds a bias in the layer only if it is a constant.
+            product = writer.temporary(shape_of(node))
+            writer.add(XNNFullyConnected(*operands, product), limits)
+            writer.add(NODES["Add"](product, writer.read(bias), writer.result(node)), limits)
+            return
+        write_linear(writer, node, source, weight, get_constant(writer.program, argument(node, 2)), False)
 
 
 class AddmmConfig(WeightedConfig):
@@ -158,19 +169,27 @@ class AddmmConfig(WeightedConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         added, source, weight = node.args[:3]
         assert isinstance(source, Node) and isinstance(weight, Node)
-        if _is_bias(writer.program, added):
+        if _is_bias(writer.program, added) and not _is_lent(writer, source, weight):
             bias = get_constant(writer.program, added)
             assert bias is not None
             node, source = layer_of(writer, node, source)
             write_linear(writer, node, source, weight, bias.expand(weight.meta["val"].shape[1]), True)
             return
         product = writer.temporary(shape_of(node))
-        write_linear(writer, node, source, weight, None, True, product)
+        if _is_lent(writer, source, weight):
+            writer.add(NODES["BatchMatrixMultiply"](writer.read(source), writer.read(weight), product))
+        else:
+            write_linear(writer, node, source, weight, None, True, product)
         writer.add(NODES["Add"](writer.read(added), product, writer.result(node)), (-math.inf, math.inf))
 
 
 def _is_bias(program: ExportedProgram, node: Any) -> bool:
     return rank_of(node) == 1 and is_constant(program, node)
+
+
+def _is_lent(writer: SubgraphWriter, source: Node, weight: Any) -> bool:
+    """Whether the program passes the weight of a layer to the delegate (`force_non_static_weights_for_f32_linear`)."""
+    return not writer.in_integers and dynamic_source(source) is None and not is_constant(writer.program, weight)
 
 
 class MatmulConfig(WeightedConfig):
@@ -197,3 +216,33 @@ class MatmulConfig(WeightedConfig):
             return
         a, b = writer.read(first), writer.read(second)
         writer.add(NODES["BatchMatrixMultiply"](a, b, writer.result(node)))
+
+
+def is_linear_in_floats(node: Node) -> bool:
+    """Whether a call is a linear layer, or a product of two matrices, that is not quantised."""
+    config = _LAYERS.get(name_of(node))
+    if config is None:
+        return False
+    operands = [node.args[config.input_at], node.args[config.weight_at]]
+    return not any(is_quantized(operand) or dynamic_source(operand) is not None for operand in operands)
+
+
+def weights_of_linear(node: Node, program: ExportedProgram) -> list[Node]:
+    """The placeholders of the weight and the bias of a layer, also where they are turned first."""
+    config = _LAYERS[name_of(node)]
+    pending = [operand for i, operand in enumerate(node.args) if isinstance(operand, Node) and i != config.input_at]
+    found = []
+    while pending:
+        operand = pending.pop()
+        if operand.op == "placeholder":
+            found.append(operand)
+        elif is_constant(program, operand):
+            pending += operand.all_input_nodes
+    return found
+
+
+_LAYERS: dict[str, type[WeightedConfig]] = {
+    "aten.linear.default": LinearConfig,
+    "aten.addmm.default": AddmmConfig,
+    "aten.mm.default": MatmulConfig,
+}

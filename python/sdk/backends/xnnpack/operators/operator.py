@@ -56,8 +56,11 @@ class XNNPartitionerConfig:
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         """Why XNNPACK does not take a call, in words; None where it does."""
         indices = {operand for position in self.integers for operand in _nodes_in(argument(node, position))}
+        weights = {argument(node, position) for position in self.weights}
         for operand in (node, *node.all_input_nodes):
-            reason = refusal_of_tensor(operand.meta.get("val"), operand, self._dtypes_of(operand, operand in indices))
+            dtypes = self._dtypes_of(operand, operand in indices)
+            is_weight = operand in weights and is_constant(program, operand)  # it is stored in the payload's layout
+            reason = refusal_of_tensor(operand.meta.get("val"), operand, dtypes, any_layout=is_weight)
             if reason is not None:
                 return reason
         if not self.converts and len(floats := _floating_types(node)) > 1:
@@ -112,8 +115,10 @@ class XNNPartitionerConfig:
         raise NotImplementedError(f"{type(self).__name__} must define write()")
 
 
-def refusal_of_tensor(value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = (torch.float32,)) -> str | None:
-    """Why XNNPACK cannot hold a tensor."""
+def refusal_of_tensor(
+    value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = (torch.float32,), any_layout: bool = False
+) -> str | None:
+    """Why XNNPACK cannot hold a tensor. Its elements may lie anyhow if `any_layout`."""
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
         value = value[0]
     if not isinstance(value, torch.Tensor):
@@ -128,7 +133,7 @@ def refusal_of_tensor(value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = 
         return f"{node} has a dimension without an upper bound"
     if 0 in bounds:
         return f"{node} is empty"
-    if not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
+    if not any_layout and not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
         return f"{node} has its elements neither in the usual order nor in channels_last"
     # What reads integers, also through a view, reads them in the usual order.
     if value.dtype == torch.int64 and is_channels_last(node):

@@ -23,19 +23,22 @@ KEEP_DIMS = 64
 
 
 class PoolConfig(XNNPartitionerConfig):
-    def refusal_of_window(self, node: Node, ceil_mode: bool) -> str | None:
+    def refusal_of_window(self, node: Node) -> str | None:
         if rank_of(node.args[0]) != 4:
             return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
-        if ceil_mode:
-            return "ceil_mode is on"
         return "its window is one element" if pair(argument(node, 1)) == (1, 1) else None
 
     def write_pool(self, writer: SubgraphWriter, node: Node, kind: str, dilations: tuple[int, int]) -> None:
         window = pair(argument(node, 1))
         top, left = pair(argument(node, 3))
+        bottom, right = self.paddings_after(node)
         strides = pair(argument(node, 2) or window)
         source, result = writer.read(node.args[0], True), writer.result(node, True)
-        writer.add(NODES[kind](top, left, top, left, *window, *strides, *dilations, source, result))
+        writer.add(NODES[kind](top, right, bottom, left, *window, *strides, *dilations, source, result))
+
+    def paddings_after(self, node: Node) -> tuple[int, int]:
+        """The padding behind the last row and the last column."""
+        return pair(argument(node, 3))
 
 
 class MaxPoolConfig(PoolConfig):
@@ -45,10 +48,51 @@ class MaxPoolConfig(PoolConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if reads_more_than_first(node):
             return "its indices are used"
-        return self.refusal_of_window(node, argument(node, 5))
+        if argument(node, 5) and not is_static(node.args[0].meta["val"].shape[2:]):
+            return "ceil_mode is on, and its size is known only when the model runs"
+        return self.refusal_of_window(node)
+
+    def paddings_after(self, node: Node) -> tuple[int, int]:
+        """With ceil_mode the last window may reach over the padding: it is made longer."""
+        padding = pair(argument(node, 3))
+        if not argument(node, 5):
+            return padding
+        windows, dilations = pair(argument(node, 1)), pair(argument(node, 4))
+        strides = pair(argument(node, 2) or argument(node, 1))
+        image, pooled = (value.shape[2:] for value in (node.args[0].meta["val"], node.meta["val"][0]))
+        ends = ((pooled[i] - 1) * strides[i] + dilations[i] * (windows[i] - 1) + 1 for i in range(2))
+        after = tuple(max(end - size - before, before) for end, size, before in zip(ends, image, padding, strict=True))
+        return after[0], after[1]
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         self.write_pool(writer, node, "MaxPooling2d", pair(argument(node, 4)))
+
+
+class MaxDimConfig(XNNPartitionerConfig):
+    """The largest elements along height or width, without their indices: a pool whose window is that dimension."""
+
+    keeps_scale = True
+    target_names = ("aten.max.dim",)
+
+    def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
+        image = node.args[0]
+        assert isinstance(image, Node)
+        if rank_of(image) != 4:
+            return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
+        dim = argument(node, 1) % 4
+        if dim not in (2, 3) or not argument(node, 2):
+            return f"dim is {dim} and keepdim {argument(node, 2)}, and XNNPACK takes height or width with keepdim"
+        size = image.meta["val"].shape[dim]
+        if not isinstance(size, int) or size == 1:
+            return f"the size of the dimension is {size}"
+        return "its indices are used" if reads_more_than_first(node) else None
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        dim, image = argument(node, 1) % 4, node.args[0]
+        assert isinstance(image, Node)
+        window = [image.meta["val"].shape[i] if i == dim else 1 for i in (2, 3)]
+        source, result = writer.read(image, True), writer.result(node, True)
+        writer.add(NODES["MaxPooling2d"](*(0, 0, 0, 0), *window, *window, *(1, 1), source, result))
 
 
 class AvgPoolConfig(PoolConfig):
@@ -59,7 +103,7 @@ class AvgPoolConfig(PoolConfig):
             return "its padding counts (count_include_pad), and XNNPACK leaves it out"
         if argument(node, 6) is not None:
             return f"divisor_override is {argument(node, 6)}"
-        return self.refusal_of_window(node, argument(node, 4))
+        return "ceil_mode is on" if argument(node, 4) else self.refusal_of_window(node)
 
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -26,11 +28,13 @@ from sdk.backends.xnnpack.quantization import (
     LOWEST,
     QUANTIZE,
     dynamic_source,
+    is_narrow,
     name_of,
     refusal_of_scale,
+    scale_of,
 )
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 
 
 class _ConversionConfig(XNNPartitionerConfig):
@@ -48,10 +52,17 @@ class QuantizeConfig(_ConversionConfig):
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
         source = node.args[0]
         assert isinstance(source, Node)
-        return refusal_of_tensor(source.meta.get("val"), source) or refusal_of_scale(node)
+        return refusal_of_tensor(source.meta.get("val"), source) or refusal_of_scale(node, may_be_narrow=True)
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source = node.args[0]
+        if is_narrow(node):
+            assert isinstance(source, Node)
+            scale, limited = scale_of(node), writer.temporary(shape_of(source))
+            limits = ((LOWEST + 1 - scale.zero_point) * scale.scale, math.inf)
+            writer.add(NODES["Clamp"](writer.read(source), limited), limits)
+            writer.add(NODES["Convert"](limited, writer.result(node)))
+            return
         nhwc = wants_nhwc(writer, [source]) or _is_thin_image(node)
         writer.add(NODES["Convert"](writer.read(source, nhwc), writer.result(node, nhwc)))
 

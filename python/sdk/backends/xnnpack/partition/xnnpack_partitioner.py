@@ -15,6 +15,7 @@ from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import create_op_support
 
 from sdk.backends.xnnpack.constants import is_constant, is_foldable, settled
+from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
 from sdk.backends.xnnpack.quantization import (
@@ -57,6 +58,10 @@ class XnnpackPartitioner(Partitioner):
         compat: "1.4" keeps to what the original of that version runs: norms, attention and what else XNNPACK has no
             node for stay outside. By default such parts are taken, in a payload that only this SDK runs; a payload
             without them is in the original's format.
+        force_non_static_weights_for_f32_linear: Whether weights and biases of linear layers in floats stay constants of
+            the program, which passes them to the delegate, so that they can be replaced, shared or trained. Such layers
+            are slower.
+        force_fp32_dynamic_linear: Changes nothing, as in version 1.4 of the original.
     """
 
     def __init__(
@@ -66,6 +71,8 @@ class XnnpackPartitioner(Partitioner):
         per_op_mode: bool = False,
         verbose: bool = False,
         compat: str | None = None,
+        force_non_static_weights_for_f32_linear: bool = False,
+        force_fp32_dynamic_linear: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__()
@@ -80,6 +87,7 @@ class XnnpackPartitioner(Partitioner):
         self._per_op_mode = per_op_mode
         self._precisions = None if config_precisions is None else set(config_precisions)
         self._folds = configs is None
+        self._lends_weights = force_non_static_weights_for_f32_linear
         self._configs: dict[str, XNNPartitionerConfig] = {}
         for cls in ALL_PARTITIONER_CONFIGS if configs is None else configs:
             if config_precisions is None or set(cls.supported_precision_types) & set(config_precisions):
@@ -102,18 +110,27 @@ class XnnpackPartitioner(Partitioner):
                 node.meta["delegation_tag"] = tag
         logger.debug("%d partitions", len(tags))
         tag_constant_data(exported_program)
+        for layer in exported_program.graph.nodes if self._lends_weights else ():
+            if "delegation_tag" in layer.meta and is_linear_in_floats(layer):
+                for weight in weights_of_linear(layer, exported_program):
+                    weight.meta.pop("delegation_tag", None)
         return PartitionResult(exported_program, tags)
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
         """The largest parts whose nodes XNNPACK takes."""
         why = WhyNoPartition(logger)
         takes = self._taken(ep, why)
+        # Converting is no reason for a delegate, except where a program does nothing else.
+        only_converts = all(self._is_free(node, ep) for node in ep.graph.nodes if node.op == "call_function")
         while True:
             support = create_op_support(lambda submodules, node, taken=frozenset(takes): node in taken)
             partitions = [
                 partition
                 for partition in generate_partitions_from_list_of_nodes(ep.graph_module, op_support=support)
-                if any(not self._is_free(node, ep) for node in partition.nodes)
+                if any(
+                    is_quantize(node) or is_dequantize(node) if only_converts else not self._is_free(node, ep)
+                    for node in partition.nodes
+                )
             ]
             left = {*self._without_own_weights(ep, partitions, why), *self._separated_integers(partitions, why)}
             if not left:
@@ -294,6 +311,8 @@ class XnnpackPartitioner(Partitioner):
             config = self._configs.get(name_of(node))
             folds = self._reads_constants(node, ep)
             needs_own = folds or (config is not None and config.weights)
+            if self._lends_weights and (is_linear_in_floats(node) or any(map(is_linear_in_floats, node.users))):
+                continue
             for operand in node.all_input_nodes:
                 shared = any(part_of.get(user) != part for user in operand.users)
                 if folds and operand.op == "call_function" and part_of.get(operand) != part:
@@ -327,6 +346,13 @@ class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.FP32)
+
+
+class XnnpackQuantizedPartitioner(XnnpackPartitioner):
+    """Takes what is quantised, with scales that are known or that are found when the model runs."""
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=[ConfigPrecisionType.STATIC_QUANT, ConfigPrecisionType.DYNAMIC_QUANT])
 
 
 class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):

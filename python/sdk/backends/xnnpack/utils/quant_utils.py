@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes quantise."""
+"""Which nodes quantise, and how."""
 
 from __future__ import annotations
 
+import torch
 from torch.fx import Node
 
 from sdk.backends.transforms.dynamic_quantization import DEQUANTIZE_AFFINE, DYNAMIC, TORCHAO, name_of
-from sdk.backends.xnnpack.quantization import QUANTIZE
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, QUANTIZE
 from sdk.backends.xnnpack.weights import NAMES
 
 _QUANTIZE = {QUANTIZE, "quantized_decomposed.quantize_per_channel.default", TORCHAO[1]} | {n[1] for n in DYNAMIC}
 _DEQUANTIZE = {*NAMES, DEQUANTIZE_AFFINE} | {names[2] for names in DYNAMIC}
+_CHOOSE = {names[0] for names in DYNAMIC}
+_DYNAMIC = (DYNAMIC_NAMES | {names[2] for names in DYNAMIC}) - {DEQUANTIZE_AFFINE}
+
+IS_IMPLICIT_Q_DQ_TAG = "IS_IMPLICIT_Q_DQ_TAG"
+"""The key in `node.meta` of what `tag_as_implicit_q_dq` sets."""
 
 
 def is_quant(node: Node) -> bool:
@@ -21,3 +27,104 @@ def is_quant(node: Node) -> bool:
 def is_dequant(node: Node) -> bool:
     """Whether a node turns quantised integers into floats."""
     return name_of(node) in _DEQUANTIZE
+
+
+def is_qparam(node: Node) -> bool:
+    """Whether a node finds a scale and a zero point when the program runs."""
+    return name_of(node) in _CHOOSE
+
+
+def is_dynamic_qdq(node: Node) -> bool:
+    """Whether a node quantises or dequantises with a scale that is found when the program runs."""
+    if is_affine_qdq(node):
+        return is_per_token(node) and any(name_of(getattr(a, "args", [None])[0]) in _CHOOSE for a in node.args[2:4])
+    return name_of(node) in _DYNAMIC and (is_quant(node) or is_dequant(node))
+
+
+def is_per_channel(node: Node) -> bool:
+    """Whether a node quantises or dequantises with a scale for each channel."""
+    if is_affine_qdq(node):
+        shape, block = _blocks(node)
+        return sum(b != s for s, b in zip(shape, block, strict=True)) == 1 and 1 in block and not is_per_token(node)
+    return "per_channel." in name_of(node)
+
+
+def is_per_tensor(node: Node) -> bool:
+    """Whether a node quantises or dequantises with one scale."""
+    if is_affine_qdq(node):
+        shape, block = _blocks(node)
+        return shape == block
+    return "per_tensor." in name_of(node)
+
+
+def is_per_token(node: Node) -> bool:
+    """Whether a node quantises or dequantises with a scale for each row."""
+    if is_affine_qdq(node):
+        shape, block = _blocks(node)
+        scale = node.args[2]
+        found = scale.meta["val"].numel() if isinstance(scale, Node) else 1
+        return block == [*[1] * (len(shape) - 1), shape[-1]] and found != 1
+    return "per_token." in name_of(node)
+
+
+def is_per_channel_group(node: Node) -> bool:
+    """Whether a node quantises or dequantises with a scale for each group of a channel's elements."""
+    if is_affine_qdq(node):
+        shape, block = _blocks(node)
+        return len(block) == 2 and block[0] == 1 and 1 < block[1] < shape[1]
+    return "per_channel_group." in name_of(node)
+
+
+def is_affine_qdq(node: Node) -> bool:
+    """Whether a node quantises or dequantises as torchao writes it: in blocks of any shape."""
+    return name_of(node) in (TORCHAO[1], DEQUANTIZE_AFFINE)
+
+
+def _blocks(node: Node) -> tuple[list[int], list[int]]:
+    """The shape of what an affine node quantises, and that of its blocks."""
+    source, block = node.args[:2]
+    assert isinstance(source, Node)
+    return list(source.meta["val"].shape), list(block)
+
+
+def tag_as_implicit_q_dq(node: Node) -> None:
+    """Marks a node that quantises or dequantises as part of a call on integers."""
+    node.meta[IS_IMPLICIT_Q_DQ_TAG] = True
+
+
+def is_tagged_as_implicit_q_dq(node: Node) -> bool:
+    """Whether `tag_as_implicit_q_dq` marked a node."""
+    return bool(node.meta.get(IS_IMPLICIT_Q_DQ_TAG, False))
+
+
+def is_tensor_subnormal(tensor: torch.Tensor) -> torch.Tensor:
+    """For each element, whether it is not zero and smaller than the smallest normal number of its dtype."""
+    return (tensor != 0) & (tensor.abs() < torch.finfo(tensor.dtype).smallest_normal)
+
+
+def validate_quant_scales(scales: float | torch.Tensor) -> None:
+    """Raises ValueError where XNNPACK cannot quantise with a scale: it takes finite, positive, normal numbers."""
+    values = torch.as_tensor(scales, dtype=torch.float32)
+    bad = ~torch.isfinite(values) | (values <= 0) | is_tensor_subnormal(values)
+    if bad.any():
+        found = values[bad].flatten()[:4].tolist()
+        raise ValueError(f"scales have to be finite, positive and not subnormal; found {', '.join(map(str, found))}")
+
+
+def validate_quant_zeropoints(zp: float | int | torch.Tensor, dtype: torch.dtype, is_4bit: bool) -> None:
+    """Raises ValueError where XNNPACK cannot quantise with a zero point: it takes those of int8 and int32, 0 and, for 4
+    bits, 8."""
+    values = torch.as_tensor(zp)
+    if is_4bit:
+        fits = (values == 0) | (values == 8)
+    elif dtype is torch.uint8:
+        fits = (values >= 0) & (values <= 255)
+    elif dtype is torch.int8:
+        fits = (values >= -128) & (values <= 127)
+    else:
+        fits = values == 0
+    if not fits.all():
+        found = values[~fits].flatten()[:4].tolist()
+        raise ValueError(
+            f"zero points of {dtype}{' with 4 bits' if is_4bit else ''}: found {', '.join(map(str, found))}"
+        )

@@ -24,6 +24,7 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
     image.BatchNormConfig,
     image.ConvolutionConfig,
     image.GetItemConfig,
+    pools.MaxDimConfig,
     pools.MaxPoolConfig,
     pools.ResizeConfig,
     matrix.AddmmConfig,
