@@ -56,6 +56,21 @@ def program_uses(data: bytes) -> dict[str, OperatorUse]:
     return dict(sorted(uses.items()))
 
 
+def program_calls(data: bytes) -> Iterator[tuple[str, list[tuple[int, TensorMeta | None]]]]:
+    """Each call of an operator: its name and, for each argument, the number of its type in the schema's union
+    `KernelTypes` and what it says of a tensor, or of the first of a list. Raises ProgramError."""
+    program_uses(data)  # for its errors
+    for plan in Table(data, read("<I", data, 0)).tables(PROGRAM_EXECUTION_PLAN):
+        names = [_name(operator) for operator in plan.tables(PLAN_OPERATORS)]
+        values = plan.tables(PLAN_VALUES)
+        for operator, arguments in _calls(plan):
+            described: list[tuple[int, TensorMeta | None]] = []
+            for argument in (values[index] for index in arguments):
+                tensors = _tensors_of(argument, values)
+                described.append((argument.number(UNION_TYPE, "<B"), tensors[0] if tensors else None))
+            yield names[operator], described
+
+
 def program_operators(data: bytes) -> list[str]:
     """The operators of all methods of a program, sorted, each once."""
     return list(program_uses(data))
@@ -80,17 +95,23 @@ def _add_call(use: OperatorUse, arguments: list[Table], values: list[Table]) -> 
     # A list of tensors counts with its first one in the key of the kernel; each of its tensors has a dtype.
     tensors: list[TensorMeta] = []
     for argument in arguments:
-        kind = argument.number(UNION_TYPE, "<B")
-        if kind == VALUE_TENSOR:
-            tensors.append(_tensor_meta(argument))
-        elif kind in VALUE_TENSOR_LISTS and (value := argument.table(UNION_VALUE)):
-            items = [values[item] for item in value.numbers(LIST_ITEMS, "<i") if item >= 0]
-            metas = [_tensor_meta(item) for item in items if item.number(UNION_TYPE, "<B") == VALUE_TENSOR]
-            use.dtypes.update(meta.dtype for meta in metas)
-            tensors += metas[:1]
-    use.dtypes.update(meta.dtype for meta in tensors)
+        metas = _tensors_of(argument, values)
+        use.dtypes.update(meta.dtype for meta in metas)
+        tensors += metas[:1]
     if tensors:
         use.keys.add(kernel_key(tensors))
+
+
+def _tensors_of(argument: Table, values: list[Table]) -> list[TensorMeta]:
+    """What an argument says of its tensor, or of the tensors of its list."""
+    kind = argument.number(UNION_TYPE, "<B")
+    if kind == VALUE_TENSOR:
+        return [_tensor_meta(argument)]
+    value = argument.table(UNION_VALUE) if kind in VALUE_TENSOR_LISTS else None
+    if value is None:
+        return []
+    items = [values[item] for item in value.numbers(LIST_ITEMS, "<i") if item >= 0]
+    return [_tensor_meta(item) for item in items if item.number(UNION_TYPE, "<B") == VALUE_TENSOR]
 
 
 def _tensor_meta(value: Table) -> TensorMeta:

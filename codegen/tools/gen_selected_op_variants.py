@@ -43,6 +43,11 @@ def render_header(selection: Selection, functions_yaml: Sequence[Path] = (), fol
     )
 
 
+def write_selected_op_variants(yaml_file_path: Path | str, output_dir: Path | str) -> None:
+    """Writes selected_op_variants.h for a selected_operators.yaml. Raises SchemaError, OSError."""
+    write_if_changed(Path(output_dir) / "selected_op_variants.h", render_header(from_yaml(Path(yaml_file_path))))
+
+
 def _mask_number(groups: Sequence[set[int] | None]) -> int:
     if any(group is None for group in groups):
         return ALL_DTYPES
