@@ -25,6 +25,7 @@ from sdk.backends.transforms.postpone_permute_below_squeeze_view import (
 from sdk.backends.transforms.rank_0_to_rank_1 import Rank0ToRank1Pass
 from sdk.backends.transforms.remove_clone_ops import RemoveCloneOpsTransform
 from sdk.backends.transforms.remove_getitem_op import RemoveGetItemPass
+from sdk.backends.transforms.remove_permutes_around_elementwise_ops import RemovePermutesAroundElementwiseOps
 from sdk.backends.transforms.replace_nop_transpose_or_permute_with_view import (
     ReplaceNopTransposeOrPermuteWithViewPass,
 )
@@ -184,6 +185,33 @@ class TestPermutations:
         ]
         found = after(passes, model, torch.randn(2, 3, 4))
         assert found.count("permute_copy") <= 1
+
+
+class TestPermutationsAroundArithmetic:
+    @staticmethod
+    def found(model: Callable[..., Any], *inputs: torch.Tensor) -> list[str]:
+        return after([RemovePermutesAroundElementwiseOps()], model, *inputs)
+
+    def test_go(self) -> None:
+        def model(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            total = (x.permute(1, 2, 0) + y.permute(1, 2, 0)).relu()
+            return total.permute(2, 0, 1), (total * 2).permute(2, 0, 1)
+
+        assert "permute_copy" not in self.found(model, torch.randn(2, 3, 4), torch.randn(2, 3, 4))
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            lambda x, y: x.permute(1, 2, 0).relu(),  # what follows wants it permuted
+            lambda x, y: x.permute(1, 2, 0).relu().permute(1, 2, 0),  # that is another permutation
+            lambda x, y: (x.permute(1, 2, 0) + y).permute(2, 0, 1),  # the other operand is not permuted
+            lambda x, y: (x.permute(1, 2, 0) + y[0, 0]).permute(2, 0, 1),  # nor one that is broadcast
+            lambda x, y: x.permute(1, 2, 0).cumsum(0).permute(2, 0, 1),  # elements depend on others
+            lambda x, y: (x.permute(1, 2, 0).relu(), x.permute(1, 2, 0).relu().permute(2, 0, 1))[0],
+        ],
+    )
+    def test_stay(self, model: Callable[..., Any]) -> None:
+        assert "permute_copy" in self.found(model, torch.randn(3, 3, 3), torch.randn(3, 3, 3))
 
 
 class TestViews:
