@@ -74,7 +74,7 @@ int fail(const char* what, Error error) {
   write("FAILED: ");
   write(what);
   write(": ");
-  write(executorch::runtime::to_string(error));
+  write(executorch::runtime::error_name(error));
   write("\n");
   return 1;
 }

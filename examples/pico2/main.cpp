@@ -73,7 +73,7 @@ bool recognise(Method& method, const Example& example) {
     error = method.execute();
   }
   if (error != Error::Ok) {
-    printf("FAILED: %s\n", executorch::runtime::to_string(error));
+    printf("FAILED: %s\n", executorch::runtime::error_name(error));
     return false;
   }
   const float* scores = method.get_output(0).toTensor().const_data_ptr<float>();
@@ -96,7 +96,7 @@ bool run_all() {
   BufferDataLoader loader(model_pte, model_pte_size);
   const Result<Program> program = Program::load(&loader, Program::Verification::InternalConsistency);
   if (!program.ok()) {
-    printf("The program cannot be loaded: %s\n", executorch::runtime::to_string(program.error()));
+    printf("The program cannot be loaded: %s\n", executorch::runtime::error_name(program.error()));
     return false;
   }
   MemoryAllocator method_allocator(sizeof(method_memory), method_memory);
@@ -107,7 +107,7 @@ bool run_all() {
   Result<Method> method = program->load_method("forward", &memory);
   if (!method.ok()) {
     // MemoryAllocationFailed: enlarge the arrays above. OperatorMissing: build the firmware from this program.
-    printf("The method cannot be loaded: %s\n", executorch::runtime::to_string(method.error()));
+    printf("The method cannot be loaded: %s\n", executorch::runtime::error_name(method.error()));
     return false;
   }
   bool right = true;

@@ -50,7 +50,7 @@ TEST(ErrorTableTest, EveryMistakeHasItsErrorAndItsWords) {
   for (const corpus::Mistake& mistake : table.mistakes) {
     logged.clear();
     const Error error = make(mistake);
-    EXPECT_EQ(executorch::runtime::to_string(error), mistake.error) << mistake.name;
+    EXPECT_EQ(executorch::runtime::error_name(error), mistake.error) << mistake.name;
     EXPECT_EQ(static_cast<uint32_t>(error), table.codes.at(mistake.error)) << mistake.name;
     for (const std::string& words : mistake.words) {
       EXPECT_THAT(logged, ::testing::HasSubstr(words)) << mistake.name;
@@ -62,7 +62,7 @@ TEST(ErrorTableTest, HasTheCodesOfTheRuntime) {
   const corpus::ErrorTable table = corpus::read_error_table();
   size_t found = 0;
   for (uint32_t code = 0; code < 0x40; ++code) {  // those from 0x40 on are no errors of the runtime
-    const std::string name = executorch::runtime::to_string(static_cast<Error>(code));
+    const std::string name = executorch::runtime::error_name(static_cast<Error>(code));
     if (name != "Unknown") {
       ASSERT_EQ(table.codes.count(name), 1u) << name;
       EXPECT_EQ(table.codes.at(name), code);

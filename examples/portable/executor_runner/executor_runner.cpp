@@ -52,7 +52,7 @@ namespace {
 
 // Logs what the failed step was for, below the runtime's own lines about it, and passes the error on.
 Error failed(const char* what, const std::string& name, Error error) {
-  ET_LOG(Error, "%s %s: %s", what, name.c_str(), to_string(error));
+  ET_LOG(Error, "%s %s: %s", what, name.c_str(), error_name(error));
   return error;
 }
 
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
   const Error error = run(flags);
   if (error != Error::Ok) {
     std::fprintf(stderr, "executor_runner: %s could not be run (%s); the lines above say why.\n",
-                 flags.model_path.c_str(), executorch::runtime::to_string(error));
+                 flags.model_path.c_str(), executorch::runtime::error_name(error));
     return 1;
   }
   return 0;

@@ -68,7 +68,7 @@ TEST_F(DataSinkTest, FilesHoldWhatIsWritten) {
     EXPECT_EQ(moved.get_used_bytes(), 5u);
     moved.close();
     moved.close();
-    EXPECT_EQ(moved.write("f", 1).error(), Error::InvalidState);
+    EXPECT_EQ(moved.write("f", 1).error(), Error::AccessFailed);
   }
   std::ifstream file(path, std::ios::binary);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "abcde");

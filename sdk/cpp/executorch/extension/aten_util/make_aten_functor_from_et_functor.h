@@ -232,7 +232,7 @@ struct AtenCall {
     };
     const auto check = [&] {
       TORCH_CHECK(context.failure_state() == runtime::Error::Ok,
-                  "the kernel failed: ", runtime::to_string(context.failure_state()), "; the log says why");
+                  "the kernel failed: ", runtime::error_name(context.failure_state()), "; the log says why");
     };
     if constexpr (kOutput >= 0) {
       (void)run();

@@ -93,7 +93,7 @@ const char* describe(Error status) {
     case Error::AccessFailed:
       return "AccessFailed: the file cannot be read";
     default:
-      return runtime::to_string(status);
+      return runtime::error_name(status);
   }
 }
 
@@ -174,7 +174,7 @@ uint32_t et_c_api_version(void) {
 }
 
 const char* et_status_name(et_status status) {
-  return executorch::runtime::to_string(static_cast<Error>(status));
+  return executorch::runtime::error_name(static_cast<Error>(status));
 }
 
 et_status et_error_status(const et_error* error) {

@@ -292,5 +292,9 @@ TEST_F(FlatTensorTest, MergedMapsRefuseRepeatedKeys) {
   EXPECT_EQ(MergedDataMap::load(Span<const NamedDataMap*>(twice, 2)).error(), Error::InvalidArgument);
   const NamedDataMap* null[] = {nullptr};
   EXPECT_EQ(MergedDataMap::load(Span<const NamedDataMap*>(null, 1)).error(), Error::InvalidArgument);
+  const NamedDataMap* some_null[] = {nullptr, &map.get(), nullptr};
+  const auto merged = MergedDataMap::load(Span<const NamedDataMap*>(some_null, 3));
+  ASSERT_TRUE(merged.ok()) << "null entries are skipped";
+  EXPECT_EQ(merged->get_num_keys().get(), map->get_num_keys().get());
   EXPECT_EQ(MergedDataMap::load(Span<const NamedDataMap*>()).error(), Error::InvalidArgument);
 }

@@ -39,7 +39,7 @@ class BundledModule : public Module {
                          std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr);
 
   /// Reads and verifies the file, which stays in memory as long as the module or its program(). Errors: those of
-  /// opening and reading it; NotSupported if it is not a bundled program; InvalidExternalData if it is damaged.
+  /// opening and reading it; InvalidArgument if it is not a bundled program; InvalidExternalData if it is damaged.
   ET_NODISCARD static runtime::Result<std::unique_ptr<BundledModule>> from_file(
       const std::string& file_path, std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
       std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,

@@ -103,7 +103,7 @@ TEST(BundledModuleTest, SaysWhatIsWrong) {
   EXPECT_EQ((*module)->execute("backward", 0).error(), Error::InvalidArgument);
   EXPECT_EQ((*module)->verify_method_outputs("forward", 3), Error::InvalidArgument);
   EXPECT_EQ(BundledModule::from_file(kFolder + "/no_such_file.bpte").error(), Error::AccessFailed);
-  EXPECT_EQ(BundledModule::from_file(kFolder + "/model.pte").error(), Error::NotSupported);
+  EXPECT_EQ(BundledModule::from_file(kFolder + "/model.pte").error(), Error::InvalidArgument);
 
   const std::string path = testing::TempDir() + "half.bpte";
   const std::vector<char> bytes = read(kFolder + "/model.bpte");

@@ -69,7 +69,7 @@ Error DataFiles::load(Module::LoadMode mode) {
     Result<FlatTensorDataMap> map = FlatTensorDataMap::load((has_path ? opened_[i] : added_[i - opened_.size()]).get());
     if (!map.ok()) {
       if (has_path) {
-        ET_LOG(Error, "%s: the data file could not be loaded: %s", paths_[i].c_str(), to_string(map.error()));
+        ET_LOG(Error, "%s: the data file could not be loaded: %s", paths_[i].c_str(), error_name(map.error()));
       }
       return map.error();
     }

@@ -123,7 +123,7 @@ Error Module::load_program(const Program::Verification verification) {
     Result<Program> program = Program::load(data_loader_.get(), verification, limits_);
     if (!program.ok()) {
       if (!file_path_.empty()) {
-        ET_LOG(Error, "%s: the program could not be loaded: %s", file_path_.c_str(), to_string(program.error()));
+        ET_LOG(Error, "%s: the program could not be loaded: %s", file_path_.c_str(), error_name(program.error()));
         data_loader_.reset();  // the next call opens the file again
       }
       return program.error();

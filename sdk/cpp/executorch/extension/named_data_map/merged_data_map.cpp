@@ -22,12 +22,13 @@ Result<MergedDataMap> MergedDataMap::load(Span<const NamedDataMap*> named_data_m
 }
 
 Result<MergedDataMap> MergedDataMap::load_index(Span<const NamedDataMap*> named_data_maps) {
-  ET_CHECK_OR_RETURN_ERROR(!named_data_maps.empty(), InvalidArgument, "expected at least one data map, found none");
   Index index;
   std::vector<const char*> keys;
   for (size_t i = 0; i < named_data_maps.size(); ++i) {
     const NamedDataMap* map = named_data_maps[i];
-    ET_CHECK_OR_RETURN_ERROR(map != nullptr, InvalidArgument, "data map %zu is a null pointer", i);
+    if (map == nullptr) {
+      continue;
+    }
     const Result<uint32_t> count = map->get_num_keys();
     if (!count.ok()) {
       return count.error();
@@ -43,6 +44,9 @@ Result<MergedDataMap> MergedDataMap::load_index(Span<const NamedDataMap*> named_
       keys.push_back(key.get());
     }
   }
+  ET_CHECK_OR_RETURN_ERROR(!keys.empty(), InvalidArgument,
+                           "expected at least one data map with data, found %zu that are null or empty",
+                           named_data_maps.size());
   return MergedDataMap(std::move(index), std::move(keys));
 }
 

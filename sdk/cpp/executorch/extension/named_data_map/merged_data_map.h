@@ -29,8 +29,8 @@ namespace ET_MERGED_DATA_MAP_NAMESPACE {
 /// Several NamedDataMaps as one, for weights in several files.
 class MergedDataMap final : public executorch::ET_RUNTIME_NAMESPACE::NamedDataMap {
  public:
-  /// Merges `named_data_maps`, which must outlive the result. InvalidArgument if there is none, if one is null, or if
-  /// two hold the same key.
+  /// Merges `named_data_maps`, which must outlive the result. Null entries and maps without keys are skipped.
+  /// InvalidArgument if none is left, or if two hold the same key.
   static runtime::Result<MergedDataMap> load(
       runtime::Span<const executorch::ET_RUNTIME_NAMESPACE::NamedDataMap*> named_data_maps);
 

@@ -49,7 +49,7 @@ void throw_unsupported_input(const std::string& what) {
 }
 
 void throw_error(const std::string& what, runtime::Error error, const LogCapture& capture) {
-  const std::string name = std::string(" [") + runtime::to_string(error) + "]";
+  const std::string name = std::string(" [") + runtime::error_name(error) + "]";
   const bool one_line = capture.lines().size() == 1;
   std::string text = one_line ? what + ": " + capture.lines()[0] + name : what + name;
   py::list lines;
@@ -64,7 +64,7 @@ void throw_error(const std::string& what, runtime::Error error, const LogCapture
   auto message = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   py::object instance = py::reinterpret_borrow<py::object>(error_class)(message);
-  instance.attr("error") = runtime::to_string(error);
+  instance.attr("error") = runtime::error_name(error);
   instance.attr("code") = static_cast<unsigned>(error);
   instance.attr("log") = py::tuple(lines);
   PyErr_SetObject(error_class, instance.ptr());

@@ -59,8 +59,11 @@ TEST(ReducedFloatMathTest, RoundsTheFloatResult) {
 }
 
 TEST(VersionTest, Compares) {
-  static_assert(ET_VERSION_CHECK(1, 4, 1) && ET_VERSION_CHECK(1, 3, 9) && !ET_VERSION_CHECK(1, 4, 2));
-  static_assert(!ET_VERSION_CHECK(2, 0, 0));
+  static_assert(ET_VERSION_CODE == ET_VERSION_CHECK(1, 4, 1) && ET_VERSION_CODE >= ET_VERSION_CHECK(1, 3, 9));
+  static_assert(ET_VERSION_CODE < ET_VERSION_CHECK(1, 4, 2) && ET_VERSION_CODE < ET_VERSION_CHECK(2, 0, 0));
+#if ET_VERSION_CODE >= ET_VERSION_CHECK(1, 5, 0) || ET_VERSION_CODE < ET_VERSION_CHECK(1, 2, 0)
+#error "the preprocessor compares versions too"
+#endif
 }
 
 TEST(ProfilerTest, MacrosDoNothingByDefault) {

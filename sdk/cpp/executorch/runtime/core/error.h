@@ -47,59 +47,64 @@ enum class Error : error_code_t {
   Cancelled = 0x40,  ///< The run was stopped, see Method::set_interrupt().
 };
 
-/// Name of an error without a prefix, for example "InvalidProgram". Static text; never null.
+/// Name of an error as it is written in code, for example "Error::InvalidProgram". Static text; never null.
 constexpr const char* to_string(const Error error) {
 #if ET_ENABLE_ENUM_STRINGS
   switch (error) {
     case Error::Ok:
-      return "Ok";
+      return "Error::Ok";
     case Error::Internal:
-      return "Internal";
+      return "Error::Internal";
     case Error::InvalidState:
-      return "InvalidState";
+      return "Error::InvalidState";
     case Error::EndOfMethod:
-      return "EndOfMethod";
+      return "Error::EndOfMethod";
     case Error::AlreadyLoaded:
-      return "AlreadyLoaded";
+      return "Error::AlreadyLoaded";
     case Error::NotSupported:
-      return "NotSupported";
+      return "Error::NotSupported";
     case Error::NotImplemented:
-      return "NotImplemented";
+      return "Error::NotImplemented";
     case Error::InvalidArgument:
-      return "InvalidArgument";
+      return "Error::InvalidArgument";
     case Error::InvalidType:
-      return "InvalidType";
+      return "Error::InvalidType";
     case Error::OperatorMissing:
-      return "OperatorMissing";
+      return "Error::OperatorMissing";
     case Error::RegistrationExceedingMaxKernels:
-      return "RegistrationExceedingMaxKernels";
+      return "Error::RegistrationExceedingMaxKernels";
     case Error::RegistrationAlreadyRegistered:
-      return "RegistrationAlreadyRegistered";
+      return "Error::RegistrationAlreadyRegistered";
     case Error::NotFound:
-      return "NotFound";
+      return "Error::NotFound";
     case Error::MemoryAllocationFailed:
-      return "MemoryAllocationFailed";
+      return "Error::MemoryAllocationFailed";
     case Error::AccessFailed:
-      return "AccessFailed";
+      return "Error::AccessFailed";
     case Error::InvalidProgram:
-      return "InvalidProgram";
+      return "Error::InvalidProgram";
     case Error::InvalidExternalData:
-      return "InvalidExternalData";
+      return "Error::InvalidExternalData";
     case Error::OutOfResources:
-      return "OutOfResources";
+      return "Error::OutOfResources";
     case Error::DelegateInvalidCompatibility:
-      return "DelegateInvalidCompatibility";
+      return "Error::DelegateInvalidCompatibility";
     case Error::DelegateMemoryAllocationFailed:
-      return "DelegateMemoryAllocationFailed";
+      return "Error::DelegateMemoryAllocationFailed";
     case Error::DelegateInvalidHandle:
-      return "DelegateInvalidHandle";
+      return "Error::DelegateInvalidHandle";
     case Error::Cancelled:
-      return "Cancelled";
+      return "Error::Cancelled";
   }
-  return "Unknown";
+  return "Error::Unknown";
 #else
-  return error == Error::Ok ? "Ok" : "Error";
+  return error == Error::Ok ? "Error::Ok" : "Error::Unknown";
 #endif
+}
+
+/// The same without the prefix, for messages: "InvalidProgram".
+constexpr const char* error_name(const Error error) {
+  return to_string(error) + sizeof("Error::") - 1;
 }
 
 }  // namespace runtime

@@ -92,7 +92,7 @@ class Result final {
 
   ET_NOINLINE void abort_without_value() const {
     ET_CHECK_MSG(false, "a Result without a value was read; it holds the error %s (0x%x): call ok() first",
-                 to_string(error_), static_cast<unsigned>(error_));
+                 error_name(error_), static_cast<unsigned>(error_));
   }
 
   union {

@@ -85,10 +85,11 @@ TEST(ErrorTest, NumbersAreThePublicContract) {
 }
 
 TEST(ErrorTest, Names) {
-  EXPECT_STREQ(to_string(Error::Ok), "Ok");
-  EXPECT_STREQ(to_string(Error::InvalidExternalData), "InvalidExternalData");
-  EXPECT_STREQ(to_string(Error::Cancelled), "Cancelled");
-  EXPECT_STREQ(to_string(static_cast<Error>(0x7777)), "Unknown");
+  EXPECT_STREQ(to_string(Error::Ok), "Error::Ok");
+  EXPECT_STREQ(to_string(Error::InvalidExternalData), "Error::InvalidExternalData");
+  EXPECT_STREQ(to_string(Error::Cancelled), "Error::Cancelled");
+  EXPECT_STREQ(to_string(static_cast<Error>(0x7777)), "Error::Unknown");
+  EXPECT_STREQ(executorch::runtime::error_name(Error::InvalidProgram), "InvalidProgram");
 }
 
 TEST(ErrorTest, MacrosLogAndReturn) {

@@ -7,8 +7,8 @@
 #define ET_VERSION_PATCH 1
 #define ET_VERSION "1.4.1"
 
-/// A number that grows with the version.
-#define ET_VERSION_CODE (ET_VERSION_MAJOR * 10000 + ET_VERSION_MINOR * 100 + ET_VERSION_PATCH)
+/// The number of a version, to compare with ET_VERSION_CODE: `#if ET_VERSION_CODE >= ET_VERSION_CHECK(1, 2, 0)`.
+#define ET_VERSION_CHECK(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
 
-/// True for this version and later ones: `#if ET_VERSION_CHECK(1, 2, 0)`.
-#define ET_VERSION_CHECK(major, minor, patch) (ET_VERSION_CODE >= ((major) * 10000 + (minor) * 100 + (patch)))
+/// The number of this version. It grows with the version.
+#define ET_VERSION_CODE ET_VERSION_CHECK(ET_VERSION_MAJOR, ET_VERSION_MINOR, ET_VERSION_PATCH)

@@ -90,6 +90,13 @@ TEST(IrangeTest, CountsAndIsEmptyBackwards) {
     seen.push_back(i);
   }
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 5, 6}));
+  // As algorithms and containers take it.
+  const auto range = c10::irange(2, 6);
+  EXPECT_EQ(std::vector<int>(range.begin(), range.end()), (std::vector<int>{2, 3, 4, 5}));
+  EXPECT_EQ(std::distance(range.begin(), range.end()), 4);
+  auto iterator = range.begin();
+  EXPECT_EQ(*iterator++, 2);
+  EXPECT_EQ(*iterator, 3);
 }
 
 TEST(NamespacesTest, OldNamesAreTheSameTypes) {

@@ -70,7 +70,7 @@ Error BackendDelegate::init(const executorch_flatbuffer::BackendDelegate& delega
   auto handle = backend_->init(context, &payload_,
                                ArrayRef<CompileSpec>(specs, static_cast<size_t>(size_of(delegate.compile_specs()))));
   ET_CHECK_OK_OR_RETURN_ERROR(handle.error(), "Backend %s refused its part of method '%s', %zu bytes: %s", id_,
-                              context.get_method_name(), payload_.size(), to_string(handle.error()));
+                              context.get_method_name(), payload_.size(), error_name(handle.error()));
   handle_ = *handle;
   initialized_ = true;
   return Error::Ok;

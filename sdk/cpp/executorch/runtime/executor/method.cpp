@@ -182,11 +182,8 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
 Result<Tensor> Method::get_attribute(std::string_view name) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   for (uint32_t i = 0; i < size_of(plan_->values()); ++i) {
-    const auto* tensor = plan_->values()->Get(i)->val_as_Tensor();
-    const auto* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();
-    // Constants carry names too, but are not to be written.
-    if (extra != nullptr && tensor->allocation_info() != nullptr && extra->fully_qualified_name() != nullptr &&
-        extra->fully_qualified_name()->string_view() == name) {
+    const auto* tensor = deserialization::as_attribute(*plan_->values()->Get(i));
+    if (tensor != nullptr && tensor->extra_tensor_info()->fully_qualified_name()->string_view() == name) {
       return values_[i].toTensor();
     }
   }

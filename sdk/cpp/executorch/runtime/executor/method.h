@@ -62,11 +62,11 @@ class Method final {
   Method& operator=(Method&&) = delete;
   ~Method();
 
-  /// Sets an input. A tensor that has planned memory is copied; the data of another one is used in place and must stay
-  /// alive until the method was executed. Its dtype, rank, sizes and memory order must be those of
-  /// MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be smaller. A scalar must have the value of the
-  /// export, unless the export left it variable.
-  /// Errors: InvalidArgument, after a log line that gives the index, what was expected and what was found.
+  /// Sets an input. A tensor that has planned memory is copied, unless its data is null: then the memory keeps what it
+  /// holds. The data of another one is used in place and must stay alive until the method was executed. Its dtype,
+  /// rank, sizes and memory order must be those of MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be
+  /// smaller. A scalar must have the value of the export, unless the export left it variable. Errors: InvalidArgument,
+  /// after a log line that gives the index, what was expected and what was found.
   ET_NODISCARD Error set_input(const EValue& input_evalue, size_t input_idx);
 
   /// Sets all inputs. Errors: InvalidArgument when the number differs, otherwise as set_input().
@@ -85,11 +85,13 @@ class Method final {
   /// Errors: InvalidArgument when the array is shorter than inputs_size().
   ET_NODISCARD Error get_inputs(EValue* input_evalues, size_t length);
 
-  /// The mutable buffer of that fully qualified name. It shares the method's memory. Errors: NotFound.
+  /// The mutable buffer of that fully qualified name. It shares the method's memory; for a buffer without planned
+  /// memory, give it data with `set_data()` before the method runs. Errors: NotFound.
   ET_NODISCARD Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 
   /// Runs the method from its start.
-  /// Errors: InvalidState when an input was not set or an output has no memory; InvalidProgram; OutOfResources when it
+  /// Errors: InvalidArgument when an input was not set; InvalidState when an output has no memory or step() is in the
+  /// middle of an execution: go on to its end first; InvalidProgram; OutOfResources when it
   /// runs more instructions than ResourceLimits of the Program allow; those of kernels and backends. After an error the
   /// method can be executed again.
   ET_NODISCARD Error execute();
@@ -105,8 +107,8 @@ class Method final {
   /// The name that older code uses for step().
   ET_DEPRECATED ET_NODISCARD Error experimental_step();
 
-  /// Whether some instructions of an execution were run by step() and the execution was not reset.
-  bool in_progress() const { return position_.chain != 0 || position_.instruction != 0; }
+  /// Whether step() has run some instructions of an execution and has not come to its end.
+  bool in_progress() const { return is_started() && position_.chain < num_chains_; }
 
   /// Goes back to the start after the last step(). Errors: InvalidState if instructions are left.
   ET_NODISCARD Error reset_execution();
@@ -208,6 +210,7 @@ class Method final {
   ET_NODISCARD Error kernel_failed(Error error) const;
   ET_NODISCARD Error run_delegate(const internal::Instruction& instruction);
   ET_NODISCARD Error check_data(const internal::Instruction& instruction) const;
+  bool is_started() const { return position_.chain != 0 || position_.instruction != 0; }
   void skip_finished_chains();
   void log_outputs();
   const char* current_operator_name() const;

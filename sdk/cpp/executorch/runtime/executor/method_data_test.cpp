@@ -187,6 +187,31 @@ TEST_F(MethodDataTest, MutableBuffersAreFoundByName) {
   EXPECT_EQ(meta.attribute_tensor_meta(0)->name(), "module.counter");
 }
 
+TEST_F(MethodDataTest, BuffersWithoutPlannedMemoryAreFoundAndTakeTheCallersData) {
+  ProgramBuilder b;
+  b.constants = {bytes_of({5, 6})};
+  TensorSpec constant = named(unplanned(), "weight");
+  constant.data_buffer_idx = 1;
+  b.tensor(constant);
+  const int32_t state = b.tensor(named(unplanned(), "state"));
+  const int32_t out = b.tensor(at(0));
+  b.outputs = {out};
+  b.call(b.op("test::add", "out"), {state, state, out, out});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  EXPECT_EQ(method->get_attribute("weight").error(), Error::NotFound) << "a constant is not to be written";
+  ASSERT_EQ(method->method_meta().num_attributes(), 1u);
+  EXPECT_FALSE(method->method_meta().attribute_tensor_meta(0)->is_memory_planned());
+  auto attribute = method->get_attribute("state");
+  ASSERT_TRUE(attribute.ok());
+  EXPECT_EQ(attribute->const_data_ptr(), nullptr);
+  EXPECT_EQ(method->execute(), Error::InvalidProgram) << "it has no data yet";
+  float data[] = {1, -2};
+  attribute->set_data(data);
+  ASSERT_EQ(method->execute(), Error::Ok) << log();
+  EXPECT_THAT(read(method->get_output(0)), ElementsAre(2, -4));
+}
+
 TEST_F(MethodDataTest, ExternalConstantsAreUsedInPlaceAndGivenBack) {
   ProgramBuilder b;
   use_external(b, unplanned());
@@ -281,7 +306,7 @@ TEST_F(MethodDataTest, NamedDataOfTheProgramIsReadFromItsSegment) {
   EXPECT_EQ(std::string(two, 2), "ab");
   EXPECT_EQ(map.load_data_into("second", two, 2), Error::InvalidArgument);
   EXPECT_EQ(map.get_data("third").error(), Error::NotFound);
-  EXPECT_EQ(map.get_tensor_layout("first").error(), Error::NotSupported) << "bytes without a shape";
+  EXPECT_EQ(map.get_tensor_layout("first").error(), Error::NotImplemented) << "bytes without a shape";
 
   ProgramBuilder twice;
   twice.segments = {{'a'}};

@@ -108,6 +108,9 @@ Error move_value(const EValue& from, EValue* to) {
 
 Error Method::execute() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OR_RETURN_ERROR(!in_progress(), InvalidState,
+                           "Method '%s' is at instruction %zu of an execution by step(): step to its end first",
+                           plan_->name()->c_str(), position_.instruction);
   position_ = {0, 0};
   size_t instructions_left = program_->resource_limits().instructions;
   const std::atomic<Error>* const interrupt = interrupt_;
@@ -173,7 +176,7 @@ Error Method::stopped(Error reason, size_t instruction) const {
 
 Error Method::step() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
-  if (!in_progress()) {
+  if (!is_started()) {
     ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
     skip_finished_chains();
   }
@@ -279,7 +282,7 @@ Error Method::run_kernel(const Instruction& instruction) {
 /// Reports the kernel at position_; returns `error`.
 Error Method::kernel_failed(Error error) const {
   ET_LOG(Error, "Operator %s (instruction %zu of method '%s') failed: %s (0x%x)", current_operator_name(),
-         position_.instruction, plan_->name()->c_str(), to_string(error), static_cast<unsigned>(error));
+         position_.instruction, plan_->name()->c_str(), error_name(error), static_cast<unsigned>(error));
   return error;
 }
 
@@ -292,7 +295,7 @@ Error Method::run_delegate(const Instruction& instruction) {
   temp_allocator_->reset();
   if (ET_UNLIKELY(error != Error::Ok)) {
     ET_LOG(Error, "Backend %s (instruction %zu of method '%s') failed: %s (0x%x)", instruction.delegate->id(),
-           position_.instruction, plan_->name()->c_str(), to_string(error), static_cast<unsigned>(error));
+           position_.instruction, plan_->name()->c_str(), error_name(error), static_cast<unsigned>(error));
   }
   return error;
 }

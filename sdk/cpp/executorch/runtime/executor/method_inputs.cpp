@@ -132,10 +132,16 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
                            "Input %zu must be on the CPU, its elements one after the other: copy it there", input_idx);
   ET_CHECK_OR_RETURN_ERROR(from.dim() == to.dim(), InvalidArgument, "Input %zu must have %zd dimensions, found %zd",
                            input_idx, static_cast<ssize_t>(to.dim()), static_cast<ssize_t>(from.dim()));
-  const bool has_data = from.const_data_ptr() != nullptr || from.numel() == 0;
-  ET_CHECK_OR_RETURN_ERROR(has_data, InvalidArgument, "Input %zu is a tensor without data", input_idx);
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
   const bool planned = serialized.allocation_info() != nullptr;
+  const bool has_data = from.const_data_ptr() != nullptr;
+  // The host cannot write to memory of a device: such an input is copied by an instruction, or used in place.
+  ET_CHECK_OR_RETURN_ERROR(planned ? to.device().is_cpu() && from.device().is_cpu() : to.device() == from.device(),
+                           InvalidArgument, "Input %zu is expected in %s of device type %d, found device type %d",
+                           input_idx, planned ? "planned memory" : "memory", static_cast<int>(to.device().type()),
+                           static_cast<int>(from.device().type()));
+  ET_CHECK_OR_RETURN_ERROR(has_data || planned || from.numel() == 0, InvalidArgument,
+                           "Input %zu is a tensor without data and has no planned memory", input_idx);
   const auto alignment = std::min<size_t>(static_cast<size_t>(to.element_size()), alignof(std::max_align_t));
   ET_CHECK_OR_RETURN_ERROR(planned || reinterpret_cast<uintptr_t>(from.const_data_ptr()) % alignment == 0,
                            InvalidArgument,
@@ -166,7 +172,7 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
   ET_CHECK_OK_OR_RETURN_ERROR(internal::resize_onto(to, from.sizes(), planned ? to : from));
   if (!planned) {
     internal::share_data(to, from);
-  } else if (from.nbytes() > 0 && from.const_data_ptr() != to.const_data_ptr()) {
+  } else if (has_data && from.nbytes() > 0 && from.const_data_ptr() != to.const_data_ptr()) {
     std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
   }
   return Error::Ok;

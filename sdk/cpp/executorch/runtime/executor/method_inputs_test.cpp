@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which inputs a method takes, and what it says to the others: one line each.
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -149,6 +150,31 @@ TEST_F(MethodInputsTest, ScalarsThatWereBuiltInCannotChange) {
   refuses(*method, EValue(tensor(data, {2})), 4, "Input 4 must be an Int, Double or Bool, or None, found Tensor");
   refuses(*method, EValue(int64_t{1}), 5,
           "Input 5 is a list (IntList); inputs are tensors and scalars: give its items one by one");
+}
+
+TEST_F(MethodInputsTest, NullDataKeepsWhatThePlannedMemoryHolds) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  const int32_t y = b.tensor(unplanned());
+  const int32_t out = b.tensor(at(16));
+  b.inputs = {x, y};
+  b.outputs = {out};
+  b.call(b.op("test::add", "out"), {x, y, out, out});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  const executorch::aten::SizesType two[] = {2};
+  const executorch::aten::DimOrderType order[] = {0};
+  executorch::aten::TensorImpl impl(ScalarType::Float, 1, const_cast<executorch::aten::SizesType*>(two), nullptr,
+                                    const_cast<executorch::aten::DimOrderType*>(order));
+  const EValue null_data{executorch::aten::Tensor(&impl)};
+  const float held[] = {3, 4};
+  std::memcpy(const_cast<void*>(static_cast<const void*>(arena())), held, sizeof(held));
+  ASSERT_EQ(method->set_input(null_data, 0), Error::Ok);
+  refuses(*method, null_data, 1, "Input 1 is a tensor without data and has no planned memory");
+  std::vector<float> data{10, 20};
+  ASSERT_EQ(method->set_input(EValue(tensor(data, {2})), 1), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_THAT(read(method->get_output(0)), ElementsAre(13, 24));
 }
 
 }  // namespace

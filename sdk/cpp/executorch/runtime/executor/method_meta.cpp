@@ -6,6 +6,7 @@
 
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
+#include <executorch/runtime/executor/tensor_parser.h>
 #include <executorch/schema/program_generated.h>
 
 namespace executorch {
@@ -66,15 +67,6 @@ Result<const executorch_flatbuffer::Tensor*> tensor_at(const executorch_flatbuff
                            "%s %zu of method '%s' is a %s, not a Tensor", what, index, plan.name()->c_str(),
                            executorch_flatbuffer::EnumNameKernelTypes(value->val_type()));
   return value->val_as_Tensor();
-}
-
-/// The tensor of a value when it is named mutable state, otherwise null.
-const executorch_flatbuffer::Tensor* as_attribute(const executorch_flatbuffer::EValue& value) {
-  const auto* tensor = value.val_as_Tensor();
-  if (tensor == nullptr || tensor->allocation_info() == nullptr || tensor->extra_tensor_info() == nullptr) {
-    return nullptr;
-  }
-  return tensor->extra_tensor_info()->fully_qualified_name() == nullptr ? nullptr : tensor;
 }
 
 }  // namespace
@@ -140,7 +132,7 @@ Result<TensorInfo> MethodMeta::output_tensor_meta(size_t index) const {
 size_t MethodMeta::num_attributes() const {
   size_t count = 0;
   for (uint32_t i = 0; i < size_of(plan_->values()); ++i) {
-    count += as_attribute(*plan_->values()->Get(i)) != nullptr;
+    count += deserialization::as_attribute(*plan_->values()->Get(i)) != nullptr;
   }
   return count;
 }
@@ -148,7 +140,7 @@ size_t MethodMeta::num_attributes() const {
 Result<TensorInfo> MethodMeta::attribute_tensor_meta(size_t index) const {
   size_t count = 0;
   for (uint32_t i = 0; i < size_of(plan_->values()); ++i) {
-    const auto* tensor = as_attribute(*plan_->values()->Get(i));
+    const auto* tensor = deserialization::as_attribute(*plan_->values()->Get(i));
     if (tensor != nullptr && count++ == index) {
       ET_ASSIGN_OR_RETURN(nbytes, nbytes_of(*tensor));
       return TensorInfo(*tensor, nbytes);

@@ -50,6 +50,7 @@ TEST_F(MethodTest, AMethodThatWasMovedFromSaysSo) {
   b.inputs = {x};
   b.outputs = {out};
   b.call(b.op("test::add", "out"), {x, x, out, out});
+  b.call(b.op("test::add", "out"), {out, x, out, out});
   auto loaded = load(b);
   ASSERT_TRUE(loaded.ok());
   std::vector<float> data{1, 2};
@@ -81,8 +82,8 @@ TEST_F(MethodTest, AMethodThatWasMovedFromSaysSo) {
   EXPECT_DEATH((void)old.get_output(0), "");
 
   EXPECT_TRUE(method.in_progress());
-  ASSERT_EQ(method.execute(), Error::Ok);
-  EXPECT_EQ(read(method.get_output(0)), (std::vector<float>{2, 4}));
+  ASSERT_EQ(method.step(), Error::Ok);
+  EXPECT_EQ(read(method.get_output(0)), (std::vector<float>{3, 6}));
 }
 
 TEST_F(MethodTest, UnplannedOutputsNeedMemory) {
@@ -178,9 +179,37 @@ TEST_F(MethodTest, StepsThroughInstructions) {
   EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{2, 4}));
   ASSERT_EQ(method->step(), Error::Ok);
   EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{4, 8}));
+  EXPECT_FALSE(method->in_progress()) << "no instruction is left";
   EXPECT_EQ(method->step(), Error::EndOfMethod);
+  EXPECT_EQ(method->step(), Error::EndOfMethod) << "it does not begin again by itself";
   ASSERT_EQ(method->reset_execution(), Error::Ok);
   EXPECT_FALSE(method->in_progress());
+  ASSERT_EQ(method->step(), Error::Ok);
+  EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{2, 4}));
+}
+
+TEST_F(MethodTest, ExecuteDoesNotInterruptSteps) {
+  ProgramBuilder b;
+  const int32_t x = b.tensor(at(0));
+  const int32_t out = b.tensor(at(16));
+  const int32_t add = b.op("test::add", "out");
+  b.inputs = {x};
+  b.outputs = {out};
+  b.call(add, {x, x, out, out});
+  b.call(add, {out, x, out, out});
+  auto method = load(b);
+  ASSERT_TRUE(method.ok());
+  std::vector<float> data{1, 2};
+  ASSERT_EQ(method->set_input(EValue(tensor(data, {2})), 0), Error::Ok);
+  ASSERT_EQ(method->step(), Error::Ok);
+  logged.clear();
+  EXPECT_EQ(method->execute(), Error::InvalidState);
+  EXPECT_THAT(log(), HasSubstr("is at instruction 1 of an execution by step(): step to its end first"));
+  EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{2, 4})) << "nothing ran";
+  ASSERT_EQ(method->step(), Error::Ok);
+  EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{3, 6}));
+  EXPECT_EQ(method->execute(), Error::Ok) << "at the end, without a reset";
+  EXPECT_EQ(read(method->get_output(0)), (std::vector<float>{3, 6}));
 }
 
 TEST_F(MethodTest, AllThatIsMissingIsNamedAtOnce) {

@@ -222,8 +222,12 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
                            kProgramAlignment);
   ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data, layout.program_size, verification, limits.table_depth));
   const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data);
-  // What methods consist of is checked when they are loaded.
+  // With Minimal, what methods consist of is checked when they are loaded.
   ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_parts(*program, layout.segment_bytes));
+  const bool validate_methods = verification == Verification::InternalConsistency;
+  for (uint32_t i = 0; validate_methods && i < size_of(program->execution_plan()); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_plan(*program, *program->execution_plan()->Get(i)));
+  }
   ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory(*program, limits));
 
   auto constants =
@@ -240,8 +244,10 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
     }
     named_data.emplace(std::move(*map));
   }
-  return Program(loader, std::move(*loaded), program, layout.segment_base_offset, std::move(*constants),
+  Program result(loader, std::move(*loaded), program, layout.segment_base_offset, std::move(*constants),
                  std::move(named_data), limits);
+  result.methods_validated_ = validate_methods;
+  return result;
 }
 
 Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const {
@@ -252,8 +258,9 @@ Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t 
     ET_CHECK_OR_RETURN_ERROR(buffer_idx < offsets->size(), InvalidArgument,
                              "Constant %zu was asked for, there are %" PRIu32, buffer_idx, offsets->size());
     const uint64_t offset = offsets->Get(static_cast<uint32_t>(buffer_idx));
-    ET_CHECK_PROGRAM(offset <= constant_segment_data_.size(), "Constant %zu starts at byte %" PRIu64 " of %zu",
-                     buffer_idx, offset, constant_segment_data_.size());
+    ET_CHECK_OR_RETURN_ERROR(offset <= constant_segment_data_.size(), InvalidArgument,
+                             "Constant %zu starts at byte %" PRIu64 " of %zu", buffer_idx, offset,
+                             constant_segment_data_.size());
     bytes = static_cast<const uint8_t*>(constant_segment_data_.data()) + offset;
     size = constant_segment_data_.size() - offset;
   } else {
@@ -264,7 +271,8 @@ Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t 
     bytes = storage == nullptr ? nullptr : storage->data();
     size = size_of(storage);
   }
-  ET_CHECK_PROGRAM(nbytes <= size, "Constant %zu has %" PRIu64 " bytes, %zu are needed", buffer_idx, size, nbytes);
+  ET_CHECK_OR_RETURN_ERROR(nbytes <= size, InvalidArgument, "Constant %zu has %" PRIu64 " bytes, %zu are needed",
+                           buffer_idx, size, nbytes);
   return static_cast<const void*>(bytes);
 }
 
@@ -311,7 +319,9 @@ Result<Method> Program::load_method(const char* method_name, MemoryManager* memo
   internal::event_tracer_create_event_block(event_tracer, "Default");
   internal::EventTracerProfileMethodScope scope(event_tracer, "Program::load_method");
   ET_ASSIGN_OR_RETURN(plan, find_plan(method_name));
-  ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_plan(*internal_program_, *plan));
+  if (!methods_validated_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_plan(*internal_program_, *plan));
+  }
   return Method::load(plan, this, memory_manager, event_tracer, named_data_map, backend_options, kernel_registry);
 }
 
@@ -323,8 +333,8 @@ Result<MethodMeta> Program::method_meta(const char* method_name) const {
 Result<const char*> Program::get_output_flattening_encoding(const char* method_name) const {
   ET_ASSIGN_OR_RETURN(plan, find_plan(method_name));
   const auto* container = plan->container_meta_type();
-  ET_CHECK_OR_RETURN_ERROR(container != nullptr && container->encoded_out_str() != nullptr, NotFound,
-                           "Method '%s' does not say how its outputs were flattened", method_name);
+  ET_CHECK_PROGRAM(container != nullptr && container->encoded_out_str() != nullptr,
+                   "Method '%s' does not say how its outputs were flattened", method_name);
   return container->encoded_out_str()->c_str();
 }
 

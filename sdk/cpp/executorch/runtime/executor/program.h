@@ -36,10 +36,12 @@ class Program final {
   /// the values and instructions of the method: every index, size, offset, operand type and jump target.
   enum class Verification : uint8_t {
     /// Everything that load() reads; the offsets within methods' values, operators and instructions are trusted.
+    /// What they refer to is checked by load_method().
     /// For trusted bytes only, for example after checking a signature: load_method() of a hostile file is undefined
     /// behaviour.
     Minimal,
-    /// Also every offset, table, vector and string of the file, which adds a few percent to the time of loading.
+    /// Also every offset, table, vector and string of the file, which adds a few percent to the time of loading, and
+    /// the values and instructions of every method.
     InternalConsistency,
   };
 
@@ -104,7 +106,7 @@ class Program final {
   Result<MethodMeta> method_meta(const char* method_name) const;
 
   /// How the outputs of a method were flattened: JSON text of a PyTorch TreeSpec.
-  /// Errors: InvalidArgument when there is no such method, NotFound when it has no such text.
+  /// Errors: InvalidArgument when there is no such method, InvalidProgram when it has no such text.
   ET_DEPRECATED Result<const char*> get_output_flattening_encoding(const char* method_name = "forward") const;
 
   /// What the first bytes of a file identify.
@@ -153,6 +155,8 @@ class Program final {
   FreeableBuffer constant_segment_data_;
   std::optional<internal::PteDataMap> pte_data_map_;
   ResourceLimits limits_;
+  /// load() has validated the contents of all methods: load_method() need not.
+  bool methods_validated_ = false;
 };
 
 }  // namespace runtime

@@ -149,7 +149,7 @@ TEST_F(ProgramPartsTest, MethodsAreNamed) {
 TEST_F(ProgramPartsTest, NotEveryMethodSaysHowItsOutputsWereFlattened) {
   ProgramBuilder builder;
   ASSERT_TRUE(load(builder).ok());
-  EXPECT_EQ(program().get_output_flattening_encoding().error(), Error::NotFound);
+  EXPECT_EQ(program().get_output_flattening_encoding().error(), Error::InvalidProgram);
   EXPECT_EQ(program().get_output_flattening_encoding("backward").error(), Error::InvalidArgument);
 }
 #pragma GCC diagnostic pop
@@ -161,7 +161,7 @@ TEST_F(ProgramPartsTest, ConstantsOfASegment) {
   const auto constant = program().get_constant_buffer_data(1, 8);
   ASSERT_TRUE(constant.ok());
   EXPECT_EQ(static_cast<const float*>(*constant)[1], 2.0f);
-  EXPECT_EQ(program().get_constant_buffer_data(1, 9).error(), Error::InvalidProgram);
+  EXPECT_EQ(program().get_constant_buffer_data(1, 9).error(), Error::InvalidArgument);
   EXPECT_EQ(program().get_constant_buffer_data(2, 1).error(), Error::InvalidArgument);
 }
 

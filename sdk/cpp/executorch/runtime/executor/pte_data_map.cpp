@@ -34,7 +34,7 @@ Result<PteDataMap::Location> PteDataMap::locate(std::string_view key) const {
     }
     next_.store(number + 1, std::memory_order_relaxed);
     const uint32_t index = entry->segment_index();
-    ET_CHECK_OR_RETURN_ERROR(index < segments_->size(), InvalidProgram,
+    ET_CHECK_OR_RETURN_ERROR(index < segments_->size(), InvalidArgument,
                              "Named data '%.*s' is in segment %" PRIu32 " of %" PRIu32, ET_KEY(key), index,
                              segments_->size());
     const auto* segment = segments_->Get(index);
@@ -47,7 +47,7 @@ Result<PteDataMap::Location> PteDataMap::locate(std::string_view key) const {
 
 Result<const TensorLayout> PteDataMap::get_tensor_layout(std::string_view key) const {
   const auto location = locate(key);
-  return location.ok() ? Error::NotSupported : location.error();
+  return location.ok() ? Error::NotImplemented : location.error();
 }
 
 Result<FreeableBuffer> PteDataMap::get_data(std::string_view key) const {

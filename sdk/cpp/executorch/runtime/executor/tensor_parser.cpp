@@ -63,6 +63,18 @@ NamedData* get_data_by_key(const char* key, Span<NamedData> entries) {
   return nullptr;
 }
 
+const executorch_flatbuffer::Tensor* as_attribute(const executorch_flatbuffer::EValue& value) {
+  const auto* tensor = value.val_as_Tensor();
+  const auto* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();
+  if (extra == nullptr || extra->fully_qualified_name() == nullptr) {
+    return nullptr;
+  }
+  // Constants carry names too, but are not to be written: without planned memory they have data in the file.
+  const bool has_constant_data =
+      tensor->data_buffer_idx() != 0 || extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL;
+  return tensor->allocation_info() == nullptr && has_constant_data ? nullptr : tensor;
+}
+
 Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor, const TensorLayout& expected_layout) {
   const auto* extra = s_tensor->extra_tensor_info();
   const char* name =
@@ -110,6 +122,13 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
   if (allocation != nullptr) {
     ET_ASSIGN_OR_RETURN(data, planned_data(*allocation, nbytes, allocator));
     ET_CHECK_OK_OR_RETURN_ERROR(check_alignment(data, type, "planned memory"));
+    const bool is_mutable_buffer = extra != nullptr && extra->fully_qualified_name() != nullptr;
+    // The host cannot write there.
+    ET_CHECK_OR_RETURN_ERROR(
+        extra == nullptr || extra->device_type() == executorch_flatbuffer::DeviceType::CPU ||
+            !(is_mutable_buffer || s_tensor->data_buffer_idx() > 0),
+        NotSupported, "The mutable buffer '%s' is in memory of device type %d, which cannot be initialized",
+        is_mutable_buffer ? extra->fully_qualified_name()->c_str() : "", static_cast<int>(extra->device_type()));
     if (is_external(*s_tensor)) {
       ET_CHECK_OK_OR_RETURN_ERROR(check_external_tensor(*s_tensor, named_data_map));
       ET_CHECK_OK_OR_RETURN_ERROR(
@@ -118,14 +137,9 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
       const size_t segment = extra == nullptr ? 0 : static_cast<size_t>(extra->mutable_data_segments_idx());
       ET_CHECK_OK_OR_RETURN_ERROR(
           program->load_mutable_subsegment_into(segment, s_tensor->data_buffer_idx(), nbytes, data));
-    } else if (extra != nullptr && extra->fully_qualified_name() != nullptr && !allocator->is_zeroed()) {
+    } else if (is_mutable_buffer && !allocator->is_zeroed() && nbytes > 0) {
       // A mutable buffer without a value of its own starts as zeros, whatever the memory held before.
-      ET_CHECK_OR_RETURN_ERROR(extra->device_type() == executorch_flatbuffer::DeviceType::CPU, NotSupported,
-                               "The mutable buffer '%s' is in memory of device type %d, which cannot be set to zeros",
-                               extra->fully_qualified_name()->c_str(), static_cast<int>(extra->device_type()));
-      if (nbytes > 0) {
-        std::memset(data, 0, nbytes);
-      }
+      std::memset(data, 0, nbytes);
     }
     return data;
   }

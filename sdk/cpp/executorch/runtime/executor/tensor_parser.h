@@ -41,6 +41,9 @@ ET_NODISCARD Result<BoxedEvalueList<executorch::aten::Tensor>> parseTensorList(
     const flatbuffers::Vector<int32_t>* tensor_indices, EValue* values, size_t values_len,
     MemoryManager* memory_manager);
 
+/// The tensor of a value when it is a named mutable buffer, otherwise null.
+const executorch_flatbuffer::Tensor* as_attribute(const executorch_flatbuffer::EValue& value);
+
 /// Errors: InvalidExternalData, after a log line, when dtype, sizes or dim order of external data differ.
 ET_NODISCARD Error validateTensorLayout(const executorch_flatbuffer::Tensor* s_tensor,
                                         const TensorLayout& expected_layout);

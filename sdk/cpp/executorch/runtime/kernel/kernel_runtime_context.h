@@ -30,6 +30,9 @@ class KernelRuntimeContext {
   /// For the runtime: whether temporary memory was asked for, and the allocator must be reset.
   bool internal_used_temp() const { return used_temp_; }
 
+  /// Whether allocate_temp() has an allocator to ask. Always so for a kernel that a Method runs.
+  bool has_temp_allocator() const { return temp_allocator_ != nullptr; }
+
   /**
    * Memory that is valid until the kernel returns.
    *

@@ -9,6 +9,7 @@
 #include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/kernel/find_kernel.h>
 #include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 #include <executorch/runtime/platform/system.h>
 
 // Capacity of the table. A selective build sets EXECUTORCH_SELECTED_MAX_KERNEL_NUM to what its models need.
@@ -274,15 +275,28 @@ Error register_kernels(const Span<const Kernel> new_kernels) {
   return Error::Ok;
 }
 
+namespace {
+
+/// The prim operators are there from the start: whoever looks at the registry first registers them, and there is no
+/// static initialiser. What goes wrong is logged here, and an error of Program::load().
+void provide_prim_ops() {
+  (void)::executorch::runtime::prim_ops::register_prim_ops();
+}
+
+}  // namespace
+
 Span<const Kernel> get_registered_kernels() {
+  provide_prim_ops();
   return {kernels, kernel_count};
 }
 
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
+  provide_prim_ops();
   return internal::find_kernel(name, meta_list) != nullptr;
 }
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list) {
+  provide_prim_ops();
   return found_or_missing(internal::find_kernel(name, meta_list), name, meta_list);
 }
 

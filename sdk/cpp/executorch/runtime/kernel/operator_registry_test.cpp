@@ -41,6 +41,16 @@ TEST(OperatorRegistryTest, RTC_10_StaticInitialisersRegister) {
   EXPECT_THAT(get_op_function_from_registry("registry_test::static.out"), IsOkAndHolds(op<1>));
 }
 
+TEST(OperatorRegistryTest, ThePrimOperatorsAreThereBeforeAProgramIsLoaded) {
+  EXPECT_TRUE(registry_has_op_function("aten::sym_size.int"));
+  EXPECT_TRUE(get_op_function_from_registry("executorch_prim::add.Scalar").ok());
+  size_t count = 0;
+  for (const Kernel& kernel : get_registered_kernels()) {
+    count += std::string(kernel.name_) == "aten::sym_size.int";
+  }
+  EXPECT_EQ(count, 1u);
+}
+
 TEST(OperatorRegistryTest, RTC_10_MissingKernelsAreAnError) {
   PalSpy spy;
   InterceptWith intercept(spy);

@@ -61,6 +61,10 @@ bool register_pal(PalImpl impl) {
   if (changed) {
     active_pal.source_filename = impl.source_filename;
   }
+  // runtime_init() may have run before, with the functions that are replaced now.
+  if (impl.init != nullptr) {
+    impl.init();
+  }
   return true;
 }
 

@@ -94,8 +94,8 @@ struct PalImpl {
 };
 
 /**
- * Replaces the platform functions that `impl` names. Safe from a static initialiser. Not synchronised: register before
- * other threads use the runtime.
+ * Replaces the platform functions that `impl` names, then calls `impl.init` if it is not null. Safe from a static
+ * initialiser. Not synchronised: register before other threads use the runtime.
  *
  * @retval true the functions of `impl` are in use.
  * @retval false (with a log line, nothing changed) when only one of `allocate` and `free` is given.

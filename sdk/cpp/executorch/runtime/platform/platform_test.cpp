@@ -20,9 +20,10 @@ TEST(PlatformTest, RTC_08_RegisteredFunctionsReplaceTheDefaults) {
   spy.tick_ns_multiplier = {3, 2};
   {
     InterceptWith intercept(spy);
+    EXPECT_EQ(spy.init_call_count, 1u);
     runtime_init();
     runtime_init();
-    EXPECT_EQ(spy.init_call_count, 2u);
+    EXPECT_EQ(spy.init_call_count, 3u);
     EXPECT_EQ(pal_current_ticks(), PalSpy::kTimestamp);
     EXPECT_EQ(ticks_to_ns(10), 15u);
     EXPECT_EQ(pal_allocate(77), nullptr);
@@ -34,6 +35,21 @@ TEST(PlatformTest, RTC_08_RegisteredFunctionsReplaceTheDefaults) {
   EXPECT_NE(memory, nullptr);
   pal_free(memory);
   EXPECT_EQ(spy.allocate_call_count, 1u);
+}
+
+TEST(PlatformTest, RTC_08_RegisteringCallsTheNewInit) {
+  PalSpy spy;
+  InterceptWith intercept(spy);
+  static int calls = 0;
+  calls = 0;
+  const auto count = [] { ++calls; };
+  EXPECT_TRUE(register_pal(PalImpl::create(count, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, "test")));
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(register_pal(PalImpl::create(nullptr, "test")));
+  EXPECT_EQ(calls, 1) << "init was not replaced";
+  EXPECT_FALSE(register_pal(PalImpl::create(count, nullptr, nullptr, nullptr, nullptr, std::malloc, nullptr, "test")));
+  EXPECT_EQ(calls, 1) << "what is refused is not initialised";
+  EXPECT_EQ(spy.init_call_count, 1u) << "the spy's, when it was registered";
 }
 
 TEST(PlatformTest, RTC_08_NullFieldsKeepTheCurrentFunctions) {

@@ -24,7 +24,7 @@ FileDataSink::FileDataSink(FileDataSink&& other) noexcept = default;
 FileDataSink::~FileDataSink() = default;
 
 Result<size_t> FileDataSink::write(const void* ptr, size_t size) {
-  ET_CHECK_OR_RETURN_ERROR(file_ != nullptr, InvalidState, "the file for debug data is closed");
+  ET_CHECK_OR_RETURN_ERROR(file_ != nullptr, AccessFailed, "the file for debug data is closed");
   ET_CHECK_OR_RETURN_ERROR(size == 0 || std::fwrite(ptr, 1, size, file_.get()) == size, AccessFailed,
                            "%zu bytes of debug data could not be written: %s", size, std::strerror(errno));
   const size_t offset = used_;

@@ -22,7 +22,7 @@ class FileDataSink : public DataSinkBase {
   FileDataSink(FileDataSink&& other) noexcept;
   FileDataSink& operator=(FileDataSink&& other) = default;
 
-  /// Errors: InvalidState after close(); AccessFailed when the file cannot be written.
+  /// Errors: AccessFailed after close() and when the file cannot be written.
   ::executorch::runtime::Result<size_t> write(const void* ptr, size_t size) override;
 
   size_t get_used_bytes() const override { return used_; }

@@ -103,7 +103,7 @@ class TensorImpl {
   /// Resizes and aborts when that is not allowed. Kernels use resize_tensor(), which returns the error.
   void set_sizes_contiguous(ArrayRef<SizesType> new_sizes) {
     const Error error = internal_resize_contiguous(new_sizes);
-    ET_CHECK_MSG(error == Error::Ok, "the tensor cannot be resized: %s", to_string(error));
+    ET_CHECK_MSG(error == Error::Ok, "the tensor cannot be resized: %s", error_name(error));
   }
 
   /**

@@ -19,7 +19,7 @@
 #include <executorch/runtime/core/result.h>
 
 #define ET_INTERNAL_ASSERT_OK(error__) \
-  ASSERT_EQ((error__), ::executorch::runtime::Error::Ok) << "found " << ::executorch::runtime::to_string(error__)
+  ASSERT_EQ((error__), ::executorch::runtime::Error::Ok) << "found " << ::executorch::runtime::error_name(error__)
 
 /// Value of a Result, moved out; fails the test function when there is none. Example: auto x =
 /// ASSERT_OK_AND_UNWRAP(f());
@@ -39,7 +39,7 @@ namespace runtime {
 
 /// Prints "Error::NotFound (0x20)" in a failure message.
 inline void PrintTo(const Error& error, std::ostream* os) {
-  *os << "Error::" << to_string(error) << " (0x" << std::hex << static_cast<unsigned>(error) << std::dec << ")";
+  *os << "Error::" << error_name(error) << " (0x" << std::hex << static_cast<unsigned>(error) << std::dec << ")";
 }
 
 template <typename T>
@@ -93,7 +93,7 @@ class IsOkAndHoldsMatcher {
     }
     bool MatchAndExplain(ResultType actual, ::testing::MatchResultListener* listener) const override {
       if (!actual.ok()) {
-        *listener << "which has the error " << to_string(actual.error());
+        *listener << "which has the error " << error_name(actual.error());
         return false;
       }
       return inner_.MatchAndExplain(*actual, listener);
@@ -111,14 +111,14 @@ class IsOkAndHoldsMatcher {
 /// A Result with a value, or Error::Ok.
 MATCHER(IsOk, negation ? "is not Ok" : "is Ok") {
   const Error error = internal::GetError(arg);
-  *result_listener << "which is " << to_string(error);
+  *result_listener << "which is " << error_name(error);
   return error == Error::Ok;
 }
 
 /// A Result or an Error that is `error`.
-MATCHER_P(HasError, error, std::string(negation ? "is not " : "is ") + to_string(error)) {
+MATCHER_P(HasError, error, std::string(negation ? "is not " : "is ") + error_name(error)) {
   const Error actual = internal::GetError(arg);
-  *result_listener << "which is " << to_string(actual);
+  *result_listener << "which is " << error_name(actual);
   return actual == error;
 }
 

@@ -31,6 +31,7 @@ struct TensorSpec {
   std::vector<uint8_t> dim_order = {};
   std::string name = {};
   fb::TensorDataLocation location = fb::TensorDataLocation::SEGMENT;
+  fb::DeviceType device = fb::DeviceType::CPU;
 };
 
 /// Bytes at a multiple of 16, on the heap with nothing behind them.
@@ -61,8 +62,9 @@ class ProgramBuilder {
     const auto sizes = builder_.CreateVector(spec.sizes);
     const auto order = builder_.CreateVector(dim_order);
     flatbuffers::Offset<fb::ExtraTensorInfo> extra;
-    if (!spec.name.empty()) {
-      extra = fb::CreateExtraTensorInfo(builder_, 0, builder_.CreateString(spec.name), spec.location);
+    if (!spec.name.empty() || spec.device != fb::DeviceType::CPU) {
+      const auto name = spec.name.empty() ? 0 : builder_.CreateString(spec.name);
+      extra = fb::CreateExtraTensorInfo(builder_, 0, name, spec.location, spec.device);
     }
     flatbuffers::Offset<fb::AllocationDetails> allocation;
     if (spec.planned) {
@@ -147,6 +149,8 @@ class ProgramBuilder {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   std::vector<int64_t> planned_sizes = {0, 256};
+  /// Entry of `planned_sizes` and its device; the others are in CPU memory.
+  std::vector<std::pair<int32_t, fb::DeviceType>> planned_devices;
   /// Inline constants from index 1 on; index 0 is reserved.
   std::vector<std::vector<uint8_t>> constants;
   std::vector<std::string> names = {"forward"};
@@ -171,13 +175,18 @@ class ProgramBuilder {
     const auto operators = builder_.CreateVector(operators_);
     const auto delegates = builder_.CreateVector(delegates_);
     const auto planned = builder_.CreateVector(planned_sizes);
+    std::vector<flatbuffers::Offset<fb::NonConstBufferDevice>> devices;
+    for (const auto& [index, device] : planned_devices) {
+      devices.push_back(fb::CreateNonConstBufferDevice(builder_, index, device));
+    }
+    const auto all_devices = builder_.CreateVector(devices);
     const auto input_indices = builder_.CreateVector(inputs);
     const auto output_indices = builder_.CreateVector(outputs);
     std::vector<flatbuffers::Offset<fb::ExecutionPlan>> plans;
     for (const auto& name : names) {
       const auto text = builder_.CreateString(name);
       plans.push_back(fb::CreateExecutionPlan(builder_, text, 0, values, input_indices, output_indices, chains,
-                                              operators, delegates, planned));
+                                              operators, delegates, planned, all_devices));
     }
     std::vector<flatbuffers::Offset<fb::Buffer>> buffers;
     if (!constants.empty()) {

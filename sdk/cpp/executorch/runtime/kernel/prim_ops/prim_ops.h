@@ -19,7 +19,8 @@ namespace prim_ops {
 Span<const Kernel> scalar_kernels();
 Span<const Kernel> tensor_kernels();
 
-/// Registers all of them; does nothing from the second time on. Program::load() calls it.
+/// Registers all of them; does nothing from the second time on. Program::load() calls it, and so do lookups in the
+/// registry.
 /// Errors: those of register_kernels().
 Error register_prim_ops();
 

@@ -23,10 +23,7 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 class ScalarOpsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    executorch::runtime::runtime_init();
-    ASSERT_EQ(executorch::runtime::prim_ops::register_prim_ops(), Error::Ok);
-  }
+  void SetUp() override { executorch::runtime::runtime_init(); }
 
   /// Calls the operator with the arguments and an empty result.
   template <typename... Args>

@@ -43,10 +43,7 @@ struct TestTensor {
 
 class TensorOpsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    executorch::runtime::runtime_init();
-    ASSERT_EQ(executorch::runtime::prim_ops::register_prim_ops(), Error::Ok);
-  }
+  void SetUp() override { executorch::runtime::runtime_init(); }
 
   Error call(const char* name, std::vector<EValue>& values) {
     std::vector<EValue*> pointers;

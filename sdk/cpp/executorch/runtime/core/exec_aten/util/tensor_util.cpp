@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+
+#include <cstring>
+
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 
 namespace executorch {
 namespace runtime {
@@ -221,6 +224,54 @@ bool tensor_is_contiguous(aten::Tensor t) {
   }
   return true;
 }
+
+namespace internal {
+
+Error share_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src) {
+  ET_CHECK_OR_RETURN_ERROR(t_dst.nbytes() == t_src.nbytes(), InvalidArgument,
+                           "a tensor of %zu bytes cannot use the memory of one of %zu bytes", size_t{t_dst.nbytes()},
+                           size_t{t_src.nbytes()});
+  ET_CHECK_OR_RETURN_ERROR(t_src.const_data_ptr() != nullptr, InvalidArgument,
+                           "a tensor without data has no memory to share");
+  share_data(t_dst, t_src);
+  return Error::Ok;
+}
+
+Error copy_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src) {
+  ET_CHECK_OR_RETURN_ERROR(t_dst.const_data_ptr() != nullptr, InvalidArgument,
+                           "a tensor without memory cannot take the data of another one");
+  if (t_src.const_data_ptr() == nullptr) {
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(t_dst.nbytes() == t_src.nbytes(), InvalidArgument,
+                           "a tensor of %zu bytes cannot take the data of one of %zu bytes", size_t{t_dst.nbytes()},
+                           size_t{t_src.nbytes()});
+  if (t_src.nbytes() > 0 && t_src.const_data_ptr() != t_dst.const_data_ptr()) {
+    std::memmove(t_dst.mutable_data_ptr(), t_src.const_data_ptr(), t_src.nbytes());
+  }
+  return Error::Ok;
+}
+
+Error set_tensor_data(const aten::Tensor& t, void* buffer, size_t buffer_size) {
+  ET_CHECK_OR_RETURN_ERROR(buffer_size >= t.nbytes(), InvalidArgument,
+                           "a tensor of %zu bytes cannot use a buffer of %zu bytes", size_t{t.nbytes()}, buffer_size);
+  set_data(t, buffer, buffer_size);
+  return Error::Ok;
+}
+
+void reset_data_ptr(const aten::Tensor& tensor) {
+  set_data(tensor, nullptr, 0);
+}
+
+Error resize_tensor_impl(aten::TensorImpl* impl, aten::ArrayRef<aten::SizesType> new_sizes) {
+#ifdef USE_ATEN_LIB
+  return internal::resize(aten::Tensor(::c10::intrusive_ptr<aten::TensorImpl>::reclaim_copy(impl)), new_sizes);
+#else
+  return internal::resize(aten::Tensor(impl), new_sizes);
+#endif
+}
+
+}  // namespace internal
 
 }  // namespace runtime
 }  // namespace executorch

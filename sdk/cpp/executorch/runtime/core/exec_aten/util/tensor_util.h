@@ -20,6 +20,13 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/span.h>
 
+// Kernels find c10::irange() here.
+#if __has_include(<c10/util/irange.h>)
+#include <c10/util/irange.h>
+#else
+#include <executorch/runtime/core/portable_type/c10/c10/util/irange.h>
+#endif
+
 namespace executorch {
 namespace runtime {
 
@@ -129,10 +136,32 @@ ET_NODISCARD inline Error resize_tensor(aten::Tensor t, aten::ArrayRef<T> new_si
   return resize_tensor(t, aten::ArrayRef<aten::SizesType>(sizes, new_sizes.size()));
 }
 
+/// What code that manages the memory of tensors by itself uses. They change the tensor, not what refers to it.
+namespace internal {
+
+/// Has `t_dst` use the memory of `t_src`, which must outlive it. InvalidArgument when they differ in bytes or `t_src`
+/// has no data.
+ET_NODISCARD Error share_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src);
+
+/// Copies the bytes of `t_src` to `t_dst`; nothing if `t_src` has no data. InvalidArgument when `t_dst` has no memory
+/// or they differ in bytes.
+ET_NODISCARD Error copy_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src);
+
+/// Has `t` use `buffer` of `buffer_size` bytes, not owned. InvalidArgument when the tensor needs more.
+ET_NODISCARD Error set_tensor_data(const aten::Tensor& t, void* buffer, size_t buffer_size);
+
+/// Takes the tensor's memory from it; the memory is not freed.
+void reset_data_ptr(const aten::Tensor& tensor);
+
+/// resize_tensor() of a TensorImpl.
+ET_NODISCARD Error resize_tensor_impl(aten::TensorImpl* impl, aten::ArrayRef<aten::SizesType> new_sizes);
+
+}  // namespace internal
+
 /// resize_tensor() that aborts on failure.
 ET_DEPRECATED inline void resize(aten::Tensor t, aten::ArrayRef<aten::SizesType> new_sizes) {
   const Error error = resize_tensor(t, new_sizes);
-  ET_CHECK_MSG(error == Error::Ok, "the tensor cannot be resized: %s", to_string(error));
+  ET_CHECK_MSG(error == Error::Ok, "the tensor cannot be resized: %s", error_name(error));
 }
 
 }  // namespace runtime

@@ -254,6 +254,45 @@ TEST(DimOrderTest, InvalidOnesAreRefused) {
   EXPECT_EQ(stride_to_dim_order(many, 17, dim_order), Error::InvalidArgument);
 }
 
+TEST_F(TensorUtilTest, InternalFunctionsMoveAndCopyData) {
+  Tensor a = tf_.make({2, 2}, {1, 2, 3, 4});
+  Tensor b = tf_.zeros({2, 2});
+  const Tensor small = tf_.zeros({3});
+  ASSERT_EQ(internal::copy_tensor_data(b, a), Error::Ok);
+  EXPECT_TENSOR_EQ(b, a);
+  EXPECT_NE(b.const_data_ptr(), a.const_data_ptr());
+  EXPECT_EQ(internal::copy_tensor_data(b, small), Error::InvalidArgument);
+  ASSERT_EQ(internal::share_tensor_data(b, a), Error::Ok);
+  EXPECT_EQ(b.const_data_ptr(), a.const_data_ptr());
+  EXPECT_EQ(internal::share_tensor_data(b, small), Error::InvalidArgument);
+  float data[] = {5, 6, 7, 8};
+  EXPECT_EQ(internal::set_tensor_data(b, data, sizeof(data) - 1), Error::InvalidArgument);
+  EXPECT_EQ(b.const_data_ptr(), a.const_data_ptr());
+  ASSERT_EQ(internal::set_tensor_data(b, data, sizeof(data)), Error::Ok);
+  EXPECT_EQ(b.const_data_ptr<float>()[3], 8);
+  internal::reset_data_ptr(b);
+  EXPECT_EQ(b.const_data_ptr(), nullptr);
+  EXPECT_EQ(internal::share_tensor_data(a, b), Error::InvalidArgument) << "nothing to share";
+  EXPECT_EQ(internal::copy_tensor_data(b, a), Error::InvalidArgument) << "no memory to copy to";
+  EXPECT_EQ(internal::copy_tensor_data(a, b), Error::Ok) << "nothing to copy";
+  EXPECT_TENSOR_EQ(a, tf_.make({2, 2}, {1, 2, 3, 4}));
+
+  Tensor bounded = tf_.zeros({2, 2}, TensorShapeDynamism::DYNAMIC_BOUND);
+  const executorch::aten::SizesType sizes[] = {1, 3}, more[] = {2, 3};
+  ASSERT_EQ(internal::resize_tensor_impl(bounded.unsafeGetTensorImpl(), {sizes, 2}), Error::Ok);
+  EXPECT_EQ(bounded.size(1), 3);
+  EXPECT_EQ(internal::resize_tensor_impl(bounded.unsafeGetTensorImpl(), {more, 2}), Error::NotSupported);
+}
+
+TEST_F(TensorUtilTest, BringsIrange) {
+  ssize_t numel = 1;
+  const Tensor t = tf_.ones({2, 3});
+  for (const auto d : c10::irange(t.dim())) {
+    numel *= t.size(d);
+  }
+  EXPECT_EQ(numel, t.numel());
+}
+
 TEST(ShapeTextTest, PrintsLikePython) {
   const int32_t sizes[] = {2, 3};
   EXPECT_STREQ(tensor_shape_to_c_string(Span<const int32_t>(sizes, 2)).data(), "(2, 3)");

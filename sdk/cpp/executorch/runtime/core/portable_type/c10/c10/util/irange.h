@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <iterator>
 #include <type_traits>
 
 namespace c10 {
@@ -9,11 +11,23 @@ namespace detail {
 template <typename I>
 class integer_iterator {
  public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = I;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const I*;
+  using reference = I;
+
   explicit constexpr integer_iterator(I value) : value_(value) {}
   constexpr I operator*() const { return value_; }
+  constexpr const I* operator->() const { return &value_; }
   constexpr integer_iterator& operator++() {
     ++value_;
     return *this;
+  }
+  constexpr integer_iterator operator++(int) {
+    const integer_iterator before = *this;
+    ++value_;
+    return before;
   }
   constexpr bool operator==(const integer_iterator& other) const { return value_ == other.value_; }
   constexpr bool operator!=(const integer_iterator& other) const { return value_ != other.value_; }
