@@ -214,7 +214,7 @@ function(gen_operators_lib)
   if(DTYPES)
     list(APPEND arguments --dtype-selective)
   endif()
-  set(headers "${output}/NativeFunctions.h" "${output}/RegisterKernels.h")
+  set(headers "${output}/NativeFunctions.h" "${output}/Functions.h" "${output}/RegisterKernels.h")
   set(sources "${output}/RegisterKernels.cpp" "${output}/RegisterKernelsAtLoad.cpp")
   file(GLOB_RECURSE generator "${root}/codegen/*.py" "${root}/codegen/*.jinja" "${root}/codegen/aten_schemas.txt")
   add_custom_command(

@@ -164,7 +164,8 @@ foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")
     # For whoever calls register_<library>_kernels() instead of linking <library>_ops_lib.
     get_target_property(folder ${name} BINARY_DIR)
-    install(DIRECTORY "${folder}/generated/kernels/${CMAKE_MATCH_1}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/kernels"
+    install(DIRECTORY "${folder}/generated/executorch/kernels/${CMAKE_MATCH_1}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/kernels"
       COMPONENT executorch FILES_MATCHING PATTERN "*.h")
   endif()
 endforeach()

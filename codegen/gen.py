@@ -4,6 +4,7 @@
 Writes into the output folder
 
 * ``NativeFunctions.h``: the declaration of every kernel,
+* ``Functions.h``: the operators by their names, ``torch::executor::aten::add_outf()``,
 * ``RegisterKernels.h`` and ``RegisterKernels.cpp``: the table and ``register_<library>_kernels()``,
 * with ``--for-pytorch`` instead, ``RegisterToPyTorch.cpp``, which makes operators of PyTorch of them,
 * with ``--dispatched``, the table has PyTorch's kernels for the operators of ATen, and functions for the others,
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import zlib
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -27,11 +29,17 @@ import jinja2
 from .flatbuffer import ProgramError
 from .functions_yaml import KernelEntry, load_merged, select
 from .kernel_keys import dtypes_key
-from .schema import SchemaError
+from .schema import Schema, SchemaError
 from .selection import Selection, SelectionError, from_list, from_yaml, is_prim_operator
 
 TEMPLATES = Path(__file__).with_name("templates")
-OUTPUTS = ("NativeFunctions.h", "RegisterKernels.h", "RegisterKernels.cpp", "RegisterKernelsAtLoad.cpp")
+OUTPUTS = (
+    "NativeFunctions.h",
+    "Functions.h",
+    "RegisterKernels.h",
+    "RegisterKernels.cpp",
+    "RegisterKernelsAtLoad.cpp",
+)
 
 
 def template(name: str) -> jinja2.Template:
@@ -58,15 +66,28 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str, dispat
         return f"BoxedKernel<&::{entry.function}>"
 
     functions = [entry for entry in entries if not is_pytorchs(entry)]
+    # By signature: a function may be the kernel of several operators.
+    signatures = {(entry.function, entry.schema.cpp_parameters()): entry for entry in reversed(functions)}
     declared = sorted(
-        {(entry.namespace, entry.unqualified, entry.schema) for entry in functions}, key=_declaration_order
+        ((entry.namespace, entry.unqualified, entry.schema) for entry in signatures.values()), key=_declaration_order
     )
+    operators: dict[tuple[str, str], KernelEntry] = {}
+    for entry in functions:
+        place = entry.schema.namespace, entry.schema.qualified_name
+        # Of the kernels of an operator, the one that takes all tensors.
+        if place not in operators or not entry.keys:
+            operators[place] = entry
+    by_namespace = groupby(sorted(operators.items(), key=lambda item: item[0]), key=lambda item: item[0][0])
     values = {
         "library": library,
         "include_prefix": include_prefix,
         "entries": entries,
         "dispatched": dispatched,
         "kernel": kernel,
+        "guard_of": _guard,
+        "by_operator_namespace": [
+            (name, [(entry.schema, entry.function) for _, entry in group]) for name, group in by_namespace
+        ],
         "namespaces": [(name, list(group)) for name, group in groupby(declared, key=lambda item: item[0])],
     }
     return {name: template(name).render(values) for name in OUTPUTS}
@@ -193,6 +214,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _namespace(entry: KernelEntry) -> str:
     return entry.schema.namespace
+
+
+def _guard(namespace: str, name: str, schema: Schema) -> str:
+    """A macro that says that a function with this signature is defined."""
+    signature = zlib.crc32(f"{namespace}::{name}({schema.cpp_parameters()})".encode())
+    return f"EXECUTORCH_KERNEL_{name.upper()}_{signature:08X}"
 
 
 def _declaration_order(item: tuple[str, str, object]) -> tuple[str, str]:

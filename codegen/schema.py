@@ -107,6 +107,14 @@ class Schema:
         """The kernel's parameter list after its context."""
         return ", ".join(f"{argument.cpp_type()} {argument.name}" for argument in self.arguments)
 
+    def cpp_arguments(self) -> str:
+        """The names of the parameters, to pass them on."""
+        return ", ".join(argument.name for argument in self.arguments)
+
+    def cpp_name(self) -> str:
+        """The function of the operator in Functions.h: ``add_outf``; an in-place operator keeps its name."""
+        return f"{self.name}_outf" if self.arguments[self.output_index].keyword_only else self.name
+
     def cpp_return(self) -> str:
         """``void``, ``Tensor&`` or a tuple of ``Tensor&``."""
         tensors = [f"{_TENSOR}&" for _ in self.returns]

@@ -5,6 +5,7 @@
 
 #include "kernels/optimized/cpu/elementwise/float_elementwise.h"
 #include "kernels/portable/NativeFunctions.h"
+#include "kernels/portable/cpu/pattern/scalar_range.h"
 
 namespace torch::executor::native {
 namespace {
@@ -12,6 +13,11 @@ namespace {
 // Numbers that are NaN make all results NaN, which the comparisons of the block do not.
 bool clamp_floats(KernelRuntimeContext& ctx, const char* name, const Tensor& in, float low, float high, Tensor& out) {
   return !std::isnan(low) && !std::isnan(high) && float_elementwise(ctx, name, {in}, {float_clamp, {low, high}}, out);
+}
+
+// Others are refused, or belong to another dtype.
+bool is_float_bound(const std::optional<Scalar>& bound) {
+  return !bound.has_value() || is_in_scalar_range(*bound, ScalarType::Float);
 }
 
 }  // namespace
@@ -61,6 +67,9 @@ Tensor& opt_div_scalar_out(KernelRuntimeContext& ctx, const Tensor& a, const Sca
 Tensor& opt_clamp_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Scalar>& min,
                       const std::optional<Scalar>& max, Tensor& out) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (!is_float_bound(min) || !is_float_bound(max)) {
+    return clamp_out(ctx, in, min, max, out);
+  }
   const float low = min.has_value() ? scalar_to<float>(*min) : -kInfinity;
   const float high = max.has_value() ? scalar_to<float>(*max) : kInfinity;
   return (min.has_value() || max.has_value()) && clamp_floats(ctx, "clamp.out", in, low, high, out)
@@ -70,7 +79,8 @@ Tensor& opt_clamp_out(KernelRuntimeContext& ctx, const Tensor& in, const std::op
 
 Tensor& opt_hardtanh_out(KernelRuntimeContext& ctx, const Tensor& in, const Scalar& min, const Scalar& max,
                          Tensor& out) {
-  return clamp_floats(ctx, "hardtanh.out", in, scalar_to<float>(min), scalar_to<float>(max), out)
+  return is_float_bound(min) && is_float_bound(max) &&
+                 clamp_floats(ctx, "hardtanh.out", in, scalar_to<float>(min), scalar_to<float>(max), out)
              ? out
              : hardtanh_out(ctx, in, min, max, out);
 }

@@ -44,13 +44,13 @@ bool softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_
 Tensor& opt_softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
   return softmax(ctx, "_softmax.out", in, dim, half_to_float, out, /*log=*/false)
              ? out
-             : _softmax_out(ctx, in, dim, half_to_float, out);
+             : softmax_out(ctx, in, dim, half_to_float, out);
 }
 
 Tensor& opt_log_softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
   return softmax(ctx, "_log_softmax.out", in, dim, half_to_float, out, /*log=*/true)
              ? out
-             : _log_softmax_out(ctx, in, dim, half_to_float, out);
+             : log_softmax_out(ctx, in, dim, half_to_float, out);
 }
 
 }  // namespace torch::executor::native

@@ -60,7 +60,7 @@ TEST_F(OptimizedNormalizationTest, SoftmaxMatchesDefinition) {
           }
         }
         Tensor out = tf.zeros({rows, width});
-        (log ? opt_log_softmax_out : opt_softmax_out)(ctx, in, -1, false, out);
+        log ? opt_log_softmax_out(ctx, in, -1, false, out) : opt_softmax_out(ctx, in, -1, false, out);
         ASSERT_TENSOR_CLOSE_WITH_TOL(out, tf.make({rows, width}, want), 2e-6, 1e-7);
       }
     }

@@ -19,9 +19,32 @@ bool check_convertible(KernelRuntimeContext& ctx, const char* name, const Tensor
   return true;
 }
 
-// cat skips what once was the only way to write "nothing": a tensor of shape [0].
-bool is_skipped(const Tensor& tensor) {
-  return tensor.dim() == 1 && tensor.sizes()[0] == 0;
+bool is_like(const Tensor& tensor, const Tensor& model, size_t d) {
+  bool fits = tensor.dim() == model.dim();
+  for (size_t i = 0; fits && i < static_cast<size_t>(model.dim()); ++i) {
+    fits = i == d || tensor.sizes()[i] == model.sizes()[i];
+  }
+  return fits;
+}
+
+// cat skips what once was the only way to write "nothing", a tensor of shape [0]; and, other than eager, empty tensors
+// of shapes that do not fit.
+bool is_skipped(const Tensor& tensor, const Tensor& model, size_t d) {
+  return tensor.numel() == 0 && ((tensor.dim() == 1 && model.numel() > 0) || !is_like(tensor, model, d));
+}
+
+// The tensor that says what the others look like: the first with elements, else the first that is not of shape [0].
+const Tensor& model_of(TensorList tensors) {
+  const Tensor* model = &tensors[0];
+  for (const Tensor& tensor : tensors) {
+    if (tensor.numel() > 0) {
+      return tensor;
+    }
+    if (model->dim() == 1 && tensor.dim() != 1) {
+      model = &tensor;
+    }
+  }
+  return *model;
 }
 
 bool check_output_count(KernelRuntimeContext& ctx, const char* name, size_t expected, const TensorList& out) {
@@ -50,11 +73,7 @@ void split(KernelRuntimeContext& ctx, const char* name, const Tensor& in, size_t
 Tensor& cat_out(KernelRuntimeContext& ctx, TensorList tensors, int64_t dim, Tensor& out) {
   constexpr const char* name = "cat.out";
   ET_KERNEL_CHECK_MSG(ctx, tensors.size() > 0, InvalidArgument, out, "%s: expected at least one tensor", name);
-  size_t first = 0;
-  while (first + 1 < tensors.size() && is_skipped(tensors[first])) {
-    ++first;
-  }
-  const Tensor& model = tensors[first];
+  const Tensor& model = model_of(tensors);
   ET_KERNEL_CHECK_MSG(ctx, model.dim() > 0, InvalidArgument, out, "%s: 0-dim tensors cannot be concatenated", name);
   size_t d = 0;
   if (!check_dim(ctx, name, dim, model.dim(), &d)) {
@@ -66,14 +85,10 @@ Tensor& cat_out(KernelRuntimeContext& ctx, TensorList tensors, int64_t dim, Tens
     if (!check_convertible(ctx, name, tensor, out)) {
       return out;
     }
-    if (is_skipped(tensor)) {
+    if (is_skipped(tensor, model, d)) {
       continue;
     }
-    bool fits = tensor.dim() == model.dim();
-    for (size_t i = 0; fits && i < shape.dims; ++i) {
-      fits = i == d || tensor.sizes()[i] == shape.sizes[i];
-    }
-    ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, out,
+    ET_KERNEL_CHECK_MSG(ctx, is_like(tensor, model, d), InvalidArgument, out,
                         "%s: all tensors must have the same sizes except in dimension %zu; tensor %zu differs", name, d,
                         static_cast<size_t>(&tensor - tensors.data()));
     shape.sizes[d] += tensor.sizes()[d];
@@ -83,7 +98,7 @@ Tensor& cat_out(KernelRuntimeContext& ctx, TensorList tensors, int64_t dim, Tens
   }
   int64_t start = 0;
   for (const Tensor& tensor : tensors) {
-    if (!is_skipped(tensor)) {
+    if (!is_skipped(tensor, model, d)) {
       const int64_t length = tensor.sizes()[d];
       copy(StridedView::of(out).slice(d, start, length), StridedView::of(tensor));
       start += length;

@@ -2,6 +2,7 @@
 // clamp.out, clamp.Tensor_out, hardtanh, maximum, minimum. A NaN among the values or the bounds gives NaN.
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/elementwise.h"
+#include "kernels/portable/cpu/pattern/scalar_range.h"
 
 namespace torch::executor::native {
 namespace {
@@ -45,7 +46,13 @@ Tensor& clamp(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
 
 Tensor& clamp_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Scalar>& min,
                   const std::optional<Scalar>& max, Tensor& out) {
-  return clamp(ctx, "clamp.out", in, min, max, out);
+  constexpr const char* name = "clamp.out";
+  for (const std::optional<Scalar>* bound : {&min, &max}) {
+    if (bound->has_value() && !check_scalar_range(ctx, name, **bound, out.scalar_type())) {
+      return out;
+    }
+  }
+  return clamp(ctx, name, in, min, max, out);
 }
 
 Tensor& clamp_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& min,
@@ -61,7 +68,8 @@ Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& in, const Scalar& 
                       InvalidArgument, out, "%s: a bool input, or a negative bound of an unsigned one, has no result",
                       name);
   ComputeType type;
-  if (plan_elementwise(ctx, name, {in}, Promotion::Same, out, &type)) {
+  if (check_scalar_range(ctx, name, min, in.scalar_type()) && check_scalar_range(ctx, name, max, in.scalar_type()) &&
+      plan_elementwise(ctx, name, {in}, Promotion::Same, out, &type)) {
     clamp_as(type, in, min, max, Output(out, in.scalar_type()));
   }
   return out;

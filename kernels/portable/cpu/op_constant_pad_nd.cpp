@@ -4,6 +4,7 @@
 
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/complex_number.h"
+#include "kernels/portable/cpu/pattern/scalar_range.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
@@ -142,7 +143,14 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& in, IntArra
   if (!parse_padding(ctx, name, in, pad, out, &padding)) {
     return out;
   }
-  fill(StridedView::of(out), value);
+  // Eager looks at the number only if there is something to fill.
+  const bool is_filled = std::any_of(pad.begin(), pad.end(), [](int64_t amount) { return amount > 0; });
+  if (is_filled) {
+    if (!check_scalar_range(ctx, name, value, in.scalar_type())) {
+      return out;
+    }
+    fill(StridedView::of(out), value);
+  }
   copy_inside(source, padding, out);
   return out;
 }

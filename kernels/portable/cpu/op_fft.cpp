@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <executorch/runtime/platform/platform.h>
+
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/lines.h"
@@ -56,6 +58,34 @@ void transform(const Complex<double>* in, int64_t stride, int64_t length, int si
   }
 }
 
+// Memory of the context's temporary allocator, or of the platform for a kernel that is called without one, as a Method
+// without one does.
+class TemporaryMemory {
+ public:
+  TemporaryMemory() = default;
+  ~TemporaryMemory() { executorch::runtime::pal_free(own_); }
+  TemporaryMemory(const TemporaryMemory&) = delete;
+  TemporaryMemory& operator=(const TemporaryMemory&) = delete;
+
+  // Null, and a failure, if there is none left.
+  void* allocate(KernelRuntimeContext& ctx, const char* op, size_t bytes) {
+    if (!ctx.has_temp_allocator()) {
+      own_ = executorch::runtime::pal_allocate(bytes);
+      ET_KERNEL_CHECK_MSG(ctx, own_ != nullptr, MemoryAllocationFailed, nullptr,
+                          "%s: needs %zu bytes of temporary memory; give the method a temporary allocator", op, bytes);
+      return own_;
+    }
+    auto memory = ctx.allocate_temp(bytes, alignof(Complex<double>));
+    ET_KERNEL_CHECK_MSG(ctx, memory.ok(), MemoryAllocationFailed, nullptr,
+                        "%s: needs %zu bytes of temporary memory; give the method a larger temporary allocator", op,
+                        bytes);
+    return memory.get();
+  }
+
+ private:
+  void* own_ = nullptr;
+};
+
 // Memory for one line before and after its transform.
 struct Scratch {
   Complex<double>* before = nullptr;
@@ -63,17 +93,12 @@ struct Scratch {
 
   bool allocate(KernelRuntimeContext& ctx, const char* op, int64_t length) {
     const size_t bytes = static_cast<size_t>(length) * sizeof(Complex<double>);
-    auto memory = ctx.allocate_temp(2 * bytes, alignof(Complex<double>));
-    if (!memory.ok()) {
-      ET_LOG(Error, "%s: needs %zu bytes of temporary memory; give the method a larger temporary allocator", op,
-             2 * bytes);
-      ctx.fail(memory.error());
-      return false;
-    }
-    before = static_cast<Complex<double>*>(memory.get());
+    before = static_cast<Complex<double>*>(memory.allocate(ctx, op, 2 * bytes));
     after = before + length;
-    return true;
+    return before != nullptr;
   }
+
+  TemporaryMemory memory;
 };
 
 bool parse_dims(KernelRuntimeContext& ctx, const char* op, const Tensor& in, IntArrayRef dims, size_t* parsed) {
@@ -240,13 +265,14 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef di
     StridedView source = StridedView::of(in);
     const StridedView target = StridedView::of(out);
     const size_t bytes = in.nbytes();
+    TemporaryMemory copy_memory;
     if (dims.size() > 1 && bytes > 0) {
-      auto memory = ctx.allocate_temp(bytes, alignof(Complex<T>));
-      ET_KERNEL_CHECK_MSG(ctx, memory.ok(), MemoryAllocationFailed, ,
-                          "%s: needs %zu bytes of temporary memory; give the method a larger temporary allocator", op,
-                          bytes);
-      std::memcpy(memory.get(), source.data, bytes);
-      source.data = static_cast<char*>(memory.get());
+      void* const copied = copy_memory.allocate(ctx, op, bytes);
+      if (copied == nullptr) {
+        return;
+      }
+      std::memcpy(copied, source.data, bytes);
+      source.data = static_cast<char*>(copied);
       for (size_t i = 0; i + 1 < dims.size(); ++i) {
         const size_t d = parsed[i];
         auto* values = reinterpret_cast<Complex<T>*>(source.data);

@@ -8,6 +8,7 @@
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/complex_number.h"
+#include "kernels/portable/cpu/pattern/scalar_range.h"
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
@@ -20,14 +21,16 @@ bool check_fillable(KernelRuntimeContext& ctx, const char* name, const Tensor& o
 }
 
 Tensor& fill_sizes(KernelRuntimeContext& ctx, const char* name, IntArrayRef size, const Scalar& value, Tensor& out) {
-  if (check_fillable(ctx, name, out) && check_resize(ctx, name, out, size.data(), size.size())) {
+  if (check_fillable(ctx, name, out) && check_scalar_range(ctx, name, value, out.scalar_type()) &&
+      check_resize(ctx, name, out, size.data(), size.size())) {
     fill(StridedView::of(out), value);
   }
   return out;
 }
 
 Tensor& fill_like(KernelRuntimeContext& ctx, const char* name, const Tensor& like, const Scalar& value, Tensor& out) {
-  if (check_fillable(ctx, name, out) && check_resize_like(ctx, name, out, like)) {
+  if (check_fillable(ctx, name, out) && check_scalar_range(ctx, name, value, out.scalar_type()) &&
+      check_resize_like(ctx, name, out, like)) {
     fill(StridedView::of(out), value);
   }
   return out;

@@ -7,6 +7,7 @@
 #include "kernels/portable/cpu/pattern/element_accumulate.h"
 #include "kernels/portable/cpu/pattern/element_size.h"
 #include "kernels/portable/cpu/pattern/lines.h"
+#include "kernels/portable/cpu/pattern/scalar_range.h"
 
 namespace torch::executor::native {
 namespace {
@@ -106,6 +107,10 @@ Tensor& scatter_value_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t
   constexpr const char* name = "scatter.value_out";
   ET_KERNEL_CHECK_MSG(ctx, is_number(self.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(self.scalar_type()));
+  // Eager looks at a number that is used only.
+  if (index.numel() > 0 && !check_scalar_range(ctx, name, value, self.scalar_type())) {
+    return out;
+  }
   alignas(16) uint64_t element[2] = {};
   store_number(value, self.scalar_type(), element);
   const size_t size = static_cast<size_t>(self.element_size());

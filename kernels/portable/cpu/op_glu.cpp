@@ -6,6 +6,7 @@
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
+#include "kernels/portable/cpu/pattern/compute_type.h"
 
 namespace torch::executor::native {
 
@@ -13,9 +14,12 @@ namespace torch::executor::native {
 Tensor& glu_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor& out) {
   const char* op = "glu.out";
   size_t axis = 0;
-  if (!check_same_dtype(ctx, op, in, out) || !check_dim(ctx, op, dim, in.dim(), &axis)) {
+  if (!check_dim(ctx, op, dim, in.dim(), &axis)) {
     return out;
   }
+  ET_KERNEL_CHECK_MSG(
+      ctx, executorch::runtime::isFloatingType(out.scalar_type()) && is_supported_dtype(out.scalar_type()),
+      InvalidArgument, out, "%s: expected a floating-point output, found %s", op, toString(out.scalar_type()));
   ET_KERNEL_CHECK_MSG(ctx, in.dim() > 0 && in.size(static_cast<ssize_t>(axis)) % 2 == 0, InvalidArgument, out,
                       "%s: the size of dimension %zu must be even", op, axis);
   ET_KERNEL_CHECK_MSG(
@@ -35,12 +39,20 @@ Tensor& glu_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Real = AccumulateType<T>;
+    const ConvertFn store = store_fn(compute_type_of<Real>(), out.scalar_type());
+    char* result = static_cast<char*>(out.mutable_data_ptr());
+    constexpr int64_t kBlock = 64;
+    Real values[kBlock];
     for (int64_t o = 0; o < outer; ++o) {
       const T* a = in.const_data_ptr<T>() + 2 * o * inner;
       const T* b = a + inner;
-      T* result = out.mutable_data_ptr<T>() + o * inner;
-      for (int64_t i = 0; i < inner; ++i) {
-        result[i] = static_cast<T>(static_cast<Real>(a[i]) / (Real(1) + std::exp(-static_cast<Real>(b[i]))));
+      for (int64_t start = 0; start < inner; start += kBlock) {
+        const int64_t count = inner - start < kBlock ? inner - start : kBlock;
+        for (int64_t i = 0; i < count; ++i) {
+          values[i] = static_cast<Real>(a[start + i]) / (Real(1) + std::exp(-static_cast<Real>(b[start + i])));
+        }
+        store(result, values, static_cast<size_t>(count));
+        result += count * out.element_size();
       }
     }
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // index.Tensor_out, index_put.out, index_put_: self[indices], read and written.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/portable/cpu/pattern/advanced_index.h"
@@ -86,6 +87,16 @@ bool put(KernelRuntimeContext& ctx, const char* name, const Tensor& target, Arra
 Tensor& index_Tensor_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<std::optional<Tensor>> indices,
                          Tensor& out) {
   constexpr const char* name = "index.Tensor_out";
+  const auto has_value = [](const std::optional<Tensor>& index) { return index.has_value(); };
+  if (std::none_of(indices.begin(), indices.end(), has_value)) {
+    ET_KERNEL_CHECK_MSG(ctx, indices.size() <= static_cast<size_t>(self.dim()), InvalidArgument, out,
+                        "%s: there are more indices (%zu) than the %zd dimensions of the input", name, indices.size(),
+                        static_cast<ssize_t>(self.dim()));
+    if (check_same_dtype(ctx, name, self, out)) {
+      copy_to_output(ctx, name, StridedView::of(self), out);
+    }
+    return out;
+  }
   AdvancedIndex index;
   if (!check_same_dtype(ctx, name, self, out) || !index.init(ctx, name, self, indices) ||
       !check_resize(ctx, name, out, index.sizes(), index.dims()) || out.numel() == 0) {

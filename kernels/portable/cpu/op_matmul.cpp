@@ -153,7 +153,7 @@ Tensor& baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor&
   return add_product(ctx, "baddbmm.out", self, batch1, batch2, beta, alpha, out, 3);
 }
 
-/// out (..., n) = input (..., k) weight (n, k)^T + bias (n).
+/// out (..., n) = input (..., k) weight (n, k)^T + bias, of (n) or of any shape that can be expanded to that of `out`.
 Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                    const std::optional<Tensor>& bias, Tensor& out) {
   const char* op = "linear.out";
@@ -167,9 +167,9 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   if (!check_inner(ctx, op, input.size(last), k)) {
     return out;
   }
-  ET_KERNEL_CHECK_MSG(
-      ctx, !bias || (bias->dim() == 1 && bias->size(0) == n && bias->scalar_type() == out.scalar_type()),
-      InvalidArgument, out, "%s: the bias must be a vector of %" PRId64 " elements of the input's dtype", op, n);
+  if (bias && !check_same_dtype(ctx, op, *bias, out)) {
+    return out;
+  }
   int64_t sizes[kTensorDimensionLimit];
   int64_t rows = 1;
   for (ssize_t d = 0; d < last; ++d) {
@@ -177,7 +177,9 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
     rows *= sizes[d];
   }
   sizes[last] = n;
-  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(last + 1)) || out.numel() == 0) {
+  StridedView added;
+  if (!check_resize(ctx, op, out, sizes, static_cast<size_t>(last + 1)) ||
+      (bias && !expand_to_output(ctx, op, *bias, out, &added)) || out.numel() == 0) {
     return out;
   }
   ET_KERNEL_CHECK_MSG(
@@ -188,10 +190,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   const Matrix w = matrix_of(weight, 0);
   const Matrix y{out.mutable_data_ptr(), rows, n, n, 1};
   if (bias) {
-    const size_t row_bytes = static_cast<size_t>(n) * out.element_size();
-    for (int64_t i = 0; row_bytes > 0 && i < rows; ++i) {
-      std::memcpy(static_cast<char*>(y.data) + static_cast<size_t>(i) * row_bytes, bias->const_data_ptr(), row_bytes);
-    }
+    copy(StridedView::of(out), added);
   }
   // With few rows the weight is what is large: let it be the matrix that is read where it lies.
   if (rows < 16) {

@@ -145,10 +145,10 @@ Tensor& _adaptive_avg_pool2d_backward_out(KernelRuntimeContext& ctx, const Tenso
   return out;
 }
 
-Tensor& max_pool2d_with_indices_backward_grad_input(KernelRuntimeContext& ctx, const Tensor& grad_output,
-                                                    const Tensor& in, IntArrayRef kernel_size, IntArrayRef stride,
-                                                    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
-                                                    const Tensor& indices, Tensor& grad_input) {
+Tensor& max_pool2d_with_indices_backward_out(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& in,
+                                             IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+                                             IntArrayRef dilation, bool ceil_mode, const Tensor& indices,
+                                             Tensor& grad_input) {
   const char* op = "max_pool2d_with_indices_backward.grad_input";
   const PoolParameters parameters = {kernel_size, stride, padding, dilation, ceil_mode};
   PoolAxis y, x;

@@ -178,11 +178,11 @@ bool plan_softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, i
   return true;
 }
 
-Tensor& _softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
+Tensor& softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
   return softmax(ctx, "_softmax.out", in, dim, half_to_float, out, /*log=*/false);
 }
 
-Tensor& _log_softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
+Tensor& log_softmax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out) {
   return softmax(ctx, "_log_softmax.out", in, dim, half_to_float, out, /*log=*/true);
 }
 

@@ -2,6 +2,7 @@
 // Reductions that fold values: sum, mean, prod, amax, amin, max/min of all elements, any, all.
 #include <limits>
 
+#include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/complex_number.h"
@@ -163,6 +164,46 @@ Tensor& product(KernelRuntimeContext& ctx, const char* name, const Tensor& in, c
   return out;
 }
 
+// What is smaller (or larger) than every other value of the output's dtype, at its only element.
+template <bool is_max>
+void store_identity(KernelRuntimeContext& ctx, const char* name, Tensor& out) {
+  if (out.scalar_type() == ScalarType::Bool) {
+    *out.mutable_data_ptr<bool>() = !is_max;
+    return;
+  }
+  visit_real(ctx, name, out.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    if constexpr (std::is_integral_v<T>) {
+      *out.mutable_data_ptr<T>() = is_max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+    } else {
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      *out.mutable_data_ptr<T>() = static_cast<T>(is_max ? -kInfinity : kInfinity);
+    }
+  });
+}
+
+// Of all elements, with an output of any dtype that they can be cast to. Of no elements it is the smallest (largest)
+// value of the output's dtype, where eager has none.
+template <bool is_max>
+Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Tensor& out) {
+  ReducedDims reduced;
+  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::canCast(in.scalar_type(), out.scalar_type()), InvalidArgument, out,
+                      "%s: %s values cannot be stored in an output of dtype %s", name, toString(in.scalar_type()),
+                      toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, !is_complex(in.scalar_type()) && !is_complex(out.scalar_type()), InvalidArgument, out,
+                      "%s: complex numbers have no order", name);
+  if (!prepare(ctx, name, in, {}, /*keepdim=*/false, out, &reduced)) {
+    return out;
+  }
+  if (reduced.count == 0) {
+    store_identity<is_max>(ctx, name, out);
+    return out;
+  }
+  with_arithmetic_type(arithmetic_type(in.scalar_type()),
+                       [&](auto zero) { reduce(Extreme<decltype(zero), is_max>(), in, reduced, out); });
+  return out;
+}
+
 template <bool is_max>
 Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
                 bool keepdim, Tensor& out) {
@@ -233,11 +274,11 @@ Tensor& amin_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef dim, b
 }
 
 Tensor& max_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
-  return extreme<true>(ctx, "max.unary_out", in, {}, /*keepdim=*/false, out);
+  return extreme<true>(ctx, "max.unary_out", in, out);
 }
 
 Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
-  return extreme<false>(ctx, "min.unary_out", in, {}, /*keepdim=*/false, out);
+  return extreme<false>(ctx, "min.unary_out", in, out);
 }
 
 #define DEFINE_LOGIC(name, is_any)                                                                                  \

@@ -4,6 +4,7 @@
 
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/planes.h"
+#include "kernels/portable/cpu/math/resample.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 
 namespace torch::executor::native {
@@ -49,10 +50,8 @@ bool check_and_resize(KernelRuntimeContext& ctx, const char* op, const Tensor& i
 template <typename Real>
 Real scale_of(int64_t in, int64_t out, const std::optional<ArrayRef<double>>& scale_factors, size_t i,
               bool align_corners) {
-  if (align_corners) {
-    return out > 1 ? static_cast<Real>(in - 1) / static_cast<Real>(out - 1) : Real(0);
-  }
-  return scale_factors ? static_cast<Real>(1.0 / (*scale_factors)[i]) : static_cast<Real>(in) / static_cast<Real>(out);
+  return input_step<Real>(in, out, align_corners,
+                          scale_factors ? std::optional<double>((*scale_factors)[i]) : std::nullopt);
 }
 
 // Two neighbouring input positions and their weights.
@@ -89,9 +88,7 @@ struct ByteAxis {
       const Blend<double> blend = axis.blend(o);
       heaviest = std::fmax(heaviest, std::fmax(blend.first_weight, blend.second_weight));
     }
-    while (axis.precision < 22 && std::ldexp(heaviest, axis.precision + 1) + 0.5 < 32768.0) {
-      ++axis.precision;
-    }
+    axis.precision = weight_bits(heaviest);
     return axis;
   }
 
@@ -146,9 +143,10 @@ Tensor& upsample_bilinear2d_vec_out(KernelRuntimeContext& ctx, const Tensor& in,
     }
   }
   const Planes from = Planes::of(in), to = Planes::of(out);
-  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+  // Integers of more than a byte, which eager has no results for, are interpolated in float and cut off.
+  visit_real(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    using Real = AccumulateType<T>;
+    using Real = std::conditional_t<std::is_integral_v<T>, float, AccumulateType<T>>;
     const Real y_scale = scale_of<Real>(from.height, to.height, scale_factors, 0, align_corners);
     const Real x_scale = scale_of<Real>(from.width, to.width, scale_factors, 1, align_corners);
     for_each_plane(from, to, [&](int64_t in_plane, int64_t out_plane) {

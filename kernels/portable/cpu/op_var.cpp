@@ -48,15 +48,22 @@ bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
   ET_KERNEL_CHECK_MSG(ctx, in_complex || (isFloatingType(in.scalar_type()) && is_supported_dtype(in.scalar_type())),
                       InvalidArgument, false, "%s: expected a floating-point input, found %s", name,
                       toString(in.scalar_type()));
-  ET_KERNEL_CHECK_MSG(ctx, out.scalar_type() == executorch::runtime::toRealValueType(in.scalar_type()), InvalidArgument,
-                      false, "%s: the variance of %s is a real number of that precision, the output is %s", name,
+  // Of complex numbers eager has outputs of the same precision only.
+  const auto holds = [&](const Tensor& result, ScalarType of_complex) {
+    return in_complex ? result.scalar_type() == of_complex
+                      : isFloatingType(result.scalar_type()) && is_supported_dtype(result.scalar_type());
+  };
+  ET_KERNEL_CHECK_MSG(ctx, holds(out, executorch::runtime::toRealValueType(in.scalar_type())), InvalidArgument, false,
+                      "%s: the variance of %s cannot be stored in an output of dtype %s", name,
                       toString(in.scalar_type()), toString(out.scalar_type()));
+  ET_KERNEL_CHECK_MSG(ctx, mean == nullptr || holds(*mean, in.scalar_type()), InvalidArgument, false,
+                      "%s: the mean of %s cannot be stored in an output of dtype %s", name, toString(in.scalar_type()),
+                      toString(mean == nullptr ? ScalarType::Undefined : mean->scalar_type()));
   ReducedDims reduced;
   if (!parse_reduced_dims(ctx, name, in, dims, &reduced) || !resize_to_reduced(ctx, name, in, reduced, keepdim, out)) {
     return false;
   }
-  if (mean != nullptr &&
-      (!check_same_dtype(ctx, name, in, *mean) || !resize_to_reduced(ctx, name, in, reduced, keepdim, *mean))) {
+  if (mean != nullptr && !resize_to_reduced(ctx, name, in, reduced, keepdim, *mean)) {
     return false;
   }
   if (out.numel() == 0) {
@@ -89,7 +96,9 @@ bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
   }
   int64_t stride[1] = {};
   const size_t run = reduced.count == 0 ? 0 : static_cast<size_t>(folded.pop(stride));
-  with_floating_type(arithmetic_type(in.scalar_type()), [&](auto zero) {
+  const bool is_wide = in.scalar_type() == ScalarType::Double || out.scalar_type() == ScalarType::Double ||
+                       (mean != nullptr && mean->scalar_type() == ScalarType::Double);
+  with_floating_type(is_wide ? ComputeType::Double : ComputeType::Float, [&](auto zero) {
     using C = decltype(zero);
     BlockReader reader(in, compute_type_of<C>(), run == 1 ? 1 : stride[0]);
     const auto write = [](const Tensor& tensor, int64_t offset, double value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // where.self_out, masked_fill.Scalar_out: choose by a bool (or uint8) tensor.
 #include "kernels/portable/cpu/pattern/complex_elementwise.h"
+#include "kernels/portable/cpu/pattern/scalar_range.h"
 
 namespace torch::executor::native {
 namespace {
@@ -45,6 +46,9 @@ Tensor& where_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tens
 
 Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& mask, const Scalar& value,
                                Tensor& out) {
+  if (!check_scalar_range(ctx, "masked_fill.Scalar_out", value, in.scalar_type())) {
+    return out;
+  }
   if (has_complex({in})) {
     return check_mask(ctx, "masked_fill.Scalar_out", mask)
                ? choose_complex(ctx, "masked_fill.Scalar_out", mask, value, in, out)

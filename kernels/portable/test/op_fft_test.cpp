@@ -86,12 +86,5 @@ TEST_F(FftTest, ComplexNumbersForthAndBack) {
   expect_near(z.data, x.data);
 }
 
-TEST_F(FftTest, WithoutTemporaryMemoryItIsAnError) {
-  Complex half({3}, Numbers(3));
-  KernelRuntimeContext without_memory;
-  _fft_r2c_out(without_memory, tf.make({4}, {1, 2, 3, 4}), last, 0, /*onesided=*/true, half.tensor);
-  EXPECT_EQ(without_memory.failure_state(), Error::NotFound);
-}
-
 }  // namespace
 }  // namespace torch::executor::native

@@ -13,17 +13,17 @@ TEST_F(SoftmaxTest, PyTorchNumbers) {
   Tensor out = tf.zeros({5, 3});
   const Tensor in =
       tf.make({5, 3}, {1, 2, 3, -1000, 0, 1000, -kInfinity, -kInfinity, -kInfinity, kNaN, 1, 2, kInfinity, 1, 2});
-  _softmax_out(ctx, in, -1, false, out);
+  softmax_out(ctx, in, -1, false, out);
   EXPECT_TENSOR_CLOSE(out, tf.make({5, 3}, {0.090030573, 0.24472848, 0.66524094, 0, 0, 1, kNaN, kNaN, kNaN, kNaN, kNaN,
                                             kNaN, kNaN, kNaN, kNaN}));
   Tensor log = tf.zeros({2, 3});
-  _log_softmax_out(ctx, tf.make({2, 3}, {1, 2, 3, -1000, 0, 1000}), 1, false, log);
+  log_softmax_out(ctx, tf.make({2, 3}, {1, 2, 3, -1000, 0, 1000}), 1, false, log);
   EXPECT_TENSOR_CLOSE(log, tf.make({2, 3}, {-2.4076059, -1.4076059, -0.40760595, -2000, -1000, 0}));
 }
 
 TEST_F(SoftmaxTest, AlongAnyDimension) {
   Tensor out = tf.zeros({3, 2});
-  _softmax_out(ctx, tf.make({3, 2}, sample_values(6)), 0, false, out);
+  softmax_out(ctx, tf.make({3, 2}, sample_values(6)), 0, false, out);
   EXPECT_TENSOR_CLOSE(out, tf.make({3, 2}, {0.25427523, 0.25427523, 0.32649586, 0.32649586, 0.41922897, 0.41922897}));
 }
 
@@ -42,7 +42,8 @@ TEST_F(SoftmaxTest, MatchesDefinition) {
         want[i] = static_cast<float>(log ? x[i] - std::log(sum) : std::exp(static_cast<double>(x[i])) / sum);
       }
       Tensor out = tf.zeros({3, 37, 41});
-      (log ? _log_softmax_out : _softmax_out)(ctx, tf.make({3, 37, 41}, x), dim, false, out);
+      log ? log_softmax_out(ctx, tf.make({3, 37, 41}, x), dim, false, out)
+          : softmax_out(ctx, tf.make({3, 37, 41}, x), dim, false, out);
       EXPECT_TENSOR_CLOSE_WITH_TOL(out, tf.make({3, 37, 41}, want), 2e-6, 1e-7);
     }
   }
@@ -51,45 +52,45 @@ TEST_F(SoftmaxTest, MatchesDefinition) {
 TEST_F(SoftmaxTest, OtherDtypesLayoutsAndRanks) {
   TensorFactory<ScalarType::Double> td;
   Tensor wide = td.zeros({3});
-  _softmax_out(ctx, td.make({3}, {1, 2, 3}), 0, false, wide);
+  softmax_out(ctx, td.make({3}, {1, 2, 3}), 0, false, wide);
   EXPECT_TENSOR_CLOSE(wide, td.make({3}, {0.09003057317038046, 0.24472847105479764, 0.6652409557748218}));
 
   TensorFactory<ScalarType::Half> th;
   Tensor widened = tf.zeros({3});
-  _softmax_out(ctx, th.make({3}, {1, 2, 3}), 0, true, widened);
+  softmax_out(ctx, th.make({3}, {1, 2, 3}), 0, true, widened);
   EXPECT_TENSOR_CLOSE(widened, tf.make({3}, {0.090030573, 0.24472848, 0.66524094}));
 
   Tensor scalar = tf.zeros({});
-  _softmax_out(ctx, tf.full({}, 5.0f), 0, false, scalar);
+  softmax_out(ctx, tf.full({}, 5.0f), 0, false, scalar);
   EXPECT_TENSOR_EQ(scalar, tf.full({}, 1.0f));
 
   const Tensor in = tf.make({1, 3, 2, 2}, sample_values(12));
   Tensor plain = tf.zeros({1, 3, 2, 2}), last = tf.full_channels_last({1, 3, 2, 2}, 0);
-  _softmax_out(ctx, in, 1, false, plain);
-  _softmax_out(ctx, tf.channels_last_like(in), 1, false, last);
+  softmax_out(ctx, in, 1, false, plain);
+  softmax_out(ctx, tf.channels_last_like(in), 1, false, last);
   EXPECT_TENSOR_CLOSE(last, tf.channels_last_like(plain));
   // Eager's softmax of channels last is contiguous.
   Tensor mixed = tf.zeros({1, 3, 2, 2});
-  _softmax_out(ctx, tf.channels_last_like(in), 1, false, mixed);
+  softmax_out(ctx, tf.channels_last_like(in), 1, false, mixed);
   EXPECT_TENSOR_CLOSE(mixed, plain);
 
   Tensor empty = tf.zeros({0, 3});
-  _softmax_out(ctx, tf.zeros({0, 3}), 1, false, empty);
+  softmax_out(ctx, tf.zeros({0, 3}), 1, false, empty);
 }
 
 TEST_F(SoftmaxTest, BadArgumentsFail) {
   TensorFactory<ScalarType::Int> ti;
   Tensor out = tf.zeros({2, 3});
-  _softmax_out(ctx, tf.ones({2, 3}), 2, false, out);
+  softmax_out(ctx, tf.ones({2, 3}), 2, false, out);
   expect_failure();
-  _softmax_out(ctx, tf.ones({2, 3}), -3, false, out);
+  softmax_out(ctx, tf.ones({2, 3}), -3, false, out);
   expect_failure();
-  _softmax_out(ctx, tf.ones({2, 3}), 1, true, out);
+  softmax_out(ctx, tf.ones({2, 3}), 1, true, out);
   expect_failure();
-  _softmax_out(ctx, tf.ones({2, 4}), 1, false, out);
+  softmax_out(ctx, tf.ones({2, 4}), 1, false, out);
   expect_failure();
   Tensor ints = ti.zeros({2, 3});
-  _softmax_out(ctx, ti.ones({2, 3}), 1, false, ints);
+  softmax_out(ctx, ti.ones({2, 3}), 1, false, ints);
   expect_failure();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the generated code does with a call: the table, the registration and the checks of a boxed kernel.
+#include <executorch/kernels/portable/Functions.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/kernel/boxed_kernel.h>
 #include <executorch/runtime/kernel/operator_registry.h>
@@ -110,7 +111,8 @@ TEST_F(BoxedKernelTest, NoneWhereAValueIsNeededAndWrongElementsFail) {
 TEST_F(BoxedKernelTest, AnOutputThatIsAnInputKeepsItsShape) {
   EValue both(tf.make({4}, {1.0f, -2.0f, 3.0f, -4.0f}, {}, TensorShapeDynamism::DYNAMIC_BOUND));
   EValue* in_place[] = {&both, &both};
-  BoxedKernel<&abs_out>::call(ctx, Span<EValue*>(in_place));
+  using AbsOut = Tensor& (*)(KernelRuntimeContext&, const Tensor&, Tensor&);  // and not the one without a context
+  BoxedKernel<static_cast<AbsOut>(&abs_out)>::call(ctx, Span<EValue*>(in_place));
   EXPECT_TENSOR_EQ(both.toTensor(), tf.make({4}, {1.0f, 2.0f, 3.0f, 4.0f}));
 
   EValue image(tf.make({1, 2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}, {}, TensorShapeDynamism::DYNAMIC_BOUND));
@@ -120,10 +122,43 @@ TEST_F(BoxedKernelTest, AnOutputThatIsAnInputKeepsItsShape) {
   BoxedEvalueList<int64_t> sizes_list{ones, unwrapped_ones, 2};
   EValue sizes(&sizes_list);
   EValue* smaller[] = {&image, &sizes, &image};
-  BoxedKernel<&_adaptive_avg_pool2d_out>::call(ctx, Span<EValue*>(smaller));
+  using PoolOut = Tensor& (*)(KernelRuntimeContext&, const Tensor&, ArrayRef<int64_t>, Tensor&);
+  BoxedKernel<static_cast<PoolOut>(&_adaptive_avg_pool2d_out)>::call(ctx, Span<EValue*>(smaller));
   expect_failure();
   EXPECT_TENSOR_EQ(image.toTensor(), tf.make({1, 2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}));
   EXPECT_EQ(image.toTensor().unsafeGetTensorImpl()->shape_dynamism(), TensorShapeDynamism::DYNAMIC_BOUND);
+}
+
+class GeneratedFunctionsTest : public KernelTest {
+ protected:
+  TensorFactory<ScalarType::Float> tf;
+  TensorFactory<ScalarType::Long> tl;
+};
+
+TEST_F(GeneratedFunctionsTest, CallOperatorsByTheirNames) {
+  Tensor out = tf.zeros({2});
+  Tensor& same = aten::add_outf(ctx, tf.make({2}, {1, 2}), tf.make({2}, {10, 20}), Scalar(2), out);
+  EXPECT_EQ(same.unsafeGetTensorImpl(), out.unsafeGetTensorImpl());
+  EXPECT_TENSOR_EQ(out, tf.make({2}, {21, 42}));
+  aten::add_outf(ctx, out, Scalar(1), Scalar(1), out);  // add.Scalar_out
+  EXPECT_TENSOR_EQ(out, tf.make({2}, {22, 43}));
+  Tensor values = tf.zeros({}), indices = tl.zeros({});
+  aten::max_outf(ctx, out, 0, false, values, indices);  // max.dim_max, two results
+  EXPECT_TENSOR_EQ(values, tf.make({}, {43}));
+  EXPECT_TENSOR_EQ(indices, tl.make({}, {1}));
+  aten::_softmax_outf(ctx, tf.zeros({2}), 0, false, out);
+  EXPECT_TENSOR_EQ(out, tf.make({2}, {0.5, 0.5}));
+  dim_order_ops::_to_dim_order_copy_outf(ctx, tf.ones({2}), false, std::nullopt, out);
+  EXPECT_TENSOR_EQ(out, tf.ones({2}));
+}
+
+TEST_F(GeneratedFunctionsTest, NeedNoContext) {
+  Tensor out = tf.zeros({2});
+  add_out(tf.make({2}, {1, 2}), tf.make({2}, {10, 20}), Scalar(1), out);
+  EXPECT_TENSOR_EQ(out, tf.make({2}, {11, 22}));
+  log_softmax_out(tf.zeros({1}), 0, false, out = tf.ones({1}));
+  EXPECT_TENSOR_EQ(out, tf.zeros({1}));
+  EXPECT_DEATH(softmax_out(tf.zeros({1}), 3, false, out), "aten::_softmax.out failed");
 }
 
 TEST(RegistrationTest, LinkingIsEnough) {

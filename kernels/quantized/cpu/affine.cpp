@@ -213,7 +213,8 @@ void dequantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count,
 bool ParamTable::read(KernelRuntimeContext& ctx, const char* op, const Tensor& scales,
                       const std::optional<Tensor>& zero_points, int64_t count) {
   scale_type_ = scales.scalar_type();
-  bool holds = scales.numel() == count && (scale_type_ == ScalarType::Float || scale_type_ == ScalarType::Double);
+  bool holds =
+      scales.numel() == count && is_supported_dtype(scale_type_) && executorch::runtime::isFloatingType(scale_type_);
   if (zero_points) {
     zero_point_type_ = zero_points->scalar_type();
     holds = holds && zero_points->numel() == count && zero_point_type_ != ScalarType::Bool &&
@@ -224,7 +225,7 @@ bool ParamTable::read(KernelRuntimeContext& ctx, const char* op, const Tensor& s
   if (!holds) {
     ET_LOG(Error,
            "%s: expected %" PRId64
-           " scales (Float or Double) and as many zero points or none; found %zd scales of dtype %s "
+           " floating-point scales and as many zero points or none; found %zd scales of dtype %s "
            "and %zd zero points",
            op, count, (ssize_t)scales.numel(), toString(scale_type_),
            zero_points ? (ssize_t)zero_points->numel() : (ssize_t)0);
@@ -251,8 +252,15 @@ double ParamTable::zero_point_at(int64_t i) const {
 
 AffineParams ParamTable::at(int64_t i) const {
   AffineParams params{0.0, 0.0};
-  params.scale = scale_type_ == ScalarType::Double ? static_cast<const double*>(scales_)[i]
-                                                   : static_cast<double>(static_cast<const float*>(scales_)[i]);
+  if (scale_type_ == ScalarType::Double) {
+    params.scale = static_cast<const double*>(scales_)[i];
+  } else {
+    float scale = 0;
+    const size_t size = executorch::runtime::elementSize(scale_type_);
+    load_fn(scale_type_, ComputeType::Float)(&scale, static_cast<const char*>(scales_) + static_cast<size_t>(i) * size,
+                                             1);
+    params.scale = static_cast<double>(scale);
+  }
   if (zero_points_ != nullptr) {
     params.zero_point = zero_point_at(i);
   }

@@ -42,7 +42,8 @@ void quantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, A
 void quantize_floats(const float* x, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range);
 void dequantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, bool wide);
 
-/// scales and zero_points: `count` values each, Float or Double, and any integer or Float; no zero points mean 0.
+/// scales and zero_points: `count` values each, of any floating-point dtype, and of any one but Bool; no zero points
+/// mean 0.
 class ParamTable {
  public:
   bool read(KernelRuntimeContext& ctx, const char* op, const Tensor& scales, const std::optional<Tensor>& zero_points,

@@ -33,6 +33,15 @@ bool check_no_zero_points(KernelRuntimeContext& ctx, const char* op, const std::
   return true;
 }
 
+// How many values of a row share a scale: the last group may have fewer. Fails if there are groups without any.
+bool width_of_groups(KernelRuntimeContext& ctx, const char* op, int64_t values, int64_t groups, int64_t* width) {
+  *width = groups > 0 ? (values + groups - 1) / groups : 0;
+  const bool fits = groups > 0 && (values == 0 || (values + *width - 1) / *width == groups);
+  ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, false, "%s: rows of %lld values cannot be split into %lld groups", op,
+                      static_cast<long long>(values), static_cast<long long>(groups));
+  return true;
+}
+
 // out[i, j] = sum over k of in[i, k] * weight[k, j] * scale[k, j], with the weight and its scales by two strides.
 template <typename ScaleAt>
 void multiply(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& weight, int64_t depth_stride,
@@ -72,12 +81,9 @@ Tensor& quantized_mixed_mm_out(KernelRuntimeContext& ctx, const Tensor& in, cons
     return out;
   }
   const int64_t columns = weight.size(1), groups = scales.dim() == 2 ? scales.size(1) : 1;
-  ET_KERNEL_CHECK_MSG(ctx, groups > 0 && columns % groups == 0, InvalidArgument, out,
-                      "%s: rows of %lld values cannot be split into %lld groups", op, static_cast<long long>(columns),
-                      static_cast<long long>(groups));
   const int64_t sizes[2] = {in.size(0), columns};
-  if (check_resize(ctx, op, out, sizes, 2)) {
-    const int64_t width = columns / groups;
+  int64_t width = 0;
+  if (width_of_groups(ctx, op, columns, groups, &width) && check_resize(ctx, op, out, sizes, 2)) {
     multiply(
         ctx, op, in, weight, columns, 1, [&](int64_t k, int64_t j) { return table.at(k * groups + j / width).scale; },
         out);
@@ -98,12 +104,9 @@ Tensor& quantized_mixed_linear_out(KernelRuntimeContext& ctx, const Tensor& in, 
     return out;
   }
   const int64_t groups = scales.dim() == 2 ? scales.size(1) : 1;
-  ET_KERNEL_CHECK_MSG(ctx, groups > 0 && depth % groups == 0, InvalidArgument, out,
-                      "%s: rows of %lld values cannot be split into %lld groups", op, static_cast<long long>(depth),
-                      static_cast<long long>(groups));
   const int64_t sizes[2] = {in.size(0), rows};
-  if (check_resize(ctx, op, out, sizes, 2)) {
-    const int64_t width = depth / groups;
+  int64_t width = 0;
+  if (width_of_groups(ctx, op, depth, groups, &width) && check_resize(ctx, op, out, sizes, 2)) {
     multiply(
         ctx, op, in, weight, 1, depth, [&](int64_t k, int64_t j) { return table.at(j * groups + k / width).scale; },
         out);

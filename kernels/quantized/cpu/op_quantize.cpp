@@ -107,9 +107,9 @@ Tensor& quantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, dou
   return out;
 }
 
-Tensor& quantize_per_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
-                                       const Tensor& zero_point, int64_t quant_min, int64_t quant_max, ScalarType dtype,
-                                       Tensor& out) {
+Tensor& quantize_per_tensor_tensor_args_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
+                                            const Tensor& zero_point, int64_t quant_min, int64_t quant_max,
+                                            ScalarType dtype, Tensor& out) {
   const char* op = "quantize_per_tensor.Tensor_out";
   const QuantRange range{quant_min, quant_max};
   ParamTable table;
@@ -142,9 +142,9 @@ Tensor& dequantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, d
   return out;
 }
 
-Tensor& dequantize_per_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
-                                         const Tensor& zero_point, int64_t quant_min, int64_t quant_max,
-                                         ScalarType dtype, std::optional<ScalarType> out_dtype, Tensor& out) {
+Tensor& dequantize_per_tensor_tensor_args_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scale,
+                                              const Tensor& zero_point, int64_t quant_min, int64_t quant_max,
+                                              ScalarType dtype, std::optional<ScalarType> out_dtype, Tensor& out) {
   const char* op = "dequantize_per_tensor.Tensor_out";
   const QuantRange range{quant_min, quant_max};
   ParamTable table;

@@ -26,7 +26,7 @@ TEST_F(QuantizedTest, QuantizePerTensor) {
   EXPECT_TENSOR_EQ(chars, tc.make({8}, {-3, 0, 3, 3, 3, 5, 5, 127}));
   quantize_per_tensor_out(ctx, x, 0.5, 3, -8, 7, ScalarType::Char, chars);
   EXPECT_TENSOR_EQ(chars, tc.make({8}, {-3, 0, 3, 3, 3, 5, 5, 7}));
-  quantize_per_tensor_tensor_out(ctx, x, td.make({1}, {0.5}), tl.make({1}, {3}), 0, 255, ScalarType::Byte, bytes);
+  quantize_per_tensor_tensor_args_out(ctx, x, td.make({1}, {0.5}), tl.make({1}, {3}), 0, 255, ScalarType::Byte, bytes);
   EXPECT_TENSOR_EQ(bytes, tb.make({8}, {0, 0, 3, 3, 3, 5, 5, 255}));
   quantize_per_tensor_out(ctx, x, 1e-6, 3, INT32_MIN, INT32_MAX, ScalarType::Int, ints);
   EXPECT_EQ(ints.const_data_ptr<int32_t>()[0], -2999997);
@@ -43,8 +43,8 @@ TEST_F(QuantizedTest, DequantizePerTensor) {
   Tensor out = tf.zeros({2, 3});
   dequantize_per_tensor_out(ctx, q, 0.1, -5, -128, 127, ScalarType::Char, std::nullopt, out);
   EXPECT_TENSOR_CLOSE(out, tf.make({2, 3}, {-12.3, 0.5, 13.2, 1.0, -0.1, 1.2}));
-  dequantize_per_tensor_tensor_out(ctx, q, tf.make({1}, {0.1}), ti.make({1}, {-5}), -128, 127, ScalarType::Char,
-                                   ScalarType::Float, out);
+  dequantize_per_tensor_tensor_args_out(ctx, q, tf.make({1}, {0.1}), ti.make({1}, {-5}), -128, 127, ScalarType::Char,
+                                        ScalarType::Float, out);
   EXPECT_TENSOR_CLOSE(out, tf.make({2, 3}, {-12.3, 0.5, 13.2, 1.0, -0.1, 1.2}));
 }
 
@@ -101,6 +101,58 @@ TEST_F(QuantizedTest, Embeddings) {
   EXPECT_TENSOR_EQ(two, tf.make({2, 2}, {0, -3, 4, 6}));
   quantized_embedding_byte_out(ctx, bytes, scales, std::nullopt, -128, 127, tl.make({2}, {0, 2}), two);
   expect_failure();
+}
+
+// Scales of 16 bits, which hold these numbers exactly.
+TEST_F(QuantizedTest, EmbeddingsWithScalesOfSixteenBits) {
+  TensorFactory<ScalarType::Half> th;
+  TensorFactory<ScalarType::BFloat16> tbf;
+  const Tensor indices = tl.make({2}, {1, 0}), packed = tb.make({2, 2}, {0x12, 0xF8, 0x3C, 0x07});
+  Tensor four = th.zeros({2, 4}), more = tbf.zeros({2, 4}), two = tf.zeros({2, 2});
+  quantized_embedding_4bit_out(ctx, packed, th.make({2}, {1, 2}), th.make({2}, {1, 0}), -8, 7, indices, four);
+  EXPECT_TENSOR_EQ(four, th.make({2, 4}, {-10, 8, -16, -2, -8, -7, 6, -1}));
+  quantized_embedding_2bit_out(ctx, tb.make({2, 1}, {0xE4, 0x1B}), tbf.make({2}, {1, 2}), std::nullopt, -2, 1, indices,
+                               more);
+  EXPECT_TENSOR_EQ(more, tbf.make({2, 4}, {2, 0, -2, -4, -2, -1, 0, 1}));
+  const Tensor bytes = tc.make({2, 2}, {1, -2, 3, 4});
+  quantized_embedding_byte_dtype_out(ctx, bytes, th.make({2, 2}, {1, 10, 0.5, 2}), std::nullopt, -128, 127, indices,
+                                     ScalarType::Float, two);
+  EXPECT_TENSOR_EQ(two, tf.make({2, 2}, {1.5, 8, 1, -20}));
+  quantized_embedding_byte_out(ctx, bytes, tl.make({2}, {1, 2}), std::nullopt, -128, 127, indices, two);
+  expect_failure();
+}
+
+TEST_F(QuantizedTest, MixedProductsWithScalesOfSixteenBitsAndPartialGroups) {
+  TensorFactory<ScalarType::Half> th;
+  TensorFactory<ScalarType::BFloat16> tbf;
+  Tensor out = tf.zeros({1, 2}), half = th.zeros({1, 2});
+  const Tensor weight = tc.make({2, 2}, {5, 3, -4, 2});
+  quantized_mixed_mm_out(ctx, th.make({1, 2}, {2, 1}), weight, th.make({2}, {0.5, 2}), std::nullopt, half);
+  EXPECT_TENSOR_EQ(half, th.make({1, 2}, {-3, 7}));
+  quantized_mixed_mm_out(ctx, tf.make({1, 2}, {2, 1}), weight, tbf.make({2, 2}, {0.5, 1, 2, 1}), std::nullopt, out);
+  EXPECT_TENSOR_EQ(out, tf.make({1, 2}, {-3, 8}));
+  // Groups of two values, and one of one: 2 * (1 + 2) + 10 * (3 + 4) + 100 * 5.
+  const Tensor five = tc.make({2, 5}, {1, 2, 3, 4, 5, -1, -2, -3, -4, -5}),
+               scales = tf.make({2, 3}, {2, 10, 100, 1, 1, 1});
+  quantized_mixed_linear_out(ctx, tf.ones({1, 5}), five, scales, std::nullopt, std::nullopt, out);
+  EXPECT_TENSOR_EQ(out, tf.make({1, 2}, {576, -15}));
+  quantized_mixed_linear_out(ctx, tf.ones({1, 5}), five, tf.ones({2, 4}), std::nullopt, std::nullopt, out);
+  expect_failure();  // groups of two: the fourth would have no value
+  // The columns of a product in groups of two and one.
+  Tensor three = tf.zeros({1, 3});
+  quantized_mixed_mm_out(ctx, tf.ones({1, 1}), tc.make({1, 3}, {1, 2, 3}), tf.make({1, 2}, {2, 10}), std::nullopt,
+                         three);
+  EXPECT_TENSOR_EQ(three, tf.make({1, 3}, {2, 4, 30}));
+}
+
+TEST_F(QuantizedTest, KernelsNeedNoContext) {
+  Tensor chars = tc.zeros({2});
+  quantize_per_tensor_out(tf.make({2}, {1, 2}), 0.5, 0, -128, 127, ScalarType::Char, chars);
+  EXPECT_TENSOR_EQ(chars, tc.make({2}, {2, 4}));
+  Tensor out = tf.zeros({2});
+  dequantize_per_tensor_tensor_args_out(chars, td.make({1}, {0.5}), tl.make({1}, {0}), -128, 127, ScalarType::Char,
+                                        std::nullopt, out);
+  EXPECT_TENSOR_EQ(out, tf.make({2}, {1, 2}));
 }
 
 // ((a + -2) * 0.1 + (b + 1) * 0.2) / 0.25 + 4, rounded: -12.2 -> -45, -0.8 -> 1, 32.7 -> 127 (bound), 1.9 -> 12.

@@ -115,7 +115,27 @@ def test_kr02_kr05_kr07_entries(tmp_path: Path) -> None:
     assert "register_mine_kernels()" in files["RegisterKernels.h"]
     assert "executorch_mine_kernels_at_load" in files["RegisterKernelsAtLoad.cpp"]
     assert "namespace custom::native {" in files["NativeFunctions.h"]
+    # Each kernel with a context and, for calls from code, without one.
+    assert files["NativeFunctions.h"].count("& add_out(executorch::runtime::KernelRuntimeContext& context, ") == 1
+    assert files["NativeFunctions.h"].count("inline executorch::aten::Tensor& add_out(const executorch") == 1
+    functions = files["Functions.h"]
+    assert "namespace aten {" in functions and "namespace my {" in functions
+    assert "return ::torch::executor::native::add_out(context, self, other, alpha, out);" in functions
+    assert "Tensor& allclose_outf(executorch::runtime::KernelRuntimeContext& context" in functions
     assert native_function("add_out") == "torch::executor::native::add_out"
+
+
+def test_a_function_of_two_operators_is_declared_once(tmp_path: Path) -> None:
+    kernels = "  kernels: [{{arg_meta: null, kernel_name: my::same}}]\n"
+    entry = "- func: {}(Tensor a, *, Tensor(a!) out) -> Tensor(a!)\n" + kernels
+    files = generate(tmp_path, entry.format("my::one.out") + entry.format("my::two.out"))
+    assert files["NativeFunctions.h"].count("inline executorch::aten::Tensor& same(") == 1
+    assert "& one_outf(" in files["Functions.h"] and "& two_outf(" in files["Functions.h"]
+
+
+def test_functions_call_the_kernel_for_all_tensors(tmp_path: Path) -> None:
+    functions = generate(tmp_path, SPECIALISED.format("[Float]", "[[0, 1]]"))["Functions.h"]
+    assert "native::relu_out(context" in functions and "relu_out_special" not in functions
 
 
 def test_kr06_specialised_kernel(tmp_path: Path) -> None:

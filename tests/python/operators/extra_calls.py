@@ -67,6 +67,14 @@ def _upsample(operator: torch._ops.OpOverload, *extra: bool) -> Callable[[torch.
     return calls
 
 
+def _upsample_aa(dtype: torch.dtype) -> Calls:
+    x = make((2, 3, 8, 9), dtype)
+    for images in (x, x.to(memory_format=torch.channels_last)):
+        for size, align_corners in (([3, 4], False), ([3, 4], True), ([13, 9], False), ([8, 20], True)):
+            yield aten._upsample_bilinear2d_aa.default, images, size, align_corners
+        yield aten._upsample_bilinear2d_aa.default, images, [5, 6], False, 0.6, 0.65
+
+
 def _var(dtype: torch.dtype) -> Calls:
     for dim in ([0], [1, 2], [-1]):
         for unbiased in (False, True):
@@ -254,6 +262,7 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "resize.out": (_resize, ALL),
     "scatter.value_out": (_scatter_value, ALL),
     "searchsorted.Scalar_out": (_bucketize_number, REAL),
+    "_upsample_bilinear2d_aa.out": (_upsample_aa, (torch.float32, torch.float64, torch.uint8)),
     "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), (*FLOATING, torch.uint8)),
     "upsample_nearest2d.vec_out": (_upsample(aten.upsample_nearest2d.vec), (*FLOATING, torch.uint8)),
     "var.out": (_var, FLOATING),

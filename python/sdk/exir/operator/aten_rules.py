@@ -93,6 +93,7 @@ EXTRA_CORE_OPS = frozenset(
         aten._assert_scalar.default,
         aten._local_scalar_dense.default,
         aten._native_batch_norm_legit.no_stats,
+        aten._upsample_bilinear2d_aa.default,
         aten.alias_copy.default,
         aten.arange.start_step,
         aten.bitwise_left_shift.Tensor,

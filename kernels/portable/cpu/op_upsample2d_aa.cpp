@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// _upsample_bilinear2d_aa.out: a triangle filter that widens with the factor by which an image shrinks.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/portable/cpu/math/accumulate_type.h"
+#include "kernels/portable/cpu/math/planes.h"
+#include "kernels/portable/cpu/math/resample.h"
+#include "kernels/portable/cpu/math/visit_dtype.h"
+
+namespace torch::executor::native {
+namespace {
+
+// Which input positions an output position is a weighted sum of, along one dimension. The weights sum up to 1.
+template <typename Real>
+class Filter {
+ public:
+  Filter(int64_t in, int64_t out, bool align_corners, const std::optional<double>& factor)
+      : in_(in), scale_(input_step<Real>(in, out, align_corners, factor)) {
+    const Real width = scale_ >= Real(1) ? scale_ : Real(1);
+    support_ = width;
+    inverse_ = Real(1) / width;
+  }
+
+  // Goes to an output position.
+  void move_to(int64_t o) {
+    center_ = scale_ * (static_cast<Real>(o) + Real(0.5));
+    first_ = std::max<int64_t>(static_cast<int64_t>(center_ - support_ + Real(0.5)), 0);
+    count_ = std::min(static_cast<int64_t>(center_ + support_ + Real(0.5)), in_) - first_;
+    total_ = 0;
+    for (int64_t i = 0; i < count_; ++i) {
+      total_ += raw_weight(i);
+    }
+  }
+
+  int64_t first() const { return first_; }
+  int64_t count() const { return count_; }
+  Real weight(int64_t i) const { return total_ != Real(0) ? raw_weight(i) / total_ : raw_weight(i); }
+
+ private:
+  Real raw_weight(int64_t i) const {
+    const Real distance = std::fabs((static_cast<Real>(i + first_) - center_ + Real(0.5)) * inverse_);
+    return distance < Real(1) ? Real(1) - distance : Real(0);
+  }
+
+  int64_t in_;
+  Real scale_;
+  Real support_ = 0, inverse_ = 0;
+  Real center_ = 0, total_ = 0;
+  int64_t first_ = 0, count_ = 0;
+};
+
+// How eager filters bytes along one dimension: the weights are numbers of 16 bits, scaled by the largest power of two
+// with which the heaviest of them fits, and every sum is rounded to a byte.
+class ByteFilter {
+ public:
+  ByteFilter(int64_t in, int64_t out, bool align_corners, const std::optional<double>& factor)
+      : filter_(in, out, align_corners, factor), is_copy_(in == out) {
+    double heaviest = 0;
+    for (int64_t o = 0; o < out; ++o) {
+      filter_.move_to(o);
+      for (int64_t i = 0; i < filter_.count(); ++i) {
+        heaviest = std::fmax(heaviest, filter_.weight(i));
+      }
+    }
+    precision_ = weight_bits(heaviest);
+  }
+
+  void move_to(int64_t o) {
+    position_ = o;
+    filter_.move_to(o);
+  }
+
+  // byte_at(position) gives the input.
+  template <typename ByteAt>
+  uint8_t sum(const ByteAt& byte_at) const {
+    if (is_copy_) {
+      return byte_at(position_);
+    }
+    int64_t sum = int64_t{1} << precision_ >> 1;
+    for (int64_t i = 0; i < filter_.count(); ++i) {
+      const double weight = std::ldexp(filter_.weight(i), precision_);
+      sum += static_cast<int64_t>(weight + 0.5) * byte_at(filter_.first() + i);
+    }
+    return static_cast<uint8_t>(std::min<int64_t>(sum >> precision_, 255));
+  }
+
+ private:
+  Filter<double> filter_;
+  bool is_copy_;
+  int precision_ = 0;
+  int64_t position_ = 0;
+};
+
+}  // namespace
+
+/// in (N, C, H, W), out (N, C, output_size). The factors say how much larger the output is, if that is not the ratio of
+/// the sizes.
+Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
+                                    bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
+                                    Tensor& out) {
+  const char* op = "_upsample_bilinear2d_aa.out";
+  ET_KERNEL_CHECK_MSG(ctx, in.dim() == 4 && in.size(2) > 0 && in.size(3) > 0, InvalidArgument, out,
+                      "%s: the input must have 4 dimensions and at least one pixel a plane", op);
+  ET_KERNEL_CHECK_MSG(ctx, output_size.size() == 2 && output_size[0] > 0 && output_size[1] > 0, InvalidArgument, out,
+                      "%s: output_size must be two positive sizes", op);
+  if (!check_same_dtype(ctx, op, in, out) || !check_resize_planes(ctx, op, out, in, output_size[0], output_size[1])) {
+    return out;
+  }
+  const Planes from = Planes::of(in), to = Planes::of(out);
+  // Each pixel of the output is a sum of sums along rows; `filters` are of one type.
+  const auto filter_planes = [&](auto y, auto x, const auto& each_plane) {
+    for_each_plane(from, to, [&](int64_t in_plane, int64_t out_plane) {
+      for (int64_t oh = 0; oh < to.height; ++oh) {
+        y.move_to(oh);
+        for (int64_t ow = 0; ow < to.width; ++ow) {
+          x.move_to(ow);
+          each_plane(y, x, in_plane, out_plane + to.pixel(oh, ow));
+        }
+      }
+    });
+  };
+  if (in.scalar_type() == ScalarType::Byte) {
+    if constexpr (is_selected(ScalarType::Byte)) {
+      filter_planes(ByteFilter(from.height, to.height, align_corners, scales_h),
+                    ByteFilter(from.width, to.width, align_corners, scales_w),
+                    [&](const ByteFilter& y, const ByteFilter& x, int64_t in_plane, int64_t at) {
+                      const uint8_t* source = in.const_data_ptr<uint8_t>() + in_plane;
+                      out.mutable_data_ptr<uint8_t>()[at] =
+                          y.sum([&](int64_t h) { return x.sum([&](int64_t w) { return source[from.pixel(h, w)]; }); });
+                    });
+      return out;
+    }
+  }
+  visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    using Real = AccumulateType<T>;
+    filter_planes(Filter<Real>(from.height, to.height, align_corners, scales_h),
+                  Filter<Real>(from.width, to.width, align_corners, scales_w),
+                  [&](const Filter<Real>& y, const Filter<Real>& x, int64_t in_plane, int64_t at) {
+                    const T* source = in.const_data_ptr<T>() + in_plane;
+                    Real sum = 0;
+                    for (int64_t i = 0; i < y.count(); ++i) {
+                      Real row = 0;
+                      for (int64_t j = 0; j < x.count(); ++j) {
+                        row += x.weight(j) * static_cast<Real>(source[from.pixel(y.first() + i, x.first() + j)]);
+                      }
+                      sum += y.weight(i) * row;
+                    }
+                    out.mutable_data_ptr<T>()[at] = static_cast<T>(sum);
+                  });
+  });
+  return out;
+}
+
+}  // namespace torch::executor::native
