@@ -2,6 +2,7 @@
 #include <executorch/extension/tensor/element_conversion.h>
 
 #include <cstring>
+#include <limits>
 
 #include <executorch/extension/tensor/scalar_type_switch.h>
 
@@ -17,10 +18,34 @@ bool is_floating(aten::ScalarType type) {
          type == ScalarType::Double;
 }
 
+/// The dtypes that PyTorch has for interchange only. ExecuTorch converts floating-point numbers to them.
+bool is_barebones_unsigned(aten::ScalarType type) {
+  using aten::ScalarType;
+  return type == ScalarType::UInt16 || type == ScalarType::UInt32 || type == ScalarType::UInt64;
+}
+
+/// Without its fraction; the nearest number that To has for one beyond its range, 0 for NaN.
+template <typename To>
+To saturate(double value) {
+  // The largest value of 64 bits is no double: the next one is 2^64.
+  constexpr double kEnd = static_cast<double>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+  if (!(value > 0)) {
+    return 0;
+  }
+  return value < kEnd ? static_cast<To>(value) : std::numeric_limits<To>::max();
+}
+
 // Half and BFloat16 convert to and from float only; going through it loses nothing for them.
 template <typename To, typename From>
 To convert_element(From value) {
-  if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>) {
+  constexpr bool is_fraction = !std::is_integral_v<From>;
+  if constexpr (is_fraction && std::is_unsigned_v<To> && !std::is_same_v<To, bool> && sizeof(To) > 1) {
+    if constexpr (std::is_arithmetic_v<From>) {
+      return saturate<To>(static_cast<double>(value));
+    } else {
+      return saturate<To>(static_cast<double>(static_cast<float>(value)));
+    }
+  } else if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>) {
     return static_cast<To>(value);
   } else if constexpr (std::is_arithmetic_v<To>) {
     return static_cast<To>(static_cast<float>(value));
@@ -39,8 +64,8 @@ std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, s
     }
     return result;
   }
-  ET_CHECK_MSG(!is_floating(from) || is_floating(to), "%s elements cannot become %s: fractions would be lost",
-               runtime::toString(from), runtime::toString(to));
+  ET_CHECK_MSG(!is_floating(from) || is_floating(to) || is_barebones_unsigned(to),
+               "%s elements cannot become %s: fractions would be lost", runtime::toString(from), runtime::toString(to));
   ET_CHECK_MSG(to != aten::ScalarType::Bool, "%s elements cannot become Bool: compare them with zero instead",
                runtime::toString(from));
   switch_real_type(from, "conversion", [&](auto from_tag) {

@@ -118,11 +118,11 @@ TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<SizesType> siz
                           std::vector<StridesType> strides, std::function<void(void*)> deleter) {
   if (sizes.empty()) {
     sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
-    // The memory layout is the tensor's too, unless another one is asked for.
-    if (dim_order.empty() && strides.empty()) {
-      const auto order = runtime::internal::dim_order_of(tensor);
-      dim_order.assign(order.begin(), order.end());
-    }
+  }
+  // Dimensions keep their places in memory, unless others are asked for or their number changes.
+  if (dim_order.empty() && strides.empty() && sizes.size() == static_cast<size_t>(tensor.dim())) {
+    const auto order = runtime::internal::dim_order_of(tensor);
+    dim_order.assign(order.begin(), order.end());
   }
   const size_t count = checked_element_count(sizes);
   ET_CHECK_MSG(count <= static_cast<size_t>(tensor.numel()), "the view needs %zu elements, the tensor holds %zu", count,

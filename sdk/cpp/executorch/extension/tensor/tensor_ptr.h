@@ -72,8 +72,9 @@ void check_element_count(const std::vector<aten::SizesType>& sizes, size_t count
 
 }  // namespace internal
 
-/// A tensor that owns `data`; its dtype is T's, or `type`, to which the elements are converted. Conversion from
-/// floating point to integers, and to bool, is refused.
+/// A tensor that owns `data`; its dtype is T's, or `type`, to which the elements are converted. Conversion to bool, and
+/// from floating point to integers, is refused, except to UInt16, UInt32 and UInt64: fractions are cut off, and numbers
+/// beyond the range become its nearest end.
 template <typename T = float, aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<T> data,
                                  std::vector<aten::DimOrderType> dim_order = {},
@@ -149,7 +150,8 @@ inline TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
 }
 
 /// A view of `tensor`: the same data, metadata of its own. Sizes, dim order and strides given here replace the
-/// tensor's and must not need more elements. `tensor`'s data must stay alive.
+/// tensor's and must not need more elements. Without dim order and strides, a view of as many dimensions has the
+/// tensor's dim order, another one is contiguous. `tensor`'s data must stay alive.
 TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesType> sizes = {},
                           std::vector<aten::DimOrderType> dim_order = {}, std::vector<aten::StridesType> strides = {},
                           std::function<void(void*)> deleter = nullptr);

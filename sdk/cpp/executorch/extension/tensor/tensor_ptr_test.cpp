@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -173,6 +174,35 @@ TEST_F(TensorPtrTest, ViewsHaveMetadataOfTheirOwn) {
   original.reset();
   EXPECT_THAT(sizes(reshaped), ElementsAre(3, 2));
   EXPECT_EQ(reshaped->const_data_ptr<float>()[5], 6) << "a view of a TensorPtr keeps it alive";
+}
+
+TEST_F(TensorPtrTest, ViewsOfAsManyDimensionsKeepTheDimOrder) {
+  float data[24] = {};
+  const auto last = for_blob(data, {1, 2, 3, 4}).dim_order({0, 2, 3, 1}).make_tensor_ptr();
+  const auto same = make_tensor_ptr(last, {1, 2, 3, 4});
+  EXPECT_THAT(dim_order(same), ElementsAre(0, 2, 3, 1));
+  EXPECT_THAT(strides(same), ElementsAre(24, 1, 8, 2));
+  const auto other_sizes = make_tensor_ptr(last, {1, 4, 3, 2});
+  EXPECT_THAT(dim_order(other_sizes), ElementsAre(0, 2, 3, 1));
+  EXPECT_THAT(strides(other_sizes), ElementsAre(24, 1, 8, 4));
+  const auto transposed =
+      make_tensor_ptr(make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}), {3, 2}, {1, 0});
+  EXPECT_THAT(strides(transposed), ElementsAre(1, 3));
+  EXPECT_THAT(dim_order(make_tensor_ptr(transposed, {2, 3})), ElementsAre(1, 0));
+  EXPECT_THAT(dim_order(make_tensor_ptr(transposed, {3, 2}, {}, {2, 1})), ElementsAre(0, 1)) << "strides decide";
+  const auto flat = make_tensor_ptr(last, {24});
+  EXPECT_THAT(dim_order(flat), ElementsAre(0));
+  EXPECT_THAT(strides(make_tensor_ptr(last, {2, 3, 4})), ElementsAre(12, 4, 1)) << "another rank is contiguous";
+}
+
+TEST_F(TensorPtrTest, FloatsBecomeUnsignedIntegers) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto t32 = make_tensor_ptr({6}, {0.0f, 1.9f, 4.0e9f, -3.0f, 1.0e20f, nan}, ScalarType::UInt32);
+  EXPECT_THAT(values<uint32_t>(t32), ElementsAre(0, 1, 4000000000u, 0, UINT32_MAX, 0));
+  const auto t16 = make_tensor_ptr({3}, std::vector<double>{65535.5, 65536, 7}, ScalarType::UInt16);
+  EXPECT_THAT(values<uint16_t>(t16), ElementsAre(65535, 65535, 7));
+  const auto t64 = make_tensor_ptr({2}, {9.2e18f, 2.0e19f}, ScalarType::UInt64);
+  EXPECT_THAT(values<uint64_t>(t64), ElementsAre(uint64_t{9200000267938955264u}, UINT64_MAX));
 }
 
 TEST_F(TensorPtrDeathTest, ViewsCannotBeLarger) {
