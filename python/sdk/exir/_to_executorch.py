@@ -23,6 +23,8 @@ from sdk.exir.passes.insert_write_back_for_buffers_pass import (
     protect_values_from_write_back,
 )
 from sdk.exir.passes.normalize_view_copy_base_pass import NormalizeViewCopyBasePass
+from sdk.exir.passes.propagate_device_config import PropagateDeviceConfig
+from sdk.exir.passes.propagate_device_pass import PropagateDevicePass
 from sdk.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
 from sdk.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
 from sdk.exir.passes.remove_noop_pass import RemoveNoopPass
@@ -67,7 +69,7 @@ def lower_to_executorch(
     spec_pass = SpecPropPass()
     _run_pass(spec_pass, program)
     spec_pass.update_placeholder_tensor_specs(program, gm)
-    for step in _after_specs(config, method):
+    for step in _after_specs(config, method, program.graph_signature.user_inputs):
         _run_pass(step, program)
     gm = program.graph_module  # A pass of the configuration may have made a new one.
     if config.external_constants:
@@ -85,8 +87,10 @@ def _before_specs(config: ExecutorchBackendConfig) -> list[Any]:
     return [*steps, NormalizeViewCopyBasePass()] if config.remove_view_copy else steps
 
 
-def _after_specs(config: ExecutorchBackendConfig, method: str) -> list[Any]:
+def _after_specs(config: ExecutorchBackendConfig, method: str, user_inputs: Collection[Any] | None = None) -> list[Any]:
     steps = [_for_method(config.sym_shape_eval_pass, method)]
+    if config.enable_non_cpu_memory_planning:
+        steps.insert(0, PropagateDevicePass(_device_config(config, method), user_inputs))
     return [*steps, ReplaceViewCopyWithViewPass()] if config.remove_view_copy else steps
 
 
@@ -108,8 +112,15 @@ def edge_to_executorch_passes(
         SpecPropPass(),
         *_after_specs(config, method),
         config.to_out_var_pass,
-        _for_method(config.memory_planning_pass, method),
+        _planner(config, method),
     ]
+
+
+def _planner(config: ExecutorchBackendConfig, method: str) -> Any:
+    planner = _for_method(config.memory_planning_pass, method)
+    if hasattr(planner, "enable_non_cpu_memory_planning"):
+        planner.enable_non_cpu_memory_planning = config.enable_non_cpu_memory_planning
+    return planner
 
 
 def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig) -> None:
@@ -117,7 +128,7 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
     planners = []
     for method, program in programs.items():
         program.graph_module.meta["share_parts"] = config.remove_view_copy
-        planner = _for_method(config.memory_planning_pass, method)
+        planner = _planner(config, method)
         try:
             if hasattr(planner, "run"):
                 planner.run(program.graph_module, program.graph_signature)
@@ -148,14 +159,11 @@ def _check_config(config: ExecutorchBackendConfig) -> None:
             "ExecutorchBackendConfig.dynamic_memory_planning_mode=SYMBOLIC is not supported: the runtime does not "
             "allocate memory while a method runs. Use DynamicMemoryPlanningMode.UPPER_BOUND.",
         )
-    devices = config.propagate_device_config
-    for device in devices.values() if isinstance(devices, dict) else [devices]:
-        if device.skip_h2d_for_method_inputs or device.skip_d2h_for_method_outputs:
-            raise ExportError(
-                ExportErrorType.NOT_SUPPORTED,
-                "ExecutorchBackendConfig.propagate_device_config: only tensors in host memory are supported, so "
-                "there are no copies between devices to skip.",
-            )
+
+
+def _device_config(config: ExecutorchBackendConfig, method: str) -> PropagateDeviceConfig:
+    configs = config.propagate_device_config
+    return configs.get(method, PropagateDeviceConfig()) if isinstance(configs, dict) else configs
 
 
 def _for_method(value: Any, method: str) -> Any:

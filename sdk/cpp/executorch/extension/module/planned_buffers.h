@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include <executorch/runtime/core/device_memory_buffer.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
@@ -41,24 +42,33 @@ class ZeroedBuffer final {
   size_t size_;
 };
 
-/// The planned buffers of a method, zeroed, with the allocator that passes them to the runtime.
-/// Must not move while a method uses it.
+/// The planned buffers of a method, with the allocator that passes them to the runtime. Those in CPU memory are zeroed;
+/// those of other devices come from their DeviceAllocator. Must not move while a method uses it.
 class PlannedBuffers final {
  public:
+  /// What a method needs: the bytes and the device of each buffer.
+  struct Need {
+    size_t size;
+    runtime::etensor::Device device;
+  };
+
   PlannedBuffers() = default;
   PlannedBuffers(const PlannedBuffers&) = delete;
   PlannedBuffers& operator=(const PlannedBuffers&) = delete;
 
-  /// The sizes in bytes that `meta` needs; NotSupported for memory that is not the CPU's.
-  static runtime::Result<std::vector<size_t>> sizes_for(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
+  /// The buffers that `meta` needs.
+  static runtime::Result<std::vector<Need>> needs_of(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
 
-  /// Allocates buffers of these sizes. MemoryAllocationFailed, with the size, if one allocation fails.
-  runtime::Error allocate(const std::vector<size_t>& sizes);
+  /// Allocates the buffers. MemoryAllocationFailed, with the size, if one allocation fails; NotFound if a device has no
+  /// DeviceAllocator; its errors.
+  runtime::Error allocate(const std::vector<Need>& needs);
 
   runtime::HierarchicalAllocator* allocator() { return allocator_.get(); }
 
  private:
   std::vector<ZeroedBuffer> buffers_;
+  std::vector<runtime::DeviceMemoryBuffer> device_buffers_;
+  std::vector<runtime::etensor::Device> devices_;
   std::vector<runtime::Span<uint8_t>> spans_;
   std::unique_ptr<runtime::HierarchicalAllocator> allocator_;
 };
