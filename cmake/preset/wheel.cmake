@@ -4,5 +4,7 @@ executorch_preset(EXECUTORCH_BUILD_BACKENDS wheel)
 executorch_preset(EXECUTORCH_BUILD_EXECUTOR_RUNNER OFF)
 executorch_preset(EXECUTORCH_BUILD_PYBIND ON)
 executorch_preset(EXECUTORCH_BUILD_TESTS OFF)
+# Programs that are loaded with enable_etdump=True record events; for others the runtime compares a pointer with null.
+executorch_preset(EXECUTORCH_ENABLE_EVENT_TRACER ON)
 # A compiler that nobody has tried may warn; that must not keep anyone from installing.
 executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)

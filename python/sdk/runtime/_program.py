@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,9 +70,23 @@ class Program:
         self._check_name(method_name)
         return self._program.method_meta(method_name)
 
-    def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str) -> None:
-        """Writes what an event tracer recorded. NotImplementedError in a build without one."""
-        self._program.write_etdump_result_to_file(etdump_path, debug_buffer_path)
+    def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str | None = None) -> None:
+        """Writes what was recorded since the last call, for `sdk.devtools.Inspector`.
+
+        Call it from time to time where a program runs long: the memory for events grows until then, to 1 GiB.
+
+        Args:
+            etdump_path: The ETDump (`.etdp`).
+            debug_buffer_path: The tensors, of a program that was loaded with a `debug_buffer_size`. A RuntimeWarning
+                says how large that must be, if it was too small for all of them.
+
+        Raises:
+            RuntimeError: The program was loaded without `enable_etdump=True`, or nothing has run.
+            OSError: A file cannot be written; it is as it was then.
+        """
+        self._program.write_etdump_result_to_file(
+            os.fspath(etdump_path), debug_buffer_path and os.fspath(debug_buffer_path)
+        )
 
     def _check_name(self, name: str) -> None:
         if name not in self._method_names:

@@ -81,8 +81,10 @@ class Runtime:
             data: The `.pte`: a path (the file is mapped: do not change it while the program is in use), its bytes, or
                 an open binary file.
             verification: How thoroughly to check it.
-            enable_etdump: Record what happens in an event tracer, if the build has one.
-            debug_buffer_size: Bytes for the tensors that the tracer records.
+            enable_etdump: Record when instructions begin and end, for `Program.write_etdump_result_to_file`. The
+                methods of the program then run one at a time.
+            debug_buffer_size: Bytes for the tensors that instructions and methods compute; 0 records none. Only with
+                `enable_etdump`.
             data_map: The `.ptd` with the program's external data, if it has any; of the same kinds as `data`.
                 Several, in a list or tuple, may not repeat a key.
             instruction_limit: How many instructions one call may run before it fails with OutOfResources, so that
@@ -90,6 +92,7 @@ class Runtime:
 
         Raises:
             ExecuTorchError: The file cannot be read, or is not a sound program, or two data files have the same key.
+            NotImplementedError: `enable_etdump` in a build without an event tracer; the package has one.
             TypeError: `data` is none of these.
         """
         program = _as_source(data, "data")

@@ -74,8 +74,6 @@ def test_what_is_wrong_is_said(bundle: portable_lib.BundledModule) -> None:
         module.load_bundled_input(bundle, "forward", 3)
     with pytest.raises(ExecuTorchError, match="no method 'backward'"):
         module.load_bundled_input(bundle, "backward", 0)
-    with pytest.raises(NotImplementedError, match="no event tracer"):
-        portable_lib._load_for_executorch_from_bundled_program(bundle, enable_etdump=True)
 
 
 def test_inputs_that_did_not_fit_are_not_run(bundle: portable_lib.BundledModule) -> None:

@@ -352,10 +352,6 @@ class TestMistakes:
         except (ExecuTorchError, TypeError, UnicodeDecodeError):
             pass
 
-    def test_features_this_build_does_not_have(self) -> None:
-        with pytest.raises(NotImplementedError, match="no event tracer"):
-            Runtime.get().load_program(ADD, enable_etdump=True)
-
     def test_threads(self) -> None:
         """XNN-21: as many as asked for; otherwise one for each fast core."""
         default = portable_lib._threadpool_get_thread_count()

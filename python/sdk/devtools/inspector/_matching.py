@@ -19,7 +19,7 @@ from torch.fx import GraphModule, Node
 
 from sdk.devtools.etdump.schema_flatcc import RunData
 from sdk.devtools.inspector._events import DelegateMetadata
-from sdk.devtools.inspector._signatures import delegate_ids
+from sdk.devtools.inspector._signatures import delegate_ids, instruction_of
 from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
 from sdk.exir.delegate import is_lowered_module
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
@@ -207,7 +207,7 @@ def _instruction_events(runs: Iterable[RunData]) -> Iterator[tuple[int, str, int
     for run in runs:
         for event in run.events or ():
             profile = event.profile_event
-            if profile is not None and profile.instruction_id is not None and profile.instruction_id >= 0:
+            if profile is not None and instruction_of(profile) >= 0:
                 number, text = delegate_ids(profile)
                 key = (profile.instruction_id, profile.name or "", number if number is not None else text)
                 if key not in seen:

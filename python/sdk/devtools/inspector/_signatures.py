@@ -25,6 +25,15 @@ def delegate_ids(event: ProfileEvent | DebugEvent) -> tuple[int | None, str | No
     return (number if number is not None and number != -1 else None), (text or None)
 
 
+_NO_CHAIN = (-1, 2**64 - 1)  # also as an unsigned number
+
+
+def instruction_of(event: ProfileEvent | DebugEvent) -> int:
+    """The number of the instruction that an event belongs to; -1 where it belongs to a method as a whole, which the
+    runtime writes as one outside of all chains."""
+    return -1 if event.chain_index in _NO_CHAIN else event.instruction_id
+
+
 @dataclass(frozen=True)
 class InstructionEventSignature:
     """An instruction, or what a delegate runs inside of one."""
@@ -47,7 +56,7 @@ class ProfileEventSignature:
     @staticmethod
     def _gen_from_event(event: ProfileEvent) -> ProfileEventSignature:
         number, text = delegate_ids(event)
-        return ProfileEventSignature(event.name or "", event.instruction_id, number, text)
+        return ProfileEventSignature(event.name or "", instruction_of(event), number, text)
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class DebugEventSignature:
     @staticmethod
     def _gen_from_event(event: DebugEvent) -> DebugEventSignature:
         number, text = delegate_ids(event)
-        return DebugEventSignature(event.name or "", event.instruction_id, number, text)
+        return DebugEventSignature(event.name or "", instruction_of(event), number, text)
 
 
 @dataclass
@@ -83,7 +92,7 @@ class InstructionEvent:
                 continue
             populated = find_populated_event(event)
             signature = InstructionEventSignature(
-                populated.instruction_id, populated.chain_index, *delegate_ids(populated)
+                instruction_of(populated), populated.chain_index, *delegate_ids(populated)
             )
             if isinstance(populated, DebugEvent):
                 if is_output(populated):

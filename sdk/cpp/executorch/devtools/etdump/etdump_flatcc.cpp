@@ -9,6 +9,7 @@
 #include <executorch/devtools/etdump/utils.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
@@ -196,6 +197,11 @@ void ETDumpGen::track_allocation(AllocatorID id, size_t size) {
 Result<bool> ETDumpGen::log_tensors(Record record, const Tensor* tensors, size_t count) {
   ET_CHECK_OR_RETURN_ERROR(data_sink_ != nullptr, InvalidState,
                            "ETDump: tensors are logged into a data sink: call set_debug_buffer() or set_data_sink()");
+  for (size_t i = 0; i < count; ++i) {
+    if (!::executorch::runtime::internal::is_dense_on_cpu(tensors[i])) {
+      return false;  // its elements cannot be read from here
+    }
+  }
   // One tensor is described on the stack, more of them on the heap.
   uint8_t one[kMaxLoggedTensorBytes];
   uint8_t* memory = count <= 1 ? one : static_cast<uint8_t*>(std::malloc(count * kMaxLoggedTensorBytes));

@@ -65,8 +65,9 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   void track_allocation(::executorch::runtime::AllocatorID id, size_t size) override;
   ::executorch::runtime::AllocatorID track_allocator(const char* name) override;
 
-  /// True when the value is logged, false when it is of a type that is not (None, texts, lists of numbers). Errors:
-  /// InvalidState for a tensor without a data sink; those of the data sink; OutOfResources without room for the event.
+  /// True when the value is logged, false when it is of a type that is not (None, texts, lists of numbers), or on a
+  /// device. Errors: InvalidState for a tensor without a data sink; those of the data sink; OutOfResources without room
+  /// for the event.
   Result<bool> log_evalue(const ::executorch::runtime::EValue& evalue,
                           ::executorch::runtime::LoggedEValueType evalue_type =
                               ::executorch::runtime::LoggedEValueType::kIntermediateOutput) override;

@@ -21,7 +21,6 @@
 #include <executorch/extension/kernel_util/meta_programming.h>
 #include <executorch/extension/kernel_util/type_list.h>
 #include <executorch/runtime/core/evalue.h>
-#include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/kernel/boxed_kernel.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
@@ -106,8 +105,8 @@ struct evalue_to_arg<aten::ArrayRef<std::optional<T>>> final {
   static aten::ArrayRef<std::optional<T>> call(runtime::EValue& v) { return v.toListOptionalTensor(); }
 };
 
-/// Calls the function with the values of the stack as arguments, then shows its outputs to the event tracer.
-template <class Functor, size_t nonconst_tensors_to_log, size_t... evalue_arg_indices, typename... ArgTypes>
+/// Calls the function with the values of the stack as arguments.
+template <class Functor, size_t... evalue_arg_indices, typename... ArgTypes>
 void call_functor_with_args_from_stack(::executorch::ET_RUNTIME_NAMESPACE::KernelRuntimeContext& ctx,
                                        runtime::Span<runtime::EValue*> stack,
                                        std::index_sequence<evalue_arg_indices...>, typelist<ArgTypes...>*) {
@@ -118,11 +117,6 @@ void call_functor_with_args_from_stack(::executorch::ET_RUNTIME_NAMESPACE::Kerne
   } else {
     (void)(*Functor::func_ptr())(
         ctx, evalue_to_arg<typename decay_if_not_tensor<ArgTypes>::type>::call(*stack[evalue_arg_indices])...);
-  }
-  if (ctx.failure_state() == runtime::Error::Ok) {
-    for (size_t i = sizeof...(ArgTypes) - nonconst_tensors_to_log; i < sizeof...(ArgTypes); ++i) {
-      runtime::internal::event_tracer_log_evalue(ctx.internal_event_tracer(), *stack[i]);
-    }
   }
 }
 
@@ -164,9 +158,8 @@ struct WrapUnboxedIntoFunctor {
       return;
     }
     constexpr size_t num_args = kernel_util_internal::size<ContextRemovedArgsType>::value;
-    constexpr size_t num_outputs = kernel_util_internal::count_nonconst_tensors<ContextRemovedArgsType>::value;
-    kernel_util_internal::call_functor_with_args_from_stack<FuncType, num_outputs>(
-        ctx, stack, std::make_index_sequence<num_args>(), static_cast<ContextRemovedArgsType*>(nullptr));
+    kernel_util_internal::call_functor_with_args_from_stack<FuncType>(ctx, stack, std::make_index_sequence<num_args>(),
+                                                                      static_cast<ContextRemovedArgsType*>(nullptr));
   }
 };
 

@@ -52,19 +52,25 @@ TEST(ModuleETDumpTest, TracesAModule) {  // ETD-02, ETD-03, ETD-06, ETD-07, MOD-
   EXPECT_EQ(blocks->Get(1)->name()->str(), "Execute");
   bool saw_method = false;
   bool saw_operator = false;
-  float logged = 0;
+  bool saw_kernel = false;
+  float output = 0;
+  float result = 0;  // of the only instruction
   for (const auto* event : *blocks->Get(1)->events()) {
     if (const auto* profile = event->profile_event()) {
       saw_method = saw_method || profile->name()->str() == "Method::execute";
       saw_operator = saw_operator || profile->name()->str() == "OPERATOR_CALL";
+      saw_kernel = saw_kernel || profile->name()->str() == "native_call_add.out";
       EXPECT_LE(profile->start_time(), profile->end_time());
     } else if (const auto* entry = event->debug_event()->debug_entry(); entry->tensor() != nullptr) {
-      logged = *reinterpret_cast<const float*>(debug + entry->tensor()->offset());
+      const bool is_output = entry->output() != nullptr && entry->output()->bool_val();
+      (is_output ? output : result) = *reinterpret_cast<const float*>(debug + entry->tensor()->offset());
     }
   }
   EXPECT_TRUE(saw_method);
   EXPECT_TRUE(saw_operator);
-  EXPECT_EQ(logged, 4.0f);
+  EXPECT_TRUE(saw_kernel);
+  EXPECT_EQ(output, 4.0f);
+  EXPECT_EQ(result, 4.0f);
 }
 
 TEST(ModuleETDumpTest, KnowsTheBundledInput) {

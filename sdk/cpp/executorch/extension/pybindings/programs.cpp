@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/pybindings/programs.h>
 
+#include <stdexcept>
 #include <utility>
 
 #include <executorch/devtools/bundled_program/bundled_program.h>
@@ -44,6 +45,10 @@ py::sequence as_sequence(const py::object& inputs) {
 
 PyProgram::PyProgram(Source program, std::vector<Source> data, const LoadOptions& options)
     : name_(program.name()), data_(std::move(data)) {
+  if (options.enable_etdump) {
+    check_has_event_tracer();
+    tracing_ = std::make_shared<Tracing>(options.debug_buffer_size);
+  }
   auto module = std::make_unique<Module>(program.open());
   if (!options.defer_data) {
     module = with_data(std::move(module));
@@ -108,11 +113,19 @@ std::unique_ptr<Module> PyProgram::new_module() const {
   return with_data(std::make_unique<Module>(program_));
 }
 
+void PyProgram::write_etdump(const std::string& path, const std::optional<std::string>& debug_buffer_path) const {
+  if (tracing_ == nullptr) {
+    throw std::runtime_error("'" + name_ + "' was loaded without enable_etdump=True: it has no events to write");
+  }
+  tracing_->write(path, debug_buffer_path);
+}
+
 PyModule::PyModule(PyProgram program) : program_(std::move(program)), module_(program_.new_module()) {}
 
 // The GIL is given up before the mutex is waited for, so that a thread that has the mutex can take the GIL.
 PyModule::Lock PyModule::lock() {
-  Lock locked(mutex_, std::try_to_lock);
+  Tracing* const tracing = program_.tracing().get();
+  Lock locked(tracing == nullptr ? mutex_ : tracing->mutex(), std::try_to_lock);
   if (!locked.owns_lock()) {
     const py::gil_scoped_release release;
     locked.lock();
@@ -123,16 +136,30 @@ PyModule::Lock PyModule::lock() {
 void PyModule::load_method(const std::string& method_name) {
   (void)program_.method_meta(method_name);  // for its message
   const Lock locked = lock();
+  begin_events();
   without_gil([&] { return named(method_name) + " cannot be loaded"; },
-              [&] { return module_->load_method(method_name); });
+              [&] { return module_->load_method(method_name, nullptr, tracer()); });
+}
+
+/// Where the methods record events; null when they do not.
+runtime::EventTracer* PyModule::tracer() const {
+  Tracing* const tracing = program_.tracing().get();
+  return tracing == nullptr ? nullptr : tracing->tracer();
+}
+
+void PyModule::begin_events() {
+  if (Tracing* const tracing = program_.tracing().get()) {
+    tracing->begin();
+  }
 }
 
 void PyModule::load_methods() {
   for (const std::string& name : program_.method_names()) {
     const Lock locked = lock();
+    begin_events();
     without_gil([&] { return named(name) + " cannot be loaded"; },
                 [&] {
-                  const Error error = module_->load_method(name);
+                  const Error error = module_->load_method(name, nullptr, tracer());
                   return program_.is_about_data(error) ? Error::Ok : error;
                 });
   }
@@ -147,7 +174,10 @@ PyModule::LoadedMethod& PyModule::method(const std::string& method_name) {
     return known->second;
   }
   const LogCapture capture;
-  const auto found = module_->method(method_name);
+  // load_methods() leaves out those whose data is missing.
+  const Error error = module_->load_method(method_name, nullptr, tracer());
+  const runtime::Result<runtime::Method*> found =
+      error == Error::Ok ? module_->method(method_name) : runtime::Result<runtime::Method*>(error);
   if (!found.ok()) {
     throw_error(named(method_name) + " cannot be loaded", found.error(), capture);
   }
@@ -226,6 +256,7 @@ py::list PyModule::verify_bundled_outputs(const PyBundle& bundle, const std::str
 
 void PyModule::execute_locked(const std::string& method_name) {
   const LoadedMethod& loaded = method(method_name);
+  begin_events();
   without_gil([&] { return named(method_name) + " failed"; }, [&] { return loaded.execute(); });
 }
 
@@ -260,6 +291,7 @@ py::list PyModule::run(const std::string& method_name, const py::object& inputs,
   const TensorLibrary library = converted->output_library();
   const Lock locked = lock();
   LoadedMethod& loaded = method(method_name);
+  begin_events();
   bool taken = false;
   without_gil([&] { return named(method_name) + (taken ? " failed" : " does not take these inputs"); },
               [&] {

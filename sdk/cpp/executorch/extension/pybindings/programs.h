@@ -14,6 +14,7 @@
 #include <executorch/extension/pybindings/bundles.h>
 #include <executorch/extension/pybindings/metadata.h>
 #include <executorch/extension/pybindings/sources.h>
+#include <executorch/extension/pybindings/tracing.h>
 #include <executorch/extension/pybindings/values.h>
 
 namespace executorch {
@@ -25,6 +26,9 @@ struct LoadOptions {
   runtime::Program::Verification verification = runtime::Program::Verification::InternalConsistency;
   /// See runtime::ResourceLimits; nothing for its default.
   std::optional<size_t> instruction_limit;
+  /// Whether events are recorded, and the bytes for tensors that are recorded.
+  bool enable_etdump = false;
+  size_t debug_buffer_size = 0;
   /// Whether external data is verified by the method that uses it instead of here.
   bool defer_data = false;
 };
@@ -32,7 +36,7 @@ struct LoadOptions {
 /// A loaded program with its external data.
 class PyProgram final {
  public:
-  /// Loads and verifies. Throws ExecuTorchError.
+  /// Loads and verifies. Throws ExecuTorchError; NotImplementedError when events cannot be recorded.
   PyProgram(Source program, std::vector<Source> data, const LoadOptions& options);
 
   const std::string& name() const { return name_; }
@@ -44,16 +48,22 @@ class PyProgram final {
   /// A new Module of this program without loaded methods: methods of two modules share constants and no state.
   std::unique_ptr<Module> new_module() const;
 
+  /// The events of all methods, or null when none are recorded.
+  const std::shared_ptr<Tracing>& tracing() const { return tracing_; }
+  /// See Tracing::write(). Throws std::runtime_error when no events are recorded.
+  void write_etdump(const std::string& path, const std::optional<std::string>& debug_buffer_path) const;
+
  private:
   std::string name_;
   std::unique_ptr<Module> with_data(std::unique_ptr<Module> module) const;
 
   std::vector<Source> data_;
+  std::shared_ptr<Tracing> tracing_;
   std::shared_ptr<runtime::Program> program_;
 };
 
-/// Methods of a program that can run. Calls from several threads are serialised; the GIL is released while a method
-/// runs.
+/// Methods of a program that can run. Calls from several threads are serialised, those of all methods of a program
+/// whose events are recorded too; the GIL is released while a method runs.
 class PyModule final {
  public:
   explicit PyModule(PyProgram program);
@@ -107,6 +117,8 @@ class PyModule final {
   pybind11::list outputs_locked(const std::string& method_name, bool clone, const pybind11::object& self);
   LoadedMethod& method(const std::string& method_name);
   std::string named(const std::string& method_name) const;
+  void begin_events();
+  runtime::EventTracer* tracer() const;
   Lock lock();
 
   PyProgram program_;

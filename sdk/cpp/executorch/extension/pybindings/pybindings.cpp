@@ -33,38 +33,19 @@ using Verification = runtime::Program::Verification;
 
 namespace {
 
-[[noreturn]] void raise_not_implemented(const char* message) {
-  PyErr_SetString(PyExc_NotImplementedError, message);
-  throw py::error_already_set();
-}
-
-void refuse_etdump(bool enable_etdump, size_t debug_buffer_size) {
-  if (enable_etdump || debug_buffer_size > 0) {
-    raise_not_implemented("this build has no event tracer: load the program with enable_etdump=False");
-  }
-}
-
 // One method of a program with memory of its own.
 struct PyMethod {
   std::shared_ptr<PyModule> module;
   std::string name;
 };
 
-std::shared_ptr<PyModule> load_module(Source program, std::vector<Source> data, bool enable_etdump,
-                                      size_t debug_buffer_size, const LoadOptions& options) {
-  refuse_etdump(enable_etdump, debug_buffer_size);
+std::shared_ptr<PyModule> load_module(Source program, std::vector<Source> data, const LoadOptions& options) {
   LoadOptions deferring = options;
   deferring.defer_data = true;
   auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), deferring));
   // What is missing for any method is said now, not at the first call; external data alone is read by what uses it.
   module->load_methods();
   return module;
-}
-
-PyProgram load_program(Source program, std::vector<Source> data, bool enable_etdump, size_t debug_buffer_size,
-                       const LoadOptions& options) {
-  refuse_etdump(enable_etdump, debug_buffer_size);
-  return PyProgram(std::move(program), std::move(data), options);
 }
 
 /// None, one or a list.
@@ -148,8 +129,10 @@ void reset_threads(int64_t num_threads) {
   }
 #else
   if (num_threads > 1) {
-    raise_not_implemented(
+    PyErr_SetString(
+        PyExc_NotImplementedError,
         "this build runs kernels on the calling thread only: build it with EXECUTORCH_BUILD_PTHREADPOOL=ON");
+    throw py::error_already_set();
   }
 #endif
 }
@@ -159,6 +142,9 @@ constexpr double kDefaultAtol = 1e-8;
 constexpr const char* kVerifyDoc =
     "Runs a method with the inputs of a case, and returns its outputs if they are those that the case expects: within "
     "atol + rtol * |expected|, or the same where they are not floating-point.";
+constexpr const char* kWriteEtdump =
+    "Writes the events since the last call as an ETDump and, where the program was loaded with a debug_buffer_size, "
+    "the recorded tensors to debug_buffer_path. A warning says when the debug buffer was full.";
 
 void bind_module(py::module_& m) {
   const auto run = [](const py::object& self, const std::string& method_name, const py::object& inputs,
@@ -191,11 +177,15 @@ void bind_module(py::module_& m) {
           "method_meta", [](const PyModule& self, const std::string& name) { return self.program().method_meta(name); },
           py::arg("method_name"))
       .def("method_names", [](const PyModule& self) { return self.program().method_names(); })
-      .def("has_etdump", [](const PyModule&) { return false; })
+      .def(
+          "has_etdump", [](const PyModule& self) { return self.program().tracing() != nullptr; },
+          "Whether events are recorded.")
       .def(
           "write_etdump_result_to_file",
-          [](const PyModule&, const std::string&, const py::object&) { refuse_etdump(true, 0); }, py::arg("path"),
-          py::arg("debug_buffer_path") = py::none());
+          [](const PyModule& self, const std::string& path, const std::optional<std::string>& debug_buffer_path) {
+            self.program().write_etdump(path, debug_buffer_path);
+          },
+          py::arg("path"), py::arg("debug_buffer_path") = py::none(), kWriteEtdump);
 }
 
 void bind_bundles(py::module_& m) {
@@ -217,8 +207,10 @@ void bind_bundles(py::module_& m) {
       "_load_for_executorch_from_bundled_program",
       [](const PyBundle& module, const OneOrMore<BufferOrPath>& data_map_buffer, bool enable_etdump,
          size_t debug_buffer_size) {
-        return load_module(module.program(), sources_of<BufferOrPath>(data_map_buffer, source_of), enable_etdump,
-                           debug_buffer_size, LoadOptions());
+        LoadOptions options;
+        options.enable_etdump = enable_etdump;
+        options.debug_buffer_size = debug_buffer_size;
+        return load_module(module.program(), sources_of<BufferOrPath>(data_map_buffer, source_of), options);
       },
       py::arg("module"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
       py::arg("debug_buffer_size") = 0);
@@ -248,11 +240,10 @@ void bind_program(py::module_& m) {
           },
           py::arg("method_name"), "A method with memory, and state, of its own.")
       .def("method_meta", &PyProgram::method_meta, py::arg("method_name"))
-      .def("has_etdump", [](const PyProgram&) { return false; })
       .def(
-          "write_etdump_result_to_file",
-          [](const PyProgram&, const std::string&, const py::object&) { refuse_etdump(true, 0); }, py::arg("path"),
-          py::arg("debug_buffer_path") = py::none());
+          "has_etdump", [](const PyProgram& self) { return self.tracing() != nullptr; }, "Whether events are recorded.")
+      .def("write_etdump_result_to_file", &PyProgram::write_etdump, py::arg("path"),
+           py::arg("debug_buffer_path") = py::none(), kWriteEtdump);
 }
 
 void bind_method(py::module_& m) {
@@ -288,8 +279,8 @@ void bind_loading(py::module_& m) {
       "_load_for_executorch",
       [](const std::string& program_path, const OneOrMore<std::string>& data_path, bool enable_etdump,
          size_t debug_buffer_size, Verification program_verification, std::optional<size_t> instruction_limit) {
-        return load_module(Source::path(program_path), paths(data_path), enable_etdump, debug_buffer_size,
-                           {program_verification, instruction_limit});
+        return load_module(Source::path(program_path), paths(data_path),
+                           {program_verification, instruction_limit, enable_etdump, debug_buffer_size});
       },
       py::arg("program_path"), py::arg("data_path") = py::none(), py::arg("enable_etdump") = false,
       py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
@@ -298,8 +289,8 @@ void bind_loading(py::module_& m) {
       "_load_for_executorch_from_buffer",
       [](const py::bytes& buffer, const OneOrMore<py::bytes>& data_map_buffer, bool enable_etdump,
          size_t debug_buffer_size, Verification program_verification, std::optional<size_t> instruction_limit) {
-        return load_module(Source::buffer(buffer), buffers(data_map_buffer), enable_etdump, debug_buffer_size,
-                           {program_verification, instruction_limit});
+        return load_module(Source::buffer(buffer), buffers(data_map_buffer),
+                           {program_verification, instruction_limit, enable_etdump, debug_buffer_size});
       },
       py::arg("buffer"), py::arg("data_map_buffer") = py::none(), py::arg("enable_etdump") = false,
       py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
@@ -308,8 +299,8 @@ void bind_loading(py::module_& m) {
       "_load_for_executorch_from_data_loader",
       [](const PyDataLoader& loader, const OneOrMore<std::string>& data_path, bool enable_etdump,
          size_t debug_buffer_size, Verification program_verification, std::optional<size_t> instruction_limit) {
-        return load_module(Source::loader("the data loader", loader.loader), paths(data_path), enable_etdump,
-                           debug_buffer_size, {program_verification, instruction_limit});
+        return load_module(Source::loader("the data loader", loader.loader), paths(data_path),
+                           {program_verification, instruction_limit, enable_etdump, debug_buffer_size});
       },
       py::arg("loader"), py::arg("data_path") = py::none(), py::arg("enable_etdump") = false,
       py::arg("debug_buffer_size") = 0, py::arg("program_verification") = Verification::InternalConsistency,
@@ -318,8 +309,8 @@ void bind_loading(py::module_& m) {
       "_load_program",
       [](const std::string& path, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
          const OneOrMore<std::string>& data_path, std::optional<size_t> instruction_limit) {
-        return load_program(Source::path(path), paths(data_path), enable_etdump, debug_buffer_size,
-                            {program_verification, instruction_limit});
+        return PyProgram(Source::path(path), paths(data_path),
+                         {program_verification, instruction_limit, enable_etdump, debug_buffer_size});
       },
       py::arg("path"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
       py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_path") = py::none(),
@@ -328,8 +319,8 @@ void bind_loading(py::module_& m) {
       "_load_program_from_buffer",
       [](const py::bytes& buffer, bool enable_etdump, size_t debug_buffer_size, Verification program_verification,
          const OneOrMore<py::bytes>& data_map_buffer, std::optional<size_t> instruction_limit) {
-        return load_program(Source::buffer(buffer), buffers(data_map_buffer), enable_etdump, debug_buffer_size,
-                            {program_verification, instruction_limit});
+        return PyProgram(Source::buffer(buffer), buffers(data_map_buffer),
+                         {program_verification, instruction_limit, enable_etdump, debug_buffer_size});
       },
       py::arg("buffer"), py::arg("enable_etdump") = false, py::arg("debug_buffer_size") = 0,
       py::arg("program_verification") = Verification::InternalConsistency, py::arg("data_map_buffer") = py::none(),

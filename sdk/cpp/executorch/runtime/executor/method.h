@@ -25,6 +25,7 @@ struct EValue;
 struct ExecutionPlan;
 struct Instruction;
 struct KernelCall;
+struct Operator;
 }  // namespace executorch_flatbuffer
 
 namespace executorch {
@@ -213,6 +214,8 @@ class Method final {
   bool is_started() const { return position_.chain != 0 || position_.instruction != 0; }
   void skip_finished_chains();
   void log_outputs();
+  const executorch_flatbuffer::Operator* current_operator() const;
+  const executorch_flatbuffer::Instruction& current_instruction() const;
   const char* current_operator_name() const;
 
   // method_inputs.cpp

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Running a method.
+#include <algorithm>
 #include <cstring>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
@@ -58,6 +59,27 @@ constexpr bool kRunKernelsInPlace = true;
 /// Whether an instruction is a call of a kernel and nothing else: most are, and the loop of execute() runs them itself.
 bool is_plain_kernel(const Instruction& instruction, const EventTracer* tracer) {
   return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data && tracer == nullptr;
+}
+
+constexpr size_t kMaxEventName = 96;
+
+/// The name of the event of a kernel, without its namespace: "native_call_add.out". Cut off if it is too long.
+void name_kernel_event(const executorch_flatbuffer::Operator& op, char (&name)[kMaxEventName]) {
+  size_t used = 0;
+  const auto append = [&](const char* text) {
+    const size_t size = std::min(std::strlen(text), kMaxEventName - 1 - used);
+    std::memcpy(name + used, text, size);
+    used += size;
+  };
+  const char* const full = op.name()->c_str();
+  const char* const separator = std::strstr(full, "::");
+  append("native_call_");
+  append(separator == nullptr ? full : separator + 2);
+  if (op.overload() != nullptr && op.overload()->size() > 0) {
+    append(".");
+    append(op.overload()->c_str());
+  }
+  name[used] = '\0';
 }
 
 /// True: go on with the next instruction. False: jump.
@@ -271,12 +293,27 @@ Error Method::run_instruction(const Instruction& instruction, size_t* next) {
 Error Method::run_kernel(const Instruction& instruction) {
   internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
                                                                  static_cast<DebugHandle>(position_.instruction));
-  internal::EventTracerProfileOpScope scope(event_tracer_, "OPERATOR_CALL");
   KernelRuntimeContext context(event_tracer_, temp_allocator_);
-  internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
+  {
+    internal::EventTracerProfileOpScope scope(event_tracer_, "OPERATOR_CALL");
+    EventTracerEntry kernel_event;
+    if (internal::event_tracer_measures_all(event_tracer_)) {
+      char name[kMaxEventName];
+      name_kernel_event(*current_operator(), name);
+      kernel_event = internal::event_tracer_begin_profiling_event(event_tracer_, name);
+    }
+    internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
+    internal::event_tracer_end_profiling_event(event_tracer_, kernel_event);
+  }
   temp_allocator_->reset();
   const Error error = context.failure_state();
-  return ET_LIKELY(error == Error::Ok) ? error : kernel_failed(error);
+  if (ET_UNLIKELY(error != Error::Ok)) {
+    return kernel_failed(error);
+  }
+  if (instruction.num_args > 0) {  // the last argument is the result: the output, or the list of them
+    internal::event_tracer_log_evalue(event_tracer_, *instruction.args[instruction.num_args - 1]);
+  }
+  return error;
 }
 
 /// Reports the kernel at position_; returns `error`.
@@ -289,13 +326,21 @@ Error Method::kernel_failed(Error error) const {
 Error Method::run_delegate(const Instruction& instruction) {
   internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
                                                                  static_cast<DebugHandle>(position_.instruction));
-  internal::EventTracerProfileOpScope scope(event_tracer_, "DELEGATE_CALL");
+  const Span<EValue*> args(instruction.args, instruction.num_args);
   BackendExecutionContext context(event_tracer_, temp_allocator_, plan_->name()->c_str());
-  const Error error = instruction.delegate->execute(context, Span<EValue*>(instruction.args, instruction.num_args));
+  Error error = Error::Ok;
+  {
+    internal::EventTracerProfileOpScope scope(event_tracer_, "DELEGATE_CALL");
+    error = instruction.delegate->execute(context, args);
+  }
   temp_allocator_->reset();
   if (ET_UNLIKELY(error != Error::Ok)) {
     ET_LOG(Error, "Backend %s (instruction %zu of method '%s') failed: %s (0x%x)", instruction.delegate->id(),
            position_.instruction, plan_->name()->c_str(), error_name(error), static_cast<unsigned>(error));
+    return error;
+  }
+  for (EValue* arg : args) {  // the program does not say which are outputs: an ETRecord does
+    internal::event_tracer_log_evalue(event_tracer_, *arg);
   }
   return error;
 }
@@ -322,12 +367,21 @@ Error Method::check_data(const Instruction& instruction) const {
   return Error::Ok;
 }
 
-const char* Method::current_operator_name() const {
+/// The operator of the instruction at position_; null when that calls none.
+const executorch_flatbuffer::Operator* Method::current_operator() const {
+  const auto* call = current_instruction().instr_args_as_KernelCall();
+  return call == nullptr ? nullptr : plan_->operators()->Get(static_cast<uint32_t>(call->op_index()));
+}
+
+const executorch_flatbuffer::Instruction& Method::current_instruction() const {
   const auto* chain = plan_->chains()->Get(static_cast<uint32_t>(position_.chain));
-  const auto* instruction = chain->instructions()->Get(static_cast<uint32_t>(position_.instruction));
-  const auto* call = instruction->instr_args_as_KernelCall();
-  return call == nullptr ? executorch_flatbuffer::EnumNameInstructionArguments(instruction->instr_args_type())
-                         : plan_->operators()->Get(static_cast<uint32_t>(call->op_index()))->name()->c_str();
+  return *chain->instructions()->Get(static_cast<uint32_t>(position_.instruction));
+}
+
+const char* Method::current_operator_name() const {
+  const auto* op = current_operator();
+  return op == nullptr ? executorch_flatbuffer::EnumNameInstructionArguments(current_instruction().instr_args_type())
+                       : op->name()->c_str();
 }
 
 }  // namespace runtime
