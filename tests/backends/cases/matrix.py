@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Matrix multiplications and convolutions.
 
-The tiles of kernels/optimized and of XNNPACK on the processors that the suite has run on have up to 14 rows and 64
+The tiles of kernels/optimized and of backends on the processors that the suite has run on have up to 14 rows and 64
 columns; rows and columns here are each size up to two tiles where it is cheap, and those around the tiles elsewhere.
 """
 

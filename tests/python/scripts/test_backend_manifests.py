@@ -205,6 +205,24 @@ def test_every_option_is_of_a_folder_that_is_here() -> None:
     assert [folder for folder in folders if not (ROOT / folder / "CMakeLists.txt").exists()] == []
 
 
+NAMES_THE_ORIGINALS = re.compile(
+    r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
+    r"|tests/documents/test_pages\.py|tests/python/runtime/test_messages\.py"
+)
+"""Tests of files that ExecuTorch wrote, of its engine and of the terms of its glossary."""
+
+
+def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
+    for manifest in script.read_all():
+        name = manifest["name"].rpartition("/")[2]
+        own = (f"backends/{manifest['name']}/", f"python/sdk/backends/{manifest['name']}/", f"tests/python/{name}/")
+        command = ["git", "grep", "-il", name]
+        found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines()
+        assert any(file.startswith(own[0]) for file in found)
+        others = [file for file in found if not file.startswith((*own, "docs/", "examples/"))]
+        assert [f for f in others if not NAMES_THE_ORIGINALS.match(f) and f != "NOTICE" and not f.endswith(".md")] == []
+
+
 def test_the_manifests_here_are_correct_and_can_be_listed(script: ModuleType) -> None:
     ids = subprocess.run(
         [sys.executable, SCRIPT, "--list", "id"], capture_output=True, text=True, check=True

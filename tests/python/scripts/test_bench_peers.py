@@ -68,7 +68,7 @@ def test_a_backend_without_a_measurement_is_an_error() -> None:
     with pytest.raises(ValueError, match="for 'nothing'"):
         folder_of("nothing")
     with pytest.raises(ValueError, match=r"bench/nothing.py is not there"):
-        measurement("xnnpack", "nothing")
+        measurement(next(ROOT.glob("backends/*/backend.json")).parent.name, "nothing")
 
 
 def test_the_page_compares_with_the_fastest_peer(table: PeerTable) -> None:
@@ -196,9 +196,10 @@ def test_an_export_that_does_not_end_is_given_up(
 
     monkeypatch.setattr(peer_table, "LONGEST_EXPORT", 0.5)
     monkeypatch.setattr(table, "start", lambda *_, **__: Waiting())
-    table.columns = {"original": "original-xnnpack"}
+    original = declaration("original").peer
+    table.columns = {"original": original}
     table.write_programs(["int8"])
-    path = table.program("original-xnnpack-int8", "small")
+    path = table.program(f"{original}-int8", "small")
     assert path.with_name(path.name + ".reason").read_text() == "no program after 0.5 s"
 
 

@@ -127,3 +127,23 @@ def test_every_pin_is_complete(script: ModuleType) -> None:
         assert len(pin.archive_sha256) == 64, name
         assert len(pin.content_sha256) == 64, name
         assert pin.url.startswith("https://"), name
+
+
+@pytest.mark.parametrize("value", ["ON", "OFF"])
+def test_the_option_for_cpuinfo_adds_its_target(tmp_path: pathlib.Path, value: str) -> None:
+    project = (
+        "cmake_minimum_required(VERSION 3.24)",
+        "project(consumer C CXX)",
+        f'add_subdirectory("{SCRIPT.parents[1]}" executorch)',
+    )
+    found = 'if(TARGET cpuinfo)\n  message(STATUS "cpuinfo is there")\nendif()'
+    (tmp_path / "CMakeLists.txt").write_text("\n".join((*project, found)))
+    options = [
+        f"-DEXECUTORCH_BUILD_CPUINFO={value}",
+        "-DEXECUTORCH_BUILD_TESTS=OFF",
+        f"-DPython3_EXECUTABLE={sys.executable}",
+    ]
+    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("cpuinfo is there" in done.stdout) == (value == "ON")
