@@ -12,7 +12,7 @@ from torch import nn
 from torch.export import export
 from torch.fx import Node
 
-from sdk.backends.xnnpack import constants
+from sdk.backends.transforms import constants
 from sdk.exir import to_edge
 
 

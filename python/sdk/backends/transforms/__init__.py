@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that several backends use."""
+"""Passes, and analyses of programs, that several backends use."""

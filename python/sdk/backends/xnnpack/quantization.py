@@ -17,8 +17,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.transforms.constants import is_constant
 from sdk.backends.transforms.dynamic_quantization import DEQUANTIZE_AFFINE, DYNAMIC, dynamic_source, name_of
-from sdk.backends.xnnpack.constants import is_constant
 
 if TYPE_CHECKING:
     from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig

@@ -18,8 +18,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.xnnpack.clamps import join_clamps
-from sdk.backends.xnnpack.constants import get_constant, is_constant
 from sdk.backends.xnnpack.payload_values import PayloadValues
 from sdk.backends.xnnpack.quantization import (
     IntegerCall,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from sdk.backends.xnnpack.constants import get_constant
+from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.quantization import DEQUANTIZE, DEQUANTIZE_AFFINE, name_of
 
 _PREFIX = "quantized_decomposed."

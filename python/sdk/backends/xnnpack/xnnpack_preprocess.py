@@ -10,8 +10,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from sdk.backends.transforms.constants import is_foldable, settled
 from sdk.backends.xnnpack.backend import BACKEND
-from sdk.backends.xnnpack.constants import is_foldable, settled
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.recurrent import fused_cell

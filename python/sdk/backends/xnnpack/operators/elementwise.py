@@ -10,7 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import get_constant
+from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind

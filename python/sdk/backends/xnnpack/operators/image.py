@@ -11,7 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import get_constant
+from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.matrix import WeightedConfig, write_weights
 from sdk.backends.xnnpack.operators.operator import (
     FLOATS,

@@ -11,7 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import get_constant, is_constant
+from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.quantization import Scale, dynamic_source, name_of, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected

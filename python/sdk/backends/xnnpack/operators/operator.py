@@ -10,7 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import is_constant
+from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.quantization import Scale, dynamic_source
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_channels_last
 from sdk.exir.sym_util import upper_bound

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import is_constant
+from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.operators.operator import argument, rank_of
 from sdk.backends.xnnpack.operators.views import as_view
 from sdk.backends.xnnpack.quantization import name_of

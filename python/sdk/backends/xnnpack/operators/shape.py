@@ -10,7 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import is_constant
+from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.operators.views import as_view

@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.constants import get_constant, is_constant
+from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.image import reads_more_than_first
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of

@@ -14,7 +14,7 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import create_op_support
 
-from sdk.backends.xnnpack.constants import is_constant, is_foldable, settled
+from sdk.backends.transforms.constants import is_constant, is_foldable, settled
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig

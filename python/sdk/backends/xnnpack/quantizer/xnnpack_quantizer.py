@@ -33,7 +33,7 @@ from torchao.quantization.pt2e.quantizer.utils import (
     get_module_name_filter,
 )
 
-from sdk.backends.xnnpack.quantizer.patterns import (
+from sdk.backends.quantizer.patterns import (
     ADDITIONS,
     CONVOLUTIONS,
     JOINTS,
@@ -45,7 +45,7 @@ from sdk.backends.xnnpack.quantizer.patterns import (
     propagate,
     turn_numbers_into_tensors,
 )
-from sdk.backends.xnnpack.quantizer.recurrent import unroll
+from sdk.backends.quantizer.recurrent import unroll
 
 __all__ = ["QuantizationConfig", "XNNPACKQuantizer", "get_symmetric_quantization_config"]
 

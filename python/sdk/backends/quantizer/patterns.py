@@ -26,7 +26,7 @@ from torchao.quantization.pt2e.quantizer import (
     get_weight_qspec,
 )
 
-from sdk.backends.xnnpack.quantizer.recurrent import UNROLLED, reads_inputs
+from sdk.backends.quantizer.recurrent import UNROLLED, reads_inputs
 
 _aten = torch.ops.aten
 
