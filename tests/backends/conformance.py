@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import copy
 import enum
+import operator
 import re
 import tempfile
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +18,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from backends.cases import Calls, calls_of
+from backends.cases import Calls, call_of, calls_of
 from backends.targets import Target
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes, get_refusals
@@ -37,6 +39,8 @@ TOLERANCES: dict[torch.dtype, Tolerance] = {
 }
 """(atol, rtol) of torch.testing.assert_close, with room for the results of float16 that are near zero."""
 
+NO_REASON = "no reason given"
+
 ROUNDING = 4
 """How many times as far from the exact result as the worst element of eager's an element of ours may be: sums may be
 taken in another order."""
@@ -48,6 +52,7 @@ class Outcome(enum.Enum):
     RIGHT = "yes"  # the target computes all of it
     PARTLY = "partly"  # kernels compute a part of it
     REFUSED = "no"  # kernels compute all of it
+    NOTHING = "nothing to compute"  # the compiler removes it
     FAILED = "failed"
 
 
@@ -94,23 +99,52 @@ def examine_calls(
             return Cell(Outcome.FAILED, (f"loading: {_first_line(error)}",))
         if differs := _run_and_compare(run, reference.eval(), calls):
             return Cell(Outcome.FAILED, (differs,))
-    graph = edge.exported_program().graph_module.graph
-    left = [node for node in get_non_lowered_nodes(graph) if _computes(node)]
-    if not left or target.is_kernels:
-        return Cell(Outcome.RIGHT)
-    reasons = {_general(text) for node in left for text in get_refusals(node).values()}
-    return Cell(Outcome.PARTLY if get_delegates(graph) else Outcome.REFUSED, tuple(sorted(reasons)))
+    return Cell(Outcome.RIGHT) if target.is_kernels else _where_computed(edge.exported_program().graph_module, model)
+
+
+def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
+    """Where a lowered program computes the calls of a `Calls`, or a whole model of another class."""
+    delegated = [
+        node
+        for name in get_delegates(module.graph)
+        for node in getattr(module, str(name)).original_module.graph.nodes
+        if _computes(node)
+    ]
+    left = [node for node in get_non_lowered_nodes(module.graph) if _computes(node)]
+    if isinstance(model, Calls):
+        delegated, left = ([node for node in nodes if call_of(node) is not None] for nodes in (delegated, left))
+    if not left:
+        return Cell(Outcome.RIGHT if delegated else Outcome.NOTHING)
+    texts = [text for node in left for text in get_refusals(node).values()]
+    reasons = {_without_names(reason) for text in texts for reason in text.split("; ")}
+    return Cell(Outcome.PARTLY if delegated else Outcome.REFUSED, joined(reasons or {NO_REASON}))
 
 
 def _computes(node: Node) -> bool:
     """Not arithmetic on sizes, and not what takes a result out of a tuple."""
+    if node.op != "call_function" or node.target is operator.getitem:
+        return False
     return any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))
 
 
-def _general(reason: str) -> str:
-    """A reason without the values and the names of nodes of one call."""
-    reason = re.sub(r"\b(aten|inputs|dim_order_ops|weights)_\w+", "an operand", reason)
-    return re.sub(r"-?\b\d+(\.\d+)?(e-?\d+)?\b", "…", reason) or "no reason given"
+def _without_names(reason: str) -> str:
+    """A reason without the names of a program's nodes."""
+    return re.sub(r"\b(aten|inputs|dim_order_ops|weights)_\w+", "an operand", reason) or NO_REASON
+
+
+def joined(reasons: set[str]) -> tuple[str, ...]:
+    """Reasons that differ in one value, such as "dim is 0, and X takes the last one", as one with all values."""
+    values = defaultdict(list)
+    for reason in reasons:
+        subject, is_there, rest = reason.partition(" is ")
+        value, comma, limit = rest.partition(", and ")
+        values[(subject, is_there, comma + limit) if comma else (reason, "", "")].append(value)
+    return tuple(
+        sorted(
+            subject + is_there + " or ".join(sorted(found)) + limit if is_there else subject
+            for (subject, is_there, limit), found in values.items()
+        )
+    )
 
 
 Run = Callable[[tuple[Any, ...]], list[Tensor]]

@@ -18,8 +18,9 @@ Each operator of Core ATen, at sizes that models have (`tests/backends/cases`), 
 2, 3 and 8 threads. All results are those of PyTorch eager; the table says where they were computed:
 
 - `yes`: the backend computes every call;
-- `partly`: the backend computes some calls, and the kernels the others, for the reasons given;
-- `no`: the kernels compute every call, for the reasons given.
+- `partly`: the backend computes some calls, and kernels compute the others, for the reasons given;
+- `no`: kernels compute every call, for the reasons given;
+- `nothing to compute`: the compiler removes every call.
 
 The tests in `tests/backends` compare this page with what they find; `scripts/conformance` writes it.
 

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from backends import page
-from backends.cases import OPERATORS
-from backends.conformance import Cell, Outcome, examine_operator
+from backends.cases import OPERATORS, Calls, Sliced, call, call_of
+from backends.conformance import NO_REASON, Cell, Outcome, examine_operator, joined
 from backends.targets import Target, targets
+from sdk.exir import to_edge_transform_and_lower
 
 NO_CALLS = {
     "_local_scalar_dense.default": "Tensor.item(): a size or a Python number, tests/zoo (size_from_data)",
@@ -70,3 +71,24 @@ def test_a_wrong_result_fails() -> None:
 def test_pages_are_read_as_they_were_written() -> None:
     cells = {("a.default", "x"): Cell(Outcome.PARTLY, ("b", "c")), ("b.default", "x"): Cell(Outcome.RIGHT)}
     assert page.parse(page.render(cells)) == cells
+
+
+def test_values_in_a_reason_are_listed_once() -> None:
+    reasons = {"dim is 1, and X takes the last one", "dim is 0, and X takes the last one", "ceil_mode is on"}
+    assert joined(reasons) == ("ceil_mode is on", "dim is 0 or 1, and X takes the last one")
+
+
+def test_nodes_belong_to_calls_but_the_slices_before_them_do_not() -> None:
+    """A backend that takes the slice, and not the call that reads it, computes nothing of the call."""
+    calls = Calls(torch.ops.aten.abs.default, [call(Sliced(torch.ones(2, 3))), call(torch.ones(4))])
+    program = to_edge_transform_and_lower(torch.export.export(calls, tuple(calls.inputs))).exported_program()
+    nodes = [node for node in program.graph.nodes if node.op == "call_function"]
+    found = {str(call_of(node)): node.target.name() for node in nodes}
+    assert found == {"None": "aten::slice_copy.Tensor", "calls.0": "aten::abs", "calls.1": "aten::abs"}
+
+
+def test_the_page_gives_a_reason_for_all_that_is_left_to_kernels() -> None:
+    for (name, column), cell in page.read().items():
+        left = cell.outcome in (Outcome.PARTLY, Outcome.REFUSED)
+        assert bool(cell.reasons) == left, (name, column)
+        assert NO_REASON not in cell.reasons, (name, column)

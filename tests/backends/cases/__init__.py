@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from backends.cases import indexing, matrix, normalization, pointwise, reduction, shape, window
-from backends.cases.call import OPERATORS, Call, Calls, Sliced, Weight, calls_of
+from backends.cases.call import OPERATORS, Call, Calls, Sliced, Weight, call, call_of, calls_of
 
 __all__ = [
     "OPERATORS",
@@ -12,6 +12,8 @@ __all__ = [
     "Calls",
     "Sliced",
     "Weight",
+    "call",
+    "call_of",
     "calls_of",
     "indexing",
     "matrix",

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.fx import Node
 from torch.utils import _pytree as pytree
 
 OPERATORS: dict[str, Callable[[], list[Call]]] = {}
@@ -60,12 +61,23 @@ def calls_of(name: str) -> list[Call]:
     return OPERATORS[name]()
 
 
+class OneCall(nn.Module):
+    """Calls an overload: a module of its own, so that the nodes of each call can be told from others."""
+
+    def __init__(self, overload: Callable[..., Any]) -> None:
+        super().__init__()
+        self.overload = overload
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.overload(*args, **kwargs)
+
+
 class Calls(nn.Module):
-    """A program with one call of `overload` after the other; its outputs are the tensors of all their results."""
+    """A program with a sequence of calls of `overload`; its outputs are the tensors of all their results."""
 
     def __init__(self, overload: Callable[..., Any], calls: list[Call]) -> None:
         super().__init__()
-        self.overload = overload
+        self.calls = nn.ModuleList(OneCall(overload) for _ in calls)
         self.weights = nn.ParameterList()
         self.inputs: list[Tensor] = []
         self._plans: list[tuple[list[tuple[str, Any]], pytree.TreeSpec]] = []
@@ -84,9 +96,9 @@ class Calls(nn.Module):
 
     def forward(self, *inputs: Tensor) -> list[Tensor]:
         results: list[Tensor] = []
-        for plan, spec in self._plans:
+        for one, (plan, spec) in zip(self.calls, self._plans, strict=True):
             args, kwargs = pytree.tree_unflatten([self._value(kind, value, inputs) for kind, value in plan], spec)
-            results += [leaf for leaf in pytree.tree_leaves(self.overload(*args, **kwargs)) if isinstance(leaf, Tensor)]
+            results += [leaf for leaf in pytree.tree_leaves(one(*args, **kwargs)) if isinstance(leaf, Tensor)]
         return results
 
     def _value(self, kind: str, value: Any, inputs: tuple[Tensor, ...]) -> Any:
@@ -95,3 +107,10 @@ class Calls(nn.Module):
         if kind == "slice":
             return inputs[value][..., 1:]
         return self.weights[value] if kind == "weight" else value
+
+
+def call_of(node: Node) -> str | None:
+    """The call that a node of a program of `Calls` computes, as the path of its `OneCall`; None if it belongs to none,
+    as the slice of a `Sliced`."""
+    paths = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
+    return next((path for path in paths if path.startswith("calls.")), None)

@@ -16,7 +16,7 @@ _NO_LIMITS = (None, OutputMinMax(-math.inf, math.inf))
 
 
 def join_clamps(nodes: Sequence[XNode], read: Counter[int], floats: Collection[int]) -> list[XNode]:
-    """The nodes, in which a convolution or linear layer computes what a clamp behind it would.
+    """The nodes, with each clamp fused into the convolution or linear layer before it.
 
     XNNPACK joins these too, but not with layers for which the runtime has functions of its own. Changes `nodes` in
     place.

@@ -38,7 +38,7 @@ class Scale:
     zero_point: int
 
     def integer(self, number: float) -> float:
-        """What stands for a number, before it is limited to 8 bits."""
+        """The quantised number, before it is clamped to int8."""
         return number if math.isinf(number) else round(number / self.scale) + self.zero_point
 
 
@@ -47,8 +47,8 @@ class IntegerCall:
     """An operator that reads int8 and yields int8.
 
     Attributes:
-        covered: The nodes that it stands for, from the operator to the one before `result`.
-        result: The `quantize_per_tensor` behind it.
+        covered: The nodes that it replaces, from the operator to the one before `result`.
+        result: The `quantize_per_tensor` after it.
         scale: Of the result.
         keeps_scale: Whether its operands have the scale of the result.
         limits: What the result is clamped to, in the numbers that integers stand for; None where 8 bits do that.

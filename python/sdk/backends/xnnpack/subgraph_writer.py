@@ -2,8 +2,8 @@
 """`SubgraphWriter`: collects the values, nodes and constants of one payload.
 
 XNNPACK works on images in NHWC. A result of rank 4 exists in one layout or in both: a node asks for its operands in
-the layout it wants (`SubgraphWriter.read`), and a transpose is added only where that layout is not there yet, so images
-stay NHWC from one convolution to the next.
+the layout it requires (`SubgraphWriter.read`), and a transpose is added only if that layout does not exist yet, so
+images stay NHWC from one convolution to the next.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class SubgraphWriter(PayloadValues):
     """Ids are indices into `values`. Truth values are 0 and 1 among floats inside of a delegate; integers are there as
     arguments only.
 
-    Numbers of 8 bits: while an `IntegerCall` is written (`integers_for`), the `dequantize_per_tensor` among its
-    operands are read as the integers that they read, and its result is that of the `quantize_per_tensor` behind it.
+    Int8: while an `IntegerCall` is written (`integers_for`), the `dequantize_per_tensor` among its
+    operands are read as their int8 inputs, and its result is that of the `quantize_per_tensor` after it.
     Elsewhere these two are conversions, added when somebody reads the floats.
 
     Half precision: a call's numbers and constants have the type of its result. While a call is written that computes in
@@ -331,7 +331,7 @@ class SubgraphWriter(PayloadValues):
         self._forms[node] = self._forms[operand]
 
     def temporary(self, shape: list[int]) -> int:
-        """A value that stands for no node."""
+        """A value of no node."""
         if self._call is None:
             return self._value(shape, self._type)
         index = self._value(shape, torch.int8)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leaves out what nobody reads: of the last block of an encoder whose class token alone is read, of the logits of all
-tokens but the last one."""
+"""Removes rows that are computed and not read: of the last block of an encoder of which only the class token is read,
+or of the logits of all tokens but the last one."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _move(graph: Graph, node: Node, pending: dict[Node, None], worth: set[tuple[
 
 
 def _part_of(node: Node, size: Any) -> range | None:
-    """The places that a call takes, one after the other and of a static number; None for others."""
+    """The indices that a call selects, if they are contiguous and their number is static; else None."""
     if not is_static((size,)):
         return None
     if _name(node) == "aten.select_copy.int":

@@ -42,7 +42,7 @@ class QuantizedWeight:
         return replace(self, values=self.values.permute(dims), axis=dims.index(self.axis))
 
     def packed(self) -> torch.Tensor:
-        """The bytes of a payload: of 4 bits, two elements of a row share a byte, the first in its lower half, 8 added
+        """The bytes of a payload. Of int4, two elements of a row share a byte, the first in its lower half, 8 added
         to each."""
         values = self.values.contiguous()
         if self.bits == 8:

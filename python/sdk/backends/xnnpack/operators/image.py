@@ -161,7 +161,7 @@ def _is_depthwise(node: Node) -> bool:
 
 
 def _permutation(node: Node) -> tuple[int, ...]:
-    """What brings the weights of a convolution into the order of the payload."""
+    """Permutes the weights of a convolution to the order of the payload."""
     return (1, 2, 3, 0) if argument(node, 6) or _is_depthwise(node) else (0, 2, 3, 1)
 
 

@@ -34,7 +34,7 @@ def write_weights(
     Args:
         source: What the layer reads.
         weight: Holds its weights, with the output channels in dimension `channels`.
-        permutation: Brings the dimensions into the order of the payload.
+        permutation: Permutes the dimensions to the order of the payload.
     """
     if not writer.in_integers and dynamic_source(source) is None:
         values = get_constant(writer.program, weight)
@@ -77,7 +77,7 @@ def write_linear(
 
 
 def layer_of(writer: SubgraphWriter, node: Node, source: Node) -> tuple[Node, Node]:
-    """The result and the input of the linear layer that a product of matrices is. Exporters flatten an input of more
+    """The result and the input of the linear layer that a matrix multiplication is. Exporters flatten an input of more
     dimensions before the product and give the result its shape afterwards; XNNPACK's layer takes both as they are."""
     after, view = next(iter(node.users), None), "aten.view_copy.default"
     if after is None or len(node.users) > 1 or name_of(source) != view or name_of(after) != view or writer.in_integers:

@@ -134,8 +134,8 @@ def refusal_of_tensor(
     if 0 in bounds:
         return f"{node} is empty"
     if not any_layout and not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
-        return f"{node} has its elements neither in the usual order nor in channels_last"
-    # What reads integers, also through a view, reads them in the usual order.
+        return f"{node} is neither contiguous nor channels_last"
+    # Readers of integers, also through a view, expect them contiguous.
     if value.dtype == torch.int64 and is_channels_last(node):
         return f"{node} has integers in channels_last order"
     return None

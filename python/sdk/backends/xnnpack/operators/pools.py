@@ -100,7 +100,7 @@ class AvgPoolConfig(PoolConfig):
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if argument(node, 5) and any(pair(argument(node, 3))):
-            return "its padding counts (count_include_pad), and XNNPACK leaves it out"
+            return "count_include_pad is on, and XNNPACK leaves padding out of the mean"
         if argument(node, 6) is not None:
             return f"divisor_override is {argument(node, 6)}"
         return "ceil_mode is on" if argument(node, 4) else self.refusal_of_window(node)

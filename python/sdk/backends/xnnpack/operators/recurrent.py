@@ -27,7 +27,7 @@ class LstmCell:
     """sigmoid(f) * state + sigmoid(i) * tanh(g), and sigmoid(o) * tanh of that.
 
     Attributes:
-        gates: What holds i, f, g and o one behind the other in its last dimension; one node or two whose sum does.
+        gates: The nodes whose sum (or the node that) has i, f, g and o in sequence in its last dimension.
         next_state, tanh, hidden: What the cell computes.
     """
 
@@ -59,7 +59,7 @@ class GruCell:
     """n = tanh(n_x + sigmoid(r_h + r_x) * n_h), and (hidden - n) * sigmoid(z_h + z_x) + n.
 
     Attributes:
-        hidden_gates, input_gates: What holds r, z and n one behind the other in its last dimension.
+        hidden_gates, input_gates: The nodes that have r, z and n in sequence in their last dimension.
         next_hidden: What the cell computes.
     """
 

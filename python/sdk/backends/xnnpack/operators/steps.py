@@ -201,9 +201,9 @@ class IndexPutConfig(XNNPartitionerConfig):
         assert isinstance(target, Node) and isinstance(values, Node) and isinstance(indices, (list, tuple))
         given = [i for i, index in enumerate(indices) if index is not None]
         if len(given) != 1 or rank_of(indices[given[0]]) != 1:
-            return "it has indices for several dimensions, or a table of them"
+            return "it has indices for several dimensions, or an index of several dimensions"
         if argument(node, 3):
-            return "it accumulates"
+            return "accumulate is on"
         dim = given[0]
         if is_constant(program, indices[dim]):
             return "its indices are constant"
@@ -246,7 +246,7 @@ class ConvertConfig(XNNPartitionerConfig):
         return any(source.meta["val"].dtype == torch.int64 for source in node.all_input_nodes)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        return "its result is integers" if node.meta["val"].dtype == torch.int64 else None
+        return "its result has an integer dtype" if node.meta["val"].dtype == torch.int64 else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source = node.args[0]

@@ -134,6 +134,8 @@ class XnnpackPartitioner(Partitioner):
             ]
             left = {*self._without_own_weights(ep, partitions, why), *self._separated_integers(partitions, why)}
             if not left:
+                for node in takes.difference(*(partition.nodes for partition in partitions)):
+                    why(node, "alone it is not worth a delegate: XNNPACK takes none of its neighbours")
                 return partitions
             takes -= left
             self._discard_incomplete(takes, ep, why)
@@ -249,7 +251,7 @@ class XnnpackPartitioner(Partitioner):
         for node in reversed(ep.graph.nodes):
             if node in takes and self._only_with_readers(node, ep) and not takes.issuperset(node.users):
                 takes.discard(node)
-                why(node, "what reads it stays outside")
+                why(node, "it is read outside the delegate")
         # One of several results is taken only together with the call.
         for node in list(takes):
             if name_of(node) == "getitem" and node.args[0] not in takes:

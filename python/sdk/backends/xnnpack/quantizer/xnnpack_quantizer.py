@@ -156,7 +156,7 @@ def _supported() -> list[OperatorConfig]:
 
 class XNNPACKQuantizer(Quantizer):
     """Annotates what XNNPACK computes in integers: convolutions and transposed ones, linear layers, sums, products,
-    concatenations and average pools, with the ReLUs behind them. Of dynamic configurations: linear layers, and
+    concatenations and average pools, with the ReLUs that follow. Of dynamic configurations: linear layers, and
     convolutions of one group. Of either, dynamically, because an error of their state is carried on: the products with
     weights of LSTMs, GRUs and plain recurrent layers whose sizes are known, but not for training.
 

@@ -21,7 +21,7 @@ _GROUPED = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
 
 
 class XNNPACKRecipeProvider(BackendRecipeProvider):
-    """The recipe with weights of 4 bits "per tensor" takes the option `group_size`, 32 by default: how many weights of
+    """The recipe with int4 weights "per tensor" takes the option `group_size`, 32 by default: how many weights of
     a row have a scale of their own."""
 
     @property

@@ -53,7 +53,7 @@ class XNNHeader:
         return XNNHeader(*values)
 
     def is_valid(self) -> bool:
-        """Whether the graph lies behind the header, and the constants behind the graph."""
+        """Whether the graph follows the header, and the constants follow the graph."""
         return (
             self.flatbuffer_offset >= self.LENGTH
             and self.flatbuffer_size > 0

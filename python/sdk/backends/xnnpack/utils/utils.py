@@ -64,7 +64,7 @@ def get_input_node(node: Node, input_index: int) -> Node:
 
 
 def get_param_tensor(exp_prog: ExportedProgram, node: Node | None) -> torch.Tensor | None:
-    """The tensor of a node that stands for a parameter, an unchanged buffer or a constant; None for any other."""
+    """The tensor of a node that is a parameter, an unchanged buffer or a constant; None for any other."""
     return get_constant(exp_prog, node)
 
 
