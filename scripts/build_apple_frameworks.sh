@@ -8,7 +8,7 @@
 #   scripts/build_apple_frameworks.sh --products executorch_debug,kernels_optimized   only these
 #   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
-#   scripts/build_apple_frameworks.sh --debug                  the same with _debug behind their names, beside the others
+#   scripts/build_apple_frameworks.sh --debug                  the same, named *_debug, beside the others
 #
 # Products: executorch, kernels_optimized, kernels_quantized, and backend_<name> for each backend whose manifest names iOS; with
 # --models kernels_selected takes the place of the kernels_ ones. Each also with _debug behind its name: unoptimised, with all log messages, where the others have those
@@ -37,8 +37,8 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 targets_of() {
   case "$1" in
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
-      extension_named_data_map extension_threadpool extension_tensor extension_image extension_module bundled_program etdump \
-      extension_c_api ;;
+      extension_named_data_map extension_file_cache extension_threadpool extension_tensor extension_image extension_module \
+      bundled_program etdump extension_c_api ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;
     kernels_selected) echo selected_ops_lib portable_kernels ;;

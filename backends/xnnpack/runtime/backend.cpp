@@ -194,7 +194,7 @@ class XnnpackBackend final : public BackendInterface {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto& store = stores_[{options.weights_path, options.writes_weights}];
     if (store == nullptr) {
-      if (auto file = WeightsFile::open(options.weights_path, options.writes_weights)) {
+      if (auto file = open_weights_file(options.weights_path, options.writes_weights)) {
         store = std::make_unique<WeightsStore>(std::move(file));
       }
     }

@@ -113,7 +113,7 @@ class Backend:
         """Raises ValueError for a field whose value cannot be right."""
         for name in ("name", "id", "about"):
             _expect(self, name, isinstance(getattr(self, name), str) and getattr(self, name), "text")
-        _expect(self, "name", self.name != PORTABLE, f"another name: `{PORTABLE}` stands for the portable kernels")
+        _expect(self, "name", self.name != PORTABLE, f"another name: `{PORTABLE}` means the portable kernels")
         for name in _PLACES:
             value = getattr(self, name)
             good = isinstance(value, str) and all(part.strip() for part in value.partition(":"))

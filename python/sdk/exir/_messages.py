@@ -17,7 +17,7 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<functio
 _ADVICE = "To see the graph that the pass was given, put sdk.exir.passes.DebugPass() in front of it."
 _ADVICE_OWN = (
     "The pass is the exporter's own: if the message does not say what to change in the model, that is a defect of the "
-    "exporter, and a report with this text helps to mend it."
+    "exporter: please report it with this text."
 )
 _TORCH = str(Path(torch.__file__).parent)
 

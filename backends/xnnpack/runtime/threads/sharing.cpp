@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "threads/sharing.h"
 
+#include <executorch/extension/threadpool/team.h>
 #include <pthreadpool.h>
 
 #include <algorithm>
@@ -8,9 +9,8 @@
 
 #include "private/xnnpack_runtime.h"
 #include "steps/step.h"
-#include "threads/team.h"
 
-// What XNNPACK's operators for products do for some rows and columns. Its header shows them to C alone.
+// The tasks of XNNPACK's GEMM operators, for a tile of rows and columns. Its header declares them for C only.
 extern "C" void xnn_compute_gemm(void* context, size_t row, size_t column, size_t rows, size_t columns);
 extern "C" void xnn_compute_dqgemm(void* context, size_t row, size_t column, size_t rows, size_t columns);
 
@@ -18,29 +18,31 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+using extension::threadpool::Team;
+
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool) {
   runtime->threadpool = pool;
 }
 
 namespace {
 
-/// Products that a core computes in some two microseconds, about what telling a thread and waiting for it takes at
-/// best.
+/// Multiplications that a core computes in about two microseconds, the least that waking a thread and waiting for it
+/// takes.
 constexpr double kSmallWork = 1 << 15;
-/// What the operators that are not small must come to for the threads to be woken, some third of a millisecond of
-/// vectors of eight numbers or more, and of four at most on other processors. They sleep between executions, and come
-/// some fifty microseconds later. On other systems than Linux and Android an execution cannot end before each of them
-/// has been given a core: where others want that core, milliseconds later.
+/// The work of all operators that are not small for which threads are woken: a third of a millisecond with vectors of
+/// eight floats or more, and with vectors of four on other processors. Threads sleep between executions and start about
+/// fifty microseconds after they are woken. On systems other than Linux and Android, an execution ends only after each
+/// thread has been scheduled, which takes milliseconds where other programs use the cores.
 #if defined(__x86_64__) || defined(_M_X64)
 constexpr double kWakingWork = 1 << 24;
 #else
 constexpr double kWakingWork = 1 << 22;
 #endif
-/// What an element of other operators costs, in products.
+/// The cost of an element of other operators, in multiplications.
 constexpr double kElementWork = 8;
-/// What an element costs that becomes another type: it is read where the caller has just written it, often.
+/// The cost of an element of a conversion, whose input the caller has often just written.
 constexpr double kConvertWork = 1;
-/// Products of one row wait for their weights: as long as so many products for each byte.
+/// GEMMs of one row are bound by loading weights: the cost of a byte, in multiplications.
 constexpr double kWeightWork = 0.5;
 /// A team is for operators with less work than this on average, for which waking a pool's threads for each operator
 /// takes too long. It shares GEMMs only, which must be at least seven eighths of the work.
@@ -55,7 +57,8 @@ double elements(const xnn_value& value) {
   return count;
 }
 
-/// Roughly, in products. Infinity for operators whose work does not follow from the shapes of what they read and write.
+/// Roughly, in multiplications. Infinity for operators whose work does not follow from the shapes of inputs and
+/// outputs.
 double work_of(const xnn_operator_data& op, const xnn_value* values) {
   const xnn_value& out = values[op.outputs[0]];
   const double results = elements(out);
@@ -86,7 +89,7 @@ double work_of(const xnn_operator_data& op, const xnn_value* values) {
   }
 }
 
-/// As XNNPACK notes times; of no use where profile.cpp does not read them.
+/// In the form in which XNNPACK records times; unused unless profile.cpp reads them.
 xnn_timestamp now() {
 #if defined(__MACH__)
   return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -103,7 +106,7 @@ xnn_timestamp now() {
 
 namespace {
 
-/// Bytes of weights that stay in a core's second cache, with the rows that pass by, until all rows have.
+/// Bytes of weights that stay in a core's L2 cache, beside the rows, until all rows are multiplied by them.
 constexpr size_t kWeightsAtOnce = 96 << 10;
 
 template <void (*Compute)(void*, size_t, size_t, size_t, size_t)>
@@ -111,7 +114,7 @@ void compute_columns(void* context, size_t column, size_t row, size_t columns, s
   Compute(context, row, column, rows, columns);
 }
 
-/// What takes the columns first and computes the same; null for other tasks.
+/// The task that computes the same with columns in the outer loop; null for other tasks.
 pthreadpool_task_2d_tile_2d_t by_columns(const compute_parameters& compute) {
   if (compute.type != xnn_parallelization_type_2d_tile_2d) {
     return nullptr;
@@ -135,12 +138,12 @@ size_t order_products(xnn_runtime_t runtime, size_t threads) {
     const gemm_context& product = op->context.gemm.gemm.gemm;
     const size_t rows = compute.range[0], columns = compute.range[1], tile_rows = compute.tile[0];
     const size_t weights = columns * product.w_stride;
-    // One thread reads the weights for each tile of rows. Of several, each reads all of them for its rows, or all rows
-    // for its columns.
+    // One thread loads the weights for each tile of rows. Of several threads, each loads all weights for its rows, or
+    // all rows for its columns.
     if (rows <= tile_rows || weights <= (threads > 1 ? rows * product.a_stride : kWeightsAtOnce)) {
       continue;
     }
-    // Two panels at least, and whole ones, two parts for each thread.
+    // At least two panels, whole ones, and two parts for each thread.
     const size_t step = size_t{2} * op->ukernel.gemm.nr;
     const size_t share = threads > 1 ? std::min(columns / (2 * threads), kWeightsAtOnce / product.w_stride)
                                      : kWeightsAtOnce / product.w_stride;
@@ -156,7 +159,7 @@ size_t order_products(xnn_runtime_t runtime, size_t threads) {
 
 namespace {
 
-/// What a team shares of an operator: its only task, if that is a product of matrices; null for others.
+/// The task of an operator that a team shares: its only one, if it is a GEMM; null for other operators.
 const compute_parameters* team_task(const xnn_operator* op) {
   if (op == nullptr || op->compute[0].type != xnn_parallelization_type_2d_tile_2d ||
       op->compute[1].type != xnn_parallelization_type_invalid) {
@@ -178,7 +181,7 @@ struct TeamWork {
       : task(&shared), context(reinterpret_cast<char*>(&op->context) + shared.context_offset) {
     across = (task->range[1] + task->tile[1] - 1) / task->tile[1];
     tiles = (task->range[0] + task->tile[0] - 1) / task->tile[0] * across;
-    // One for each thread, as getting a part costs what it takes to tell another core.
+    // One for each thread: taking a part costs a cache miss between cores.
     parts = std::min({tiles, threads, Team::kMostParts});
   }
 
@@ -219,7 +222,7 @@ xnn_status run_operators(xnn_runtime_t runtime, const std::vector<bool>& is_smal
     xnn_operator_data& op = runtime->opdata[i];
     for (size_t j = 0; j < XNN_MAX_OPERATOR_OBJECTS; ++j) {
       if (op.operator_objects[j] == nullptr) {
-        continue;  // it became a part of another one
+        continue;  // it was fused into another node
       }
       uint32_t& flags = op.operator_objects[j]->flags;
       flags = rest == Rest::Asleep && i == last_shared ? flags | XNN_FLAG_YIELD_WORKERS
@@ -284,7 +287,7 @@ xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest) {
     return run_operators(runtime, sharing.is_small, rest, nullptr);
   }
   TeamRun run{runtime, sharing, {}};
-  // As XNNPACK asks for with each operator.
+  // As XNNPACK requires for each operator.
   const uint32_t flags =
       PTHREADPOOL_FLAG_DISABLE_DENORMALS | (rest == Rest::Asleep ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0);
   pthreadpool_parallelize_1d(runtime->threadpool, TeamRun::take_part, &run,

@@ -16,9 +16,9 @@ namespace xnnpack {
 
 namespace {
 
-constexpr size_t kAlignment = 128;  // the most that kernels of XNNPACK want
+constexpr size_t kAlignment = 128;  // the largest that XNNPACK's kernels require
 constexpr size_t kNotFound = SIZE_MAX;
-/// Of Linux on most processors. Products pass by all weights, each page of which has to be looked up.
+/// Of Linux on most processors. A GEMM reads all weights, and each page takes an entry of the TLB.
 constexpr size_t kHugePage = 2 << 20;
 
 struct FreeAligned {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "graph/shapes.h"
-#include "weights/sha256.h"
 #include "weights/weights_file.h"
 
 namespace executorch {
@@ -66,7 +65,7 @@ class WeightsStore final {
   /// Whether these weights may be packed already, in one way or another.
   bool may_have(const Name& filter, const Name& bias) const;
 
-  /// Null when nobody has them.
+  /// Null if they are not packed.
   std::shared_ptr<PackedWeights> find(const Key& key);
 
   /// What others use for the key, which is `weights` when nobody did, in the file if it takes them.
@@ -76,7 +75,7 @@ class WeightsStore final {
   void commit();
 
  private:
-  /// Null when nobody in the process has them.
+  /// Null if nothing in the process has packed them.
   std::shared_ptr<PackedWeights> find_in_process(const Key& key);
 
   const std::unique_ptr<WeightsFile> file_;
@@ -88,7 +87,7 @@ class WeightsStore final {
 /// The packed weights of one delegate, for XNNPACK. Must live as long as its runtime.
 class DelegateWeights {
  public:
-  /// @param store Null for weights that nobody else has.
+  /// @param store Null for weights that are not shared.
   explicit DelegateWeights(WeightsStore* store);
   DelegateWeights(const DelegateWeights&) = delete;
   DelegateWeights& operator=(const DelegateWeights&) = delete;

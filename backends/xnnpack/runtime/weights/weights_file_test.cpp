@@ -57,7 +57,7 @@ class PackedWeightsFile : public ::testing::Test {
     std::ofstream(path_, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
-  std::unique_ptr<WeightsFile> open(bool writes = true) const { return WeightsFile::open(path_, writes); }
+  std::unique_ptr<WeightsFile> open(bool writes = true) const { return open_weights_file(path_, writes); }
 
   fs::path folder_;
   std::string path_;
@@ -244,9 +244,9 @@ TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
   write(theirs);
   EXPECT_EQ(open(), nullptr);
   EXPECT_EQ(read(), theirs);
-  EXPECT_EQ(WeightsFile::open(folder_.string(), true), nullptr) << "a folder";
-  EXPECT_EQ(WeightsFile::open((folder_ / "none" / "weights").string(), true), nullptr) << "a folder that is missing";
-  EXPECT_EQ(WeightsFile::open((folder_ / "none").string(), false), nullptr);
+  EXPECT_EQ(open_weights_file(folder_.string(), true), nullptr) << "a folder";
+  EXPECT_EQ(open_weights_file((folder_ / "none" / "weights").string(), true), nullptr) << "a folder that is missing";
+  EXPECT_EQ(open_weights_file((folder_ / "none").string(), false), nullptr);
   EXPECT_FALSE(fs::exists(folder_ / "none")) << "nothing is made for reading";
 }
 
@@ -264,10 +264,10 @@ TEST_F(PackedWeightsFile, IsOnlyOpenedWhereNobodyElseMayWriteIt) {
   const Bytes whole = read();
   const auto expect_refused = [&](const std::string& path, const char* why) {
     for (const bool writes : {true, false}) {
-      const std::string log = logged([&] { EXPECT_EQ(WeightsFile::open(path, writes), nullptr) << why; });
+      const std::string log = logged([&] { EXPECT_EQ(open_weights_file(path, writes), nullptr) << why; });
       EXPECT_NE(log.find(path), std::string::npos) << log;
       EXPECT_NE(log.find(why), std::string::npos) << log;
-      EXPECT_NE(log.find("packed again on each start"), std::string::npos) << log;
+      EXPECT_NE(log.find("computed again on each start"), std::string::npos) << log;
     }
   };
   for (const mode_t mode : {0620, 0602, 0666}) {

@@ -146,7 +146,7 @@ class DigestsWithAFile : public ::testing::Test {
     fs::remove(path_);
   }
   void TearDown() override { fs::remove(path_); }
-  std::unique_ptr<WeightsStore> start() const { return std::make_unique<WeightsStore>(WeightsFile::open(path_, true)); }
+  std::unique_ptr<WeightsStore> start() const { return std::make_unique<WeightsStore>(open_weights_file(path_, true)); }
 
   std::string path_;
 };

@@ -27,6 +27,7 @@ namespace fuzz {
 
 using backends::xnnpack::ContentName;
 using backends::xnnpack::name_content;
+using backends::xnnpack::open_weights_file;
 using backends::xnnpack::PackedKey;
 using backends::xnnpack::WeightsFile;
 using backends::xnnpack::WeightsStore;
@@ -102,7 +103,7 @@ class Player {
   explicit Player(Choices choices) : choices_(choices) {}
 
   Outcome run() {
-    std::unique_ptr<WeightsFile> file = WeightsFile::open(disk_.path(), true);
+    std::unique_ptr<WeightsFile> file = open_weights_file(disk_.path(), true);
     if (file == nullptr) {
       std::fprintf(stderr, "No file of packed weights can be made at %s\n", disk_.path().c_str());
       std::abort();
@@ -133,14 +134,14 @@ class Player {
           resize_records(seed);
           break;
         default:
-          file = WeightsFile::open(disk_.path(), choices_.below(2) == 0);
+          file = open_weights_file(disk_.path(), choices_.below(2) == 0);
           break;
       }
       if (file != nullptr) {
         look(*file);
       }
     }
-    file = WeightsFile::open(disk_.path(), false);
+    file = open_weights_file(disk_.path(), false);
     if (file != nullptr) {
       look(*file);
     }
@@ -229,7 +230,7 @@ class Player {
   /// Whatever the file says, layers compute what they compute without it.
   void run_layers() {
     const Layers& layers = all_layers()[choices_.below(all_layers().size())];
-    WeightsStore store(WeightsFile::open(disk_.path(), choices_.below(2) == 0));
+    WeightsStore store(open_weights_file(disk_.path(), choices_.below(2) == 0));
     if (outputs_of(layers.payload, &store) != layers.outputs) {
       std::fprintf(stderr, "Layers with packed weights from a file give other results\n");
       std::abort();

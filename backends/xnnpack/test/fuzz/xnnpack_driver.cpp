@@ -44,7 +44,7 @@ namespace {
 constexpr size_t kNamedBytes = 1 << 16;
 /// Elements of all values together.
 constexpr uint64_t kMaxElements = 1 << 16;
-/// Products of sizes of two values: what a product of matrices or a window may take.
+/// Multiplications of a node, so that no input takes too long.
 constexpr uint64_t kMaxWork = 1 << 24;
 
 /// Has the same bytes for every name.

@@ -3,7 +3,7 @@
 
 An annotation gives each input of a part, and its result, the numbers it is quantised to. What lies between two such
 parts needs none: it reads and yields quantised numbers anyway, with a scale of its own. Operators that only move or
-select elements (`SHARING`) are told to keep the scale they read.
+select elements (`SHARING`) keep the scale of their input.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) 
         part += _only_reader(part[-1], NORMS)
     static = config.input_activation is not None and not config.input_activation.is_dynamic
     if not static and node.target not in LINEAR and _groups(node) != 1:
-        return False  # XNNPACK has no kernel
+        return False  # a grouped convolution of activations that are quantised when the model runs
     if static:
         part += _only_reader(part[-1], ACTIVATIONS)
     return _annotate(part, specs, get_output_act_qspec(config), accepts)
@@ -215,7 +215,7 @@ def _shared(source: Any, node: Node) -> SharedQuantizationSpec:
 
 def _only_reader(node: Node, targets: Iterable[Any]) -> list[Node]:
     """The one node that reads `node`, if it is of `targets`. Batch norms in training mode yield more than one result;
-    only the first is looked at."""
+    only the first counts."""
     readers = list(node.users)
     return readers if len(readers) == 1 and readers[0].target in tuple(targets) else []
 

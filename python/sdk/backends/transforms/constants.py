@@ -54,7 +54,7 @@ def is_constant(program: ExportedProgram, node: Any) -> bool:
 
 
 def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
-    """The tensor of a node that stands for a weight, an unchanged buffer or a constant of the program, or that is
+    """The tensor of a node that is a weight, an unchanged buffer or a constant of the program, or that is
     computed from such."""
     if not isinstance(node, Node):
         return None

@@ -144,7 +144,7 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
         with partitioning(partitioner):
             result = partitioner(copied)
     except Exception as error:
-        add_context(error, f"while {name}.partition looked at method {method!r}")
+        add_context(error, f"in {name}.partition, method {method!r}")
         raise
     if isinstance(result, ExportedProgram) and hasattr(partitioner, "partition_tags"):
         # The form of older partitioners: the tags are an attribute of theirs.

@@ -36,6 +36,6 @@ def debug_handles_of(lowered: Any) -> list[int] | None:
 
 
 def debug_ids_of(lowered: Any) -> dict[str, Any]:
-    """The backend's name, and its own identifiers with the debug handles that each stands for."""
+    """The backend's name, and its own identifiers with the debug handles of each."""
     meta = getattr(lowered, "meta", None) or {}
     return {"name": lowered.backend_id, "delegate_map": meta.get("debug_handle_map") or {}}

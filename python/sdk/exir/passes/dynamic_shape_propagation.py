@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The passes that find out how large dynamic tensors can become."""
+"""Passes that compute the upper bounds of dynamic tensors."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def torchvision_model(name: str) -> Made:
     `mobilenet_v2@none`: with random weights. Images have the size that the pretrained weights were evaluated with."""
     name, at, weights = name.partition("@")
     if at and weights != "none":
-        raise CommandError(f"`torchvision:{name}@{weights}`: what stands behind the @ is `none`, for random weights.")
+        raise CommandError(f"`torchvision:{name}@{weights}`: expected `@none`, for random weights, after the name.")
     models = _library("torchvision.models", "torchvision")
     if name not in models.list_models():
         raise CommandError(f"torchvision has no model `{name}`.{closest(name, models.list_models())}")

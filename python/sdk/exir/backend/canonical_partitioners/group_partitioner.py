@@ -88,7 +88,7 @@ class _Partitions:
         self.of.update(dict.fromkeys(members, members))
 
     def drop(self, node: Node) -> None:
-        """Takes a node out. Its set may fall apart, so all of it goes."""
+        """Removes a node, and its whole set: the rest may be disconnected without it."""
         for member in self.of.get(node, ()):
             del self.of[member]
 

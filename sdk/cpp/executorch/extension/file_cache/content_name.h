@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of contents that are quick to find and, begun with numbers that nobody knows, hard to make on purpose.
+// Hashes of contents: fast, and with a random seed hard to collide on purpose.
 #pragma once
 
 #include <array>
@@ -7,18 +7,16 @@
 #include <cstdint>
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
 
-/// What tells contents apart; all zeros stand for none.
+/// Identifies contents; all zeros: no contents.
 using ContentName = std::array<uint64_t, 2>;
 
-/// For names that nobody can foresee.
+/// A random seed, for names that cannot be predicted.
 ContentName random_seed();
 
 /// The name of `size` bytes, which begins with `seed`. Reads 64 bytes a step, as fast as memory gives them.
 ContentName name_content(const ContentName& seed, const void* data, size_t size);
 
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace extension
 }  // namespace executorch

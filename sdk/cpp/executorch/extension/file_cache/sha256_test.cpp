@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples of FIPS 180-4, and the processor's instructions beside the definition.
-#include "weights/sha256.h"
+#include <executorch/extension/file_cache/sha256.h>
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,7 @@
 #include <vector>
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
 namespace {
 
 Sha256 expected(const char* digits) {
@@ -61,6 +60,5 @@ TEST(Sha256, IsReadFromLowerCaseDigitsOnly) {
 }
 
 }  // namespace
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace extension
 }  // namespace executorch

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "payload/content_name.h"
+#include <executorch/extension/file_cache/content_name.h>
 
 #include <cstring>
 #include <random>
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
 
 namespace {
 
@@ -62,6 +61,5 @@ ContentName name_content(const ContentName& seed, const void* data, size_t size)
   return name;
 }
 
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace extension
 }  // namespace executorch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "threads/team.h"
+#include <executorch/extension/threadpool/team.h>
 
 #include <thread>
 
@@ -8,20 +8,20 @@
 #endif
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
+namespace threadpool {
 
 namespace {
 
-/// How often threads look for what others do before they give up: for as long as between two operators, which is in
-/// extension/threadpool/spin_wait.h.
+/// How often threads poll before they give up: for as long as between two operators, see
+/// spin_wait.h.
 #if defined(__x86_64__) || defined(_M_X64)
 constexpr uint32_t kPatience = 5000;
 #else
 constexpr uint32_t kPatience = 150000;
 #endif
 
-void wait_awake() {
+void spin_once() {
 #if defined(__x86_64__) || defined(_M_X64)
   _mm_pause();
 #elif defined(__GNUC__) && (defined(__aarch64__) || (defined(__ARM_ARCH) && __ARM_ARCH >= 7))
@@ -63,9 +63,9 @@ void Team::share(Function function, const void* work, size_t parts) {
   }
   for (uint32_t waited = 0; done_.load(std::memory_order_acquire) != parts; ++waited) {
     if (waited < kPatience) {
-      wait_awake();
+      spin_once();
     } else {
-      std::this_thread::yield();  // the helper may want this core
+      std::this_thread::yield();  // the helper may need this core
     }
   }
 }
@@ -78,10 +78,10 @@ void Team::help() {
     while (do_part(End::Last)) {
       waited = 0;
     }
-    wait_awake();
+    spin_once();
   }
 }
 
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace threadpool
+}  // namespace extension
 }  // namespace executorch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names that exporters give weights: SHA-256 (FIPS 180-4) of their bytes, as 64 lower-case hexadecimal digits.
+// SHA-256 (FIPS 180-4), by which exporters name weights: 64 lower-case hexadecimal digits.
 #pragma once
 
 #include <array>
@@ -9,20 +9,18 @@
 #include <string_view>
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
 
 using Sha256 = std::array<uint8_t, 32>;
 
-/// Of `size` bytes, by the processor's own instructions where it has them.
+/// The hash of `size` bytes, by the instructions of the processor for it, if it has them.
 Sha256 sha256(const void* data, size_t size);
 
-/// The same without them.
+/// The same without these instructions.
 Sha256 sha256_portable(const void* data, size_t size);
 
-/// Nothing for any other text.
+/// The hash that a text of 64 digits gives; nullopt for any other text.
 std::optional<Sha256> read_sha256(std::string_view text);
 
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace extension
 }  // namespace executorch

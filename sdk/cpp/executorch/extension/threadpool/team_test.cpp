@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "threads/team.h"
+#include <executorch/extension/threadpool/team.h>
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <vector>
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
+namespace threadpool {
 namespace {
 
-/// How often each part was done. No one but who does a part touches its number.
+/// How often each part was done. Only the thread that does a part writes its number.
 struct Counts {
   std::vector<int> of_parts;
 
@@ -81,6 +81,6 @@ TEST(Team, AHelperLeavesWhereNothingIsShared) {
 }
 
 }  // namespace
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace threadpool
+}  // namespace extension
 }  // namespace executorch

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "weights/sha256.h"
-
-#include <cpuinfo.h>
+#include <executorch/extension/file_cache/sha256.h>
 
 #include <cstring>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ET_SHA256_X86 1
+#include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__aarch64__) && (defined(__ARM_FEATURE_SHA2) || !defined(__clang__))
 #define ET_SHA256_ARM 1
 #include <arm_neon.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #endif
 
 namespace executorch {
-namespace backends {
-namespace xnnpack {
+namespace extension {
 
 namespace {
 
@@ -80,7 +81,7 @@ ET_SHA256_TARGET inline void extend(__m128i& w0, __m128i w1, __m128i w2, __m128i
   w0 = _mm_sha256msg2_epu32(sum, w3);
 }
 
-/// Four rounds. The instructions want the eight numbers of the state as (a, b, e, f) and (c, d, g, h).
+/// Four rounds. The instructions expect the eight numbers of the state as (a, b, e, f) and (c, d, g, h).
 ET_SHA256_TARGET inline void four_rounds(__m128i& abef, __m128i& cdgh, __m128i words, size_t round) {
   const __m128i sum = _mm_add_epi32(words, _mm_load_si128(reinterpret_cast<const __m128i*>(kRound + round)));
   cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
@@ -115,7 +116,12 @@ ET_SHA256_TARGET void compress_here(State& state, const uint8_t* data, size_t co
 }
 
 bool has_instructions() {
-  return cpuinfo_initialize() && cpuinfo_has_x86_sha() && cpuinfo_has_x86_sse4_1();
+  constexpr unsigned kSsse3 = 1u << 9, kSse41 = 1u << 19, kSha = 1u << 29;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSsse3) == 0 || (c & kSse41) == 0) {
+    return false;
+  }
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kSha) != 0;
 }
 
 #elif defined(ET_SHA256_ARM)
@@ -164,7 +170,14 @@ ET_SHA256_TARGET void compress_here(State& state, const uint8_t* data, size_t co
 }
 
 bool has_instructions() {
-  return cpuinfo_initialize() && cpuinfo_has_arm_sha2();
+#if defined(__ARM_FEATURE_SHA2)
+  return true;
+#elif defined(__linux__)
+  constexpr unsigned long kSha2 = 1ul << 6;  // HWCAP_SHA2
+  return (getauxval(AT_HWCAP) & kSha2) != 0;
+#else
+  return false;
+#endif
 }
 
 #else
@@ -205,7 +218,7 @@ Sha256 digest(Compress compress, const void* data, size_t size) {
   if (blocks > 0) {
     compress(state, bytes, blocks);
   }
-  // A one behind the message, zeros, and its length in bits fill the last block or two.
+  // A one bit after the message, zeros, and its length in bits fill the last block or two.
   uint8_t last[2 * kBlock] = {};
   const size_t rest = size % kBlock;
   if (rest > 0) {
@@ -253,6 +266,5 @@ std::optional<Sha256> read_sha256(std::string_view text) {
   return result;
 }
 
-}  // namespace xnnpack
-}  // namespace backends
+}  // namespace extension
 }  // namespace executorch

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contents that take long to compute, such as packed weights, in a file that the next start maps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <executorch/extension/file_cache/content_name.h>
+
+namespace executorch {
+namespace extension {
+
+/// The form of a content, such as a way to pack weights, and the names of the two things that it is computed from: a
+/// filter and a bias, for example.
+using CacheKey = std::tuple<uint32_t, ContentName, ContentName>;
+
+/// Whose contents a file has.
+struct CacheOwner {
+  const char* name;     ///< for messages, such as "XNNPACK"
+  char magic[8];        ///< the first bytes of the file
+  ContentName version;  ///< of the software, and of the processor, for which the contents are computed
+};
+
+struct FileMapping;
+/// Bytes of a file that are mapped as long as the object exists.
+struct MappedBytes;
+
+/**
+ * A file of computed contents. Thread-safe, and processes may use one file at the same time.
+ *
+ * The file is a header and a sequence of records, each a key, a size, the hash of the content, the hash of these
+ * fields, and the content. A record is valid if both hashes are right: the remains of a crash, a full disk or another
+ * program are ignored and overwritten by the next record. The hash of a content is checked only if the file is not
+ * marked as complete, see commit(): a start then reads only the headers. Records are never changed and the
+ * file is never truncated, so mapped bytes stay valid. Integers have the machine's byte order: the owner's version says
+ * on which machines the file can be used.
+ *
+ * Whoever may write the file can change what models compute. A file is therefore opened only if it is a regular file,
+ * no symbolic link, that the user of the process owns and nobody else may write; it belongs in a folder of the
+ * application. Everything else is refused with a line in the log.
+ */
+class FileCache final {
+ public:
+  /**
+   * Opens or makes it.
+   *
+   * A file of another version is replaced, if `writes`; one that does not begin with the owner's magic is left alone.
+   * @param owner Must outlive the object.
+   * @returns Null (logged) when there can be none: the reason is in the log, and a start takes longer.
+   */
+  static std::unique_ptr<FileCache> open(const std::string& path, const CacheOwner& owner, bool writes);
+
+  ~FileCache();
+  FileCache(const FileCache&) = delete;
+  FileCache& operator=(const FileCache&) = delete;
+
+  /// For the names of contents: drawn at random when the file was made.
+  const ContentName& seed() const { return seed_; }
+
+  /// Null when it is not there. Reads the content, to see that it is whole, unless it was committed before the file was
+  /// opened.
+  std::shared_ptr<const MappedBytes> find(const CacheKey& key);
+
+  /// Whether there is a record that was computed from these two, in any form.
+  bool may_have(const ContentName& first, const ContentName& second);
+
+  /// Writes a record. Null when there is no place or no right to write, which is logged once.
+  std::shared_ptr<const MappedBytes> add(const CacheKey& key, const void* data, size_t size);
+
+  /**
+   * Writes what was added to the disk, and then marks the file as whole up to its end: the nanoseconds of its
+   * modification time are drawn from the seed and the size. Whatever writes to it later changes that time, so that
+   * contents are read again before they are used, and committed when all are found to be right. Does nothing when there
+   * is nothing to commit, or no right to. A file system without nanoseconds, or that loses them, makes starts slower.
+   */
+  void commit();
+
+  /// Whether records may be added.
+  bool writes() const { return writes_; }
+
+ private:
+  struct Record {
+    uint64_t offset, size;
+    ContentName content;
+    /// Whether the content is known to be whole.
+    bool is_whole;
+  };
+
+  FileCache(std::string path, const CacheOwner& owner, int descriptor, bool writes)
+      : path_(std::move(path)), owner_(owner), descriptor_(descriptor), writes_(writes) {}
+
+  /// Finds the records from end_ on, whose contents are whole if the caller says so.
+  void read_records(bool are_whole);
+  bool write_record(const CacheKey& key, const void* data, const Record& record);
+  /// Maps the bytes [start, end) of the file. Null when that is not possible.
+  std::shared_ptr<const FileMapping> map(uint64_t start, uint64_t end) const;
+  /// Among the other records, in one mapping.
+  std::shared_ptr<const MappedBytes> map_with_others(const Record& record);
+  /// Whether the content is what its record says.
+  bool check(const MappedBytes& content, Record& record) const;
+
+  const std::string path_;
+  const CacheOwner& owner_;
+  const int descriptor_;
+  bool writes_;
+  ContentName seed_{};
+  std::mutex mutex_;
+  std::map<CacheKey, Record> records_;
+  /// What the records were computed from.
+  std::set<std::pair<ContentName, ContentName>> originals_;
+  /// Of all records that there were when it was made.
+  std::weak_ptr<const FileMapping> mapping_;
+  /// The end of the last complete record.
+  uint64_t end_ = 0;
+  /// Whether the file is marked as whole.
+  bool is_committed_ = false;
+};
+
+/// A part of a file in memory.
+struct FileMapping {
+  FileMapping(void* base, size_t length, uint64_t at) : data(base), size(length), offset(at) {}
+  ~FileMapping();
+  FileMapping(const FileMapping&) = delete;
+  FileMapping& operator=(const FileMapping&) = delete;
+
+  void* const data;
+  const size_t size;
+  /// Where it begins in the file.
+  const uint64_t offset;
+};
+
+struct MappedBytes {
+  MappedBytes(std::shared_ptr<const FileMapping> from, uint64_t offset, uint64_t bytes)
+      : data(static_cast<const uint8_t*>(from->data) + (offset - from->offset)),
+        size(static_cast<size_t>(bytes)),
+        mapping(std::move(from)) {}
+
+  /// At a multiple of 128 bytes.
+  const void* const data;
+  const size_t size;
+
+ private:
+  const std::shared_ptr<const FileMapping> mapping;
+};
+
+}  // namespace extension
+}  // namespace executorch
