@@ -60,7 +60,7 @@ bool is_plain(xnn_subgraph_t subgraph, const xnn_node& node, xnn_node_type type)
          are_floats(subgraph, {node.inputs[0], node.inputs[1], node.outputs[0]});
 }
 
-/// Whether XNNPACK computes a node as one product of matrices.
+/// Whether XNNPACK computes a node as one GEMM.
 bool is_pointwise(xnn_subgraph_t subgraph, const xnn_node& node) {
   const auto& of = node.params.convolution_2d;
   return is_plain(subgraph, node, xnn_node_type_convolution_2d) && of.kernel_height == 1 && of.kernel_width == 1 &&

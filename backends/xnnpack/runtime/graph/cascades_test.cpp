@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cascades of convolutions against the same convolutions one after the other, and against sums in doubles.
+// Cascades of convolutions compared with the same convolutions in sequence, and with sums in doubles.
 #include "graph/cascades.h"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ class XnnpackCascades : public ::testing::Test {
               value(block.results(rows), nullptr, 1, XNN_VALUE_FLAG_EXTERNAL_OUTPUT));
   }
 
-  /// What the graph computes for images of each of these numbers of rows, one after the other.
+  /// The results of the graph for images of each of these numbers of rows, in sequence.
   std::vector<std::vector<float>> run(const Block& block, const std::vector<size_t>& rows, size_t threads) {
     const std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)> pool(pthreadpool_create(threads),
                                                                             &pthreadpool_destroy);

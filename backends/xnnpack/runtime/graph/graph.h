@@ -49,7 +49,7 @@ struct Value {
   /// Of a constant, its number in the payload, and its bytes.
   uint32_t constant = 0;
   size_t size = 0;
-  /// Whether `data` stands for elements that are read when they are packed.
+  /// Whether the elements are not at `data` yet, but are read when they are packed.
   bool is_deferred = false;
   /// Whether `data` lies in the payload.
   bool is_in_place = false;
@@ -158,7 +158,7 @@ runtime::Error define_node(GraphBuilder& builder, const fb_xnnpack::XNode& node,
 /// What a status of XNNPACK says, in words.
 const char* status_text(xnn_status status);
 
-/// The error that stands for a status.
+/// The error for a status.
 runtime::Error status_error(xnn_status status);
 
 }  // namespace xnnpack

@@ -96,6 +96,28 @@ INSTANTIATE_TEST_SUITE_P(All, NodesOfOneType,
                                          Case{XNodeUnion::XNNStaticResizeBilinear2D, write_resize, {1, 8, 8, 8}},
                                          Case{XNodeUnion::XNNStep, write_reduction, {1, 1, 1, 8}}));
 
+class ResizedImages : public NodeReaderTest {
+ protected:
+  /// What reading a payload says that resizes an image of one column to `height` rows.
+  static Error read_resize(uint32_t height, uint32_t flags) {
+    PayloadWriter payload;
+    payload.input(XNNDatatype::xnn_datatype_fp32, {1, 4, 1, 1});
+    payload.output(XNNDatatype::xnn_datatype_fp32, {1, height, 1, 1});
+    payload.node(XNodeUnion::XNNStaticResizeBilinear2D,
+                 fb_xnnpack::CreateXNNStaticResizeBilinear2D(payload.builder(), height, 1, kIn, kOut, flags).Union());
+    return read(payload);
+  }
+};
+
+TEST_F(ResizedImages, AreNotSoLargeThatAPositionIsRoundedPastTheLastRow) {
+  constexpr uint32_t kRounded = 1u << 22;
+  EXPECT_EQ(read_resize(kRounded, 0), Error::Ok);
+  for (const uint32_t flag : {XNN_FLAG_ALIGN_CORNERS, XNN_FLAG_TENSORFLOW_LEGACY_MODE}) {
+    EXPECT_EQ(read_resize(kRounded - 1, flag), Error::Ok);
+    EXPECT_EQ(read_resize(kRounded, flag), Error::InvalidProgram);
+  }
+}
+
 class ConvertingNodes : public NodeReaderTest {};
 
 TEST_P(ConvertingNodes, HaveResultsOfAnotherType) {

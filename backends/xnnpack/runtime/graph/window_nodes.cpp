@@ -128,7 +128,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
     return malformed("its filter must be constant, of the shape that its channels and its window say");
   }
   if (filter->datatype == xnn_datatype_fp16) {
-    // XNNPACK takes it for granted that it never is. The layers of a model in float16 have filters of float32.
+    // XNNPACK assumes that it never is: float16 models have float32 filters.
     return malformed("its filter must be float32 or int8, not float16");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;
@@ -238,14 +238,21 @@ runtime::Error NodeReader::read_resize() {
   const auto& table = content<fb_xnnpack::XNNStaticResizeBilinear2D>();
   const size_t height = table.new_height();
   const size_t width = table.new_width();
+  // In these modes XNNPACK multiplies a position by the ratio of the sizes in float32 and does not clamp the product:
+  // with sizes above 2^23 it can be rounded to a row after the last one.
+  constexpr size_t kRounded = size_t{1} << 22;
+  const bool clamps = (table.flags() & (XNN_FLAG_ALIGN_CORNERS | XNN_FLAG_TENSORFLOW_LEGACY_MODE)) == 0;
   return read_with_lists(
       table, {},
       [&](uint32_t in, uint32_t out) {
         return xnn_define_static_resize_bilinear_2d(subgraph_, height, width, in, out, table.flags());
       },
-      [height, width](const Shape& shape) -> OptionalShape {
-        return shape.size() == 4 && height > 0 && width > 0 ? OptionalShape(Shape{shape[0], height, width, shape[3]})
-                                                            : std::nullopt;
+      [height, width, clamps](const Shape& shape) -> OptionalShape {
+        if (shape.size() != 4 || height == 0 || width == 0 ||
+            (!clamps && std::max({shape[1], shape[2], height, width}) >= kRounded)) {
+          return std::nullopt;
+        }
+        return Shape{shape[0], height, width, shape[3]};
       });
 }
 

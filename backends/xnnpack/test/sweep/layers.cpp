@@ -24,7 +24,7 @@ using Half = runtime::etensor::Half;
 constexpr float kInScale = 0.5f, kFilterScale = 0.25f;
 constexpr int kInZero = 3, kOutZero = -5;
 
-/// How an integer type stands for real numbers.
+/// The quantisation parameters and the range of an integer type.
 struct Quantization {
   double scale;
   int zero, least, most;
@@ -306,7 +306,7 @@ void Layer::check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, 
         << types_ << ", " << what << ", element " << i << ": " << found << " instead of " << wanted;
   }
   ASSERT_TRUE(std::all_of(out.begin() + static_cast<ptrdiff_t>(size), out.end(), [](uint8_t b) { return b == 0xAB; }))
-      << types_ << ", " << what << ": written behind the end";
+      << types_ << ", " << what << ": written past the end";
 }
 
 }  // namespace xnnpack

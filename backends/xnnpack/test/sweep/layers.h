@@ -32,7 +32,7 @@ using Dims = std::vector<size_t>;
 
 size_t product(const Dims& dims);
 
-/// Elements, as real numbers and as the bytes that XNNPACK reads, behind which lie XNN_EXTRA_BYTES that are NaN.
+/// Elements, as real numbers and as the bytes that XNNPACK reads, followed by XNN_EXTRA_BYTES that are NaN.
 struct Elements {
   std::vector<double> reals;
   std::vector<uint8_t> bytes;
@@ -67,7 +67,7 @@ class Layer final {
  public:
   /// @param in_dims The largest input.
   /// @param group_dims How many of the last dimensions of a converted input have one scale together.
-  /// @param filter_dims As XNNPACK's layer wants them; `channel_dim` is that of the results' channels.
+  /// @param filter_dims In the order of XNNPACK's layer; `channel_dim` is that of the results' channels.
   Layer(const LayerTypes& types, const Dims& in_dims, size_t group_dims, const Dims& out_dims, const Dims& filter_dims,
         size_t channel_dim, const Filter& filter, const std::function<xnn_status(const LayerValues&)>& define,
         size_t threads = 1);
@@ -79,7 +79,7 @@ class Layer final {
   bool is_supported() const { return runtime_ != nullptr; }
 
   /// Runs on an input of these dimensions and expects these results, which are clamped to the limits of an integer
-  /// type; and nothing behind them is written. `sums`: products of real numbers and biases.
+  /// type, and that nothing past them is written. `sums`: the exact sums of products, with biases.
   void check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, const double* sums,
              const std::string& what) const;
 

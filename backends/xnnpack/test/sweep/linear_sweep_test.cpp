@@ -36,7 +36,7 @@ constexpr LayerTypes kTypes[] = {
 
 class XnnpackLinearSweep : public ::testing::TestWithParam<LayerTypes> {};
 
-/// @param transposed The weights lie one input after the other.
+/// @param transposed The weights are [depth][channels].
 void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t threads, bool transposed = false) {
   if (::testing::Test::HasFailure()) {
     return;
@@ -65,7 +65,7 @@ void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t thread
   }
   const size_t row_bytes = (input.bytes.size() - XNN_EXTRA_BYTES) / kMostRows;
   for (size_t rows = 1; rows <= kMostRows && !::testing::Test::HasFailure(); ++rows) {
-    // Nothing but NaN lies behind the last row.
+    // NaN follows the last row.
     std::vector<uint8_t> in(input.bytes.begin(), input.bytes.begin() + static_cast<ptrdiff_t>(rows * row_bytes));
     in.resize(in.size() + XNN_EXTRA_BYTES, 0xFF);
     layer.check({rows, depth}, in.data(), {rows, channels}, sums.data(),

@@ -19,7 +19,7 @@ namespace {
 
 using Half = runtime::etensor::Half;
 
-/// Integers from -3 to 3, whose sums are exact, and behind them NaN.
+/// Integers from -3 to 3, whose sums are exact, followed by NaN.
 template <typename T>
 std::vector<T> integers(size_t count, uint32_t seed) {
   std::vector<T> values(count + XNN_EXTRA_BYTES / sizeof(T));
@@ -72,7 +72,7 @@ void sweep(xnn_operator_t op, bool transposed, size_t most_rows, size_t k, size_
       ASSERT_EQ(static_cast<float>(c[i]), sum)
           << m << " x " << k << " by " << n << (transposed ? ", transposed" : "") << ", element " << i;
     }
-    ASSERT_EQ(static_cast<float>(c.back()), 77.0f) << "written behind the end";
+    ASSERT_EQ(static_cast<float>(c.back()), 77.0f) << "written past the end";
   }
 }
 

@@ -230,8 +230,8 @@ std::string name_of(const ::testing::TestParamInfo<LayerTypes>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Types, XnnpackConvolutionSweep,
                          ::testing::Values(kFloat32, kFloat16, kQs8, kQs8Qc8, kQu8, kQd8Float32, kQd8Float16), name_of);
-INSTANTIATE_TEST_SUITE_P(Types, XnnpackTransposedSweep, ::testing::Values(kFloat32, kFloat16, kQs8, kQu8, kQd8Float32),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Types, XnnpackTransposedSweep,
+                         ::testing::Values(kFloat32, kFloat16, kQs8, kQs8Qc8, kQu8, kQd8Float32), name_of);
 INSTANTIATE_TEST_SUITE_P(Types, XnnpackDepthwiseSweep, ::testing::Values(kFloat32, kFloat16, kQs8, kQs8Qc8, kQu8),
                          name_of);
 
