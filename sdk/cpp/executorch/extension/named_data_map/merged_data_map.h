@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/core/tensor_layout.h>
+#include <executorch/runtime/executor/merged_data_map.h>
 #include <executorch/runtime/platform/compiler.h>
 
 #ifdef USE_ATEN_LIB
@@ -54,20 +53,18 @@ class MergedDataMap final : public executorch::ET_RUNTIME_NAMESPACE::NamedDataMa
 
  private:
   using NamedDataMap = executorch::ET_RUNTIME_NAMESPACE::NamedDataMap;
-  // Keys belong to the maps, which outlive this.
-  using Index = std::unordered_map<std::string_view, const NamedDataMap*>;
+  using Pair = runtime::internal::MergedDataMap;
 
-  MergedDataMap(Index&& index, std::vector<const char*>&& keys) : index_(std::move(index)), keys_(std::move(keys)) {}
+  MergedDataMap(std::vector<Pair>&& pairs, const NamedDataMap* all) : pairs_(std::move(pairs)), all_(all) {}
 
   MergedDataMap(const MergedDataMap&) = delete;
   MergedDataMap& operator=(const MergedDataMap&) = delete;
   MergedDataMap& operator=(MergedDataMap&&) = delete;
 
-  static runtime::Result<MergedDataMap> load_index(runtime::Span<const NamedDataMap*> named_data_maps);
-  runtime::Result<const NamedDataMap*> find(std::string_view key) const;
+  static runtime::Result<MergedDataMap> load_pairs(runtime::Span<const NamedDataMap*> named_data_maps);
 
-  Index index_;
-  std::vector<const char*> keys_;
+  std::vector<Pair> pairs_;  // the first two maps, then each further map with the pair before it
+  const NamedDataMap* all_;  // the last pair, or the only map
 };
 
 }  // namespace ET_MERGED_DATA_MAP_NAMESPACE

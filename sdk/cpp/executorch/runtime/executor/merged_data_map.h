@@ -11,8 +11,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Two maps seen as one: the data that a program carries, and the data that came in another file. Owns neither; both
-/// must outlive it.
+/// Two maps as one, without the heap: the data in a program and in another file, for example. Owns neither; both must
+/// outlive it. extension/named_data_map merges more.
 class MergedDataMap final : public NamedDataMap {
  public:
   /// Errors: InvalidArgument when a map is null or a key is in both.
@@ -31,7 +31,7 @@ class MergedDataMap final : public NamedDataMap {
         },
         &duplicate);
     ET_CHECK_OR_RETURN_ERROR(!found, InvalidArgument,
-                             "The named data '%s' is in the program and in the external data; remove one of them",
+                             "The named data '%s' is in two of the program and its data files; remove it from one",
                              duplicate == nullptr ? "?" : duplicate);
     return MergedDataMap(first, num_first, second, num_second);
   }
