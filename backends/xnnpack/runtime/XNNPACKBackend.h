@@ -12,18 +12,18 @@ namespace xnnpack {
 /// The name that programs call the backend by.
 const char xnnpack_backend_key[] = "XnnpackBackend";
 
-/// int, a WorkspaceSharingMode: which delegates use the same memory for what lies between their operators. Of the
-/// backend, or of one load.
+/// int, a WorkspaceSharingMode: which delegates use the same memory for the activations between their operators. An
+/// option of the backend, or of one load.
 const char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
 
-/// bool, true by default: whether delegates that have the same float32 weights share their packed form. Of the backend,
-/// or of one load.
+/// bool, true by default: whether delegates that have the same float32 weights share the packed weights. An option of
+/// the backend, or of one load.
 const char weight_cache_option_key[] = "weight_cache_enabled";
 
 /// Text: the path of the file of packed weights, which the next start maps instead of packing. "", the default, is no
-/// file. Of the backend, or of one load. Entries that cannot be used (damaged, of another processor, unreadable) are
-/// packed again and logged; they are not an error. Whoever may write the file can change the weights of models: it
-/// belongs in a folder of the application.
+/// file. An option of the backend, or of one load. Entries that cannot be used (damaged, of another processor,
+/// unreadable) are packed again and logged; they are not an error. Whoever may write the file can change the weights of
+/// models: it belongs in a folder of the application.
 const char packed_cache_path_option_key[] = "packed_cache_path";
 
 /// bool, false by default: whether the file is created if it does not exist, and missing weights are added.

@@ -26,7 +26,7 @@ std::vector<uint64_t> durations_of(xnn_runtime_t runtime, size_t count) {
     duration *= 1000;
   }
 #if !defined(_WIN32) && !defined(__MACH__) && !defined(__EMSCRIPTEN__)
-  // Here its stamps can be read: most operators of small models take less than a microsecond.
+  // Reads its time stamps instead: most operators of small models take less than a microsecond.
   const auto nanoseconds = [](const xnn_timestamp& stamp) {
     return static_cast<uint64_t>(stamp.tv_sec) * 1000000000u + static_cast<uint64_t>(stamp.tv_nsec);
   };
@@ -83,7 +83,7 @@ void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_times
   for (size_t i = 0; i < runtime->num_ops && at < durations.size(); ++i) {
     const xnn_operator_data& data = runtime->opdata[i];
     if (data.operator_objects[0] == nullptr) {
-      continue;  // part of another
+      continue;  // fused into another
     }
     const auto ticks = [&] { return start + elapsed * ratio.denominator / ratio.numerator; };
     const et_timestamp_t begin = ticks();

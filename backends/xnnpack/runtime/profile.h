@@ -32,8 +32,8 @@ size_t node_count(xnn_subgraph_t subgraph);
 void set_profiling(xnn_runtime_t runtime, bool on);
 
 /**
- * Logs an event for each operator of the last invocation, during which profiling was on, one behind the other from
- * `start` (in ticks) on.
+ * Logs an event for each operator of the last invocation, during which profiling was on, in sequence from `start`
+ * (in ticks) on.
  *
  * An event's identity is the debug handle of the node in the exported graph, and its metadata the name of XNNPACK's
  * operator with its kind of kernel ("Convolution (NHWC, F32) IGEMM"), without a terminating null. Without a handle the

@@ -207,7 +207,7 @@ TEST_F(AtenMethodTest, InputsLieOnTheCpuOneAfterTheOther) {
                                   at::empty({2, 3}, at::device(at::kMeta)), at::zeros({2, 3}).to_sparse()}) {
     logged.clear();
     EXPECT_EQ(method->set_input(EValue(input), 0), Error::InvalidArgument);
-    EXPECT_THAT(logged, ElementsAre("Input 0 must be on the CPU, its elements one after the other: copy it there"));
+    EXPECT_THAT(logged, ElementsAre("Input 0 must be contiguous and on the CPU: copy it there"));
   }
   EXPECT_EQ(method->set_input(EValue(at::Tensor()), 0), Error::InvalidArgument);
   EXPECT_EQ(method->set_input(EValue(at::ones({3, 2}).t()), 0), Error::InvalidArgument);

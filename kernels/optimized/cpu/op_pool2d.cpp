@@ -47,7 +47,7 @@ bool find_runs(const Tensor& in, const Tensor& out, Pooling* pooling) {
   pooling->out = Planes::of(out);
   const auto [a, b] = std::tie(pooling->in, pooling->out);
   pooling->by_channels = a.channel_stride == 1 && b.channel_stride == 1 && a.channels > 1;
-  // Places in a plane are counted in 32 bits.
+  // Indices in a plane are 32-bit.
   return (pooling->by_channels || (a.column_stride == 1 && b.column_stride == 1)) && a.width > 0 &&
          a.height < std::numeric_limits<int32_t>::max() / a.width / 2;
 }

@@ -81,7 +81,7 @@ void pad_from_input(const Padding& padding, int64_t (*origin)(int64_t, int64_t),
   }
 }
 
-// Fills the borders of one dimension after the other from what has been written already.
+// Fills the borders dimension by dimension, from what has been written already.
 Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tensor& in, IntArrayRef pad, size_t dims,
                         int64_t (*origin)(int64_t, int64_t), Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, pad.size() == 2 * dims && static_cast<size_t>(in.dim()) >= dims, InvalidArgument, out,

@@ -61,7 +61,7 @@ Tensor& repeat_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef repe
   if (!check_resize(ctx, name, out, sizes, tile.dims) || out.numel() == 0) {
     return out;
   }
-  // The first tile, then what is there already, as often as it is asked for, one dimension after the other.
+  // Copies the first tile, then repeats what has been written, dimension by dimension.
   const StridedView all = StridedView::of(out);
   StridedView done = all;
   std::copy(tile.sizes, tile.sizes + tile.dims, done.sizes);

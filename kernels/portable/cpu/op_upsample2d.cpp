@@ -73,7 +73,7 @@ Blend<Real> blend_of(int64_t o, int64_t size, Real scale, bool align_corners) {
 }
 
 // How eager interpolates bytes along one axis: the weights are numbers of 16 bits, scaled by the largest power of two
-// with which the heaviest of them still fits, and the sum is rounded to a byte before the other axis is looked at.
+// with which the heaviest of them still fits, and the sum is rounded to a byte before the other axis is interpolated.
 struct ByteAxis {
   int64_t in, out;
   double scale;

@@ -111,7 +111,7 @@ TEST_F(HostileArgumentsTest, AnInputThatIsResizedWithTheOutput) {
 }
 
 TEST_F(HostileArgumentsTest, IndicesThatAreBeingWritten) {
-  // Were they checked and then looked at again, they would lead out of the tensor by then.
+  // If they were checked and read again, they would index outside the tensor the second time.
   Tensor both = longs.make({3}, {0, 1, 2});
   const Tensor source = longs.make({3}, {kMost, kHuge, kLeast});
   scatter_reduce_two_out(ctx, both, 0, both, source, "sum", true, both);

@@ -87,7 +87,7 @@ bool read_bound(KernelRuntimeContext& ctx, const char* op, const Tensor& bound, 
 template <typename Function>
 void for_each_run(const Groups& groups, const ParamTable& table, const Function& fn) {
   if (groups.size == 0 || groups.inner == 0) {
-    return;  // not 2^31 times nothing
+    return;  // else `outer` empty iterations, of which there may be billions
   }
   for (int64_t o = 0; o < groups.outer; ++o) {
     for (int64_t i = 0; i < groups.size; ++i) {

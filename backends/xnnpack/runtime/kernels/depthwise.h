@@ -14,15 +14,15 @@ namespace xnnpack {
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
-/// One row of results, of the form that XNNPACK's operators call. `input` has the taps of the first window, column
-/// after column; those of the next window begin `input_stride` bytes later. `output_increment` (bytes) lies between the
-/// last channel of a place and the first of the next. What is not at `zero` is `offset` bytes behind what `input` says.
+/// One row of output pixels, with the signature that XNNPACK's operators call. `input` points to the taps of the first
+/// window in column-major order; those of the next window begin `input_stride` bytes later. `output_increment` (bytes)
+/// is between the last channel of a pixel and the first of the next. `offset` is added to each pointer but `zero`.
 using DepthwiseFunction = void (*)(size_t channels, size_t output_width, const void** input, const void* packed,
                                    void* output, intptr_t input_stride, size_t output_increment, size_t offset,
                                    const void* zero, const void* params);
 
-/// A kernel of ours that takes the place of one of XNNPACK's. The weights stay packed as they are, and the results are
-/// the same bits.
+/// A kernel of ours that replaces one of XNNPACK's. It reads the same packed weights, and its results are bitwise
+/// equal.
 struct DepthwiseKernel {
   const char* instructions;
   bool is_float;  // or int8 with a scale for each channel
@@ -30,7 +30,7 @@ struct DepthwiseKernel {
   DepthwiseFunction theirs, function;
 };
 
-/// Those for which the processor has the instructions.
+/// The kernels that this processor can execute.
 std::vector<DepthwiseKernel> depthwise_kernels();
 
 void add_avx2_depthwise(std::vector<DepthwiseKernel>& kernels);
@@ -38,9 +38,9 @@ void add_avx2_integer_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels);
 
-/// Gives XNNPACK's operators these kernels where it would take those that they replace; elsewhere nothing changes.
+/// Makes XNNPACK's operators use these kernels where they would use the ones that they replace.
 ///
-/// To be called as use_tall_products().
+/// Call it when use_tall_products() may be called.
 void use_depthwise();
 
 #else

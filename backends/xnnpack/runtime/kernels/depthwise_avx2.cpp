@@ -19,7 +19,7 @@ namespace {
 struct Avx2 {
   using Vector = __m256;
   static constexpr size_t kWidth = 8;
-  /// Whole cache lines pay for weights that are read for each place: registers would hold those for one vector.
+  /// Whole cache lines, although weights are then loaded for each pixel: registers hold those of one vector only.
   static constexpr size_t kVectors = 2;
 
   struct Whole {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/depthwise.h"
 
-// On Android XNNPACK takes its kernels for AVX2.
+// On Android XNNPACK uses its kernels for AVX2.
 #if defined(EXECUTORCH_XNNPACK_X86_KERNELS) && !defined(__ANDROID__)
 
 #define XNN_ENABLE_AVX512F 1  // XNNPACK is built so; its header declares the kernels only then
@@ -22,7 +22,7 @@ namespace {
 struct Avx512 {
   using Vector = __m512;
   static constexpr size_t kWidth = 16;
-  static constexpr size_t kVectors = 2;  // registers hold the weights, and neighbouring cache lines come faster
+  static constexpr size_t kVectors = 2;  // their weights fit in registers, and adjacent cache lines load faster
 
   struct Whole {
     constexpr explicit Whole(size_t /*count*/) {}
@@ -41,7 +41,7 @@ struct Avx512 {
     return _mm512_fmadd_ps(a, b, sum);
   }
   EXECUTORCH_TARGET_INLINE static Vector clamp(Vector value, Vector least, Vector most) {
-    // GCC 12 warns of its own header where no mask is given.
+    // GCC 12 warns about its own header for intrinsics without a mask.
     return _mm512_maskz_min_ps(0xFFFF, most, _mm512_maskz_max_ps(0xFFFF, least, value));
   }
   EXECUTORCH_TARGET_INLINE static Vector broadcast(float value) { return _mm512_set1_ps(value); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Where kernels for depthwise convolutions find what the windows of a row cover.
+ * The addresses of the elements under the windows of an output row, for depthwise kernels.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// What a kernel of the type xnn_dwconv_unipass_ukernel_fn is told of a row of results.
+/// The arguments of a kernel of the type xnn_dwconv_unipass_ukernel_fn: one row of output pixels.
 template <typename T>
 struct DepthwiseRow {
   DepthwiseRow(size_t channels, size_t output_width, const void** input, void* output, intptr_t input_stride,
@@ -33,7 +33,7 @@ struct DepthwiseRow {
         offset(offset),
         zero(zero) {}
 
-  /// Where the elements for the first `count` pointers of `input` are.
+  /// The addresses of the elements for the first `count` pointers of `input`.
   EXECUTORCH_AVX2 void find(size_t count, const T** found) const {
     static_assert(sizeof(void*) == sizeof(int64_t), "four pointers are a vector");
     const __m256i padding = _mm256_set1_epi64x(static_cast<int64_t>(reinterpret_cast<uintptr_t>(zero))),
@@ -50,22 +50,22 @@ struct DepthwiseRow {
   }
 
   size_t channels, width;
-  const void** input;   // for each tap of the first window, column after column
+  const void** input;   // for each tap of the first window, in column-major order
   size_t input_stride;  // bytes, to the next window's
   T* output;
   size_t output_stride;  // elements
   size_t offset;         // bytes, of the image of the batch
-  const void* zero;      // stands for padding; it has no offset
+  const void* zero;      // the padding; `offset` is not added to it
 };
 
-/// Where a column of a window is, one pointer for each of its rows.
+/// A column of a window: one pointer for each of its rows.
 template <typename T, size_t Window>
 struct Column {
   const T* rows[Window];
 };
 
-/// Places of a row that the channels of a block pass by while their weights are in registers. What the windows of
-/// these cover stays in the cache for the next block.
+/// Output pixels that are computed for one block of channels while its weights are in registers. The input elements
+/// under their windows stay in the cache for the next block.
 constexpr size_t kPlaces = 32;
 
 template <size_t Step, size_t Window, typename T, typename Function>
@@ -91,9 +91,9 @@ void pass_places(DepthwiseRow<T> row, const Function& function) {
   }
 }
 
-/// Calls function(step, columns, places, output) for some places of the row after the other. The window of a place has
-/// `Window` columns; that of the next begins std::integral_constant<size_t, ...> step columns later. Where windows do
-/// not share columns (dilation, large strides), each has its own.
+/// Calls function(step, columns, places, output) for consecutive groups of pixels of the row. The window of a pixel has
+/// `Window` columns; that of the next begins `step` columns later, a std::integral_constant<size_t, ...>. Where windows
+/// share no columns (dilation, large strides), each has its own.
 template <size_t Window, typename T, typename Function>
 void for_places(const DepthwiseRow<T>& row, const Function& function) {
   constexpr size_t kColumnBytes = Window * sizeof(void*);

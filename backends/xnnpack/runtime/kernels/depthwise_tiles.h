@@ -13,7 +13,7 @@
  *         Vector load(const float* from) const;
  *         void store(float* to, Vector value) const;
  *       };
- *       struct Part { ... };  // the same for the first `count` of them, and touches nothing behind these
+ *       struct Part { ... };  // reads and writes the first `count` floats only
  *       static Vector broadcast(float value);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);
@@ -33,7 +33,7 @@
 #endif
 
 #define EXECUTORCH_INLINE EXECUTORCH_TARGET __attribute__((always_inline)) inline
-/// The arrays of a window are registers only when each loop over them is written out.
+/// The compiler keeps the arrays of a window in registers only when each loop over them is unrolled.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
 
 namespace executorch {
@@ -49,14 +49,14 @@ struct Depthwise {
   /// Of packed weights: the biases, then the weights for each tap.
   static constexpr size_t kBlock = Tile * (1 + Window * Window);
 
-  /// Where the results of the next place begin, and those of the one behind it.
+  /// The output of the next pixel, the distance to the one after it, and the limits of outputs.
   struct Results {
     float* to;
     size_t stride;  // floats
     float least, most;
   };
 
-  /// Windows that have a column in common.
+  /// Windows that share a column.
   template <size_t Step>
   static constexpr size_t kOpen = (Window - 1) / Step + 1;
 
@@ -87,8 +87,8 @@ struct Depthwise {
     }
   }
 
-  /// Adds the `Step` columns that begin the window of a place x to the sums of x - d for each d from `first` to `last`,
-  /// which are sums[d]. Behind the last window there are only the columns that windows before share.
+  /// Adds the first `Step` columns of the window of pixel x to the accumulators of pixels x - d for each d from `first`
+  /// to `last`, which are sums[d]. After the last window only the columns that earlier windows share remain.
   template <size_t Step, size_t Vectors, typename Lanes>
   EXECUTORCH_INLINE static void add_columns(Columns columns, size_t channel, const Lanes& lanes,
                                             const Weights<Vectors>& weights, Vector (&sums)[kOpen<Step>][Vectors],
@@ -115,7 +115,7 @@ struct Depthwise {
     }
   }
 
-  /// Makes the sums of x - d those of x + 1 - d.
+  /// Shifts the accumulators by one pixel: those of x - d become those of x + 1 - d.
   template <size_t Step, size_t Vectors>
   EXECUTORCH_INLINE static void begin_next(const Weights<Vectors>& weights, Vector (&sums)[kOpen<Step>][Vectors]) {
     EXECUTORCH_UNROLL
@@ -138,8 +138,8 @@ struct Depthwise {
     results.to += results.stride;
   }
 
-  /// Some vectors of channels at each place. XNNPACK's kernels read all elements of all windows and all weights for
-  /// each place; here each element is read once and added to all the sums that it belongs to, in the same order.
+  /// Some vectors of channels at each pixel. XNNPACK's kernels load all elements of a window and all weights for each
+  /// pixel; here each element is loaded once and added to all accumulators that need it, in the same order.
   template <size_t Step, size_t Vectors, typename Lanes>
   EXECUTORCH_TARGET static void convolve(Columns columns, size_t places, size_t channel, const Lanes& lanes,
                                          const void* packed, Results results) {

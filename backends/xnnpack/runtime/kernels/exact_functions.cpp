@@ -34,7 +34,7 @@ void extremes_of_floats(const float* x, const float* y, bool is_one, bool larges
   for_vectors(count, [&](size_t i, auto load, auto store) HWY_ATTR {
     const Vec a = load(x + i);
     const Vec b = is_one ? number : load(y + i);
-    // The instructions differ in what they make of NaN: x86 gives `b`, Arm the number.
+    // The instructions handle NaN differently: x86 returns `b`, Arm the other operand.
     const auto is_nan = hn::Or(hn::IsNaN(a), hn::IsNaN(b));
     store(hn::IfThenElse(is_nan, hn::Add(a, b), largest ? hn::Max(a, b) : hn::Min(a, b)), out + i);
   });
@@ -118,7 +118,7 @@ void log_kernel(size_t batch, const void* in, void* out, const Uparams* params) 
   }
 }
 
-/// The configurations are variables of XNNPACK's, made by the first call, which its operators read when they are made.
+/// The configurations are variables of XNNPACK's, initialised by the first call; operators read them when created.
 xnn_vunary_ukernel_fn replace(const xnn_unary_elementwise_config* config, xnn_vunary_ukernel_fn kernel) {
   return config == nullptr ? nullptr
                            : std::exchange(const_cast<xnn_unary_elementwise_config*>(config)->ukernel, kernel);

@@ -6,11 +6,11 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Gives XNNPACK kernels of ours for sqrt, 1 / sqrt, maximum and minimum, and guards the one for log; to be called
-/// after xnn_initialize(), before the first operator is made. Its own approximate 1 / sqrt and refine it by Newton's
-/// method, which makes NaN of sqrt(inf) and 1 / sqrt(0), and, as delegates flush denormals to zero, 1.5 times the
-/// result above 8.5e37. Its logarithm of numbers above 2.4e38 is infinite. On x86, its maximum and minimum of NaN and a
-/// number may be the number.
+/// Replaces XNNPACK's kernels for sqrt, 1 / sqrt, maximum and minimum, and handles large numbers before its kernel for
+/// log. Call it after xnn_initialize() and before the first operator is created. XNNPACK's kernels approximate 1 / sqrt
+/// and refine it by Newton's method: sqrt(inf) and 1 / sqrt(0) become NaN and, as delegates flush denormals to zero,
+/// results for inputs above 8.5e37 are 1.5 times too large. Its log of numbers above 2.4e38 is infinite. On x86, its
+/// maximum and minimum of NaN and a number may be the number.
 void use_exact_functions();
 
 }  // namespace xnnpack

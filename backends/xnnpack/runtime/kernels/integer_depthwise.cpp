@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions of int8 for processors with AVX2 and without instructions for dot products. XNNPACK's kernel
-// widens elements and weights to 32 bits and multiplies these, which takes two operations for eight products, and
-// widens the weights again for each place. Here two taps are one product of pairs of 16 bits, and weights are widened
+// Depthwise int8 convolutions for processors with AVX2 and without dot product instructions. XNNPACK's kernel widens
+// elements and weights to int32 before it multiplies, which takes two instructions for eight products, and widens the
+// weights again for each pixel. Here one instruction multiplies pairs of int16 of two taps, and weights are widened
 // once a row.
 #include "kernels/depthwise.h"
 
@@ -26,7 +26,7 @@ namespace {
 /// Channels of a block of packed weights: 16 biases, then for each tap 16 weights, then 16 scales.
 constexpr size_t kChannels = 16;
 
-/// Reads nothing behind `count` bytes.
+/// Reads exactly `count` bytes.
 EXECUTORCH_AVX2_INLINE __m128i load_int8(const int8_t* from, size_t count) {
   if (count >= kChannels) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -36,7 +36,7 @@ EXECUTORCH_AVX2_INLINE __m128i load_int8(const int8_t* from, size_t count) {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(copy));
 }
 
-/// Pairs of elements of two taps, of eight channels each.
+/// Pairs of elements of two taps, for eight channels each.
 struct Pairs {
   __m256i low, high;
 };
@@ -46,7 +46,7 @@ EXECUTORCH_AVX2_INLINE Pairs pair(__m128i first, __m128i second) {
           _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(first, second))};
 }
 
-/// One place, `count` channels from `channel` on.
+/// One pixel, `count` channels from `channel` on.
 template <size_t Window>
 EXECUTORCH_AVX2_INLINE __m128i convolve(const Column<int8_t, Window>* columns, size_t channel, size_t count,
                                         const Pairs* weights, Pairs sums, __m256 low_scale, __m256 high_scale,
@@ -64,7 +64,7 @@ EXECUTORCH_AVX2_INLINE __m128i convolve(const Column<int8_t, Window>* columns, s
   return results.of(sums.low, sums.high, low_scale, high_scale);
 }
 
-/// All channels of some places.
+/// All channels of some pixels.
 template <size_t Window, size_t Step>
 EXECUTORCH_AVX2 void convolve_places(const Column<int8_t, Window>* columns, size_t places, size_t channels,
                                      const int8_t* block, int8_t* output, size_t row_stride, const void* params) {

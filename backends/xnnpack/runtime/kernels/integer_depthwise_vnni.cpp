@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions of int8 for processors with AVX-512 and its instructions for dot products (VNNI). XNNPACK's
-// kernel widens elements and weights to 32 bits at each place and multiplies these. Here a column of a window is one
-// dot product for each channel, and is brought into order once for the windows that share it.
+// Depthwise int8 convolutions for processors with AVX-512 and its dot product instructions (VNNI). XNNPACK's kernel
+// widens elements and weights to int32 at each pixel before it multiplies. Here a column of a window is one dot product
+// for each channel, and its bytes are interleaved once for all windows that share it.
 #include "kernels/depthwise.h"
 
-// On Android XNNPACK takes its kernels for AVX2.
+// On Android XNNPACK uses its kernels for AVX2.
 #if defined(EXECUTORCH_XNNPACK_X86_KERNELS) && !defined(__ANDROID__)
 
 #define XNN_ENABLE_AVX512SKX 1  // XNNPACK is built so; its header declares the kernels only then
@@ -19,7 +19,7 @@
 #include "kernels/integer_results.h"
 #include "private/xnnpack_kernels.h"
 
-// GCC 12 warns of its own header where no mask is given.
+// GCC 12 warns about its own header for intrinsics without a mask.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -38,13 +38,13 @@ struct Quads {
   __m512i low, high;
 };
 
-/// 32 bit each, in the order of Quads.
+/// int32, in the order of Quads.
 EXECUTORCH_VNNI_INLINE Quads load_words(const int8_t* from) {
   const __m512i first = _mm512_loadu_si512(from), second = _mm512_loadu_si512(from + 64);
   return {_mm512_shuffle_i32x4(first, second, 0x88), _mm512_shuffle_i32x4(first, second, 0xDD)};
 }
 
-/// `flip`: 0x80 to make signed elements unsigned ones that are 128 more; 0 for weights.
+/// `flip`: 0x80 to convert int8 to uint8 by adding 128; 0 for weights.
 EXECUTORCH_VNNI_INLINE __m512i pair(__m256i first, __m256i second, int flip) {
   constexpr int kFirstOrSecondXorThird = 0x56;
   return _mm512_ternarylogic_epi32(_mm512_cvtepu8_epi16(first), _mm512_slli_epi16(_mm512_cvtepu8_epi16(second), 8),
@@ -55,7 +55,7 @@ EXECUTORCH_VNNI_INLINE __m256i load_all(const int8_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-/// A column of a window: its first four rows (or three; the fourth byte meets weights of zero), and the fifth.
+/// A column of a window: its first four rows (or three; the fourth byte is multiplied by zero), and the fifth.
 template <size_t Window>
 struct ColumnQuads {
   static constexpr size_t kCount = (Window + 3) / 4;
@@ -87,7 +87,7 @@ EXECUTORCH_VNNI_INLINE void add_products(Quads& sums, const ColumnQuads<Window>&
   }
 }
 
-/// Channels that are all there, and the last ones: reads and writes nothing behind these.
+/// A whole block of channels, and a last one of `count` channels: reads and writes only these.
 struct Whole {
   EXECUTORCH_VNNI_INLINE __m256i load(const int8_t* from) const { return load_all(from); }
   EXECUTORCH_VNNI_INLINE void store(int8_t* to, __m256i value) const {
@@ -108,7 +108,7 @@ EXECUTORCH_VNNI_INLINE ColumnQuads<Window> load_column(const Column<int8_t, Wind
                             0x80);
 }
 
-/// The channels of a block at each place.
+/// The channels of a block at each pixel.
 template <size_t Window, size_t Step, typename Lanes>
 EXECUTORCH_VNNI void convolve(const Column<int8_t, Window>* columns, size_t places, size_t channel, const Lanes& lanes,
                               const int8_t* block, int8_t* to, size_t stride,

@@ -16,8 +16,8 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Columns of a panel of packed weights: 16 biases, then for each few steps of the depth as many weights for each
-/// column, then 16 scales.
+/// Columns of a panel of packed weights: 16 biases; for each group of consecutive k, that many weights of each column;
+/// 16 scales.
 constexpr size_t kIntegerColumns = 16;
 
 struct IntegerProduct {
@@ -26,9 +26,9 @@ struct IntegerProduct {
   int8_t* c;
   size_t row_stride, panel_stride;  // bytes
   const xnn_qs8_qc8w_conv_minmax_params* params;
-  bool fetches;  // the weights of the next panels while tiles pass by some
+  bool fetches;  // whether tiles prefetch the weights of the next panels
 
-  /// Bytes of a panel whose depth, of all positions, is rounded up to this.
+  /// Bytes of a panel whose k, of all positions together, is rounded up to a multiple of this.
   static size_t panel_size(size_t depth) { return kIntegerColumns * (sizeof(int32_t) + depth + sizeof(float)); }
 };
 
@@ -36,8 +36,8 @@ struct IntegerProduct {
 template <typename Tiles>
 class IntegerKernels final {
  public:
-  /// Gives XNNPACK's operators these products. Weights are packed in panels of kIntegerColumns columns, and of each
-  /// 2^log2_steps steps of the depth.
+  /// Makes XNNPACK's operators use these kernels. Weights are packed in panels of kIntegerColumns columns, with groups
+  /// of 2^log2_steps consecutive k.
   static void use_in(xnn_gemm_config& config, uint8_t log2_steps) {
     set(config, std::make_index_sequence<Tiles::kRows>());
     config.mr = Tiles::kRows;
@@ -79,8 +79,8 @@ class IntegerKernels final {
   }
 };
 
-/// The configuration that XNNPACK's operators read when they are made, where its products are `known`, of `rows` rows;
-/// otherwise null. It is a variable of XNNPACK's, made by the first call.
+/// The configuration that XNNPACK's operators read when they are created, if its GEMM kernel is `known` and has `rows`
+/// rows; otherwise null. It is a variable of XNNPACK's, initialised by the first call.
 inline xnn_gemm_config* find_integer_config(xnn_qs8_qc8w_gemm_minmax_ukernel_fn known, size_t rows) {
   auto* config = const_cast<xnn_gemm_config*>(xnn_init_qs8_qc8w_gemm_config());
   return config != nullptr && config->mr == rows &&

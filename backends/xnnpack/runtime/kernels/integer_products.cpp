@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GEMM in int8 for processors with AVX2 and without instructions for dot products. XNNPACK's kernel for
-// them keeps four partial sums of each column, which it has to add up for each tile: where the depth is small, as in
-// the 1 x 1 convolutions of mobile nets, that takes longer than the products. Here a sum is one column, and an element
-// of A meets sixteen of them.
+// GEMM in int8 for processors with AVX2 and without dot product instructions. XNNPACK's kernel for them keeps four
+// partial sums of each column and adds them up for each tile: where k is small, as in the 1 x 1 convolutions of
+// MobileNets, that takes longer than the multiplications. Here each accumulator is one column, and an element of A is
+// multiplied by sixteen columns.
 #include "kernels/products.h"
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
@@ -17,7 +17,7 @@
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_results.h"
 
-/// The arrays of a tile are registers only when each loop over them is written out.
+/// The compiler keeps the arrays of a tile in registers only when each loop over them is unrolled.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 8")
 
 namespace executorch {
@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kColumns = kIntegerColumns;
 constexpr uint8_t kLog2Steps = 1;  // pairs
-/// Rows whose sums fit into registers: 12 of 16 hold sums, two a part of the panel, one a pair of elements of A.
+/// Rows of a tile: 12 of 16 registers are accumulators, two hold weights, one a pair of elements of A.
 constexpr size_t kRows = 6;
 /// Elements of a row that are widened to 16 bits at once.
 constexpr size_t kWidened = 1024;
@@ -36,7 +36,7 @@ struct WidenedRows {
   alignas(32) int16_t of[kRows][kWidened];
 };
 
-/// Widens `count` elements, and zeros up to a number that is even. Reads nothing behind them.
+/// Widens `count` elements, padded with a zero to an even number. Reads exactly `count` elements.
 EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to) {
   size_t i = 0;
   for (; i + 16 <= count; i += 16) {
@@ -56,7 +56,7 @@ EXECUTORCH_AVX2_INLINE void widen(const int8_t* from, size_t count, int16_t* to)
   }
 }
 
-/// Adds `count` steps of the depth, an even number, to the sums. Returns the end of their weights.
+/// Accumulates `count` steps of k, an even number. Returns the end of their weights.
 template <size_t Rows, bool IsWhole>
 EXECUTORCH_AVX2_INLINE const int8_t* accumulate(const WidenedRows& widened, size_t count, const int8_t* weights,
                                                 __m256i (&low)[Rows], __m256i (&high)[Rows]) {
@@ -84,7 +84,7 @@ size_t round_up_to_pairs(size_t count) {
   return (count + 1) / 2 * 2;
 }
 
-/// Sums of `Rows` rows with one panel, or with its first eight columns. `is_widened`: all of the rows is in `widened`.
+/// Multiplies `Rows` rows by a panel, or by its first eight columns. `is_widened`: `widened` has the whole rows.
 template <size_t Rows, bool IsWhole, typename Source>
 EXECUTORCH_AVX2 void multiply_tile(const IntegerProduct& product, const Source& source, WidenedRows& widened,
                                    bool is_widened, const int8_t* panel, int8_t* c, size_t columns) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GEMM in int8 for processors with AVX-512 and its instructions for dot products (VNNI). XNNPACK's
-// kernel keeps two partial sums of each column, which it has to add up for each tile, and passes by all the weights for
-// each seven rows. Here a sum is one column, a tile has two panels, and up to 24 rows pass by a panel while it is in
-// the cache.
+// GEMM in int8 for processors with AVX-512 and its dot product instructions (VNNI). XNNPACK's kernel keeps two partial
+// sums of each column, adds them up for each tile, and loads all weights for each seven rows. Here each accumulator is
+// one column, a tile has two panels, and up to 24 rows are multiplied by a panel while it is in the cache.
 #include "kernels/products.h"
 
-// On Android XNNPACK takes its kernels for AVX2.
+// On Android XNNPACK uses its kernels for AVX2.
 #if defined(EXECUTORCH_XNNPACK_X86_KERNELS) && !defined(__ANDROID__)
 
 #include <immintrin.h>
@@ -19,7 +18,7 @@
 #include "kernels/integer_results.h"
 #include "private/xnnpack_kernels.h"
 
-/// The arrays of a tile are registers only when each loop over them is written out.
+/// The compiler keeps the arrays of a tile in registers only when each loop over them is unrolled.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 16")
 
 namespace executorch {
@@ -27,7 +26,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// Steps of the depth that one instruction adds to a sum.
+/// Steps of k that one instruction accumulates.
 constexpr size_t kSteps = 4;
 constexpr size_t kLog2Steps = 2;
 constexpr int32_t kSigns = INT32_C(-0x7f7f7f80);  // 0x80 in each byte
@@ -36,7 +35,7 @@ size_t round_up(size_t depth) {
   return (depth + kSteps - 1) / kSteps * kSteps;
 }
 
-/// Scales sums as XNNPACK does: to the nearest, halves to even.
+/// Scales accumulators and rounds to nearest, ties to even, as XNNPACK does.
 class Results final {
  public:
   EXECUTORCH_VNNI_INLINE explicit Results(const xnn_qs8_qc8w_conv_minmax_params& params)
@@ -46,7 +45,7 @@ class Results final {
         zero_point_(_mm512_set1_epi32(params.fp32_scalar.output_zero_point)) {}
 
   EXECUTORCH_VNNI_INLINE __m128i of(__m512i sums, __m512 scale) const {
-    // GCC 12 warns of its own header where no mask is given.
+    // GCC 12 warns about its own header for intrinsics without a mask.
     const __m512 scaled = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(0xFFFF, sums), scale);
     const __m512 limited = _mm512_maskz_min_ps(0xFFFF, most_, _mm512_maskz_max_ps(0xFFFF, least_, scaled));
     return _mm512_maskz_cvtsepi32_epi8(0xFFFF,
@@ -58,36 +57,36 @@ class Results final {
   const __m512i zero_point_;
 };
 
-/// Four elements of a row for all columns, as numbers without sign: the biases have been packed for these.
+/// Four elements of a row for all columns, as uint8: the biases are packed for that.
 EXECUTORCH_VNNI_INLINE __m512i load_steps(const int8_t* from) {
   int32_t steps;
   std::memcpy(&steps, from, sizeof(steps));
   return _mm512_set1_epi32(steps);
 }
 
-/// The last elements, one to three, as the first bytes of a number; reads nothing behind them.
+/// The last one to three elements as the low bytes of an int32; reads only these.
 inline int32_t rest_of(const int8_t* from, size_t count) {
   const auto at = [from](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(from[i])) << (8 * i); };
   return static_cast<int32_t>(at(0) | at(count / 2) | at(count - 1));
 }
 
-/// GCC 12 copies the sum before each such instruction if it is written as an intrinsic.
+/// GCC 12 copies the accumulator before each such instruction if it is written as an intrinsic.
 EXECUTORCH_VNNI_INLINE void add_products(__m512i& sum, __m512i elements, __m512i weights) {
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(elements), "v"(weights));
 }
 
 struct Tiles {
-  /// Rows that pass by panels of weights while these are in the cache.
+  /// Rows that are multiplied by panels of weights while these are in the cache.
   static constexpr size_t kRows = 24;
   static constexpr size_t kColumns = kIntegerColumns;
-  /// Their sums take 24 of 32 registers.
+  /// Their accumulators take 24 of 32 registers.
   static constexpr size_t kTileRows = 12, kTilePanels = 2;
-  /// Smaller tiles fetch nothing ahead: there is one of them, which waits for memory all the time.
+  /// Smaller tiles prefetch nothing: a GEMM with one of them is bound by memory bandwidth anyway.
   static constexpr size_t kFewestRows = 6;
-  /// Products of few rows wait for memory, which brings several streams faster than one.
+  /// GEMMs of few rows are bound by loading weights, and several streams load faster than one.
   static constexpr size_t most_panels(size_t rows) { return rows <= 2 ? 4 : kTilePanels; }
 
-  /// Sums of `Rows` rows from `first_row` on with `Panels` panels.
+  /// Multiplies `Rows` rows from `first_row` on by `Panels` panels.
   template <size_t Rows, size_t Panels, typename Source>
   EXECUTORCH_VNNI static void multiply_tile(const IntegerProduct& product, const Source& source, size_t first_row,
                                             const int8_t* panel, int8_t* c, size_t columns) {
@@ -102,7 +101,7 @@ struct Tiles {
         sums[p][i] = bias;
       }
     }
-    // What lies behind these panels, in equal parts if there are as many tiles as there may be.
+    // Prefetches the panels after these, in equal parts over the largest number of tiles.
     constexpr size_t kStepBytes = kIntegerColumns * kSteps, kMostTiles = kRows / kTileRows;
     const size_t steps = source.tap_count() * round_up(product.depth) / kSteps;
     Fetch fetch = product.fetches
@@ -168,8 +167,8 @@ struct Tiles {
   }
 };
 
-/// Packs weights [columns][depth] as the tiles want them. Elements of A are taken for 128 more than they are, which the
-/// biases make up for. Of the type xnn_packw_gemm_goi_ukernel_fn; the caller adds the scales.
+/// Packs weights [columns][depth] for the tiles. These add 128 to the elements of A, which the packed biases
+/// compensate. Of the type xnn_packw_gemm_goi_ukernel_fn; the caller adds the scales.
 EXECUTORCH_VNNI void pack(size_t groups, size_t columns, size_t depth, size_t /*nr*/, size_t /*kr*/, size_t /*sr*/,
                           const void* weights, const void* bias, const void* /*scales*/, void* packed,
                           size_t extra_bytes, const void* params) {

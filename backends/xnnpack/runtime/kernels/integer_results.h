@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * From exact sums to results of int8, with AVX2 or AVX-512.
+ * From int32 accumulators to int8 outputs, with AVX2 or AVX-512.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Scales sums as XNNPACK does: to the nearest, halves to even.
+/// Scales accumulators and rounds to nearest, ties to even, as XNNPACK does.
 class IntegerResults final {
  public:
   EXECUTORCH_AVX2_INLINE explicit IntegerResults(const xnn_qs8_qc8w_conv_minmax_params& params)
@@ -33,7 +33,7 @@ class IntegerResults final {
         zero_point_(_mm256_set1_epi16(params.fp32_scalar.output_zero_point)),
         least_(_mm_set1_epi8(static_cast<char>(params.fp32_scalar.output_min))) {}
 
-  /// Of sixteen sums.
+  /// For sixteen accumulators.
   EXECUTORCH_AVX2_INLINE __m128i of(__m256i low, __m256i high, __m256 low_scale, __m256 high_scale) const {
     const __m256i first = scale(low, low_scale), second = scale(high, high_scale);
     const __m256i both = _mm256_adds_epi16(_mm256_packs_epi32(first, second), zero_point_);
@@ -51,7 +51,7 @@ class IntegerResults final {
   const __m128i least_;
 };
 
-/// The same for 32 sums, with AVX-512.
+/// The same for 32 accumulators, with AVX-512.
 class WideIntegerResults final {
  public:
   EXECUTORCH_AVX512BW_INLINE explicit WideIntegerResults(const xnn_qs8_qc8w_conv_minmax_params& params)
@@ -59,8 +59,8 @@ class WideIntegerResults final {
         zero_point_(_mm512_set1_epi16(params.fp32_scalar.output_zero_point)),
         least_(_mm256_set1_epi8(static_cast<char>(params.fp32_scalar.output_min))) {}
 
-  /// `low` and `high` have the channels in the order of what is unpacked: in each 128 bits of eight the first four are
-  /// in `low`, the others in `high`.
+  /// `low` and `high` have the channels in the order of the unpack instructions: of each eight channels in 128 bits,
+  /// the first four are in `low`, the others in `high`.
   EXECUTORCH_AVX512BW_INLINE __m256i of(__m512i low, __m512i high, __m512 low_scale, __m512 high_scale) const {
     const __m512i words = _mm512_packs_epi32(scale(low, low_scale), scale(high, high_scale));
     return _mm256_max_epi8(_mm512_cvtsepi16_epi8(_mm512_adds_epi16(words, zero_point_)), least_);

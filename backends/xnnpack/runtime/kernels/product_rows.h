@@ -28,14 +28,14 @@ struct StridedRows {
   const T* at(size_t /*tap*/, size_t row) const { return plus_bytes(a, row * stride); }
 };
 
-/// Rows by a table of pointers, as igemm kernels get them: one for each position of the kernel's window and row.
+/// Rows by a table of pointers (indirection buffer) of IGEMM kernels: one pointer for each window position and row.
 template <typename T>
 struct IndirectRows {
   const T** table;
   size_t rows;  // in the table, of a position
   size_t taps;
   size_t offset;  // bytes, of the image of the batch
-  const T* zero;  // stands for padding; it has no offset
+  const T* zero;  // the padding; `offset` is not added to it
   size_t tap_count() const { return taps; }
   const T* at(size_t tap, size_t row) const {
     const T* found = table[tap * rows + row];
@@ -43,8 +43,8 @@ struct IndirectRows {
   }
 };
 
-/// From the arguments of an igemm kernel for tables with pointers to `TableRows` rows. `table_bytes`: of one tile's
-/// part.
+/// From the arguments of an IGEMM kernel for tables with pointers to `TableRows` rows. `table_bytes`: of the part of
+/// one tile.
 template <typename T, size_t TableRows>
 IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t offset, const void* zero) {
   return {reinterpret_cast<const T**>(table), TableRows, table_bytes / (TableRows * sizeof(void*)), offset,
@@ -54,14 +54,14 @@ IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t off
 /// See expect_far_weights().
 inline std::atomic<bool> weights_are_far{false};
 
-/// Brings weights into the cache before they are wanted, a bit in each step of a tile.
+/// Prefetches weights, some bytes in each step of a tile.
 class Fetch final {
  public:
-  /// @param bytes Of each step; `steps` have been done by others.
+  /// @param bytes To prefetch in each step, after `steps` steps that other tiles did.
   Fetch(const void* from, size_t bytes, size_t steps)
       : at_(reinterpret_cast<uintptr_t>(from) + bytes * steps), bytes_(bytes) {}
 
-  // Behind the last weights are those of the next operator, or no memory, which a hint does not mind.
+  // After the last weights are those of the next operator, or unmapped memory: a prefetch of that has no effect.
   __attribute__((always_inline)) void step() {
     __builtin_prefetch(reinterpret_cast<const void*>(at_));
     at_ += bytes_;
@@ -72,7 +72,7 @@ class Fetch final {
   const size_t bytes_;
 };
 
-/// Calls function(std::integral_constant<size_t, rows>()): registers hold a tile only where its height is a constant.
+/// Calls function(std::integral_constant<size_t, rows>()): a tile stays in registers only if its height is a constant.
 /// `rows`: 1 to `Most`.
 template <size_t Most, typename Function>
 void with_row_count(size_t rows, const Function& function) {
@@ -84,9 +84,9 @@ void with_row_count(size_t rows, const Function& function) {
   function(std::integral_constant<size_t, Most>());
 }
 
-/// Calls function(height, panels, first row, first panel, columns from there on) for each tile of a product with panels
-/// of Tiles::kColumns columns, the first two as constants: all tiles of some rows pass by a few panels while these are
-/// in the cache. `Tiles` has kTileRows, kTilePanels, and most_panels(rows): by how many one tile of so few rows passes.
+/// Calls function(height, panels, first row, first panel, columns from there on) for each tile of a GEMM with panels of
+/// Tiles::kColumns columns, the first two as constants: a block of rows is multiplied by a few panels while these are
+/// in the cache. `Tiles` has kTileRows, kTilePanels and most_panels(rows): the panels of one tile of few rows.
 template <typename Tiles, typename Function>
 void for_tiles(size_t rows, size_t columns, const Function& function) {
   constexpr size_t kColumns = Tiles::kColumns;
@@ -94,7 +94,7 @@ void for_tiles(size_t rows, size_t columns, const Function& function) {
   for (size_t first = 0, passed = 1; first * kColumns < columns; first += passed) {
     const size_t left = columns - first * kColumns;
     for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
-      // Tiles of about the same height: seven rows of six at most are four and three.
+      // Tiles of about the same height: seven rows, with at most six a tile, are four and three.
       const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
       with_row_count<Tiles::kTileRows>(count, [&](auto height) {
         constexpr size_t kMost = Tiles::most_panels(height()), kUsual = Tiles::kTilePanels;

@@ -7,16 +7,16 @@
  *     struct Simd {
  *       using Vector = ...;
  *       static constexpr size_t kWidth = ...;       // floats of a vector
- *       static constexpr size_t kTilePanels = ...;  // whose sums, two vectors a row, fit into registers for six rows
- *       static constexpr size_t kMostPanels = ...;  // of fewer rows
- *       static constexpr size_t kAhead = ...;       // steps of a panel between what is read and what is fetched; or 0
- *       static constexpr size_t kWindowRows = ...;  // most rows of a tile of a convolution's windows
+ *       static constexpr size_t kTilePanels = ...;  // whose accumulators fit in registers for six rows
+ *       static constexpr size_t kMostPanels = ...;  // for fewer rows
+ *       static constexpr size_t kAhead = ...;       // prefetch distance in steps of a panel, or 0
+ *       static constexpr size_t kWindowRows = ...;  // most rows of an IGEMM tile
  *       static Vector load(const float* from);      // of any address, as all that follow
  *       static Vector broadcast(const float* from);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);
  *       static void store(float* to, Vector value);
- *       static void store_some(float* to, Vector value, size_t count);  // the first `count` of it, kWidth at most
+ *       static void store_some(float* to, Vector value, size_t count);  // the first `count` floats, kWidth at most
  *     };
  */
 #pragma once
@@ -33,7 +33,7 @@
 #error "Define EXECUTORCH_TARGET, for example __attribute__((target(\"avx2,fma\"))), before this header."
 #endif
 
-/// The arrays of a tile are registers only when each loop over them is written out.
+/// The compiler keeps the arrays of a tile in registers only when each loop over them is unrolled.
 #define EXECUTORCH_UNROLL _Pragma("GCC unroll 16")
 
 namespace executorch {
@@ -47,22 +47,22 @@ struct Product {
   float* c;
   size_t row_stride, panel_stride;  // bytes
   float least, most;
-  bool fetches;  // the weights of the next panels while tiles pass by some
+  bool fetches;  // whether tiles prefetch the weights of the next panels
 };
 
 template <typename Simd>
 struct Tiles {
   using Vector = typename Simd::Vector;
 
-  /// Columns of a panel of packed weights: the biases, then the weights for each step of the depth.
+  /// Columns of a panel of packed weights: the biases, then the weights of each k.
   static constexpr size_t kColumns = 2 * Simd::kWidth;
-  /// Rows that pass by a panel of weights while that is in the cache.
+  /// Rows that are multiplied by a panel of weights while it is in the cache.
   static constexpr size_t kRows = 24;
   static constexpr size_t kTileRows = 6;
-  /// Smaller tiles fetch nothing ahead: there is one of them, or two, which wait for memory all the time.
+  /// Smaller tiles prefetch nothing: with one or two of them a GEMM is bound by memory bandwidth anyway.
   static constexpr size_t kFewestRows = 4;
-  /// Panels that few rows pass by at once. Such products wait for the weights, and memory brings several streams of
-  /// them faster than one; one sum after the other would wait for itself as well.
+  /// Panels that few rows are multiplied by at once. Such GEMMs are bound by loading weights, and several streams load
+  /// faster than one; a single accumulator would also be a chain of dependent additions.
   static constexpr size_t most_panels(size_t rows) {
     return std::min(Simd::kMostPanels, (kTileRows * Simd::kTilePanels) / rows);
   }
@@ -85,7 +85,7 @@ struct Tiles {
     }
   }
 
-  /// Sums of `Rows` rows from `first_row` on with `Panels` panels, of which the first `Vectors` of two vectors count.
+  /// Multiplies `Rows` rows from `first_row` on by the first `Vectors` vectors of each of `Panels` panels.
   template <size_t Rows, size_t Panels, size_t Vectors, typename Source>
   EXECUTORCH_TARGET static void multiply_tile(const Product& product, const Source& source, size_t first_row,
                                               const float* panel, float* c, size_t columns) {
@@ -101,7 +101,7 @@ struct Tiles {
         }
       }
     }
-    // What lies behind these panels, in equal parts if there are as many tiles as there may be.
+    // Prefetches the panels after these, in equal parts over the largest number of tiles.
     constexpr size_t kStep = Panels * kColumns * sizeof(float), kMostTiles = kRows / kTileRows;
     const size_t tiles_before = (first_row + kTileRows - 1) / kTileRows;
     Fetch fetch = product.fetches ? Fetch(panel + Panels * panel_size, kStep / kMostTiles,
@@ -211,11 +211,11 @@ struct Tiles {
     (set_window_kernel<Rows>(config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT]), ...);
   }
 
-  /// Where XNNPACK's products would be `known`, for `rows` rows and weights packed as these want them. Its operators
+  /// Replaces XNNPACK's kernel if it is `known`, has `rows` rows, and packs weights in the same way. Its operators
   /// choose among the numbers of rows for which there is a kernel: XNNPACK_ENABLE_GEMM_M_SPECIALIZATION.
   static void take_place_of(xnn_f32_gemm_minmax_ukernel_fn known, size_t rows) {
-    // The configuration is a variable of XNNPACK's, made by the first call, which its operators read when they are
-    // made.
+    // The configuration is a variable of XNNPACK's, initialised by the first call; its operators read it when they
+    // are created.
     auto* config = const_cast<xnn_gemm_config*>(xnn_init_f32_gemm_config());
     if (config != nullptr && config->mr == rows &&
         config->minmax.gemm[rows - 1].function[XNN_UARCH_DEFAULT] == reinterpret_cast<xnn_gemm_ukernel_fn>(known)) {

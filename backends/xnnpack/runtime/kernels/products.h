@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrix products for x86: of float32 with AVX2 or AVX-512, of int8 with AVX2 or AVX-512 and VNNI.
+// GEMM for x86: float32 with AVX2 or AVX-512, int8 with AVX2 or with AVX-512 and VNNI.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace xnnpack {
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
-/// A product of up to 24 rows with panels of `columns` packed weights each, of the form that XNNPACK's operators call.
+/// A GEMM kernel for up to 24 rows and panels of `columns` packed weights, with the signature that XNNPACK calls.
 struct TallProduct {
   const char* instructions;
   size_t columns;
-  /// Null where the processor has not these instructions.
+  /// Null if the processor lacks these instructions.
   void (*function)(size_t rows, size_t columns, size_t depth_bytes, const void* a, size_t a_stride, const void* weights,
                    void* c, size_t row_stride, size_t panel_stride, const void* limits);
 };
@@ -29,15 +29,14 @@ TallProduct avx512_product();
 void use_avx2_products();
 void use_avx512_products();
 
-/// Gives XNNPACK's operators products whose tiles have up to 24 rows in place of five or seven, on CPUs where it would
-/// take its kernels for AVX2 or AVX-512; elsewhere nothing changes. The weights stay packed as they are, and the sums
-/// are the same bits.
+/// Makes XNNPACK's operators use GEMM kernels for up to 24 rows instead of five or seven, on CPUs where it would use
+/// its kernels for AVX2 or AVX-512. The packed weights are the same, and the results are bitwise equal.
 ///
-/// XNNPACK runs through all the weights for each tile of rows. With 24 rows these are read a fifth as often, and once
-/// for a batch of up to 24, where five rows and five rows and one cost as much as fifteen. Few rows pass by several
-/// panels of weights at a time.
+/// XNNPACK loads all weights for each tile of rows. With 24 rows they are loaded a fifth as often, and once for a batch
+/// of up to 24; with five, a batch of eleven costs as much as one of fifteen. Few rows are multiplied by several panels
+/// of weights at a time.
 ///
-/// To be called after xnn_initialize() and before the first operator is made, by one thread.
+/// One thread calls it, after xnn_initialize() and before the first operator is created.
 inline void use_tall_products() {
   use_avx2_products();
 #if !defined(__ANDROID__)
@@ -48,11 +47,11 @@ inline void use_tall_products() {
 void use_avx2_integer_products();
 void use_vnni_integer_products();
 
-/// Gives XNNPACK's operators on int8 with a scale for each channel (convolutions, linear layers) products of ours, on
-/// CPUs where it would take its kernels for AVX2, or for AVX-512 with VNNI; elsewhere nothing changes. The results are
-/// the same bits; the weights are packed in panels of sixteen columns and pairs or fours of elements.
+/// Makes XNNPACK's int8 operators with per-channel scales (convolutions, linear layers) use our GEMM kernels, on CPUs
+/// where it would use its kernels for AVX2, or for AVX-512 with VNNI. The results are bitwise equal; the weights are
+/// packed in panels of sixteen columns, with two or four consecutive k.
 ///
-/// To be called as use_tall_products().
+/// Call it when use_tall_products() may be called.
 inline void use_integer_products() {
   use_avx2_integer_products();
 #if !defined(__ANDROID__)
@@ -60,9 +59,9 @@ inline void use_integer_products() {
 #endif
 }
 
-/// Whether products of the next operators read weights that have left the caches since the last execution: then tiles
-/// bring the next panels while they pass by some. Products on 64 rows whose weights come from memory take 0.8 of the
-/// time so, those whose weights the caches hold 1.02.
+/// Whether the weights of the next operators have left the caches since the last execution: tiles then prefetch the
+/// next panels. GEMMs of 64 rows whose weights come from memory take 0.8 of the time with it, those whose weights are
+/// in the caches 1.02.
 void expect_far_weights(bool are_far);
 
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/products.h"
 
-// On Android XNNPACK takes its kernels for AVX2.
+// On Android XNNPACK uses its kernels for AVX2.
 #if defined(EXECUTORCH_XNNPACK_X86_KERNELS) && !defined(__ANDROID__)
 
 #include <immintrin.h>
@@ -22,15 +22,15 @@ struct Avx512 {
   static constexpr size_t kTilePanels = 2;  // of 32 registers 24 hold sums
   static constexpr size_t kMostPanels = 2;
   static constexpr size_t kAhead = 0;
-  /// XNNPACK's own of seven rows are as fast, and faster where pixels have few channels; but an image of two to six
-  /// pixels need not cost what seven do.
+  /// XNNPACK's own kernels for seven rows are as fast, and faster for pixels of few channels; but with them an image of
+  /// two to six pixels costs as much as one of seven.
   static constexpr size_t kWindowRows = 6;
 
   EXECUTORCH_TARGET_INLINE Vector load(const float* from) { return _mm512_loadu_ps(from); }
   EXECUTORCH_TARGET_INLINE Vector broadcast(const float* from) { return _mm512_set1_ps(*from); }
   EXECUTORCH_TARGET_INLINE Vector multiply_add(Vector a, Vector b, Vector sum) { return _mm512_fmadd_ps(a, b, sum); }
   EXECUTORCH_TARGET_INLINE Vector clamp(Vector value, Vector least, Vector most) {
-    // GCC 12 warns of its own header where no mask is given.
+    // GCC 12 warns about its own header for intrinsics without a mask.
     return _mm512_maskz_min_ps(0xFFFF, most, _mm512_maskz_max_ps(0xFFFF, least, value));
   }
   EXECUTORCH_TARGET_INLINE void store(float* to, Vector value) { _mm512_storeu_ps(to, value); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * XNNPACK's kernels read up to XNN_EXTRA_BYTES behind the end of what they are given, and expect that these bytes are
+ * XNNPACK's kernels read up to XNN_EXTRA_BYTES past the end of their inputs, and expect that these bytes are
  * there (xnnpack.h). Memory of an application or a mapped file ends where it ends: behind its last page there may be
  * nothing.
  */
@@ -25,7 +25,7 @@ bool may_leave_page(const void* data, size_t size);
 class MovedArguments final {
  public:
   /**
-   * Lets `data` point to a copy with room behind it.
+   * Lets `data` point to a copy with padding.
    *
    * @param data `size` bytes, which must outlive the object. An input is copied now, a result in finish().
    * @retval Error::MemoryAllocationFailed (logged) There is no memory for the copy; `data` is unchanged.

@@ -60,7 +60,7 @@ TEST(PageEnds, InputsAreCopiedAtOnceAndResultsInTheEnd) {
 }
 
 #ifndef _WIN32
-/// Numbers that end where a page does, with nothing behind it.
+/// Numbers that end where a page does; the next page is not mapped.
 class AtPageEnd final {
  public:
   explicit AtPageEnd(size_t count) : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {

@@ -55,7 +55,7 @@ bool is_aligned(const void* data, size_t alignment) {
   return reinterpret_cast<uintptr_t>(data) % alignment == 0;
 }
 
-/// With the bytes that kernels may read behind the end.
+/// With the bytes that kernels may read past the end.
 std::unique_ptr<std::max_align_t[]> copy_of(const uint8_t* data, size_t size) {
   std::unique_ptr<std::max_align_t[]> copy(
       new std::max_align_t[(size + XNN_EXTRA_BYTES) / sizeof(std::max_align_t) + 1]);

@@ -41,7 +41,7 @@ class Payload final {
    * The bytes of entry `index` (from 1 on) of the graph's constants, at a multiple of 16. Valid until release().
    *
    * @param least How many bytes there have to be.
-   * @param by_kernels Whether XNNPACK's kernels read them, which need room behind the end: see page_ends.h.
+   * @param by_kernels Whether XNNPACK's kernels read them, which need padding: see page_ends.h.
    * @retval Error::InvalidProgram there is no such entry, it lies outside of the payload, or has too few bytes.
    * @retval Error::NotFound (logged) the program holds no data of its name.
    */
@@ -67,11 +67,11 @@ class Payload final {
   /// Frees what constant() has read. It may be asked for again.
   void release(uint32_t index);
 
-  /// Stands for elements that are not in memory: not null, and nothing to read.
+  /// The pointer of elements that are not in memory: not null, and not to be read.
   const void* placeholder() const { return graph_; }
 
  private:
-  /// What was read of the named data, or copied because it was not aligned or had no room behind it.
+  /// Named data that was read, or copied because it was not aligned or not padded.
   struct Entry {
     runtime::Span<const uint8_t> bytes;
     std::unique_ptr<runtime::FreeableBuffer> buffer;

@@ -83,7 +83,7 @@ class XnnpackPayload : public ::testing::TestWithParam<bool> {
 
   enum Entry : uint32_t { kSmall = 1, kLarge, kAbsent, kNone };
 
-  /// What copy() gives has to be the start of these bytes, and zeros behind it.
+  /// copy() must return the start of these bytes, followed by zeros.
   void expect_copy(Entry entry, const char* name, size_t size) {
     const auto copy = payload_.copy(entry, size);
     ASSERT_TRUE(copy.ok());

@@ -29,7 +29,7 @@ void delete_operators(xnn_operator_data* data);
 /// Bytes of the packed weights that the operator of a linear layer reads; 0 for other operators.
 size_t packed_linear_size(const xnn_operator_data* data);
 
-/// A flag for making a runtime: no node becomes a part of another one.
+/// A flag for creating a runtime: nodes are not fused.
 uint32_t no_fusion_flag();
 
 /// Bytes of the constants, before they are packed.

@@ -13,9 +13,9 @@ namespace xnnpack {
 
 namespace {
 
-/// Bytes that lie between the convolutions at a time. A core's second cache has these and the weights beside them.
+/// Bytes of the activations between the convolutions. With the weights they fit in a core's L2 cache.
 constexpr size_t kBandSize = size_t{160} << 10;
-/// Rows of results that a part has at least, as its first windows cover rows that the part before expands, too.
+/// The fewest rows of results of a part: its first windows cover rows that the part before it computes as well.
 constexpr size_t kPartRows = 8;
 
 size_t padded_size(size_t bytes) {
@@ -23,7 +23,7 @@ size_t padded_size(size_t bytes) {
   return (bytes + XNN_EXTRA_BYTES + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// A convolution of 1 by 1.
+/// A 1 x 1 convolution.
 void multiply(const xnn_operator& op, size_t pixels, const void* in, void* out) {
   const gemm_context& product = op.context.gemm.gemm.gemm;
   const size_t columns = op.compute[0].range[1], tile = op.compute[0].tile[0];
@@ -35,7 +35,7 @@ void multiply(const xnn_operator& op, size_t pixels, const void* in, void* out) 
   }
 }
 
-/// Rows of the results of a depthwise convolution, from `row` on. `in` is where its table has the first row.
+/// Computes rows of a depthwise convolution from `row` on. `in`: the first row in its indirection buffer.
 void convolve(const xnn_operator& op, size_t row, size_t rows, const void* in, void* out) {
   const dwconv_context& windows = op.context.dwconv.dwconv;
   const size_t moved = reinterpret_cast<uintptr_t>(in) - reinterpret_cast<uintptr_t>(op.last_input);
@@ -104,7 +104,7 @@ OptionalShape CascadeStep::shape(const std::vector<Shape>& in) const {
 }
 
 xnn_status CascadeStep::reshape(const Shape& image) {
-  // What each stage reads, and behind it what it writes.
+  // The input of each stage, followed by the output of the last one.
   std::array<xnn_value, kStages + 1> values{};
   for (xnn_value& value : values) {
     value.type = xnn_value_type_dense_tensor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What the steps that convolve have in common.
+ * What the convolution steps share.
  */
 #pragma once
 
@@ -24,16 +24,16 @@ struct Convolution {
   float least = 0, most = 0;  ///< the results' limits
 };
 
-/// How int8 stands for numbers in a convolution.
+/// The quantisation parameters of an int8 convolution.
 struct ConvolutionScales {
   int32_t in_zero_point = 0, out_zero_point = 0;
   float in = 0, out = 0;
   const float* filter = nullptr;  ///< of each out channel
 };
 
-/// What `fill` writes to `size` bytes, which begin as zeros: a form of the filter and the bias among `constants`, or
-/// what `weights` has for them already.
-/// @param seed Names the form. No number of XNNPACK's, which are of channels and the like, and flags: above 2^24.
+/// The packed filter and bias of `constants`: what `weights` has already, or `size` bytes, zeros at first, that `fill`
+/// writes.
+/// @param seed Identifies the packing. Above 2^24, as those of XNNPACK, made of channels and flags, are below.
 /// @param[out] packed Lives as long as the runtime.
 xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepData& constants,
                         runtime::internal::CheckedSize size, const std::function<void(void*)>& fill,

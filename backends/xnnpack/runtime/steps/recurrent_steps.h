@@ -11,8 +11,8 @@ namespace xnnpack {
 /// A cell of H numbers, with some gates of H numbers each. Inputs: one or two tensors of gates, the state [..., H].
 /// Results have the state's shape.
 ///
-/// Gates of many time steps may lie in one tensor, so that what splits it moves nothing: as parts of as many rows as
-/// the state has, of which one is read. A row holds the gates one behind the other.
+/// The gates of many time steps may be in one tensor, so that splitting it copies nothing: each part has as many rows
+/// as the state, and one part is read. The gates of a row are contiguous.
 class CellStep : public RowStep {
  public:
   OptionalShape shape(const std::vector<Shape>& in) const final;

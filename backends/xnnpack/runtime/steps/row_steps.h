@@ -21,7 +21,7 @@ class RowStep : public Step {
 
   size_t rows_ = 0;
   size_t width_ = 1;
-  /// What a number of a row costs, in products; that of most is not known.
+  /// The cost of a number of a row, in multiplications; unknown for most functions.
   double work_of_number_ = std::numeric_limits<double>::infinity();
 
  private:
@@ -58,7 +58,7 @@ class GeluTanhStep final : public RowStep {
   void run_rows(const StepData& data, size_t first, size_t count) override;
 };
 
-/// Between floats and what arguments hold beside them. Truth values are 0 and 1 among floats.
+/// Conversions between floats and the other dtypes of arguments. Bools are 0 and 1 as floats.
 class ConvertStep final : public RowStep {
  public:
   enum class Kind : uint32_t { FloatToBool = 0, BoolToFloat = 1, Int64ToFloat = 2, Int64ToTruth = 3, FloatToTruth = 4 };
@@ -74,10 +74,10 @@ class ConvertStep final : public RowStep {
   const Kind kind_;
 };
 
-/// Rows of a table by their numbers. Inputs: the table, whose first dimension is chosen from, and the numbers (int64).
+/// Rows of a table by their indices. Inputs: the table, whose first dimension is indexed, and the indices (int64).
 class EmbeddingStep final : public RowStep {
  public:
-  /// @param wraps Whether numbers below zero count from the end.
+  /// @param wraps Whether negative indices count from the end.
   explicit EmbeddingStep(bool wraps) : wraps_(wraps) {}
   OptionalShape shape(const std::vector<Shape>& in) const override;
 
@@ -90,7 +90,7 @@ class EmbeddingStep final : public RowStep {
   size_t table_rows_ = 0;
 };
 
-/// A copy of a tensor with other slices at some places along a dimension. Inputs: the tensor, the places (int64), as
+/// A copy of a tensor with slices replaced at some indices of a dimension. Inputs: the tensor, the indices (int64), as
 /// many slices.
 class IndexPutStep final : public RowStep {
  public:

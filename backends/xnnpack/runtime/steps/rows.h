@@ -19,8 +19,8 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 /// The approximation of gelu by tanh.
 void gelu_tanh(const float* in, float* out, size_t count);
 
-/// The cell of an LSTM, for some rows of `width` numbers; a row of gates has 4 * width of them: i, f, g and o, one
-/// behind the other. state' = sigmoid(f) state + sigmoid(i) tanh(g), hidden = sigmoid(o) tanh(state').
+/// The cell of an LSTM, for some rows of `width` numbers; a row of gates has 4 * width of them: i, then f, g and o.
+/// state' = sigmoid(f) state + sigmoid(i) tanh(g), hidden = sigmoid(o) tanh(state').
 struct LstmCellRows {
   size_t rows = 0;
   size_t width = 0;
@@ -33,8 +33,8 @@ struct LstmCellRows {
 
 void lstm_cell(const LstmCellRows& rows);
 
-/// The cell of a GRU, for some rows of `width` numbers; a row of gates has 3 * width of them: r, z and n, one behind
-/// the other, those of the hidden state h' and those of the input x'. r = sigmoid(r_h + r_x), z = sigmoid(z_h + z_x),
+/// The cell of a GRU, for some rows of `width` numbers; a row of gates has 3 * width of them: r, then z and
+/// n, of the hidden state h' and of the input x'. r = sigmoid(r_h + r_x), z = sigmoid(z_h + z_x),
 /// n = tanh(n_x + r n_h), next = (hidden - n) z + n.
 struct GruCellRows {
   size_t rows = 0;

@@ -133,7 +133,7 @@ OptionalShape ShallowStep::shape(const std::vector<Shape>& in) const {
 
 size_t ShallowStep::row_size(size_t results) const {
   const size_t pixels = (results - 1) * convolution_.window.stride_width + convolution_.window.width;
-  // Products may read behind the last pixel.
+  // GEMM kernels may read past the last pixel.
   const size_t behind = std::max<size_t>(XNN_EXTRA_BYTES, packed_depth() - depth());
   return round_up(pixels * pixel_size() + behind, sizeof(void*));
 }

@@ -14,14 +14,13 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A convolution of images with few channels, as pictures are, in float32 or int8. XNNPACK looks the pixels of a window
-/// up one by one in a table, and its products, which want many channels at a time, compute with few of them or with
-/// zeros. Here the pixels of a window's row count as one with the channels of all of them: they lie behind each other,
-/// once the rows of the image that a row of results needs have been copied to where there is padding on both sides.
-/// Inputs as WinogradStep's.
+/// A convolution of images with few channels, such as RGB, in float32 or int8. XNNPACK's IGEMM reads the pixels of a
+/// window through a table, and its kernels, made for many channels, multiply few of them, or zeros. Here the pixels in
+/// a row of a window are one pixel with the channels of all: they are contiguous once the rows that a row of results
+/// needs are copied to memory with padding on both sides. Inputs: those of WinogradStep.
 class ShallowStep final : public Step {
  public:
-  /// Null where that is no gain for images of this shape, NHWC, or does not apply.
+  /// Null if it is not faster for images of this shape (NHWC), or does not apply.
   /// @param scales Null for float32. What it points to is read here only.
   static std::unique_ptr<ShallowStep> make(const Convolution& convolution, const ConvolutionScales* scales,
                                            const Shape& image);
@@ -38,11 +37,11 @@ class ShallowStep final : public Step {
 
   bool is_integer() const { return !scales_.empty(); }
   size_t element_size() const { return is_integer() ? sizeof(int8_t) : sizeof(float); }
-  /// Channels of the pixels of a window's row, and of so many more as weights are packed for.
+  /// Channels of the pixels in a row of a window, rounded up to what weights are packed for.
   size_t depth() const { return convolution_.window.width * convolution_.in_channels; }
   size_t packed_depth() const;
   size_t pixel_size() const { return convolution_.in_channels * element_size(); }
-  /// Bytes of the padded row of an image for a row of so many results.
+  /// Bytes of the padded row of an image for a row of this many results.
   size_t row_size(size_t results) const;
   /// Bytes of a panel of packed weights before its scales.
   size_t panel_size() const;
@@ -51,7 +50,7 @@ class ShallowStep final : public Step {
 
   const Convolution convolution_;
   const xnn_gemm_config& products_;
-  size_t tile_ = 0;  // results that a product computes at a time
+  size_t tile_ = 0;  // pixels of results of one GEMM tile
   int8_t in_zero_point_ = 0;
   std::vector<float> scales_;  // of int8, from sums to results
   union {

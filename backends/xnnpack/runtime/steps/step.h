@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What XNNPACK has no node for: a step is a function of ours that runs as a node among its nodes, on its threads and in
+ * Operators that XNNPACK lacks: a step is a function of ours that runs as a node of its graph, on its threads and in
  * its workspace.
  */
 #pragma once
@@ -46,7 +46,7 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  /// What events call it; null where the payload's name for it will do.
+  /// Its name in events; null for the name in the payload.
   virtual const char* name() const { return nullptr; }
 
   /// Takes what it needs of inputs that are constant, whose `in` is not null, when a runtime is made: they may be freed
@@ -56,15 +56,15 @@ class Step {
   /// How many results a node of it may have; all of them have the same shape.
   virtual size_t most_outputs() const { return 1; }
 
-  /// The shape of the result. Nothing where the inputs do not fit each other or the numbers of the step: what it reads
-  /// and writes afterwards lies inside of tensors of these shapes.
+  /// The shape of the result; nullopt if the inputs do not fit each other or the parameters of the step. The step then
+  /// reads and writes only inside tensors of these shapes.
   virtual OptionalShape shape(const std::vector<Shape>& in) const = 0;
 
   /// How the work on inputs that shape() accepted is divided.
   struct Plan {
     size_t units = 1;    ///< parts that any thread may compute
     size_t scratch = 0;  ///< bytes that each thread needs
-    /// Roughly, in products of a matrix; what says whether threads are worth telling.
+    /// Roughly, in multiplications of a GEMM; decides whether threads are woken.
     double work = std::numeric_limits<double>::infinity();
     xnn_status status = xnn_status_success;  ///< of what the step had to allocate
   };
@@ -74,7 +74,7 @@ class Step {
   /// @param scratch At a multiple of 64.
   virtual void run(const StepData& data, size_t unit, void* scratch) = 0;
 
-  /// What was wrong with the values of the inputs since the last call; null when nothing was.
+  /// What was wrong with the values of the inputs since the last call; null if nothing was.
   const char* take_failure() { return failure_.exchange(nullptr); }
 
  protected:
@@ -98,7 +98,7 @@ void become_step(xnn_node& node, Step& step, const uint32_t* inputs, size_t coun
 /// The step of a node that is one.
 Step& step_of(const xnn_node& node);
 
-/// Makes the operator of such a node; what it calls by itself when a runtime is made.
+/// Creates the operator of such a node; XNNPACK calls it when a runtime is created.
 xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
                        xnn_code_cache* code, xnn_weights_cache_t weights);
 

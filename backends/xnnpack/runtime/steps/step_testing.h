@@ -18,8 +18,8 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// The results for an image that is planned for `threads`; what lies behind them must stay, and nothing may be expected
-/// of the scratch memory.
+/// The results for an image that is planned for `threads`. Checks that nothing past the results is written; scratch
+/// memory starts as NaN.
 template <typename T>
 std::vector<T> run_step(Step& step, const std::vector<T>& image, const Shape& shape, size_t threads) {
   const OptionalShape out = step.shape({shape});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the loops of steps over vectors of floats have in common. Included once for each instruction set.
+// Loops of steps over vectors of floats. Included once for each instruction set.
 #include "kernels/simd/functions-inl.h"
 
 #if defined(ET_XNNPACK_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -20,8 +20,8 @@ namespace vector = torch::executor::native::HWY_NAMESPACE;
 using Tag = vector::FloatTag;
 using Vec = vector::FloatVec;
 
-/// Calls f(i, load, store) for each vector of `count` numbers from i on. What loads and stores is for a whole one, or
-/// for as many numbers as the last one has.
+/// Calls f(i, load, store) for each vector of `count` numbers. `load` and `store` handle a whole vector, or the numbers
+/// of the last one.
 template <typename F>
 HWY_INLINE void for_vectors(size_t count, const F& f) {
   const Tag d;

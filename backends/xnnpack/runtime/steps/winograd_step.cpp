@@ -58,7 +58,7 @@ double work_of(double tiles, size_t results, double in, double out) {
          ((tiles + kFilterWork) * in * out + tiles * kTransformWork * (in + out));
 }
 
-/// XNNPACK's products where they take weights in panels, one row after the other.
+/// XNNPACK's GEMM kernel if its packed weights are panels with contiguous rows.
 const xnn_gemm_config* find_products() {
   const xnn_gemm_config* products = xnn_init_f32_gemm_config();
   const bool fits = products != nullptr && products->log2_kr == 0 && products->log2_sr == 0 &&

@@ -11,15 +11,15 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A convolution with a window of 3x3 and no strides by Winograd's algorithm, see winograd_tiles.h. Inputs: the image,
-/// the filter, and the bias if there is one.
+/// A 3x3 convolution of stride 1 by Winograd's algorithm, see winograd_tiles.h. Inputs: the image, the filter, and the
+/// bias if there is one.
 ///
-/// The filters' values are 1.8 or 4 times as many numbers as the filters. Where that is more than the image and the
-/// results, they are not packed but computed in each run, for some columns at a time: that costs as much as some four
-/// more tiles of the image, and less is read from memory.
+/// The transformed filters have 1.8 or 4 times as many numbers as the filters. Where that is more than the image and
+/// the results, they are not packed but computed in each run, for some columns at a time: that costs as much as about
+/// four more tiles of the image, and loads less from memory.
 class WinogradStep final : public Step {
  public:
-  /// Null where the whole sums are expected to take as long for images of this shape, NHWC, or the algorithm does not
+  /// Null if direct convolution is expected to be as fast for images of this shape (NHWC), or the algorithm does not
   /// apply.
   static std::unique_ptr<WinogradStep> make(const Convolution& convolution, const Shape& image);
 
@@ -40,7 +40,7 @@ class WinogradStep final : public Step {
     size_t first, count;
   };
 
-  /// Of filters, in panels of as many columns as products_ takes, behind a row of zeros each.
+  /// Of filters, in panels of as many columns as products_ has, after a row of zeros each.
   struct Values {
     const float* at;
     size_t point_stride;  // floats from one point to the next
@@ -50,11 +50,11 @@ class WinogradStep final : public Step {
       : convolution_(convolution), products_(products), results_(results), keeps_values_(keeps_values) {}
 
   size_t panels() const;
-  /// Floats of a panel of values at one point.
+  /// Floats of a panel of transformed filters at one point.
   size_t panel_size() const;
-  /// The packed filters, or their values.
+  /// The packed filters, or the transformed ones.
   const float* filters() const;
-  /// Panels of a group, whose results are computed at a time.
+  /// Panels of a group, whose results are computed together.
   size_t group_panels() const;
   Place place_of(size_t tile) const;
   void fill_packed(const float* filter, const float* bias, float* packed) const;

@@ -122,7 +122,7 @@ template <size_t kResults>
 void transform_filters_of(const float* filters, size_t depth, size_t columns, float* values, size_t point_stride) {
   const size_t filter_size = kWinogradTaps * columns * sizeof(float);
   for (size_t k = 0; k < depth; ++k) {
-    // Behind the last ones there may be no memory, which a hint does not mind.
+    // After the last ones memory may be unmapped: a prefetch of that has no effect.
     const uintptr_t ahead = reinterpret_cast<uintptr_t>(filters) + (k + kAhead) * filter_size;
     for (size_t line = 0; line < filter_size; line += kLine) {
       hwy::Prefetch(reinterpret_cast<const char*>(ahead + line));

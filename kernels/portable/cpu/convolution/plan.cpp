@@ -22,7 +22,8 @@ bool read_parameter(KernelRuntimeContext& ctx, const char* op, const char* name,
   }
   *value = list[list.size() == 1 ? 0 : static_cast<size_t>(d)];
   if (*value < least || *value > kMaxParameter) {
-    ET_LOG(Error, "%s: %s must be at least %" PRId64 ", it is %" PRId64, op, name, least, *value);
+    ET_LOG(Error, "%s: %s must be from %" PRId64 " to %" PRId64 ", it is %" PRId64, op, name, least, kMaxParameter,
+           *value);
     ctx.fail(Error::InvalidArgument);
     return false;
   }
@@ -106,7 +107,7 @@ bool plan_convolution(KernelRuntimeContext& ctx, const char* op, const Tensor& i
         !find_out_size(ctx, op, *shape, d, extra)) {
       return false;
     }
-    // A weight without elements still has a kernel, possibly a huge one, of which nothing is ever read.
+    // A weight without elements may claim any kernel size; none of its elements is read.
     shape->kernel_size[d] = weight.numel() == 0 ? 1 : shape->kernel_size[d];
   }
   return true;

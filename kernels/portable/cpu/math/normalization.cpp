@@ -60,7 +60,7 @@ bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, co
     ctx.fail(Error::InvalidArgument);
     return false;
   }
-  // Without elements any number of empty images may be claimed; none is looked at.
+  // Without elements the batch may have any number of empty images: skip them.
   layout->batch = in.numel() == 0 ? 0 : in.size(0);
   layout->channels = in.size(1);
   layout->pixels = pixels;

@@ -26,7 +26,7 @@ bool check_resize(KernelRuntimeContext& ctx, const char* op, Tensor& out, const 
 /// Resizes `out` to the sizes of `in`.
 bool check_resize_like(KernelRuntimeContext& ctx, const char* op, Tensor& out, const Tensor& in);
 
-/// No byte of `written` is one of `read`, which is looked at again after it was checked. A plan may put both in one
+/// No byte of `written` is one of `read`, which is read again after it was checked. A plan may put both in one
 /// place.
 bool check_no_overlap(KernelRuntimeContext& ctx, const char* op, const Tensor& read, const Tensor& written);
 

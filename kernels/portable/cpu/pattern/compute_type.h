@@ -106,7 +106,7 @@ void store_scalar(const Scalar& scalar, ComputeType type, void* dst);
 /// Writes the value of `scalar` as one element of a supported dtype at `dst` (at least 8 bytes).
 void store_scalar_as(const Scalar& scalar, ScalarType dtype, void* dst);
 
-/// Calls `f` with a zero of the C++ type that stands for `type` (Float, Double or Int).
+/// Calls `f` with a zero of the C++ type of `type` (Float, Double or Int).
 template <typename F>
 static void with_arithmetic_type(ComputeType type, F&& f) {
   switch (type) {

@@ -40,7 +40,7 @@ struct TableSchema {
   uint16_t num_tables;  ///< at most kMaxTables
 };
 
-/// For more, verify_tables() needs more memory, and says no.
+/// verify_tables() refuses a schema with more: it would need more memory.
 constexpr uint32_t kMaxTables = 40;
 
 /// A reference of four bytes to an instruction or a value leads to four tables at most; the rest is for methods that
@@ -49,13 +49,14 @@ constexpr uint32_t kTablesPerByte = 4;
 
 /**
  * Whether every table, vector, string and union that can be reached from the root lies within `size` bytes at `data`,
- * where its alignment wants it.
+ * at its alignment.
  *
  * @param data Aligned to the largest alignment of the schema.
  * @param identifier Four characters that bytes 4 to 7 must be, or null.
  *
- * A buffer may refer to a part several times: exporters write equal parts once, and hostile files make reading take
- * forever that way. So it may have kTablesPerByte tables for each of its bytes, counted as often as they are read.
+ * A buffer may refer to a part several times: exporters write equal parts once. A hostile file could
+ * make reading endless in this way, so a buffer may have kTablesPerByte tables for each of its bytes, counted as often
+ * as they are read.
  *
  * @param max_depth How deep tables may nest: every level takes a stack frame.
  */

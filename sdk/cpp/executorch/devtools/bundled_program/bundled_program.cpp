@@ -43,7 +43,7 @@ constexpr size_t kIdentifierEnd = 8;
 
 using Values = flatbuffers::Vector<flatbuffers::Offset<format::Value>>;
 
-/// Which value is looked at, for messages.
+/// The value that is compared, for messages.
 struct Place {
   const char* method;
   size_t test_case;

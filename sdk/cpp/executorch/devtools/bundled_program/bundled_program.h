@@ -82,7 +82,7 @@ ET_NODISCARD ::executorch::runtime::Error verify_method_outputs(Method& method,
 ET_NODISCARD ::executorch::runtime::Error get_program_data(void* file_data, size_t file_data_len,
                                                            const void** out_program_data, size_t* out_program_data_len);
 
-/// Whether the file says that it is a bundled program. Nothing but its first 8 bytes is looked at.
+/// Whether the file says that it is a bundled program, by its first 8 bytes.
 bool is_bundled_program(void* file_data, size_t file_data_len);
 
 /// The same for a file of at least 8 bytes.

@@ -21,7 +21,7 @@ enum class RecordKind : uint8_t {
   Value,       ///< A logged value. Data: LoggedTensors; `first`: the bits of a number.
 };
 
-/// Stands for a name or an offset that there is not.
+/// The value of an absent name or offset.
 constexpr uint32_t kNone = UINT32_MAX;
 
 /// Something that happened, as it is kept until the dump is written. Data of `data_size` bytes follows it.
@@ -50,8 +50,8 @@ struct LoggedTensor {
   int64_t offset;
 };
 
-/// Records in the order of their coming, in memory of the application or on the heap. Recording costs little: what an
-/// ETDump looks like is the writer's business, after the run.
+/// Event records in the order of arrival, in memory of the application or on the heap. Recording is cheap: records are
+/// converted to an ETDump after the run.
 class EventLog {
  public:
   /// In `memory`, which must outlive the log; on the heap when its pointer is null.
@@ -76,14 +76,14 @@ class EventLog {
   const uint8_t* data_of(uint32_t place) const { return memory_ + place + sizeof(Record); }
   /// The first record is at 0; the one behind another one is here.
   uint32_t next(uint32_t place) { return place + record_bytes(at(place).data_size); }
-  /// Behind the last record.
+  /// The end of the last record.
   uint32_t end() const { return used_; }
   /// The last record, or kNone.
   uint32_t last() const { return last_; }
 
   /// An upper bound of the bytes that all records take in an ETDump.
   size_t written_bound() const { return bound_; }
-  /// What is free behind the records: in memory of the application at least written_bound() bytes.
+  /// The free space after the records: in memory of the application at least written_bound() bytes.
   ::executorch::runtime::Span<uint8_t> free_memory() { return {memory_ + used_, capacity_ - used_}; }
 
  private:

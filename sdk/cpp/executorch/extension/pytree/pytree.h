@@ -27,7 +27,7 @@ namespace executorch {
 namespace extension {
 namespace pytree {
 
-/// Stands for the leaves of a TreeSpec, which has none.
+/// The type of the leaves of a TreeSpec, which have no value.
 struct TreeSpecLeaf {};
 
 /// A tree without its leaves.

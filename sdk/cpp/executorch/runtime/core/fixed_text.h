@@ -8,7 +8,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Writes text to memory of a fixed size, always with a NUL at its end. printf would do, but brings a heap with it on
+/// Writes text to memory of a fixed size, always with a NUL at its end. printf would do, but links a heap on
 /// boards that have none.
 class FixedText final {
  public:

@@ -63,7 +63,7 @@ class Result final {
       return Error::Ok;
     }
     if (error_ == Error::Ok) {
-      ET_UNREACHABLE();  // no constructor keeps it: where the error goes into another Result, nobody need look again
+      ET_UNREACHABLE();  // no constructor keeps it: a Result made from this error need not check it again
     }
     return error_;
   }

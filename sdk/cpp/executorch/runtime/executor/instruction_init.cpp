@@ -307,7 +307,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   for (uint32_t i = 0; i < instruction->num_args; ++i) {
     EValue* value = instruction->args[i];
     if (!value->isTensor()) {
-      // The first tensor of a list stands for it.
+      // A list is checked by its first tensor.
       const Operands items(*plan_->values()->Get(static_cast<uint32_t>(call.args()->Get(i))));
       uint32_t first = 0;
       while (first < items.size() && items[first] < 0) {

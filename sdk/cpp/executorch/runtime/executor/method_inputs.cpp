@@ -129,7 +129,7 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
                            "Input %zu must have dtype %s, found %s", input_idx, toString(to.scalar_type()),
                            toString(from.scalar_type()));
   ET_CHECK_OR_RETURN_ERROR(internal::is_dense_on_cpu(from), InvalidArgument,
-                           "Input %zu must be on the CPU, its elements one after the other: copy it there", input_idx);
+                           "Input %zu must be contiguous and on the CPU: copy it there", input_idx);
   ET_CHECK_OR_RETURN_ERROR(from.dim() == to.dim(), InvalidArgument, "Input %zu must have %zd dimensions, found %zd",
                            input_idx, static_cast<ssize_t>(to.dim()), static_cast<ssize_t>(from.dim()));
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();

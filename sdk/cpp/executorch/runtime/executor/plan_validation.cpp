@@ -302,7 +302,7 @@ class PlanValidator final {
   uint32_t num_operators_;
   uint32_t num_delegates_;
   SeenTables seen_;
-  /// What is being looked at.
+  /// What is being checked, for messages.
   Place place_;
 };
 

@@ -22,7 +22,7 @@ class MockCudaAllocator : public DeviceAllocator {
     ++allocate_count_;
     last_allocate_size_ = nbytes;
     last_allocate_index_ = index;
-    // aligned_alloc wants a multiple of the alignment; one byte more tells apart allocations of no bytes.
+    // aligned_alloc expects a multiple of the alignment; one byte more gives empty allocations distinct addresses.
     void* ptr = std::aligned_alloc(alignment, (nbytes / alignment + 1) * alignment);
     if (ptr == nullptr) {
       return Error::MemoryAllocationFailed;

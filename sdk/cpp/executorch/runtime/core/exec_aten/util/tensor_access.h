@@ -46,7 +46,7 @@ inline DimOrder dim_order_of(const aten::Tensor& tensor) {
   return DimOrder(tensor);
 }
 
-/// Whether the elements are bytes that the CPU can read one after the other.
+/// Whether the elements are contiguous in memory that the CPU can read.
 bool is_dense_on_cpu(const aten::Tensor& tensor);
 
 /// STATIC or DYNAMIC_BOUND.

@@ -17,7 +17,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withContext
 
-/** [Module.load] in [context], not on the thread of the caller. A module that nobody waits for any more is closed. */
+/** [Module.load] in [context], not on the thread of the caller. If the caller is cancelled, the module is closed. */
 public suspend fun Module.Companion.loadAsync(
   modelPath: String,
   loadMode: Int = Module.LOAD_MODE_MMAP,
