@@ -31,7 +31,8 @@ struct Sharing {
   /// them would take longer than they save. True for all operators if the large ones together do not justify waking
   /// the threads.
   std::vector<bool> is_small;
-  /// Whether the threads are a team (extension/threadpool/team.h) for the whole execution instead of being woken for each operator.
+  /// Whether the threads are a team (extension/threadpool/team.h) for the whole execution, and not woken for each
+  /// operator.
   bool as_team = false;
   /// Whether all operators are small. A runtime that is reshaped for one thread has larger tiles.
   bool has_one_thread = false;

@@ -284,7 +284,8 @@ TEST_F(MethodDataTest, MergedMapsFindWhatEitherHas) {
   const FloatMap same({{"b", {{1}, {2}}}});
   logged.clear();
   EXPECT_EQ(MergedDataMap::load(&first, &same).error(), Error::InvalidArgument);
-  EXPECT_THAT(logged, ElementsAre("The named data 'b' is in two of the program and its data files; remove it from one"));
+  EXPECT_THAT(logged,
+              ElementsAre("The named data 'b' is in two of the program and its data files; remove it from one"));
 }
 
 TEST_F(MethodDataTest, NamedDataOfTheProgramIsReadFromItsSegment) {
