@@ -28,8 +28,11 @@ Result<MergedDataMap> MergedDataMap::load_pairs(Span<const NamedDataMap*> named_
     if (!count.ok()) {
       return count.error();
     }
-    if (count.get() == 0 || all == nullptr) {
-      all = count.get() == 0 ? all : map;
+    if (count.get() == 0) {
+      continue;
+    }
+    if (all == nullptr) {
+      all = map;
       continue;
     }
     auto pair = Pair::load(all, map);
