@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.export import export
+from torch.export import Dim, export
 
 from sdk.exir import to_edge
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
@@ -102,3 +102,18 @@ def test_an_lstm_of_many_steps_is_lowered_in_seconds():
     want = torch.utils._pytree.tree_leaves(model(*args))
     for a, b in zip(_load_for_executorch_from_buffer(buffer).forward(args), want, strict=True):
         torch.testing.assert_close(a, b.detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_resizing_keeps_a_dynamic_batch():
+    """An operator that PyTorch composes in C++ leaves symbolic sizes symbolic."""
+
+    def resize(x):
+        # Sizes are evaluated anew behind a permuted view.
+        x = x.permute(0, 2, 1).reshape(x.shape[0], -1, 4, 4)
+        return torch.nn.functional.interpolate(x, size=(7, 9), mode="bilinear")
+
+    program = export(Function(resize), (torch.randn(2, 16, 3),), dynamic_shapes=(({0: Dim("batch", min=1, max=4)},),))
+    loaded = _load_for_executorch_from_buffer(to_edge(program).to_executorch().buffer)
+    for batch in (1, 2, 4):
+        x = torch.randn(batch, 16, 3)
+        torch.testing.assert_close(loaded.forward((x,))[0], resize(x), rtol=1e-5, atol=1e-5)

@@ -6,12 +6,14 @@ Here views become copies, numbers where an operator takes a tensor become consta
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
@@ -155,7 +157,10 @@ class EdgeEmitter:
     def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         """The fake result of a call, given nodes or fake tensors."""
         fake_args, fake_kwargs = self._to_values((args, kwargs))
-        with torch.no_grad(), self._fake_mode:
+        # What C++ composes of other operators, such as upsample_bilinear2d.vec, makes symbolic sizes fixed; PyTorch
+        # registers Python functions beside it, which do not.
+        composed = enable_python_dispatcher() if op._can_decompose() else contextlib.nullcontext()
+        with torch.no_grad(), self._fake_mode, composed:
             if op in COPY_TO_VIEW:
                 # Sizes are those of the view, which is also defined for sizes that depend on data.
                 view = COPY_TO_VIEW[op](*fake_args, **fake_kwargs)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import operator
+
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner, Partition
+from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import OperatorSupportBase, any_chain, create_op_support
 from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
@@ -33,8 +35,46 @@ def generate_partitions_from_list_of_nodes(
     ]
     if not supports:
         raise ValueError("pass a list of nodes or an operator support: there is nothing to partition by")
-    partitioner = CapabilityBasedPartitioner(graph_module, any_chain(*supports), allows_single_node_partition=True)
-    return partitioner.propose_partitions()
+    return _largest_partitions(graph_module, any_chain(*supports))
+
+
+def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase) -> list[Partition]:
+    """As few partitions as no cycle between them allows, the last of the graph first, in time linear in the nodes.
+
+    The stage of a node counts, on the path to the end of the graph on which they are most, how often a value leaves the
+    supported nodes and comes back. All supported nodes of a stage are a partition: no path leads from one of them
+    through something else to another. Two stages cannot be one partition, as such a path leads from each to the next.
+    PyTorch's CapabilityBasedPartitioner finds the same by testing pairs of partitions after each node, in cubic time.
+    """
+    modules = dict(graph_module.named_modules())
+    nodes = list(graph_module.graph.nodes)
+    is_supported: dict[Node, bool] = {}
+    for node in nodes:
+        # One of several results is wherever the call is.
+        call = node.args[0] if _is_result_of_call(node) else node
+        is_supported[node] = support.is_node_supported(modules, node) if call is node else is_supported[call]
+    stage: dict[Node, int] = {}
+    members: dict[int, list[Node]] = {}
+    for node in reversed(nodes):
+        readers = list(node.users)
+        if is_supported[node]:
+            stage[node] = max((stage[reader] + (not is_supported[reader]) for reader in readers), default=0)
+        else:
+            # -1: nothing supported reads what it computes.
+            stage[node] = max((stage[reader] for reader in readers), default=-1)
+    for node in nodes:
+        if _is_result_of_call(node):
+            stage[node] = stage[node.args[0]]
+        if is_supported[node]:
+            members.setdefault(stage[node], []).append(node)
+    return [Partition(id=number, nodes=members[at]) for number, at in enumerate(sorted(members))]
+
+
+def _is_result_of_call(node: Node) -> bool:
+    """Whether it takes one of the results of a call of which nothing else is read."""
+    if node.target is not operator.getitem or not isinstance(node.args[0], Node):
+        return False
+    return all(user.target is operator.getitem for user in node.args[0].users)
 
 
 def generate_pattern_op_partitions(
