@@ -59,11 +59,12 @@ declare_steps() {
   long_step tsan
   long_step aarch64-all "${aarch64[@]}"
   long_step slow
+  long_step zoo
   long_step operators-asan
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"
   long_step apple-all "${apple[@]}"
-  needs_network android android-asan interop swift swift-asan apple apple-all wheel
+  needs_network android android-asan interop swift swift-asan apple apple-all wheel zoo
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do
     [[ ! -f "${file}" ]] || source "${file}"
@@ -199,7 +200,9 @@ step_conformance() {
   SDK_REFERENCE_KERNELS=1 SDK_PORTABLE_LIB="${library}" \
     "${python}" -m pytest -q -n "${jobs}" --dist worksteal tests/backends/test_operators.py
 }
-step_slow() { "${python}" -m pytest -q -m slow tests; }
+step_slow() { "${python}" -m pytest -q -m slow tests --ignore tests/zoo; }
+# Every model of the libraries, which are installed first. A tenth takes about as many minutes as the gate has to spare.
+step_zoo() { "${python}" -m pytest -q -m slow tests/zoo; }
 # The pages' examples, and the reference that is made from the headers' comments.
 step_documents() {
   scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models of torchvision, timm, transformers and torchaudio with random weights, kept as a test.
+
+    scripts/zoo --list                 what there is
+    scripts/zoo NAME ...               examine these, each in a process of its own
+    scripts/zoo --all --results FILE   all of them
+    scripts/zoo --page FILE            write docs/models.md from the results
+
+Each is captured by torch.export, lowered without a backend and with XNNPACK, with fixed shapes and with one dynamic
+dimension, run by `sdk.runtime`, and compared with eager.
+"""

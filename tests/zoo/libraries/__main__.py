@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Examines models, each in a process of its own with a time limit."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.libraries import packages
+
+LIMIT = 300.0
+"""Seconds that one model may take."""
+
+
+def load(package: str = "sdk") -> None:
+    """Imports the libraries and the compiler once, before processes are forked: each takes seconds."""
+    import importlib
+    import logging
+
+    warnings.simplefilter("ignore")
+    packages.install()
+    packages.enable()
+    from zoo.libraries import timm_models, torchaudio_models, torchvision_models, transformers_models  # noqa: F401
+
+    for module in ("exir", "runtime", "backends.xnnpack.partition.xnnpack_partitioner"):
+        importlib.import_module(f"{package}.{module}")
+    logging.disable(logging.WARNING)
+
+
+def names() -> list[str]:
+    from zoo.libraries.case import MAKERS
+
+    return list(MAKERS)
+
+
+def tenth(all_names: Sequence[str], day: int) -> list[str]:
+    """Every tenth model, another tenth each day."""
+    return list(all_names[day % 10 :: 10])
+
+
+def examine_all(
+    wanted: Sequence[str], *, at_once: int = 2, limit: float = LIMIT, log: Path | None = None, **options: Any
+) -> Iterator[dict[str, Any]]:
+    """The results, in the order in which models are ready. One that crashes or takes too long has a result as well."""
+    waiting, running = list(wanted), []
+    with tempfile.TemporaryDirectory() as folder:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                name = waiting.pop(0)
+                path = Path(folder) / name.replace("/", "-")
+                process = multiprocessing.get_context("fork").Process(target=_examine, args=(name, path, log, options))
+                process.start()
+                running.append((name, path, process, time.monotonic() + limit))
+            for job in list(running):
+                name, path, process, end = job
+                late = time.monotonic() > end
+                if late:
+                    process.kill()
+                process.join(0.05)
+                if process.is_alive():
+                    continue
+                running.remove(job)
+                result = json.loads(path.read_text())
+                if late:
+                    result["failure"] = f"not done after {limit:.0f} s ({result['stage']})"
+                elif process.exitcode:
+                    result["failure"] = f"the process ended with {process.exitcode} ({result['stage']})"
+                yield result
+
+
+def _examine(name: str, path: Path, log: Path | None, options: dict[str, Any]) -> None:
+    from zoo.libraries.examine import Result, examine
+
+    # What libraries print, and what the runtime logs, would hide the results.
+    out = os.open(log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+
+    def write(result: Result) -> None:
+        temporary = path.with_suffix(".new")
+        temporary.write_text(json.dumps(result.as_dict()))
+        temporary.replace(path)
+
+    write(Result(name, options.get("package", "sdk"), options.get("rounds", 1)))
+    write(examine(name, progress=write, **options))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/zoo", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="library/model, or the beginning of one")
+    parser.add_argument("--all", action="store_true", help="every model")
+    parser.add_argument("--tenth", action="store_true", help="a tenth of them, another one each day")
+    parser.add_argument("--list", action="store_true", help="print the names")
+    parser.add_argument("--package", choices=("sdk", "executorch"), default="sdk", help="whose compiler and runtime")
+    parser.add_argument("--shapes", nargs="+", choices=("fixed", "dynamic"), default=("fixed", "dynamic"))
+    parser.add_argument("--backends", nargs="+", choices=("portable", "xnnpack"), default=("portable", "xnnpack"))
+    parser.add_argument("--results", type=Path, metavar="FILE", help="append a line of JSON for each model")
+    parser.add_argument("--rounds", type=int, default=1, help="runs of which the fastest counts as latency")
+    parser.add_argument("--jobs", type=int, default=2, help="models at once")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that one model may take")
+    parser.add_argument("--log", type=Path, help="a file for what the processes print")
+    parser.add_argument(
+        "--page", type=Path, nargs="+", metavar="FILE", help="write docs/models.md from results, and end"
+    )
+    options = parser.parse_args()
+    if options.page:
+        from zoo.libraries import page
+
+        page.PAGE.write_text(page.render(result for file in options.page for result in page.read(file)))
+        return 0
+    load(options.package)
+    wanted = names() if options.all or options.list or options.tenth else []
+    for prefix in options.names:
+        found = [name for name in names() if name == prefix] or [name for name in names() if name.startswith(prefix)]
+        if not found:
+            parser.error(f"there is no model {prefix}; --list names them all")
+        wanted += found
+    if options.tenth:
+        wanted = tenth(wanted, datetime.date.today().toordinal())
+    if options.list:
+        print("\n".join(wanted))
+        return 0
+    done = set()
+    if options.results and options.results.exists():
+        done = {json.loads(line)["name"] for line in options.results.read_text().splitlines()}
+    failed = 0
+    with contextlib.ExitStack() as stack:
+        results = stack.enter_context(options.results.open("a")) if options.results else None
+        for result in examine_all(
+            [name for name in wanted if name not in done],
+            at_once=options.jobs, limit=options.limit, log=options.log, package=options.package,
+            shapes=tuple(options.shapes), backends=tuple(options.backends), rounds=options.rounds,
+        ):  # fmt: skip
+            if results:
+                results.write(json.dumps(result) + "\n")
+                results.flush()
+            failed += report(result)
+    return 1 if failed else 0
+
+
+def report(result: dict[str, Any]) -> bool:
+    """Prints the result on a line; whether it failed."""
+    from zoo.libraries.examine import Result
+
+    known = Result.read(result)
+    cells = known.cells
+    text = " ".join(
+        f"{key}: " + (cell.reason or f"{cell.error:.0e} lowered in {cell.lowering:.1f} s")
+        for key, cell in cells.items()
+    )
+    refused = " ".join(f"{kind} not captured: {reason}" for kind, reason in known.captured.items() if reason)
+    print(f"{'ok  ' if known.works else 'FAIL'} {known.name} {known.failure} {text} {refused}"[:600], flush=True)
+    return not known.works
+
+
+if __name__ == "__main__":
+    sys.exit(main())

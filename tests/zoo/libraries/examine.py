@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Examines one model: captures it, lowers it, runs the program and compares with eager."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.export import Dim, ExportedProgram
+from torch.utils import _pytree as pytree
+
+from zoo.libraries.case import Call, Model, make
+
+TOLERANCE = 1e-4
+"""Of the largest value of a tensor."""
+SHAPES, BACKENDS = ("fixed", "dynamic"), ("portable", "xnnpack")
+
+
+@dataclass
+class Cell:
+    """What became of one program: `reason` is empty where it works."""
+
+    reason: str = ""
+    error: float = 0.0
+    """The largest difference, by the largest value of the tensor."""
+    lowering: float = 0.0
+    """Seconds from the exported program to the bytes of the file."""
+    size: int = 0
+    latency: float = 0.0
+    """Seconds: the fastest of several runs."""
+    nodes: int = 0
+
+
+@dataclass
+class Result:
+    """What is known of a model. `captured` has for each kind of shapes why torch.export refuses, or nothing."""
+
+    name: str
+    package: str = "sdk"
+    rounds: int = 1
+    captured: dict[str, str] = field(default_factory=dict)
+    export: dict[str, float] = field(default_factory=dict)
+    cells: dict[str, Cell] = field(default_factory=dict)
+    failure: str = ""
+    """Why nothing of it could be examined: eager fails, a crash, a hang."""
+    stage: str = ""
+    """What is going on, for a process that ends without a result."""
+    memory: int = 0
+    """The most bytes that the process had in memory."""
+    seconds: float = 0.0
+
+    @classmethod
+    def read(cls, values: dict[str, Any]) -> Result:
+        result = cls(**{**values, "cells": {}})
+        result.cells = {key: Cell(**cell) for key, cell in values["cells"].items()}
+        return result
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def works(self) -> bool:
+        return not self.failure and all(not cell.reason for cell in self.cells.values())
+
+
+def short(error: BaseException) -> str:
+    """The error on one line, for a table."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:400]
+
+
+def examine(
+    name: str,
+    *,
+    package: str = "sdk",
+    shapes: Sequence[str] = SHAPES,
+    backends: Sequence[str] = BACKENDS,
+    rounds: int = 1,
+    progress: Callable[[Result], None] = lambda result: None,
+) -> Result:
+    """Everything about the model `name`. `package` is `sdk`, or `executorch` for the original's. `progress` is called
+    before each stage."""
+    torch.set_num_threads(1)
+    result, begin = Result(name, package, rounds), time.monotonic()
+
+    def enter(stage: str) -> None:
+        result.stage, result.seconds = stage, time.monotonic() - begin
+        progress(result)
+
+    enter("build")
+    try:
+        model = make(name)
+        calls = {size: _calls(model, size) for size in {model.fixed, *model.sizes}}
+        enter("eager")
+        expected = {size: run_eager(model, calls[size]) for size in calls}
+    except Exception as error:
+        result.failure = f"eager, {result.stage}: {short(error)}"
+        return result
+    for kind in shapes:
+        enter(f"torch.export, {kind}")
+        size = model.fixed if kind == "fixed" else model.sizes[1]
+        started = time.perf_counter()
+        try:
+            exported = capture(model, calls[size][0], kind == "dynamic")
+        except Exception as error:
+            result.captured[kind] = short(error)
+            continue
+        result.captured[kind] = ""
+        result.export[kind] = time.perf_counter() - started
+        for backend in backends:
+            cell = result.cells[f"{kind}/{backend}"] = Cell()
+            cell.nodes = len(exported.graph.nodes)
+            sizes = (size,) if kind == "fixed" else dict.fromkeys(model.sizes)
+            try:
+                enter(f"lower, {kind}, {backend}")
+                started = time.perf_counter()
+                program = lower(copy.copy(exported), backend, package)
+                cell.lowering, cell.size = time.perf_counter() - started, len(program)
+                for each in sizes:
+                    enter(f"run, {kind} {each}, {backend}")
+                    run_and_compare(program, calls[each], expected[each], cell, package, rounds)
+            except Exception as error:
+                cell.reason = f"{result.stage}: {short(error)}"
+    enter("done")
+    result.stage = ""
+    result.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return result
+
+
+def _calls(model: Model, size: int) -> list[Call]:
+    torch.manual_seed(size)
+    return model.calls(size)
+
+
+def run_eager(model: Model, calls: list[Call]) -> list[list[Any]]:
+    """What the calls give, in their order, from the module's first state."""
+    module = copy.deepcopy(model.module)
+    results = []
+    with torch.no_grad():
+        for call in calls:
+            outputs = [copy.deepcopy(value) for value in pytree.tree_leaves(module(*copy.deepcopy(call)))]
+            for value in outputs:
+                if isinstance(value, Tensor) and value.is_floating_point():
+                    if not value.isfinite().all():
+                        raise ValueError("a result is not finite")
+                    if value.numel() > 8 and value.std() == 0:
+                        raise ValueError("all elements of a result are equal")
+            results.append([value for value in outputs if value is not None])
+    return results
+
+
+def capture(model: Model, call: Call, dynamic: bool) -> ExportedProgram:
+    specification = None
+    if dynamic:
+        least, _, most = model.sizes
+        dimension = Dim(model.what, min=least, max=most)
+        dims = model.dynamic + (None,) * (len(call) - len(model.dynamic))
+        specification = tuple(None if dim is None else {dim: dimension} for dim in dims)
+        # A module that takes any number of arguments has one parameter for them.
+        if any(kind.kind is kind.VAR_POSITIONAL for kind in _parameters(model.module)):
+            named = sum(kind.kind is not kind.VAR_POSITIONAL for kind in _parameters(model.module))
+            specification = (*specification[:named], specification[named:])
+    module = copy.deepcopy(model.module)
+    with torch.no_grad():
+        return torch.export.export(module, copy.deepcopy(call), dynamic_shapes=specification, strict=model.strict)
+
+
+def _parameters(module: torch.nn.Module) -> list[Any]:
+    import inspect
+
+    return list(inspect.signature(module.forward).parameters.values())
+
+
+def lower(exported: ExportedProgram, backend: str, package: str) -> bytes:
+    exir = importlib.import_module(f"{package}.exir")
+    partitioners = []
+    if backend == "xnnpack":
+        xnnpack = importlib.import_module(f"{package}.backends.xnnpack.partition.xnnpack_partitioner")
+        partitioners = [xnnpack.XnnpackPartitioner()]
+    program: bytes = exir.to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch().buffer
+    return program
+
+
+def run_and_compare(
+    program: bytes, calls: list[Call], expected: list[list[Any]], cell: Cell, package: str, rounds: int
+) -> None:
+    runtime = importlib.import_module(f"{package}.runtime")
+    loaded = runtime.Runtime.get().load_program(program)
+    method = loaded.load_method("forward")
+    for call, wanted in zip(calls, expected, strict=True):
+        inputs = pytree.tree_leaves(call)
+        started = time.perf_counter()
+        found = method.execute(inputs)
+        cell.latency = time.perf_counter() - started
+        _compare(found, wanted, cell)
+    for _ in range(rounds - 1):
+        started = time.perf_counter()
+        method.execute(inputs)
+        cell.latency = min(cell.latency, time.perf_counter() - started)
+
+
+def _compare(found: Sequence[Any], wanted: Sequence[Any], cell: Cell) -> None:
+    assert len(found) == len(wanted), f"{len(found)} results, expected {len(wanted)}"
+    for i, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        if not isinstance(other, Tensor):
+            assert one == other, f"result {i} is {one}, expected {other}"
+            continue
+        assert one.shape == other.shape, f"result {i} has the shape {list(one.shape)}, expected {list(other.shape)}"
+        assert one.dtype == other.dtype, f"result {i} is {one.dtype}, expected {other.dtype}"
+        if not other.numel():
+            continue
+        if other.is_floating_point():
+            difference = float((one.double() - other.double()).abs().max())
+            largest = float(other.double().abs().max()) or 1.0
+            difference = difference / largest
+        else:
+            difference = float((one != other).double().mean())
+        cell.error = max(cell.error, difference)
+        # A difference that is NaN is no smaller one.
+        assert difference <= TOLERANCE, f"result {i} differs by {difference:.1e} of the largest value"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models of libraries: what torch.export captures works in both modes, as docs/models.md says where it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from zoo.libraries import page
+from zoo.libraries.examine import Result
+
+TESTS = Path(__file__).resolve().parents[2]
+
+
+def results(folder: Path, *arguments: str) -> list[Result]:
+    """What `python -m zoo.libraries` finds, in an interpreter of its own: it loads the libraries and forks."""
+    file = folder / "results.jsonl"
+    command = [sys.executable, "-m", "zoo.libraries", "--results", str(file), *arguments]
+    ran = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(TESTS)}, capture_output=True, text=True, check=False
+    )
+    assert file.exists(), ran.stderr[-2000:]
+    return [Result.read(json.loads(line)) for line in file.read_text().splitlines()]
+
+
+def check(found: Sequence[Result]) -> None:
+    """What is captured works, and the page says the same."""
+    rows = page.rows_of_page()
+    assert found
+    wrong = [f"{each.name}: {page.row(each)[1:]}" for each in found if not each.works]
+    stale = [
+        f"{each.name} is now {page.row(each)[1:]}"
+        for each in found
+        if rows and each.works and page.row(each)[1:] != rows.get(each.name)
+    ]
+    exceptions = [
+        name for name, cells in rows.items() if cells[1:] != [page.YES] * 2 and cells[1:] != [page.NOTHING] * 2
+    ]
+    wrong = [text for text in wrong if text.split(": ")[0] not in exceptions]
+    assert not wrong, "\n".join(wrong)
+    assert not stale, "docs/models.md is not up to date (scripts/zoo writes it):\n" + "\n".join(stale)
+    assert len(exceptions) <= 3, f"more than three exceptions: {exceptions}"
+
+
+@pytest.mark.slow
+def test_all_models(tmp_path: Path) -> None:
+    check(results(tmp_path, "--all"))
