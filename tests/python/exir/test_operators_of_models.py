@@ -104,13 +104,21 @@ def test_an_lstm_of_many_steps_is_lowered_in_seconds():
         torch.testing.assert_close(a, b.detach(), rtol=1e-4, atol=1e-5)
 
 
-def test_resizing_keeps_a_dynamic_batch():
-    """An operator that PyTorch composes in C++ leaves symbolic sizes symbolic."""
+RESIZED = {
+    "bilinear": lambda x: F.interpolate(x, size=(7, 9), mode="bilinear"),
+    "nearest": lambda x: F.interpolate(x, scale_factor=2.0, mode="nearest"),
+    "pad": lambda x: F.pad(x, (0, 3, 1, 0)),
+    "pad_and_convolution": lambda x: F.conv2d(F.pad(x, (0, 1, 0, 1)), torch.ones(2, 3, 2, 2), stride=2),
+}
+
+
+@pytest.mark.parametrize("name", RESIZED)
+def test_resizing_keeps_a_dynamic_batch(name):
+    """An operator whose function in C++ asks for plain sizes leaves symbolic ones symbolic."""
 
     def resize(x):
         # Sizes are evaluated anew behind a permuted view.
-        x = x.permute(0, 2, 1).reshape(x.shape[0], -1, 4, 4)
-        return torch.nn.functional.interpolate(x, size=(7, 9), mode="bilinear")
+        return RESIZED[name](x.permute(0, 2, 1).reshape(x.shape[0], -1, 4, 4))
 
     program = export(Function(resize), (torch.randn(2, 16, 3),), dynamic_shapes=(({0: Dim("batch", min=1, max=4)},),))
     loaded = _load_for_executorch_from_buffer(to_edge(program).to_executorch().buffer)

@@ -157,10 +157,11 @@ class EdgeEmitter:
     def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         """The fake result of a call, given nodes or fake tensors."""
         fake_args, fake_kwargs = self._to_values((args, kwargs))
-        # What C++ composes of other operators, such as upsample_bilinear2d.vec, makes symbolic sizes fixed; PyTorch
-        # registers Python functions beside it, which do not.
-        composed = enable_python_dispatcher() if op._can_decompose() else contextlib.nullcontext()
-        with torch.no_grad(), self._fake_mode, composed:
+        # C++ functions that ask for plain sizes, such as those of constant_pad_nd and upsample_bilinear2d.vec, make
+        # symbolic sizes fixed. PyTorch registers Python functions beside them, which do not.
+        is_symbolic = any(map(_is_symbolic, pytree.tree_leaves((fake_args, fake_kwargs))))
+        functions = enable_python_dispatcher() if is_symbolic else contextlib.nullcontext()
+        with torch.no_grad(), self._fake_mode, functions:
             if op in COPY_TO_VIEW:
                 # Sizes are those of the view, which is also defined for sizes that depend on data.
                 view = COPY_TO_VIEW[op](*fake_args, **fake_kwargs)
@@ -231,3 +232,8 @@ def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
 def _is_tensor_type(jit_type: Any) -> bool:
     kind = jit_type.kind()
     return kind == "TensorType" or (kind == "OptionalType" and jit_type.getElementType().kind() == "TensorType")
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Whether it is a symbolic number, or a tensor with symbolic sizes."""
+    return isinstance(value, SYM_TYPES) or (isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides)
