@@ -11,7 +11,7 @@ import timm
 from zoo.libraries.case import MAKERS, Model, images
 
 FAMILIES = """
-beit_base_patch16_224 halonet26t@128 lambda_resnet26rpt_256 bat_resnext26ts@128 gcresnext26ts mobileone_s0 repvgg_a0
+beit_base_patch16_224 halonet26t@256 lambda_resnet26rpt_256 bat_resnext26ts@256 gcresnext26ts mobileone_s0 repvgg_a0
 resnet32ts regnetz_b16 resnet50_clip@64 cait_xxs24_224 coat_tiny convit_tiny convmixer_768_32 convnext_atto
 convnextv2_atto cpubone_nano crossvit_9_dagger_240 csatv2@512 cs3darknet_s cs3darknet_focus_s darknet17 cspnext_tiny
 davit_tiny deit_tiny_patch16_224 densenet121 densenetblur121d dla34 dla60_res2net dpn48b edgenext_xx_small

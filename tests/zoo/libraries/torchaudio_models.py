@@ -175,7 +175,7 @@ def wavernn() -> Model:
 
 @entry
 def conv_tasnet() -> Model:
-    module = models.ConvTasNet(2, 16, 32, "sigmoid", 3, 16, 32, 3, 2)
+    module = models.ConvTasNet(2, 16, 32, 3, 16, 32, 3, 2, "sigmoid")
     return Model(module, lambda n: [(torch.randn(n, 1, 512),)], (0,))
 
 

@@ -59,7 +59,6 @@ MODELS: dict[str, Callable[[], Model]] = {
     "fnet": partial(plain_decoder, "fnet", "AutoModel"),
     "roformer": partial(encoder, "roformer", embedding_size=32),
     "esm": partial(encoder, "esm", position_embedding_type="rotary", pad_token_id=1),
-    "nystromformer": partial(encoder, "nystromformer", segment_means_seq_len=8, num_landmarks=4),
     # Decoders with a cache of fixed size.
     "gpt2": partial(decoder, "gpt2", small=GPT2),
     "gpt_neo": partial(
@@ -68,7 +67,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "gpt_neox": partial(decoder, "gpt_neox"),
     "opt": partial(decoder, "opt", ffn_dim=64, word_embed_proj_dim=32),
     "bloom": partial(plain_decoder, "bloom", n_layer=2, n_head=4),
-    "falcon": partial(decoder, "falcon"),
+    "falcon": partial(decoder, "falcon", multi_query=False),
     "llama": partial(decoder, "llama", num_key_value_heads=2),
     "mistral": partial(decoder, "mistral", num_key_value_heads=2, sliding_window=16),
     "qwen2": partial(decoder, "qwen2", num_key_value_heads=2),
@@ -176,21 +175,10 @@ MODELS: dict[str, Callable[[], Model]] = {
         depths=[1, 1, 1],
         key_dim=[8, 8, 8],
     ),
-    "dpt": partial(
-        vision,
-        "dpt",
-        "DPTForDepthEstimation",
-        num_hidden_layers=4,
-        backbone_out_indices=[0, 1, 2, 3],
-        neck_hidden_sizes=[8, 16, 24, 32],
-        fusion_hidden_size=16,
-        is_hybrid=False,
-    ),
     "yolos": partial(vision, "yolos", "YolosForObjectDetection", side=32, image_size=[32, 32], num_detection_tokens=10),
     "detr": partial(detr, "detr", "DetrForObjectDetection"),
     "conditional_detr": partial(detr, "conditional_detr", "ConditionalDetrForObjectDetection"),
     "segment_anything": segment_anything,
-    "vit_mae": partial(vision, "vit_mae", "ViTMAEModel", mask_ratio=0.0),
     # Audio.
     "wav2vec2": partial(speech, "wav2vec2", "Wav2Vec2ForCTC", pad_token_id=0),
     "hubert": partial(speech, "hubert"),
