@@ -430,7 +430,7 @@ def test_a_model_of_torchvision_that_cannot_be_had(torchvision: SimpleNamespace)
     assert "OSError: no route to host" in str(error.value) and "torchvision:tiny_net@none" in str(error.value)
     with pytest.raises(CommandError, match=r"torchvision has no model `tiny_nut`. Did you mean `tiny_net`\?"):
         load_model("torchvision:tiny_nut")
-    with pytest.raises(CommandError, match="is `none`, for random weights"):
+    with pytest.raises(CommandError, match="expected `@none`, for random weights"):
         load_model("torchvision:tiny_net@imagenet")
 
 
