@@ -23,7 +23,7 @@ using CacheKey = std::tuple<uint32_t, ContentName, ContentName>;
 
 /// Whose contents a file has.
 struct CacheOwner {
-  const char* name;     ///< for messages, such as "XNNPACK"
+  const char* name;     ///< for messages
   char magic[8];        ///< the first bytes of the file
   ContentName version;  ///< of the software, and of the processor, for which the contents are computed
 };
