@@ -147,9 +147,9 @@ def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[La
             known = single.get(handle)
             if known is None:
                 continue
-            expected = _comparable(reference.outputs[known], value)
-            if expected is not None:
-                found[known] = Layer(known, expected, handles, value, event)
+            pair = _comparable(reference.outputs[known], value)
+            if pair is not None:
+                found[known] = Layer(known, pair[0], handles, pair[1], event)
     return sorted(found.values(), key=lambda layer: position[layer.handle])
 
 
@@ -189,23 +189,28 @@ def _is_in(node: Node, members: set[int]) -> bool:
     return node.op == "call_function" and bool(node.users) and all(_is_in(user, members) for user in node.users)
 
 
-def _comparable(expected: Any, found: Any) -> Any:
-    """The part of an expected value that a found one is to be compared with; None if it is another kind of value."""
+def _comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
+    """The parts of an expected value and of a found one that are to be compared; None if there are none.
+
+    Operators of the edge dialect may have more results than the one that they were made of: the first ones are its. A
+    view that needs no instruction has another shape, with the elements in the same order.
+    """
     if isinstance(found, torch.Tensor):
-        options = expected if isinstance(expected, (list, tuple)) else [expected]
-        for option in options:
-            if isinstance(option, torch.Tensor) and option.shape == found.shape:
-                return option
-        for option in options[:1]:
-            # A view that needs no instruction has another shape, with the elements in the same order.
-            if isinstance(option, torch.Tensor) and option.numel() == found.numel():
-                return option
-        return None
-    if isinstance(found, list):
-        if isinstance(expected, torch.Tensor):
-            return _comparable([expected], found[0]) if found else None
-        fits = isinstance(expected, (list, tuple)) and len(expected) == len(found)
-        parts = [_comparable(e, f) for e, f in zip(expected, found, strict=True)] if fits else [None]
-        return None if any(part is None for part in parts) else parts
+        options = [o for o in _list(expected) if isinstance(o, torch.Tensor) and o.numel() == found.numel()]
+        options.sort(key=lambda option: option.shape != found.shape)  # stable: the first of the same shape
+        return (options[0], found) if options else None
+    if isinstance(found, (list, tuple)):
+        wanted = _list(expected)
+        pairs = [_comparable(e, f) for e, f in zip(wanted, found, strict=False)]
+        if not pairs or len(wanted) > len(found) or any(pair is None for pair in pairs):
+            return None
+        parts = [pair for pair in pairs if pair is not None]
+        if len(parts) == 1:
+            return parts[0]
+        return [e for e, _ in parts], [f for _, f in parts]
     is_number = isinstance(found, (bool, int, float)) and isinstance(expected, (bool, int, float))
-    return expected if is_number else None
+    return (expected, found) if is_number else None
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
