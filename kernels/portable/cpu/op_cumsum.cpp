@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the elements up to each one along a dimension come to: cumsum.out, cumprod.out, cummax.out, cummin.out.
+// What the elements up to each one along a dimension come to: cumsum.out, cumprod.out, logcumsumexp.out,
+// cummax.out, cummin.out.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -16,7 +19,7 @@ namespace {
 // `combine(total, value)` in a type at least as wide as that of the output.
 template <typename Combine>
 Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in, int64_t dim,
-                   const std::optional<ScalarType>& dtype, int64_t first, Tensor& out, const Combine& combine) {
+                   const std::optional<ScalarType>& dtype, double first, Tensor& out, const Combine& combine) {
   size_t d = 0;
   ET_KERNEL_CHECK_MSG(ctx, is_number(in.scalar_type()) && is_number(out.scalar_type()), InvalidArgument, out,
                       "%s: %s to %s is not supported", name, toString(in.scalar_type()), toString(out.scalar_type()));
@@ -29,7 +32,7 @@ Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in
   if (is_complex(in.scalar_type()) || is_complex(out.scalar_type())) {
     const StridedView views[] = {at_least_1d(in), at_least_1d(out)};
     for_each_line(views, d, [&](const int64_t* offsets) {
-      Complex total = static_cast<double>(first);
+      Complex total = first;
       for (int64_t i = 0; i < views[0].sizes[d]; ++i) {
         const Complex value = read_complex(views[0].data, views[0].dtype, offsets[0] + i * views[0].strides[d]);
         // It is converted to the dtype of the output first.
@@ -113,6 +116,24 @@ Tensor& cumsum_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, std
 Tensor& cumprod_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, std::optional<ScalarType> dtype,
                     Tensor& out) {
   return accumulate(ctx, "cumprod.out", in, dim, dtype, 1, out, [](auto a, auto b) { return wrapping_mul(a, b); });
+}
+
+Tensor& logcumsumexp_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor& out) {
+  constexpr const char* name = "logcumsumexp.out";
+  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::isFloatingType(in.scalar_type()), InvalidArgument, out,
+                      "%s is defined on floating point, found %s", name, toString(in.scalar_type()));
+  return accumulate(ctx, name, in, dim, std::nullopt, -std::numeric_limits<double>::infinity(), out,
+                    [](auto total, auto value) {
+                      using T = decltype(total);
+                      if constexpr (std::is_same_v<T, double>) {
+                        const double large = std::max(total, value), small = std::min(total, value);
+                        // Infinities of one sign have no difference; NaN passes.
+                        return total != total || large == small ? total + std::log(large == small ? 2.0 : 1.0)
+                                                                : large + std::log1p(std::exp(small - large));
+                      } else {
+                        return total;
+                      }
+                    });
 }
 
 std::tuple<Tensor&, Tensor&> cummax_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor& values,

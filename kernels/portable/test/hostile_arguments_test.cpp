@@ -47,6 +47,49 @@ TEST_F(HostileArgumentsTest, TheQuotientThatTheProcessorTrapsOn) {
   EXPECT_EQ(*out.const_data_ptr<int64_t>(), kLeast);  // As in eager it wraps.
 }
 
+TEST_F(HostileArgumentsTest, CountsOfValuesThatNoTensorHolds) {
+  Tensor out = longs.zeros({4});
+  for (const int64_t value : {kMost, kMost - 1, int64_t{-1}, kLeast}) {
+    bincount_out(ctx, longs.make({1}, {value}), std::nullopt, 0, out);
+    expect_failure();
+  }
+  bincount_out(ctx, longs.make({1}, {0}), std::nullopt, kMost, out);
+  expect_failure();
+}
+
+TEST_F(HostileArgumentsTest, PivotsThatAreNoRows) {
+  TensorFactory<ScalarType::Int> ints;
+  alignas(16) uint8_t temporary[8192];
+  executorch::runtime::MemoryAllocator memory{sizeof(temporary), temporary};
+  KernelRuntimeContext with_memory(nullptr, &memory);
+  const Tensor factors = floats.ones({2, 2});
+  for (const int32_t pivot : {0, 3, -1, kHuge}) {
+    Tensor p = floats.zeros({2, 2}), l = floats.zeros({2, 2}), u = floats.zeros({2, 2});
+    lu_unpack_out(with_memory, factors, ints.make({2}, {1, pivot}), true, true, p, l, u);
+    EXPECT_EQ(with_memory.failure_state(), Error::InvalidArgument);
+    with_memory = KernelRuntimeContext(nullptr, &memory);
+  }
+}
+
+TEST_F(HostileArgumentsTest, PolynomialsWhoseRecurrenceWouldNotEnd) {
+  Tensor out = floats.zeros({2});
+  special_legendre_polynomial_p_out(ctx, floats.make({2}, {0.5f, 0.25f}), floats.make({2}, {1e30f, 2e9f}), out);
+  EXPECT_TRUE(std::isnan(out.const_data_ptr<float>()[0]) && std::isnan(out.const_data_ptr<float>()[1]));
+}
+
+TEST_F(HostileArgumentsTest, FactorizationsOfWhatIsNotANumber) {
+  alignas(16) uint8_t temporary[8192];
+  executorch::runtime::MemoryAllocator memory{sizeof(temporary), temporary};
+  KernelRuntimeContext with_memory(nullptr, &memory);
+  const Tensor in = floats.make({2, 2}, {kNaN, kInfinity, 1, -kInfinity});
+  Tensor u = floats.zeros({2, 2}), s = floats.zeros({2}), vh = floats.zeros({2, 2});
+  _linalg_svd_U(with_memory, in, true, true, std::nullopt, u, s, vh);  // must end
+  EXPECT_EQ(with_memory.failure_state(), Error::Ok);
+  Tensor values = floats.zeros({2}), vectors = floats.zeros({2, 2});
+  _linalg_eigh_eigenvalues(with_memory, in, "L", true, values, vectors);
+  EXPECT_EQ(with_memory.failure_state(), Error::Ok);
+}
+
 TEST_F(HostileArgumentsTest, RangesLongerThanTheirEnds) {
   Tensor out = longs.zeros({4});
   arange_start_out(ctx, Scalar(kLeast), Scalar(kMost), Scalar(int64_t{1} << 62), out);

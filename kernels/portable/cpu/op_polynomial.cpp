@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The orthogonal polynomials special_*_polynomial_*.out(x, n): by their recurrences, those of Chebyshev of high degree
+// between -1 and 1 by their trigonometric form. The degree is rounded towards zero; below zero the result is 0.
+#include <cmath>
+#include <limits>
+
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+namespace {
+
+// Recurrences take as long as the degree is high; beyond this one the result is NaN.
+constexpr double kMaxDegree = 1e6;
+
+// step(k, x, p, q) is the polynomial of degree k + 1, where p and q are those of degrees k - 1 and k.
+template <typename Step>
+double by_recurrence(double x, double n, double first, const Step& step) {
+  if (n == 0) {
+    return 1;
+  }
+  if (!(n <= kMaxDegree)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  double p = 1, q = first;
+  for (double k = 1; k < n && q == q; k += 1) {
+    const double next = step(k, x, p, q);
+    p = q;
+    q = next;
+  }
+  return q;
+}
+
+double chebyshev(double x, double n, double first) {
+  return by_recurrence(x, n, first, [](double, double at, double p, double q) { return 2 * at * q - p; });
+}
+
+bool is_trigonometric(double x, double n) {
+  return n > 8 && std::fabs(x) < 1;
+}
+
+double alternating(double n, double value) {
+  return std::fmod(n, 2) == 0 ? value : -value;
+}
+
+double chebyshev_t(double x, double n) {
+  if (std::fabs(x) == 1) {
+    return x > 0 ? 1 : alternating(n, 1);
+  }
+  return is_trigonometric(x, n) ? std::cos(n * std::acos(x)) : chebyshev(x, n, x);
+}
+
+double chebyshev_u(double x, double n) {
+  if (std::fabs(x) == 1) {
+    return x > 0 ? n + 1 : alternating(n, n + 1);
+  }
+  const double angle = std::acos(x);
+  return is_trigonometric(x, n) ? std::sin((n + 1) * angle) / std::sin(angle) : chebyshev(x, n, 2 * x);
+}
+
+double chebyshev_v(double x, double n) {
+  if (std::fabs(x) == 1) {
+    return x > 0 ? 1 : alternating(n, 2 * n + 1);
+  }
+  const double angle = std::acos(x);
+  return is_trigonometric(x, n) ? std::cos((n + 0.5) * angle) / std::cos(angle / 2) : chebyshev(x, n, 2 * x - 1);
+}
+
+double chebyshev_w(double x, double n) {
+  if (std::fabs(x) == 1) {
+    return x > 0 ? 2 * n + 1 : alternating(n, 1);
+  }
+  const double angle = std::acos(x);
+  return is_trigonometric(x, n) ? std::sin((n + 0.5) * angle) / std::sin(angle / 2) : chebyshev(x, n, 2 * x + 1);
+}
+
+double hermite_h(double x, double n) {
+  return by_recurrence(x, n, 2 * x, [](double k, double at, double p, double q) { return 2 * at * q - 2 * k * p; });
+}
+
+double hermite_he(double x, double n) {
+  return by_recurrence(x, n, x, [](double k, double at, double p, double q) { return at * q - k * p; });
+}
+
+double laguerre(double x, double n) {
+  return by_recurrence(
+      x, n, 1 - x, [](double k, double at, double p, double q) { return ((2 * k + 1 - at) * q - k * p) / (k + 1); });
+}
+
+double legendre(double x, double n) {
+  if (std::fabs(x) == 1) {
+    return x > 0 ? 1 : alternating(n, 1);
+  }
+  return by_recurrence(
+      x, n, x, [](double k, double at, double p, double q) { return ((2 * k + 1) * at * q - k * p) / (k + 1); });
+}
+
+}  // namespace
+
+#define DEFINE_POLYNOMIAL(name, value)                                                                           \
+  Tensor& special_##name##_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& degree, Tensor& out) { \
+    return floating_binary(ctx, "special_" #name ".out", in, degree, out, [](auto element, auto order) {         \
+      const double x = static_cast<double>(element), n = std::trunc(static_cast<double>(order));                 \
+      return static_cast<decltype(element)>(n < 0 ? 0 : value);                                                  \
+    });                                                                                                          \
+  }
+
+DEFINE_POLYNOMIAL(chebyshev_polynomial_t, chebyshev_t(x, n))
+DEFINE_POLYNOMIAL(chebyshev_polynomial_u, chebyshev_u(x, n))
+DEFINE_POLYNOMIAL(chebyshev_polynomial_v, chebyshev_v(x, n))
+DEFINE_POLYNOMIAL(chebyshev_polynomial_w, chebyshev_w(x, n))
+DEFINE_POLYNOMIAL(hermite_polynomial_h, hermite_h(x, n))
+DEFINE_POLYNOMIAL(hermite_polynomial_he, hermite_he(x, n))
+DEFINE_POLYNOMIAL(laguerre_polynomial_l, laguerre(x, n))
+DEFINE_POLYNOMIAL(legendre_polynomial_p, legendre(x, n))
+DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_t, chebyshev_t(2 * x - 1, n))
+DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_u, chebyshev_u(2 * x - 1, n))
+DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_v, chebyshev_v(2 * x - 1, n))
+DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_w, chebyshev_w(2 * x - 1, n))
+
+}  // namespace torch::executor::native

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The special functions: gamma and its relatives, error functions, Bessel functions. They are computed in double.
+#include <cmath>
+
+#include "kernels/portable/cpu/math/special_functions.h"
+#include "kernels/portable/cpu/pattern/elementwise.h"
+
+namespace torch::executor::native {
+namespace {
+
+// psi'(x) by reflection below 1/2, in the type that eager computes in: near a pole the result is as large as the
+// rounding of pi x makes it.
+template <typename C>
+C trigamma(C x) {
+  if (x >= C(0.5)) {
+    return static_cast<C>(hurwitz_zeta(2, x));
+  }
+  constexpr C kPi = static_cast<C>(3.14159265358979323846);
+  const C sine = std::sin(kPi * x);
+  return kPi * kPi / (sine * sine) - static_cast<C>(hurwitz_zeta(2, C(1) - x));
+}
+
+double spherical_bessel_j0(double x) {
+  return std::isinf(x) ? 0.0 : std::fabs(x) < 1e-4 ? 1 - x * x / 6 : std::sin(x) / x;
+}
+
+}  // namespace
+
+#define DEFINE_SPECIAL(name, value)                                              \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
+    return floating_unary(ctx, #name ".out", in, out, [](auto element) {         \
+      const double x = static_cast<double>(element);                             \
+      return static_cast<decltype(element)>(value);                              \
+    });                                                                          \
+  }
+
+DEFINE_SPECIAL(digamma, digamma(x))
+DEFINE_SPECIAL(erfinv, erf_inverse(x))
+DEFINE_SPECIAL(i0, bessel_i_scaled(0, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(lgamma, std::lgamma(x))
+DEFINE_SPECIAL(special_airy_ai, airy_ai(x))
+DEFINE_SPECIAL(special_bessel_j0, bessel_j(0, x))
+DEFINE_SPECIAL(special_bessel_j1, bessel_j(1, x))
+DEFINE_SPECIAL(special_bessel_y0, bessel_y(0, x))
+DEFINE_SPECIAL(special_bessel_y1, bessel_y(1, x))
+DEFINE_SPECIAL(special_erfcx, erfc_scaled(x))
+DEFINE_SPECIAL(special_i0e, bessel_i_scaled(0, x))
+DEFINE_SPECIAL(special_i1, bessel_i_scaled(1, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(special_i1e, bessel_i_scaled(1, x))
+DEFINE_SPECIAL(special_modified_bessel_i0, bessel_i_scaled(0, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(special_modified_bessel_i1, bessel_i_scaled(1, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(special_modified_bessel_k0, bessel_k_scaled(0, x) * std::exp(-x))
+DEFINE_SPECIAL(special_modified_bessel_k1, bessel_k_scaled(1, x) * std::exp(-x))
+DEFINE_SPECIAL(special_ndtri, normal_quantile(x))
+DEFINE_SPECIAL(special_scaled_modified_bessel_k0, bessel_k_scaled(0, x))
+DEFINE_SPECIAL(special_scaled_modified_bessel_k1, bessel_k_scaled(1, x))
+DEFINE_SPECIAL(special_spherical_bessel_j0, spherical_bessel_j0(x))
+
+Tensor& polygamma_out(KernelRuntimeContext& ctx, int64_t n, const Tensor& in, Tensor& out) {
+  ET_KERNEL_CHECK_MSG(ctx, n >= 0, InvalidArgument, out, "polygamma.out: the order must not be negative, found %lld",
+                      static_cast<long long>(n));
+  return floating_unary(ctx, "polygamma.out", in, out, [n](auto x) {
+    using C = decltype(x);
+    return n == 0 ? static_cast<C>(digamma(x)) : n == 1 ? trigamma(x) : static_cast<C>(polygamma(n, x));
+  });
+}
+
+#define DEFINE_SPECIAL_BINARY(name, function)                                                    \
+  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) { \
+    return floating_binary(ctx, #name ".out", a, b, out, [](auto x, auto y) {                    \
+      return static_cast<decltype(x)>(function(static_cast<double>(x), static_cast<double>(y))); \
+    });                                                                                          \
+  }
+
+DEFINE_SPECIAL_BINARY(igamma, gamma_p)
+DEFINE_SPECIAL_BINARY(igammac, gamma_q)
+DEFINE_SPECIAL_BINARY(special_zeta, hurwitz_zeta)
+
+}  // namespace torch::executor::native
