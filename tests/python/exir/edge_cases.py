@@ -132,6 +132,7 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[Any, ...]]]] = {
         (_image(),),
     ),
     "narrow": lambda: (Function(lambda x: (x.narrow(0, 1, 2), x.narrow(1, -2, 2))), (_matrix(),)),
+    "narrow_to_nothing": lambda: (Function(lambda x: (x.narrow(0, 0, 0), x.narrow(1, -2, 0))), (_matrix(),)),
     "no_grad_region": lambda: (Function(_no_grad_region), (torch.randn(2),)),
     "nested_outputs": lambda: (Function(lambda x: {"a": [x + 1, None], "b": (x, x * 2)}), (torch.randn(2),)),
     "channels_last": lambda: (

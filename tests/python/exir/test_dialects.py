@@ -135,18 +135,40 @@ def test_a_dtype_that_an_operator_does_not_have():
 
     class Model(torch.nn.Module):
         def forward(self, x):
-            return torch.sin(x) + 1
+            return torch.sin(x)
 
     with pytest.raises(SpecViolationError) as error:
-        to_edge(export(Model(), (torch.ones(2, dtype=torch.complex64),)))
+        to_edge(export(Model(), (torch.ones(2, dtype=torch.float8_e5m2),)))
     text = str(error.value)
-    assert text.startswith("aten.sin.default(self: torch.complex64) -> torch.complex64 is not a combination of dtypes")
+    dtype = "torch.float8_e5m2"
+    assert text.startswith(f"aten.sin.default(self: {dtype}) -> {dtype} is not a combination of dtypes")
     assert "`self` can be torch.bfloat16, torch.bool, torch.float16" in text
     assert "_core_aten_ops_exception_list=[torch.ops.aten.sin.default]" in text
-    assert "aten_sin_default comes from: File" in text and text.endswith("in forward: return torch.sin(x) + 1")
+    assert "aten_sin_default comes from: File" in text and text.endswith("in forward: return torch.sin(x)")
     allowed = EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.aten.sin.default])
-    lower(torch.sin, torch.ones(2, dtype=torch.complex64), config=allowed)
-    lower(torch.sin, torch.ones(2, dtype=torch.complex64), config=UNCHECKED)
+    lower(torch.sin, torch.ones(2, dtype=torch.float8_e5m2), config=allowed)
+    lower(torch.sin, torch.ones(2, dtype=torch.float8_e5m2), config=UNCHECKED)
+
+
+def test_all_dtypes_that_operators_do_not_have_are_one_error():
+    """DIA-04: calls that are refused for their dtypes and operators that are refused as such, with their lines."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            a = torch.sin(x)
+            return a, torch.cos(x), torch.linalg.eigvals(y), torch.sin(x)
+
+    with pytest.raises(SpecViolationError, match=r"^3 kinds of calls cannot be lowered") as error:
+        to_edge(export(Model(), (torch.ones(2, dtype=torch.float8_e5m2), torch.eye(2))))
+    text = str(error.value)
+    for name in ("aten.sin.default(self", "aten.cos.default(self", "aten.linalg_eig.default is not"):
+        assert text.count(name) == 1
+    assert "in forward: a = torch.sin(x)" in text and "aten_sin_default_1 comes from" in text
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.uint32])
+def test_dtypes_that_only_kernels_have(dtype):
+    lower(torch.sin, torch.ones(2, dtype=dtype))
 
 
 def test_a_pass_that_breaks_dtypes():

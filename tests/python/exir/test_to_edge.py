@@ -13,7 +13,7 @@ from torch._export.verifier import SpecViolationError
 from torch.export import export
 from torch.utils import _pytree as pytree
 
-from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
+from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.pass_base import ExportPass
@@ -174,23 +174,54 @@ def test_input_program_is_not_changed():
     assert lowered.state_dict["conv.weight"] is weight
 
 
+class Spectra(torch.nn.Module):
+    """Calls two operators that neither PyTorch nor this project decomposes, and that have no kernel."""
+
+    def forward(self, x):
+        values = torch.linalg.eigvals(x)
+        return values, torch.linalg.ldl_factor(x), torch.linalg.eig(x + 1)
+
+
 def test_operator_outside_core_is_an_error_with_its_source():
     """EDGE-14: the tutorial's words, and where the operator comes from."""
-    module = torch.nn.BatchNorm2d(3).train()
-    program = export(module, (torch.randn(2, 3, 4, 4),))
-    operator = r"torch\._ops\.aten\._native_batch_norm_legit_functional\.default"
+    program = export(edge_cases.Function(torch.linalg.eig), (torch.eye(3),))
+    operator = r"torch\._ops\.aten\.linalg_eig\.default"
     with pytest.raises(SpecViolationError, match=rf"^Operator {operator} is not Aten Canonical") as e:
         to_edge(program)
-    assert "batchnorm.py" in str(e.value)
+    assert "function.py" in str(e.value)
     assert "_core_aten_ops_exception_list" in str(e.value)
+
+
+def test_all_operators_outside_core_are_one_error():
+    """EDGE-14: every call of each, in every method, with its line; and what to do."""
+    program = export(Spectra(), (torch.eye(3),))
+    for programs in (program, {"a": program, "b": export(Spectra(), (torch.eye(2),))}):
+        for lower in (to_edge, to_edge_transform_and_lower):
+            with pytest.raises(SpecViolationError, match=r"^2 kinds of calls cannot be lowered") as e:
+                lower(programs)
+            text = str(e.value)
+            assert "aten.linalg_eig.default is not" in text and "aten.linalg_ldl_factor_ex.default is not" in text
+            for code in ("values = torch.linalg.eigvals(x)", "return values, torch.linalg.ldl_factor(x)"):
+                assert f"in forward: {code}" in text
+            assert "[torch.ops.aten.linalg_eig.default, torch.ops.aten.linalg_ldl_factor_ex.default]" in text
+            assert "kernel is linked into the runtime" in text and "run_decompositions()" in text
+    assert e.value.__notes__ == ["in the methods 'a', 'b'"]
 
 
 def test_check_can_be_turned_off_and_operators_excepted():
     """EDGE-06"""
-    program = export(torch.nn.BatchNorm2d(3).train(), (torch.randn(2, 3, 4, 4),))
+    program = export(edge_cases.Function(torch.linalg.eig), (torch.eye(3),))
     to_edge(program, compile_config=EdgeCompileConfig(_check_ir_validity=False))
-    op = torch.ops.aten._native_batch_norm_legit_functional.default
+    op = torch.ops.aten.linalg_eig.default
     to_edge(program, compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[op]))
+
+
+@pytest.mark.parametrize("module", [torch.nn.BatchNorm2d(3), torch.nn.Dropout(), torch.nn.RReLU()])
+def test_a_model_in_training_mode_is_told_so(module):
+    x = (torch.randn(2, 3, 4, 4),)
+    (note,) = (note for note in to_edge(export(module.train(), x))._report if "re-traced" not in note)
+    assert "computes as in training" in note and "call .eval()" in note and "File" in note
+    assert not any("training" in note for note in to_edge(export(module.eval(), x))._report)
 
 
 def test_preserved_operators_stay_whole():
@@ -273,7 +304,16 @@ def test_reassigned_constants_keep_their_own_values():
 
 
 @pytest.mark.parametrize(
-    "name", ["in_place", "in_place_on_flattened", "write_through_select", "write_through_chain", "narrow", "lstm_cell"]
+    "name",
+    [
+        "in_place",
+        "in_place_on_flattened",
+        "write_through_select",
+        "write_through_chain",
+        "narrow",
+        "narrow_to_nothing",
+        "lstm_cell",
+    ],
 )
 def test_common_writes_need_no_second_trace(name):
     module, args = edge_cases.CASES[name]()

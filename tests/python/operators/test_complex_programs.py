@@ -7,18 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sdk.exir import EdgeCompileConfig, to_edge
+from sdk.exir import to_edge
 from sdk.runtime import Runtime
-
-aten = torch.ops.aten
-COMPLEX_ARITHMETIC = [
-    aten.abs.default,
-    aten.add.Tensor,
-    aten.mul.Tensor,
-    aten.view_as_real_copy.default,
-    aten._conj_physical.default,
-]
-"""Operators that edge dialect has for real numbers only."""
 
 
 class SpectralFilter(nn.Module):
@@ -41,8 +31,7 @@ class Parts(nn.Module):
 
 def run(module: nn.Module, *inputs: Tensor) -> list[Tensor]:
     program = torch.export.export(module.eval(), inputs)
-    config = EdgeCompileConfig(_core_aten_ops_exception_list=COMPLEX_ARITHMETIC)
-    lowered = to_edge(program, compile_config=config).to_executorch()
+    lowered = to_edge(program).to_executorch()
     return list(Runtime.get().load_program(lowered.buffer).load_method("forward").execute(list(inputs)))
 
 
@@ -60,16 +49,3 @@ def test_complex_inputs_and_outputs(dtype: torch.dtype) -> None:
     for found, expected in zip(run(Parts(), x, y), Parts()(x, y), strict=True):
         assert found.dtype == expected.dtype
         torch.testing.assert_close(found, expected)
-
-
-def test_a_transform_alone_is_core_aten() -> None:
-    """Without arithmetic on complex numbers nothing has to be allowed."""
-
-    class Round(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.fft.irfft(torch.fft.rfft(x), n=8)
-
-    x = torch.randn(3, 8)
-    lowered = to_edge(torch.export.export(Round(), (x,))).to_executorch()
-    (found,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
-    torch.testing.assert_close(found, x)

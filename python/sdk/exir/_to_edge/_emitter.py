@@ -20,6 +20,7 @@ from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
 import sdk.exir.operator.dim_order_ops  # noqa: F401  (registers the operators)
+from sdk.exir._to_edge._data_dependent import bound_sizes, corrected, has_bound
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._symbols import SYM_TYPES, SymbolTable
 from sdk.exir.dialects.edge._ops import to_edge_op
@@ -69,6 +70,14 @@ class EdgeEmitter:
                     self._tensor_nodes[id(item)] = (item, (node, i))
         return result
 
+    def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Called by the recorder: another fake tensor for the node of `tensor`."""
+        self._to_node(tensor)  # A constant becomes a node now.
+        with torch.no_grad(), self._fake_mode:
+            other = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+        self._tensor_nodes[id(other)] = (other, self._tensor_nodes[id(tensor)][1])
+        return other
+
     def _emit(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> Node:
         op = VIEW_TO_COPY.get(op, op)
         args, kwargs = self._lift_numbers(op, args, kwargs)
@@ -83,6 +92,10 @@ class EdgeEmitter:
             target = to_edge_op(op)
         if op in (aten._local_scalar_dense.default, aten._assert_scalar.default):
             target = op
+        if has_bound(op):
+            fake_args, fake_kwargs = torch.fx.node.map_aggregate((tuple(args), kwargs), value_of)
+            val = corrected(op, fake_args, fake_kwargs, val)
+            bound_sizes(op, fake_args, fake_kwargs, val)
         new = self._graph.call_function(target, tuple(args), kwargs)
         new.meta = {**self._meta, "val": val}
         for leaf in pytree.tree_leaves(val):

@@ -164,10 +164,13 @@ class EdgeLowering(WriteLowering):
 
     def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:
         """The arguments of the slice that `narrow(tensor, dim, start, length)` is."""
-        end = value_of(start) + value_of(length)
-        if isinstance(end, int) and end == 0:
-            end = value_of(tensor).shape[dim]  # The start was negative, and the piece ends with the tensor.
-        return tensor, dim, start, self._symbols.node_for(end) if isinstance(end, SYM_TYPES) else end
+        first = value_of(start)
+        if isinstance(first, int) and first < 0:
+            first = value_of(tensor).shape[dim] + first
+        return tensor, dim, self._number_node(first), self._number_node(first + value_of(length))
+
+    def _number_node(self, value: Any) -> Any:
+        return self._symbols.node_for(value) if isinstance(value, SYM_TYPES) else value
 
     def _python(self, node: Node) -> Any:
         """Arithmetic on symbolic numbers, and `getitem`."""
@@ -218,7 +221,7 @@ class EdgeLowering(WriteLowering):
     def _decompose(
         self, node: Node, op: torch._ops.OpOverload, decomposition: Callable, args: tuple, kwargs: dict
     ) -> Any:
-        fake_args, fake_kwargs = self._to_values((args, kwargs))
+        fake_args, fake_kwargs = _plain(self._to_values((args, kwargs)))
         with self._fake_mode:
             result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)
         self._note_aliases(node, result)
@@ -309,6 +312,17 @@ class EdgeLowering(WriteLowering):
         return self._map(self._inlined[node])
 
 
+def _plain(arguments: Any) -> Any:
+    """Arguments with ordinary lists and dicts in place of fx's immutable ones, which decompositions may change."""
+    if isinstance(arguments, tuple):
+        return tuple(map(_plain, arguments))
+    if isinstance(arguments, list):
+        return list(map(_plain, arguments))
+    if isinstance(arguments, dict):
+        return {key: _plain(value) for key, value in arguments.items()}
+    return arguments
+
+
 def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> ConstantSink:
     """Constants of a branch are attributes of its module: it has no signature that could name them."""
     count = 0
@@ -328,10 +342,10 @@ def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> Constan
 def _swaps_nothing(node: Node, target: torch._ops.OpOverload) -> bool:
     """Whether a call transposes a dimension with itself. Its decomposition returns the argument, which PyTorch rejects
     for a view."""
-    if target not in (aten.t.default, aten.transpose.int):
+    if target not in (aten.t.default, aten.transpose.int, aten.t_copy.default, aten.transpose_copy.int):
         return False
     rank = node.args[0].meta["val"].dim()
-    first, second = node.args[1:3] if target is aten.transpose.int else (0, min(rank, 2) - 1)
+    first, second = (0, min(rank, 2) - 1) if target in (aten.t.default, aten.t_copy.default) else node.args[1:3]
     return rank == 0 or (first - second) % rank == 0
 
 

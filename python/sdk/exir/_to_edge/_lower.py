@@ -8,7 +8,6 @@ import copy
 from typing import Any
 
 import torch
-from torch._export.verifier import SpecViolationError
 from torch._subclasses import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import (
@@ -22,7 +21,7 @@ from torch.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
-from torch.fx import Graph, Node
+from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir._messages import source_of
 from sdk.exir._to_edge._emitter import EdgeOptions
@@ -30,7 +29,7 @@ from sdk.exir._to_edge._graph import EdgeGraph, EdgeLowering
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.graph.fake import fake_mode_of
-from sdk.exir.operator.aten_rules import WHOLE_PADS, decomposition_table
+from sdk.exir.operator.aten_rules import TRAINING_ARGUMENT, WHOLE_PADS, decomposition_table
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
 
 
@@ -42,6 +41,8 @@ def lower_to_edge(
     Programs that write through views are first made functional by `torch.export`'s own tracer, which is slower;
     `notes` then says so.
     """
+    if notes is not None:
+        notes += _training_notes(program)
     try:
         return _lower(program, options, verifier)
     except NeedsRetracingError as reason:
@@ -51,6 +52,19 @@ def lower_to_edge(
         table = {op: f for op, f in _full_table().items() if op not in preserved}
         functional = program.run_decompositions(table)
         return _lower(functional, options, verifier)
+
+
+def _training_notes(program: ExportedProgram) -> list[str]:
+    """Says which operators compute as in training: a model that was not meant to was exported without `.eval()`."""
+    notes = []
+    for node in program.graph.nodes:
+        place = TRAINING_ARGUMENT.get(node.target)
+        if place is not None and len(node.args) > place and node.args[place] is True:
+            notes.append(
+                f"{node.target} computes as in training (random numbers, or statistics of the batch). For inference "
+                f"call .eval() before torch.export.{source_of(node)}"
+            )
+    return notes
 
 
 def _full_table() -> Any:
@@ -69,7 +83,8 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
     outputs = _add_output(lowered, program)
     lowered.graph.eliminate_dead_code(_is_impure)
     signature = _signature(lowered, program.graph_signature, constants, outputs)
-    _check_operators(lowered.graph, verifier)
+    branches = [m.graph for m in root.modules() if isinstance(m, GraphModule)]
+    verifier().check_calls([lowered.graph, *branches])
     edge = ExportedProgram(
         root=root,
         graph=lowered.graph,
@@ -83,17 +98,6 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
     )
     restore_delegate_tags(edge)
     return edge
-
-
-def _check_operators(graph: Graph, verifier: type) -> None:
-    """What the verifier does too, but with the user's source line in the message."""
-    rules = verifier()
-    for node in graph.nodes:
-        if node.op == "call_function" and isinstance(node.target, EdgeOpOverload):
-            try:
-                rules.check_valid_op(node.target)
-            except SpecViolationError as error:
-                raise SpecViolationError(f"{error}{source_of(node)}") from None
 
 
 class _WithoutBackendKernels:

@@ -33,11 +33,18 @@ class NeedsRetracingError(Exception):
 
 
 class DecompositionRecorder(TorchDispatchMode):
-    """While active, every operator that is called is either decomposed further or passed to `emit`."""
+    """While active, every operator that is called is either decomposed further or passed to `emit`. `alias` gives
+    another fake tensor for the same node."""
 
-    def __init__(self, emit: Emit, preserved: frozenset[torch._ops.OpOverload]) -> None:
+    def __init__(
+        self,
+        emit: Emit,
+        alias: Callable[[torch.Tensor], torch.Tensor],
+        preserved: frozenset[torch._ops.OpOverload],
+    ) -> None:
         super().__init__()
         self._emit = emit
+        self._alias = alias
         self._preserved = preserved
         self._aliased: dict[int, torch.Tensor] = {}
         self._bases: dict[int, torch.Tensor] = {}
@@ -74,6 +81,8 @@ class DecompositionRecorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if not isinstance(func, torch._ops.OpOverload) or func.namespace == "prim":
             return func(*args, **kwargs)
+        if func is aten.alias.default:
+            return self._same(self._current(args[0]))
         if func in IDENTITY_OPS:
             return args[0]
         if func._schema.is_mutable:
@@ -83,6 +92,8 @@ class DecompositionRecorder(TorchDispatchMode):
         if decomposition is not None:
             with self:
                 result = decomposition(*args, **kwargs)
+            if returns_alias(func) and result is args[0]:
+                return self._same(args[0])
             if result is not NotImplemented:
                 return result
         result = self._emit(func, args, kwargs)
@@ -95,6 +106,15 @@ class DecompositionRecorder(TorchDispatchMode):
                 self._aliased[id(tensor)] = tensor
                 self._bases[id(tensor)] = base
                 self._calls[id(tensor)] = self._call_count
+        return result
+
+    def _same(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A view of all of `tensor`. PyTorch does not let a view return its argument."""
+        result = self._alias(tensor)
+        base = self.base_of(tensor)
+        for alias in (base, result):
+            self._aliased[id(alias)] = alias
+        self._bases[id(result)] = base
         return result
 
     def _write(self, func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:

@@ -9,7 +9,11 @@ from functools import cache
 
 import torch
 
-from sdk.exir.operator.decompositions import OWN_DECOMPOSITIONS, PYTORCH_DECOMPOSITIONS
+from sdk.exir.operator.decompositions import (
+    NAMED_DECOMPOSITIONS,
+    OWN_DECOMPOSITIONS,
+    PYTORCH_DECOMPOSITIONS,
+)
 
 aten = torch.ops.aten
 
@@ -128,6 +132,19 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     return {op: function for op, function in table.items() if op not in kept}
 
 
+TRAINING_ARGUMENT: dict[torch._ops.OpOverload, int] = {
+    aten._native_batch_norm_legit.default: 5,
+    aten._native_batch_norm_legit_functional.default: 5,
+    aten.batch_norm.default: 5,
+    aten.dropout.default: 2,
+    aten.native_batch_norm.default: 5,
+    aten.native_dropout.default: 2,
+    aten.rrelu.default: 3,
+    aten.rrelu_with_noise.default: 4,
+    aten.rrelu_with_noise_functional.default: 4,
+}
+"""Operators that compute otherwise in training, and the place of the argument that says so."""
+
 _KEPT_COMPOSITES = frozenset(
     {
         aten.upsample_bilinear2d.vec,
@@ -150,7 +167,7 @@ def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.
     """
     if op in preserved:
         return None
-    decomposition = decomposition_table().get(op)
+    decomposition = decomposition_table().get(op) or NAMED_DECOMPOSITIONS.get(op.name())
     if decomposition is not None:
         return decomposition
     if op not in _KEPT_COMPOSITES and op._can_decompose():

@@ -3,39 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from sdk.exir.operator.decompositions_linalg import LINALG
+from sdk.exir.operator.decompositions_random import RANDOM
+from sdk.exir.operator.decompositions_scatter import SCATTER
+from sdk.exir.operator.decompositions_statistics import STATISTICS
+
 aten = torch.ops.aten
-
-
-def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    if x.dim() == 0:
-        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    values, indices = torch.sort(x, dim)
-    values, indices = values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
-
-
-def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The lower of the two middle values; if there is a NaN, NaN and the index of the first one."""
-    if x.dim() == 0:
-        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    values, indices = _kthvalue(x, (x.shape[dim] + 1) // 2, dim, True)
-    if x.is_floating_point():
-        nan = torch.isnan(x)
-        first = torch.argmax(nan.to(torch.int32), dim, True)
-        found = torch.any(nan, dim, True)
-        values = torch.where(found, float("nan"), values)
-        indices = torch.where(found, first, indices)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
-
-
-def _median_of_all(x: Tensor) -> Tensor:
-    return _median(x.reshape(-1), 0)[0]
+prims = torch.ops.prims
 
 
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
@@ -51,19 +31,11 @@ def _copysign(x: Tensor, sign: Any) -> Tensor:
     """A zero has a sign too: that of its reciprocal."""
     if not isinstance(sign, Tensor):
         sign = torch.full_like(x, sign, dtype=torch.float32 if not x.is_floating_point() else x.dtype)
-    magnitude = torch.abs(x) if x.is_floating_point() else torch.abs(x).to(torch.float32)
+    magnitude = torch.abs(x if x.is_floating_point() else x.to(torch.float32))
     negative = sign < 0
     if sign.is_floating_point():
         negative = torch.logical_or(negative, torch.logical_and(sign == 0, torch.reciprocal(sign) < 0))
     return torch.where(negative, -magnitude, magnitude)
-
-
-def _rrelu(
-    x: Tensor, noise: Tensor, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None
-) -> Any:
-    if training:
-        return NotImplemented
-    return torch.nn.functional.leaky_relu(x, (lower + upper) / 2), noise
 
 
 def _shift_left(x: Tensor, bits: Any) -> Tensor:
@@ -90,28 +62,293 @@ def _soft_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
 
 
+def _clamp_max(x: Tensor, high: Tensor) -> Any:
+    # clamp() does not take bool.
+    return torch.minimum(x, high) if x.dtype == torch.bool else torch.clamp(x, max=high)
+
+
+def _clamp_min(x: Tensor, low: Tensor) -> Any:
+    return torch.maximum(x, low) if x.dtype == torch.bool else torch.clamp(x, min=low)
+
+
+def _hardtanh(x: Tensor, low: Any = -1, high: Any = 1) -> Any:
+    return torch.clamp(x, low, high) if x.dtype == torch.uint8 else NotImplemented
+
+
+def _complex(real: Tensor, imag: Tensor) -> Tensor:
+    return torch.view_as_complex(torch.stack(torch.broadcast_tensors(real, imag), -1))
+
+
+def _polar(radius: Tensor, angle: Tensor) -> Tensor:
+    return _complex(radius * torch.cos(angle), radius * torch.sin(angle))
+
+
+def _round_to_decimals(x: Tensor, *, decimals: int) -> Tensor:
+    if decimals == 0:
+        return torch.round(x)
+    scale = 10.0 ** abs(decimals)
+    return torch.round(x * scale) / scale if decimals > 0 else torch.round(x / scale) * scale
+
+
+def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """The sum of the products is one product of the matrices side by side."""
+    batch, rows, inner = a.shape
+    side_by_side = a.permute(1, 0, 2).reshape(rows, batch * inner)
+    below = b.reshape(batch * inner, b.shape[2])
+    return torch.addmm(x, side_by_side, below, beta=beta, alpha=alpha)
+
+
+def _trilinear(
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> Tensor:
+    for dims, index in ((expand1, 0), (expand2, 1), (expand3, 2)):
+        for dim in sorted(dims):
+            a, b, c = (t.unsqueeze(dim) if i == index else t for i, t in enumerate((a, b, c)))
+    dtype = a.dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        a, b, c = a.float(), b.float(), c.float()
+    product = a * b * c
+    return (product.sum(list(sumdim), dtype=product.dtype) if sumdim else product).to(dtype)
+
+
+def _embedding_bag(*args: Any, **kwargs: Any) -> Any:
+    return aten._embedding_bag(*args, **kwargs)
+
+
+def _fractional_starts(sample: Tensor, size: int, out: int, window: int) -> Tensor:
+    """Where the windows along a dimension start: [..., out], from one random number each."""
+    last = size - window
+    if out == 1:
+        return torch.full([*sample.shape, 1], last, dtype=torch.int64)
+    alpha = last / (out - 1)
+    steps = ((sample.unsqueeze(-1) + torch.arange(out - 1)) * alpha).to(torch.int64)
+    steps = steps - (sample.unsqueeze(-1) * alpha).to(torch.int64)
+    return torch.cat([steps, torch.full([*sample.shape, 1], last, dtype=torch.int64)], -1)
+
+
+def _fractional_max_pool(
+    x: Tensor, window: Sequence[int], output: Sequence[int], samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gathers each window and takes its largest element."""
+    dims = len(window)
+    sizes = x.shape[-dims:]
+    batch = x.shape[:-dims]
+    samples = samples.reshape([*batch, dims])
+    linear: Any = 0
+    for d in range(dims):
+        # The numbers are in the order width, height, depth.
+        starts = _fractional_starts(samples[..., dims - 1 - d], sizes[d], output[d], window[d])
+        places = starts.unsqueeze(-1) + torch.arange(window[d])
+        shape = [1] * (2 * dims)
+        shape[d], shape[dims + d] = output[d], window[d]
+        linear = linear * sizes[d] + places.reshape([*batch, *shape])
+    shape = [*batch, *output, -1]
+    linear = linear.reshape([*batch, -1])
+    values = torch.gather(x.reshape([*batch, -1]), -1, linear).reshape(shape)
+    best, chosen = torch.max(values, -1, True)
+    return best.squeeze(-1), torch.gather(linear.reshape(shape), -1, chosen).squeeze(-1)
+
+
+def _mirrored(x: Tensor, low: float, high: float) -> Tensor:
+    """x, mirrored at both ends until it is between them."""
+    if low == high:
+        return torch.zeros_like(x)
+    distance = torch.abs(x - low)
+    extra = torch.fmod(distance, high - low)
+    even = torch.fmod(torch.floor(distance / (high - low)), 2) == 0
+    return torch.where(even, low + extra, high - extra)
+
+
+def _grid_sampler_3d(
+    x: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """x: [N, C, D, H, W], grid: [N, ..., 3] of places along W, H and D. Each result is a sum over eight neighbours."""
+    if x.dtype in (torch.float16, torch.bfloat16):
+        wide = _grid_sampler_3d(x.float(), grid.float(), interpolation_mode, padding_mode, align_corners)
+        return wide.to(x.dtype)
+    sizes = x.shape[-3:]
+    places = []
+    for d, size in enumerate(sizes):
+        place = grid[..., 2 - d]
+        place = (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
+        if padding_mode == 2:
+            place = _mirrored(place, *((0, size - 1) if align_corners else (-0.5, size - 0.5)))
+        places.append(torch.clamp(place, 0, size - 1) if padding_mode else place)
+    flat = x.reshape([*x.shape[:2], -1])
+
+    def neighbour(corner: list[Tensor]) -> Tensor:
+        linear: Any = 0
+        inside: Any = None
+        for size, index in zip(sizes, corner, strict=True):
+            valid = torch.logical_and(index >= 0, index <= size - 1)
+            inside = valid if inside is None else torch.logical_and(inside, valid)
+            linear = linear * size + torch.clamp(index, 0, size - 1).to(torch.int64)
+        linear = linear.reshape(linear.shape[0], 1, -1).expand(-1, x.shape[1], -1)
+        values = torch.gather(flat, 2, linear).reshape([*x.shape[:2], *grid.shape[1:-1]])
+        return torch.where(inside.unsqueeze(1), values, torch.zeros([], dtype=x.dtype))
+
+    if interpolation_mode == 1:
+        return neighbour([torch.round(place) for place in places])
+    floors = [torch.floor(place) for place in places]
+    result: Any = None
+    for number in range(8):
+        ups = [number >> 2 & 1, number >> 1 & 1, number & 1]
+        weight: Any = None
+        for place, floor, up in zip(places, floors, ups, strict=True):
+            factor = place - floor if up else floor + 1 - place
+            weight = factor if weight is None else weight * factor
+        term = neighbour([floor + up for floor, up in zip(floors, ups, strict=True)]) * weight.unsqueeze(1)
+        result = term if result is None else result + term
+    return result
+
+
+def _scalar_first(op: torch._ops.OpOverload) -> Callable:
+    return lambda x, other: op(torch.full([], x), other)
+
+
+def _scalar_second(op: torch._ops.OpOverload) -> Callable:
+    return lambda x, other: op(x, torch.full([], other))
+
+
+_POLYNOMIALS = tuple(
+    getattr(aten, f"special_{name}")
+    for name in (
+        *(f"{prefix}chebyshev_polynomial_{kind}" for prefix in ("", "shifted_") for kind in "tuvw"),
+        *("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"),
+    )
+)
+
+
+def _convert_element_type(x: Tensor, dtype: torch.dtype) -> Tensor:
+    return aten._to_copy(x, dtype=dtype)
+
+
+def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Any:
+    if x.dim() == 0 or boundaries.numel() == 0:
+        return NotImplemented  # PyTorch's decomposition reads the number when it runs.
+    from torch._decomp import decomposition_table
+
+    return decomposition_table[aten.bucketize.Tensor](x, boundaries, out_int32=out_int32, right=right)
+
+
+def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
+    # Eager takes uint8 where there is nothing to gather.
+    return torch.gather(x, dim, index.to(torch.int64)) if index.dtype == torch.uint8 else NotImplemented
+
+
+def _linear_cross_entropy(
+    x: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    bias: Tensor | None,
+    class_weight: Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
+    *_: Any,
+) -> Tensor:
+    """The loss without chunks, which save memory of gradients."""
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    wide_bias, wide_class_weight = (t if t is None else t.to(dtype) for t in (bias, class_weight))
+    loss = torch.nn.functional.cross_entropy(
+        torch.nn.functional.linear(x.to(dtype), weight.to(dtype), wide_bias),
+        target,
+        wide_class_weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+    return loss.to(x.dtype)
+
+
+def _chunked_cross_entropy(*args: Any) -> Any:
+    if any(args[-3:]):
+        return NotImplemented  # gradients
+    x = args[0]
+    none = torch.empty([0, 0], dtype=x.dtype)
+    return _linear_cross_entropy(*args), none, none.clone(), torch.empty([0], dtype=x.dtype)
+
+
+def _chunked_cross_entropy_without_reduction(
+    x: Tensor, weight: Tensor, target: Tensor, bias: Any, class_weight: Any, ignore_index: int, *_: Any
+) -> Tensor:
+    return _linear_cross_entropy(x, weight, target, bias, class_weight, "none", ignore_index, 0.0)
+
+
+NAMED_DECOMPOSITIONS: dict[str, Callable] = {
+    "torch_nn::_linear_cross_entropy_batch_chunked": _chunked_cross_entropy,
+    "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction": _chunked_cross_entropy_without_reduction,
+}
+"""The same for operators that PyTorch registers when they are first used."""
+
 OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
+    **LINALG,
+    **RANDOM,
+    **SCATTER,
+    **STATISTICS,
     aten.__lshift__.Scalar: _shift_left,
     aten.__lshift__.Tensor: _shift_left,
     aten.__rshift__.Scalar: _shift_right,
     aten.__rshift__.Tensor: _shift_right,
+    aten._conj.default: aten._conj_physical.default,
+    aten._embedding_bag_forward_only.default: _embedding_bag,
+    aten._trilinear.default: _trilinear,
+    aten.addbmm.default: _addbmm,
     aten.bitwise_left_shift.Tensor_Scalar: _shift_left,
     aten.bitwise_right_shift.Tensor_Scalar: _shift_right,
+    aten.bucketize.Tensor: _bucketize,
+    aten.clamp_max.Tensor: _clamp_max,
+    aten.clamp_min.Tensor: _clamp_min,
+    aten.complex.default: _complex,
     aten.copysign.Scalar: _copysign,
     aten.copysign.Tensor: _copysign,
+    aten.fractional_max_pool2d.default: _fractional_max_pool,
+    aten.fractional_max_pool3d.default: _fractional_max_pool,
+    aten.gather.default: _gather,
+    aten.grid_sampler_3d.default: _grid_sampler_3d,
+    aten.hardtanh.default: _hardtanh,
     aten.hypot.default: _hypot,
-    aten.kthvalue.default: _kthvalue,
-    aten.median.default: _median_of_all,
-    aten.median.dim: _median,
+    aten.polar.default: _polar,
     aten.replication_pad1d.default: _replication_pad1d,
-    aten.rrelu_with_noise_functional.default: _rrelu,
+    aten.round.decimals: _round_to_decimals,
     aten.soft_margin_loss.default: _soft_margin_loss,
+    aten.special_zeta.other_scalar: _scalar_second(aten.special_zeta.default),
+    aten.special_zeta.self_scalar: _scalar_first(aten.special_zeta.default),
+    prims.convert_element_type.default: _convert_element_type,
+    prims.shift_left.default: lambda x, bits: _shift_left(x if isinstance(x, Tensor) else _like(bits, x), bits),
+    **{packet.n_scalar: _scalar_second(packet.default) for packet in _POLYNOMIALS},
+    **{packet.x_scalar: _scalar_first(packet.default) for packet in _POLYNOMIALS},
 }
 """Operator to the function that computes it."""
 
 PYTORCH_DECOMPOSITIONS: tuple[torch._ops.OpOverload, ...] = (
+    aten._addmm_activation.default,
+    aten._batch_norm_no_update.default,
+    aten._batch_norm_with_update_functional.default,
+    aten._native_batch_norm_legit_functional.default,
     aten.adaptive_max_pool2d.default,
+    aten.addmm.dtype,
+    aten.addmv.default,
     aten.aminmax.default,
-    aten.bucketize.Tensor,
+    aten.bitwise_and.Scalar_Tensor,
+    aten.bitwise_left_shift.Scalar_Tensor,
+    aten.bitwise_or.Scalar_Tensor,
+    aten.bitwise_right_shift.Scalar_Tensor,
+    aten.bitwise_xor.Scalar_Tensor,
+    aten.dist.default,
+    aten.ldexp.Tensor,
+    aten.new_empty_strided.default,
+    aten.remainder.Scalar_Tensor,
+    aten.tril_indices.default,
+    aten.triu_indices.default,
+    aten.upsample_bicubic2d.default,
+    aten.upsample_trilinear3d.default,
 )
 """Operators outside Core ATen whose decomposition is PyTorch's, although it is not in its table for Core ATen."""

@@ -10,6 +10,7 @@ import torch
 from torch._export.verifier import Verifier
 from torch.export import ExportedProgram
 
+from sdk.exir._messages import add_context
 from sdk.exir._serialize._named_data_store import NamedDataStore
 from sdk.exir._to_edge._emitter import EdgeOptions
 from sdk.exir._to_edge._lower import lower_to_edge
@@ -34,7 +35,7 @@ from sdk.exir.passes.fold_weight_permutes_pass import read_in_several_orders
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 from sdk.exir.quantization.embeddings import keep_quantized_embeddings
 from sdk.exir.record import ETRecord
-from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
+from sdk.exir.verification.verifier import EXIREdgeDialectVerifier, RefusedCallsError, merged
 
 __all__ = [
     "EdgeProgramManager",
@@ -57,7 +58,8 @@ def to_edge(
 
     `programs` is one program, which becomes the method "forward", or a dict from method name to program.
     `constant_methods` are methods that return a fixed value. Raises `SpecViolationError` for operators outside the
-    Core ATen set. The programs are not changed and their weights are shared with the result. `generate_etrecord` keeps
+    Core ATen set for which there is no kernel either; it names all of them, in all methods, with the lines of the model
+    that call them. The programs are not changed and their weights are shared with the result. `generate_etrecord` keeps
     them for the debugging tools: see `ExecutorchProgramManager.get_etrecord`.
     """
     programs = _read(programs)
@@ -65,9 +67,7 @@ def to_edge(
     notes: list[str] = []
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
     options = _options(config, frozenset(unwrap_op(op) for op in config.preserve_ops))
-    edge = {
-        name: in_method(name, lower_to_edge, program, options, verifier, notes) for name, program in programs.items()
-    }
+    edge = _in_every_method({name: (program, options, verifier) for name, program in programs.items()}, notes)
     manager = _manager(edge, constant_methods, config, notes, number=True)
     return _recorded(manager, programs) if generate_etrecord else manager
 
@@ -93,7 +93,7 @@ def to_edge_transform_and_lower(
     partitioners = _partitioners_by_method(partitioner, programs)
     user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
     notes: list[str] = []
-    edge, preserved_by_method = {}, {}
+    lowerings, preserved_by_method = {}, {}
     for name, program in programs.items():
         wanted = [p.ops_to_not_decompose(program) for p in partitioners.get(name, [])]
         preserved = user_preserved.union(*({unwrap_op(op) for op in ops} for ops, check in wanted if check is None))
@@ -102,7 +102,8 @@ def to_edge_transform_and_lower(
         preserved_by_method[name] = everything
         options = _options(config, preserved, filtered)
         verifier = EXIREdgeDialectVerifier(config, class_only=True, preserve_ops=list(everything))
-        edge[name] = in_method(name, lower_to_edge, program, options, verifier, notes)
+        lowerings[name] = (program, options, verifier)
+    edge = _in_every_method(lowerings, notes)
     all_preserved = frozenset().union(*preserved_by_method.values()) if preserved_by_method else frozenset()
     manager = _manager(edge, constant_methods, config, notes, number=True, preserved=list(all_preserved))
     if transform_passes:
@@ -113,6 +114,26 @@ def to_edge_transform_and_lower(
     for i in range(depth):
         manager = manager.to_backend({name: p[i] for name, p in partitioners.items() if i < len(p)})
     return _decompose_leftovers(manager, config, all_preserved - user_preserved)
+
+
+def _in_every_method(
+    lowerings: dict[str, tuple[ExportedProgram, EdgeOptions, type]], notes: list[str]
+) -> dict[str, ExportedProgram]:
+    """Lowers each method. Calls that edge dialect does not have are one error for all methods."""
+    edge: dict[str, ExportedProgram] = {}
+    refused: dict[str, RefusedCallsError] = {}
+    for name, (program, options, verifier) in lowerings.items():
+        try:
+            edge[name] = in_method(name, lower_to_edge, program, options, verifier, notes)
+        except RefusedCallsError as error:
+            refused[name] = error
+    if len(refused) == 1:
+        raise next(iter(refused.values()))
+    if refused:
+        every = merged(refused.values())
+        add_context(every, f"in the methods {', '.join(map(repr, refused))}")
+        raise every
+    return edge
 
 
 def _read(programs: Programs) -> dict[str, ExportedProgram]:

@@ -4,24 +4,26 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch._export.verifier import SpecViolationError, Verifier
 from torch._ops import HigherOrderOperator, OpOverload
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir._messages import remember_node, source_of
 from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.operator.aten_rules import EXTRA_CORE_OPS
+from sdk.exir.operator.kernel_ops import KERNEL_OPS
 from sdk.exir.verification.arg_validator import describe, rejected_dtypes, scalar_in_place_of_tensor
 
 _aten = torch.ops.aten
 
 
 def _is_core(op: OpOverload) -> bool:
-    if op.namespace != "aten" or torch.Tag.core in op.tags or op in EXTRA_CORE_OPS:
+    if op.namespace != "aten" or torch.Tag.core in op.tags or op in EXTRA_CORE_OPS or op in KERNEL_OPS:
         return True
     name = op._schema.name.split("::")[-1]
     if name.endswith("_copy"):
@@ -32,15 +34,96 @@ def _is_core(op: OpOverload) -> bool:
 
 def not_core_message(op: OpOverload) -> str:
     """What a user reads when a program contains an operator that the edge dialect does not."""
+    return f"{_not_core(op)}\n{_advice([op])}"
+
+
+def _not_core(op: OpOverload) -> str:
     return (
         f"Operator torch._ops.{op} is not Aten Canonical: it is not in the Core ATen operator set "
-        "(https://pytorch.org/docs/stable/torch.compiler_ir.html#core-aten-ir) and has no decomposition into it.\n"
-        f"To export it as it is, pass "
-        f"compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.{op}]) and make sure "
-        "that a backend takes the operator or that a kernel for it is linked into the runtime. "
+        "(https://pytorch.org/docs/stable/torch.compiler_ir.html#core-aten-ir), and has no decomposition into it "
+        "and no kernel in the portable library."
+    )
+
+
+def _advice(ops: list[OpOverload]) -> str:
+    listed = ", ".join(f"torch.ops.{op}" for op in ops)
+    it, operator = ("it", "the operator") if len(ops) == 1 else ("them", "the operators")
+    return (
+        f"To export {operator} as written, pass "
+        f"compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[{listed}]) and make sure that a backend "
+        f"takes {it} or that a kernel is linked into the runtime. To express {it} in other operators, call "
+        f"exported_program.run_decompositions() with a decomposition before to_edge. "
         "If the module is only used for inference, call .eval() and export under torch.no_grad(): training uses "
         "other operators."
     )
+
+
+class RefusedCallsError(SpecViolationError):
+    """Calls that edge dialect does not have: all of a program, or of several methods, in one message.
+
+    `calls` maps what is wrong to the nodes that call it so; `ops` are the operators that are not core.
+    """
+
+    def __init__(self, calls: dict[str, list[Node]], ops: list[OpOverload]) -> None:
+        self.calls, self.ops = calls, ops
+        super().__init__(_text_of(calls, ops))
+
+
+def merged(errors: Iterable[RefusedCallsError]) -> RefusedCallsError:
+    """One error for all calls of several."""
+    calls: dict[str, list[Node]] = {}
+    ops: dict[OpOverload, None] = {}
+    for error in errors:
+        ops.update(dict.fromkeys(error.ops))
+        for what, nodes in error.calls.items():
+            calls.setdefault(what, []).extend(nodes)
+    return RefusedCallsError(calls, list(ops))
+
+
+_PLACES = 5
+"""Calls of one operator that a message names."""
+
+
+def _text_of(calls: dict[str, list[Node]], ops: list[OpOverload]) -> str:
+    advice = f"\n{_advice(ops)}" if ops else ""
+    if len(calls) == 1:
+        ((what, nodes),) = calls.items()
+        return f"{what}{advice}{_places(nodes)}"
+    texts = [f"- {what}{_places(nodes)}".replace("\n", "\n  ") for what, nodes in calls.items()]
+    return f"{len(calls)} kinds of calls cannot be lowered:\n" + "\n".join(texts) + advice
+
+
+def _places(nodes: list[Node]) -> str:
+    lines = list(dict.fromkeys(source_of(node) or f"\nThe node is {node.name}." for node in nodes))
+    more = f"\nand {len(lines) - _PLACES} other lines" if len(lines) > _PLACES else ""
+    return "".join(lines[:_PLACES]) + more
+
+
+def _check_calls(rules: Any, graphs: Iterable[Graph]) -> None:
+    calls: dict[str, list[Node]] = {}
+    ops: list[OpOverload] = []
+    for graph in graphs:
+        for node in graph.nodes:
+            if node.op == "call_function" and isinstance(node.target, EdgeOpOverload):
+                op, error = node.target._op, _violation_of(rules, node)
+                if error is None:
+                    continue
+                is_not_core = str(error) == not_core_message(op)
+                if is_not_core and op not in ops:
+                    ops.append(op)
+                what = _not_core(op) if is_not_core else getattr(error, "what", str(error))
+                calls.setdefault(what, []).append(node)
+    if calls:
+        raise RefusedCallsError(calls, ops)
+
+
+def _violation_of(rules: Any, node: Node) -> SpecViolationError | None:
+    try:
+        rules.check_valid_op(node.target)
+        rules.check_node(node)
+    except SpecViolationError as error:
+        return error
+    return None
 
 
 def EXIRATenDialectVerifier(  # noqa: N802 (public name)
@@ -127,10 +210,21 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
             if not check_validity:
                 return
             for node in gm.graph.nodes:
-                if node.op in ("call_function", "placeholder"):
-                    _check_tensors(node)
-                if isinstance(node.target, EdgeOpOverload) and node.target._op not in exceptions:
-                    _check_arguments(node)
+                self.check_node(node)
+
+        def check_node(self, node: Node) -> None:
+            """Raises unless the tensors that `node` takes and gives are such as edge dialect has."""
+            if not check_validity:
+                return
+            if node.op in ("call_function", "placeholder"):
+                _check_tensors(node)
+            if isinstance(node.target, EdgeOpOverload) and node.target._op not in exceptions:
+                _check_arguments(node)
+
+        def check_calls(self, graphs: Iterable[Graph]) -> None:
+            """Checks all calls of edge operators in some graphs. Raises one `RefusedCallsError` that names each that is
+            not valid, with the user's source lines."""
+            _check_calls(self, graphs)
 
         def is_valid(self, gm: GraphModule) -> bool:
             """Whether the graph module follows the rules."""
@@ -170,6 +264,10 @@ def _is_allowed_function(function: types.FunctionType) -> bool:
     return function.__module__.startswith(("torch", "executorch.exir.memory", "sdk.exir.delegate"))
 
 
+_NOT_IN_TABLE = frozenset({torch.complex32, torch.complex64, torch.complex128, torch.uint32, torch.uint64})
+"""Dtypes that the table of edge dialect does not have. The kernels compute what eager computes of them."""
+
+
 def _check_arguments(node: Node) -> None:
     op = node.target
     assert isinstance(op, EdgeOpOverload)
@@ -184,7 +282,7 @@ def _check_arguments(node: Node) -> None:
             "Run ScalarToTensorPass (sdk.exir.passes) after the pass that put the number there.",
         )
     dtypes = rejected_dtypes(op, args, kwargs, node.meta.get("val"))
-    if dtypes is not None:
+    if dtypes is not None and not _NOT_IN_TABLE.intersection(dtypes.values()):
         raise _violation(
             node,
             f"{describe(op, dtypes)} If a backend takes the call as it is, list the operator in "
@@ -195,6 +293,7 @@ def _check_arguments(node: Node) -> None:
 def _violation(node: Node, text: str) -> SpecViolationError:
     no_source = f"\nThe node is {node.name}."
     error = SpecViolationError(f"{text}{source_of(node) or no_source}")
+    error.what = text  # the same for every node that is called so
     remember_node(error, node)
     return error
 

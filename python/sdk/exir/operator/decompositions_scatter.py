@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that put elements in places: in index_put, scatter_reduce and slice_scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+
+def _diagonal_scatter(x: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A diagonal is every (columns + 1)-th element of the flattened rows."""
+    rank = x.dim()
+    dim1, dim2 = dim1 % rank, dim2 % rank
+    order = [*(d for d in range(rank) if d not in (dim1, dim2)), dim1, dim2]
+    moved = x.permute(order)
+    columns, count = moved.shape[-1], src.shape[-1]
+    if count == 0:
+        return x.clone()
+    start = offset if offset >= 0 else -offset * columns
+    flat = moved.reshape([*moved.shape[:-2], -1])
+    flat = aten.slice_scatter(flat, src, flat.dim() - 1, start, start + (count - 1) * (columns + 1) + 1, columns + 1)
+    return flat.reshape(moved.shape).permute([order.index(d) for d in range(rank)])
+
+
+def _as_strided_scatter(
+    x: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    index = torch.full([1] * len(size), storage_offset or 0, dtype=torch.int64)
+    for d, (count, step) in enumerate(zip(size, stride, strict=True)):
+        index = index + torch.arange(count).reshape([-1] + [1] * (len(size) - 1 - d)) * step
+    index = index.expand(list(size)).reshape(-1)
+    return aten.index_put(x.reshape(-1), [index], src.expand(list(size)).reshape(-1)).reshape(x.shape)
+
+
+def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    flat, index = x.reshape(-1), index.reshape(-1)
+    if x.numel() == 0:
+        return x.clone()
+    return aten.index_put(flat, [index], source.reshape(-1), accumulate).reshape(x.shape)
+
+
+def _index_reduce(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    if x.dim() == 0:
+        index, source = index.reshape(-1), source.reshape(-1)
+        return _index_reduce(x.reshape(1), 0, index, source, reduce, include_self=include_self).reshape([])
+    dim = dim % x.dim()
+    shape = [1] * source.dim()
+    shape[dim] = -1
+    places = index.reshape(shape).expand(source.shape).to(torch.int64)
+    return aten.scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
+
+def _scatter_reduced(x: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    # scatter_reduce promotes bool sums, and scatter(reduce="add") does not count them either.
+    return aten.scatter_reduce(x, dim, index, src, _REDUCTIONS[reduce], include_self=True)
+
+
+def _scatter_reduced_value(x: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str) -> Tensor:
+    src = torch.full(list(index.shape), value, dtype=x.dtype)
+    return aten.scatter_reduce(x, dim, index, src, _REDUCTIONS[reduce], include_self=True)
+
+
+def _nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Each element that is not zero goes to its number in row-major order; the others, and those that have no place,
+    to one more row, which is dropped."""
+    if x.dim() == 0:
+        return aten.full([size, 0], fill_value, dtype=torch.int64)
+    found = (x != 0).reshape(-1)
+    number = torch.cumsum(found.to(torch.int64), 0) - 1
+    place = torch.where(torch.logical_and(found, number < size), number, size)
+    rows = torch.full([size + 1], -1, dtype=torch.int64)
+    linear = aten.scatter.src(rows, 0, place, torch.arange(x.numel())) if x.numel() else rows
+    linear = linear[:size]
+    columns = []
+    remaining = torch.clamp(linear, min=0)
+    for extent in reversed(x.shape):
+        columns.append(torch.where(linear < 0, fill_value, remaining % max(extent, 1)))
+        remaining = torch.div(remaining, max(extent, 1), rounding_mode="floor")
+    return torch.stack(columns[::-1], 1)
+
+
+def _segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Any:
+    if lengths is None and offsets is None:
+        return NotImplemented
+    if offsets is not None:
+        ends = offsets[..., 1:].contiguous()
+        lengths = ends - offsets[..., :-1]
+    else:
+        assert lengths is not None
+        ends = torch.cumsum(lengths, -1)
+    segments, extent = ends.shape[-1], data.shape[axis]
+    positions = torch.arange(extent, dtype=ends.dtype).expand([*ends.shape[:-1], extent]).contiguous()
+    # Elements behind the last segment go to one that is dropped.
+    segment = torch.searchsorted(ends, positions, right=True)
+    trailing = [1] * (data.dim() - axis - 1)
+    places = segment.reshape([*segment.shape, *trailing]).expand(data.shape)
+    start = initial if initial is not None else {"max": -torch.inf, "min": torch.inf, "prod": 1}.get(reduce, 0)
+    shape = [*data.shape[:axis], segments + 1, *data.shape[axis + 1 :]]
+    kind = {"max": "amax", "min": "amin", "prod": "prod"}.get(reduce, "sum")
+    result = torch.full(shape, start, dtype=data.dtype)
+    result = aten.scatter_reduce(result, axis, places, data, kind, include_self=True).narrow(axis, 0, segments)
+    if reduce == "mean":
+        counts = lengths.reshape([*lengths.shape, *trailing])
+        empty = torch.full([], start if initial is not None else torch.nan, dtype=data.dtype)
+        result = torch.where(counts > 0, result / torch.clamp(counts, min=1).to(data.dtype), empty)
+    return result
+
+
+SCATTER: dict[torch._ops.OperatorBase, Callable] = {
+    aten.as_strided_scatter.default: _as_strided_scatter,
+    aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.index_reduce.default: _index_reduce,
+    aten.nonzero_static.default: _nonzero_static,
+    aten.put.default: _put,
+    aten.scatter.reduce: _scatter_reduced,
+    aten.scatter.value_reduce: _scatter_reduced_value,
+    aten.segment_reduce.default: _segment_reduce,
+}
+"""Operator to the function that computes it."""
