@@ -24,7 +24,7 @@ from torch.export import ExportedProgram
 
 from sdk.devtools.report._losses import find_losses
 from sdk.devtools.report._model import Loss, LossError, LossKind, MissingKernelWarning, Row, Value
-from sdk.devtools.report._operators import missing_kernels, newer_operators, runtime_operators
+from sdk.devtools.report._operators import calls_without_kernels, missing_kernels, newer_operators, runtime_operators
 from sdk.devtools.report._receipt import Receipt
 from sdk.devtools.report._rows import rows_of_method
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
@@ -37,6 +37,7 @@ __all__ = [
     "Receipt",
     "Row",
     "Value",
+    "calls_without_kernels",
     "missing_kernels",
     "receipt_of",
 ]

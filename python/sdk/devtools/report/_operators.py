@@ -7,7 +7,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from torch._ops import OpOverload
+from torch.fx import GraphModule
+
 from sdk.devtools.report._rows import is_runtime_operator
+from sdk.exir._messages import source_of
 
 
 def program_operators(program: Any) -> dict[str, list[str]]:
@@ -40,6 +44,21 @@ def missing_kernels(program: Any) -> list[tuple[str, str]]:
         for name in names
         if name not in known and not is_runtime_operator(name)
     ]
+
+
+def calls_without_kernels(manager: Any) -> list[str]:
+    """The calls of a manager's programs that no kernel of this process runs, each with the line of the model that it
+    comes from."""
+    missing = {name for _, name in missing_kernels(manager.executorch_program)}
+    lines = [
+        f"{node.target.name()}{source_of(node)}"
+        for method in sorted(manager.methods)
+        for module in manager.exported_program(method).graph_module.modules()
+        if isinstance(module, GraphModule)
+        for node in module.graph.nodes
+        if isinstance(node.target, OpOverload) and node.target.name() in missing
+    ]
+    return list(dict.fromkeys(lines))
 
 
 def newer_operators(program: Any) -> list[str]:

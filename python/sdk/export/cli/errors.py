@@ -39,7 +39,7 @@ _ADVICE = (
 def first_lines(error: BaseException, count: int = 6) -> str:
     """The start of an exception's message, and what was noted on its way up (which pass, which method); the long tail
     that compilers append is left to `-v`."""
-    lines = _lines(str(error))[:count]
+    lines = _lines(str(error))[: None if hasattr(error, "calls") else count]  # RefusedCallsError lists every call
     for note in getattr(error, "__notes__", ()):
         lines += [line for line in _lines(note)[:count] if line not in lines]
     return "\n".join(lines) or type(error).__name__

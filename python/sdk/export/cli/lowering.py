@@ -143,6 +143,8 @@ def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
                 yield
     except Exception as error:
         what = _what_and_where(error, 3 if capturing else 6)
+        if hasattr(error, "calls"):
+            advice = ""  # Calls that edge dialect does not have: no choice of backends changes that.
         raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sdk.backends.registry import PORTABLE
-from sdk.devtools.report import Loss, LossKind, Receipt
+from sdk.devtools.report import Loss, LossKind, Receipt, calls_without_kernels
 from sdk.devtools.report.export_report import write_report
 from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
 from sdk.devtools.report.facts import program_facts
@@ -121,6 +121,7 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
         stages=progress.stages,
         notes=notes,
     )
+    _refuse_missing_kernels(options, result.receipt, manager)
     notes += [str(loss) for loss in _lost(options, result.receipt)]
     if not result.receipt.kernels_checked:
         notes.append(
@@ -153,6 +154,21 @@ def describe_inputs(inputs: Mapping[str, ExampleInputs]) -> str:
     if len(inputs) == 1:
         return next(iter(inputs.values())).describe()
     return "; ".join(f"{method}: {given.describe()}" for method, given in inputs.items())
+
+
+def _refuse_missing_kernels(options: Options, receipt: Receipt, manager: Any) -> None:
+    """A program that is to be verified needs kernels: all operators without one are named, with the model's lines."""
+    missing = [loss for loss in receipt.losses if loss.kind == LossKind.MISSING_KERNEL]
+    if not missing or not options.verify:
+        return
+    lines = [f"  - {line}".replace("\n", "\n    ") for line in calls_without_kernels(manager)]
+    raise CommandError(
+        "The runtime has no kernel for these operators, and would refuse to load the program:\n"
+        + "\n".join(lines)
+        + "\nNothing was written. Register a kernel for each (docs/kernel_registration.md) and load its library "
+        "before the export, decompose the operator, or give it to a backend. --no-verify writes the program for a "
+        "runtime that has the kernels."
+    )
 
 
 def _refuse_losses(options: Options, result: ExportResult) -> None:
