@@ -3,51 +3,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
+import sample_program
 import torch
-from torch import nn
+from sample_program import Sample, tensors_of
 from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils import _pytree as pytree
 
 from sdk.exir import to_edge
 from sdk.extension.pybindings import portable_lib
 
 
-class Sample(nn.Module):
-    """A call of an operator, whose tensors are the inputs of the model."""
-
-    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__()
-        self.function = function
-        self.leaves, self.spec = pytree.tree_flatten((args, kwargs))
-        self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
-
-    def inputs(self) -> tuple[torch.Tensor, ...]:
-        return tuple(self.leaves[i].detach().clone() for i in self.places)
-
-    def forward(self, *tensors: torch.Tensor) -> Any:
-        leaves = list(self.leaves)
-        for i, tensor in zip(self.places, tensors, strict=True):
-            leaves[i] = tensor
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
-        return self.function(*args, **kwargs)
-
-
 def samples(name: str, dtype: torch.dtype) -> Iterator[Sample]:
-    torch.manual_seed(0)
     (op,) = (op for op in op_db if op.name == name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for sample in op.sample_inputs("cpu", dtype):
-            yield Sample(op.op, (sample.input, *sample.args), sample.kwargs)
-
-
-def tensors_of(values: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    return sample_program.samples(op, dtype)
 
 
 def run(model: Sample) -> list[torch.Tensor]:

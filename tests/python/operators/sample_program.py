@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A sample of PyTorch's operator database as a model: captured, lowered without a backend, run, compared with eager."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from conformance import MismatchError, Tolerance, is_no_worse, products
+from torch import nn
+from torch.testing._internal.opinfo.core import OpInfo
+from torch.utils import _pytree as pytree
+
+from sdk.exir import to_edge
+from sdk.runtime import Runtime
+
+RANDOM = (
+    *("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "rand", "randint"),
+    *("randn", "uniform", "pca_lowrank", "svd_lowrank", "randint_like", "rand_like", "randn_like"),
+    *(
+        f"nn.functional.{name}"
+        for name in ("alpha_dropout", "dropout", "dropout2d", "dropout3d", "feature_alpha_dropout")
+    ),
+    *(f"nn.functional.{name}" for name in ("rrelu", "scaled_dot_product_attention", "multi_head_attention_forward")),
+    *(f"nn.functional.{name}" for name in ("fractional_max_pool2d", "fractional_max_pool3d")),
+)
+"""Operators that draw random numbers in some samples: where two seeds give eager different results, only dtypes, shapes
+and layouts are compared."""
+
+UNDEFINED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_")
+"""Operators of whose results (or some of them) only dtypes, shapes and layouts are defined."""
+
+_FACTORS = ("svd", "linalg.svd", "linalg.eigh", "svd_lowrank", "pca_lowrank")
+"""Operators of whose results only the product is defined: a sign is free in each pair of vectors."""
+
+
+class Sample(nn.Module):
+    """A call of an operator, whose tensors are the inputs of the model."""
+
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self.function = function
+        self.leaves, self.spec = pytree.tree_flatten((args, kwargs))
+        self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        """Copies, since some operators write to their arguments."""
+        return tuple(self.leaves[i].detach().clone() for i in self.places)
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        leaves = list(self.leaves)
+        for i, tensor in zip(self.places, tensors, strict=True):
+            leaves[i] = tensor
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        return self.function(*args, **kwargs)
+
+    def describe(self) -> str:
+        """The arguments, tensors as dtype[shape]."""
+        shown = [
+            f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}" if isinstance(leaf, torch.Tensor) else leaf
+            for leaf in self.leaves
+        ]
+        args, kwargs = pytree.tree_unflatten(shown, self.spec)
+        return ", ".join([*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())])
+
+
+def samples(op: OpInfo, dtype: torch.dtype, seed: int | None = None) -> Iterator[Sample]:
+    """PyTorch's samples of an operator in a dtype, with the random numbers of its own tests or of `seed`."""
+    torch.manual_seed(seed or 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in op.sample_inputs("cpu", dtype, requires_grad=False, set_seed=seed is None):
+            yield Sample(op.op, (sample.input, *sample.args), sample.kwargs)
+
+
+def tensors_of(values: Any) -> list[torch.Tensor]:
+    """The tensors of a result, in order."""
+    return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a sample: one of the kinds below, and the first words of the error."""
+
+    kind: str
+    reason: str = ""
+
+
+RIGHT = "right"
+REFUSED = "refused"
+"""Eager itself does not compute the sample."""
+NOT_CAPTURED = "not captured"
+"""torch.export gives no program."""
+NOT_LOWERED = "not lowered"
+"""The compiler refuses the program."""
+NOT_RUN = "not run"
+"""The runtime refuses the program or its inputs."""
+WRONG = "wrong"
+
+
+def attempt(op: OpInfo, sample: Sample, limits: dict[torch.dtype, Tolerance]) -> Outcome:
+    """Takes a sample as far as it gets. `limits` are (atol, rtol) by the dtype of a result."""
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = tensors_of(sample(*sample.inputs()))
+        except Exception as error:
+            return Outcome(REFUSED, _words(error))
+        try:
+            captured = torch.export.export(sample, sample.inputs())
+        except Exception as error:
+            return Outcome(NOT_CAPTURED, _words(error))
+        try:
+            buffer = to_edge(captured).to_executorch().buffer
+        except Exception as error:
+            return Outcome(NOT_LOWERED, _words(error))
+        try:
+            method = Runtime.get().load_program(buffer).load_method("forward")
+            found = tensors_of(method.execute(list(sample.inputs())))
+        except Exception as error:
+            return Outcome(NOT_RUN, _words(error))
+        try:
+            compare(op, sample, found, expected, limits)
+        except AssertionError as error:
+            return Outcome(WRONG, _words(error))
+    return Outcome(RIGHT)
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def compare(
+    op: OpInfo,
+    sample: Sample,
+    found: list[torch.Tensor],
+    expected: list[torch.Tensor],
+    limits: dict[torch.dtype, Tolerance],
+) -> None:
+    """Raises MismatchError unless number, dtypes, shapes and layouts of the results are eager's, and their values as
+    far as the operator defines them."""
+    expected = [tensor.resolve_conj().resolve_neg() for tensor in expected]
+    if len(found) != len(expected):
+        raise MismatchError(f"{len(found)} results; eager gives {len(expected)}")
+    for ours, theirs in zip(found, expected, strict=True):
+        if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+            raise MismatchError(f"{ours.dtype}{list(ours.shape)}; eager gives {theirs.dtype}{list(theirs.shape)}")
+        # A program has no views: what is not laid out as eager's result is in the order of its dimensions.
+        if not ours.is_contiguous() and _order(ours) != _order(theirs):
+            raise MismatchError(f"strides {ours.stride()}; eager gives {theirs.stride()}")
+    if op.name in UNDEFINED or (op.name in RANDOM and _is_random(sample, expected)):
+        return
+    if op.name in _FACTORS:
+        found, expected = _products(op, found), _products(op, expected)
+    exact: list[torch.Tensor] | None = None
+    for position, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        atol, rtol = limits.get(theirs.dtype, (0.0, 0.0))
+        try:
+            torch.testing.assert_close(ours, theirs, equal_nan=True, check_stride=False, atol=atol, rtol=rtol)
+        except AssertionError as error:
+            if theirs.dtype == torch.int64 and _chooses_equals(sample, ours, theirs):
+                continue
+            exact = exact or (_in_double(sample) if op.name not in _FACTORS else None)
+            if exact and ours.dtype.is_floating_point and is_no_worse(ours, theirs, exact[position]):
+                continue
+            raise MismatchError(f"result {position}: {error}") from None
+
+
+def _order(tensor: torch.Tensor) -> list[int]:
+    """The dimensions that have more than one element, from the outermost in memory."""
+    dims = [dim for dim, size in enumerate(tensor.shape) if size > 1]
+    return sorted(dims, key=lambda dim: -tensor.stride(dim))
+
+
+def _is_random(sample: Sample, expected: list[torch.Tensor]) -> bool:
+    state = torch.get_rng_state()
+    torch.manual_seed(1)
+    again = tensors_of(sample(*sample.inputs()))
+    torch.set_rng_state(state)
+    return not all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(again, expected, strict=True)) or bool(
+        getattr(sample.function, "__name__", "") == "<lambda>"  # a wrapper that sets the seed itself
+    )
+
+
+def _chooses_equals(sample: Sample, ours: torch.Tensor, theirs: torch.Tensor) -> bool:
+    """Whether two results are indices, along one dimension of the first input, of elements that are equal: sort, topk,
+    kthvalue, median and others may choose any of these."""
+    source = sample.leaves[sample.places[0]] if sample.places else torch.zeros(())
+    if ours.numel() == 0 or source.numel() == 0 or int(ours.min()) < 0:
+        return False
+    flat = source.reshape(-1)
+    if int(ours.max()) < flat.numel() and torch.equal(_keys(flat[ours]), _keys(flat[theirs])):
+        return True
+    for dim in range(source.dim()):
+        a, b = (index if index.dim() == source.dim() else index.unsqueeze(dim) for index in (ours, theirs))
+        if a.dim() != source.dim() or int(a.max()) >= source.shape[dim]:
+            continue
+        fits = all(n <= m for d, (n, m) in enumerate(zip(a.shape, source.shape, strict=True)) if d != dim)
+        if fits and torch.equal(_keys(source.gather(dim, a)), _keys(source.gather(dim, b))):
+            return True
+    return False
+
+
+def _keys(values: torch.Tensor) -> torch.Tensor:
+    return values.nan_to_num(nan=0.125) if values.is_floating_point() else values
+
+
+def _products(op: OpInfo, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    if len(results) < 2 or any(result.numel() == 0 for result in results):
+        return results
+    if op.name in ("svd", "svd_lowrank", "pca_lowrank"):  # these give V, not its transpose
+        results = [*results[:2], results[2].mT]
+    return products(results)
+
+
+def _in_double(sample: Sample) -> list[torch.Tensor] | None:
+    """The results of eager from float64 copies of all floating-point inputs; None if it does not take them."""
+    try:
+        return tensors_of(sample(*(x.double() if x.is_floating_point() else x for x in sample.inputs())))
+    except Exception:
+        return None
