@@ -75,6 +75,12 @@ def _upsample_aa(dtype: torch.dtype) -> Calls:
         yield aten._upsample_bilinear2d_aa.default, images, [5, 6], False, 0.6, 0.65
 
 
+def _unique_dim(dtype: torch.dtype) -> Calls:
+    rows = make((4, 3), dtype)[[0, 1, 0, 3, 1]]
+    yield aten.unique_dim.default, rows, 0, True, True, True
+    yield aten.unique_dim.default, rows.t().contiguous(), 1, True, True, True
+
+
 def _var(dtype: torch.dtype) -> Calls:
     for dim in ([0], [1, 2], [-1]):
         for unbiased in (False, True):
@@ -262,6 +268,7 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "resize.out": (_resize, ALL),
     "scatter.value_out": (_scatter_value, ALL),
     "searchsorted.Scalar_out": (_bucketize_number, REAL),
+    "unique_dim.out": (_unique_dim, ALL),
     "_upsample_bilinear2d_aa.out": (_upsample_aa, (torch.float32, torch.float64, torch.uint8)),
     "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), (*FLOATING, torch.uint8)),
     "upsample_nearest2d.vec_out": (_upsample(aten.upsample_nearest2d.vec), (*FLOATING, torch.uint8)),
