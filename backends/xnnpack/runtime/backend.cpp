@@ -118,10 +118,8 @@ class XnnpackBackend final : public BackendInterface {
     auto* place = context.get_runtime_allocator()->allocateInstance<Delegate>();
     ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
     return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
-      auto workspace =
-          workspaces_.get(static_cast<WorkspaceSharingMode>(options.sharing_mode), context.get_runtime_allocator());
-      ET_CHECK_OR_RETURN_ERROR(workspace != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
-      auto* delegate = new (place) Delegate(std::move(workspace));
+      auto* delegate = new (place) Delegate(
+          workspaces_.get(static_cast<WorkspaceSharingMode>(options.sharing_mode), context.get_runtime_allocator()));
       const Error error = load(*delegate, processed, context, store_for(options));
       if (error != Error::Ok) {
         delegate->~Delegate();

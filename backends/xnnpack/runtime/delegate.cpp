@@ -3,6 +3,7 @@
 
 #include <pthreadpool.h>
 
+#include <algorithm>
 #include <cinttypes>
 
 #include <executorch/extension/threadpool/threadpool.h>
@@ -64,7 +65,7 @@ bool holds(xnn_datatype datatype, RawType raw, ScalarType type) {
 
 Delegate::~Delegate() {
   if (runtime_ != nullptr) {
-    const std::lock_guard<std::mutex> lock(workspace_->mutex());
+    const std::lock_guard<std::mutex> lock(workspaces_->mutex());
     xnn_delete_runtime(runtime_);
   }
 }
@@ -80,14 +81,13 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   }
   pointers_.resize(externals_.size());
   weights_.emplace(shared).begin_runtime(*payload_, builder.subgraph(), builder.take_packed_nodes());
-  xnn_status status = xnn_status_invalid_state;
-  {
-    const std::lock_guard<std::mutex> lock(workspace_->mutex());
-    // Its threads are those that there are when it runs.
-    const uint32_t flags = builder.may_fuse() ? 0 : no_fusion_flag();
-    status =
-        xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr, flags, &runtime_);
-  }
+  // In an empty workspace that nobody else has until the first execution: packing weights takes long.
+  workspace_ = Workspace::make();
+  ET_CHECK_OR_RETURN_ERROR(workspace_ != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
+  // Its threads are those that there are when it runs.
+  const uint32_t flags = builder.may_fuse() ? 0 : no_fusion_flag();
+  const xnn_status status =
+      xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr, flags, &runtime_);
   ET_CHECK_OK_OR_RETURN_ERROR(weights_->finish());
   if (status != xnn_status_success) {
     ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
@@ -108,11 +108,18 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
 Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   bool changed = !is_shaped_;
   ET_CHECK_OK_OR_RETURN_ERROR(read_inputs(args, &changed));
-  const std::lock_guard<std::mutex> lock(workspace_->mutex());
+  if (changed) {
+    ET_CHECK_OK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_));
+    if (has_empty_results()) {
+      return resize_outputs(args);
+    }
+  }
+  const WorkspaceGroup::Use use = workspaces_->use(workspace_);
+  ET_CHECK_OK_OR_RETURN_ERROR(enter(use));
   pthreadpool_t pool = extension::threadpool::get_pthreadpool();
   const size_t threads = pthreadpool_get_threads_count(pool);  // 1 without a pool
   set_threads(runtime_, pool);
-  if (changed || threads != threads_) {
+  if (changed || threads != threads_ || !is_shaped_) {  // or it is in another workspace
     threads_ = threads;
     is_shaped_ = false;
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
@@ -128,7 +135,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
   MovedArguments moved;
   ET_CHECK_OK_OR_RETURN_ERROR(leave_page_ends(args, moved));
-  // Each time: another delegate may have moved the workspace.
+  // Each time: another delegate may have let the workspace grow, and so moved it.
   xnn_status status = xnn_setup_runtime_v2(runtime_, pointers_.size(), pointers_.data());
   const bool is_measured = runtime::internal::event_tracer_measures_all(tracer);
   set_profiling(runtime_, is_measured);
@@ -152,6 +159,19 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
     }
   }
   return error;
+}
+
+Error Delegate::enter(const WorkspaceGroup::Use& use) {
+  ET_CHECK_OR_RETURN_ERROR(use.workspace() != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
+  if (use.workspace() != workspace_) {
+    {
+      const std::lock_guard<std::mutex> lock(workspaces_->mutex());
+      move_to_workspace(runtime_, use.workspace()->get());
+    }
+    workspace_ = use.workspace();
+    is_shaped_ = false;
+  }
+  return Error::Ok;
 }
 
 Rest Delegate::rest() const {
@@ -193,8 +213,13 @@ Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {
   return Error::Ok;
 }
 
+bool Delegate::has_empty_results() const {
+  return std::all_of(externals_.begin(), externals_.end(), [&](const External& external) {
+    return external.is_input || element_count(shapes_[external.index]) == 0;
+  });
+}
+
 Error Delegate::reshape() {
-  ET_CHECK_OK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_));
   xnn_status status = xnn_status_success;
   for (const External& external : externals_) {
     const Shape& shape = shapes_[external.index];
@@ -207,6 +232,7 @@ Error Delegate::reshape() {
   }
   if (status == xnn_status_success) {
     plan_memory_anew(runtime_);
+    const std::lock_guard<std::mutex> lock(workspaces_->mutex());
     status = xnn_reshape_runtime(runtime_);
   }
   ET_CHECK_OR_RETURN_ERROR(status != xnn_status_out_of_memory, MemoryAllocationFailed,

@@ -27,7 +27,7 @@ namespace xnnpack {
 /// One delegated part of a method: a runtime of XNNPACK with its packed weights.
 class Delegate final {
  public:
-  explicit Delegate(std::shared_ptr<Workspace> workspace) : workspace_(std::move(workspace)) {}
+  explicit Delegate(std::shared_ptr<WorkspaceGroup> workspaces) : workspaces_(std::move(workspaces)) {}
   ~Delegate();
   Delegate(const Delegate&) = delete;
   Delegate& operator=(const Delegate&) = delete;
@@ -65,6 +65,10 @@ class Delegate final {
   };
 
   runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
+  /// Whether no result has an element, so that there is nothing to compute. XNNPACK takes no empty tensors.
+  bool has_empty_results() const;
+  /// Runs in a workspace of its own until the end of `use`.
+  runtime::Error enter(const WorkspaceGroup::Use& use);
   runtime::Error reshape();
   runtime::Error resize_outputs(runtime::Span<runtime::EValue*> args);
   /// Moves the arguments behind which kernels would read what may not be there.
@@ -72,7 +76,9 @@ class Delegate final {
   /// What threads do after the execution that begins.
   Rest rest() const;
 
-  const std::shared_ptr<Workspace> workspace_;
+  const std::shared_ptr<WorkspaceGroup> workspaces_;
+  /// That of the last execution.
+  std::shared_ptr<Workspace> workspace_;
   xnn_runtime_t runtime_ = nullptr;
   std::vector<External> externals_;
   std::vector<ShapeRule> rules_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "workspace.h"
 
+#include <algorithm>
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -13,21 +15,50 @@ std::shared_ptr<Workspace> Workspace::make() {
   return std::shared_ptr<Workspace>(new Workspace(workspace));
 }
 
-std::shared_ptr<Workspace> WorkspaceManager::get(WorkspaceSharingMode mode, const void* model) {
+WorkspaceGroup::Use WorkspaceGroup::use(const std::shared_ptr<Workspace>& preferred) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<Workspace> found;
+  for (const std::weak_ptr<Workspace>& entry : workspaces_) {
+    std::shared_ptr<Workspace> other = entry.lock();
+    if (other != nullptr && !other->is_busy_ && (found == nullptr || other == preferred)) {
+      found = std::move(other);
+    }
+  }
+  if (found == nullptr) {
+    found = Workspace::make();
+    workspaces_.erase(
+        std::remove_if(workspaces_.begin(), workspaces_.end(), [](const auto& other) { return other.expired(); }),
+        workspaces_.end());
+    workspaces_.push_back(found);
+  }
+  if (found != nullptr) {
+    found->is_busy_ = true;
+  }
+  return {this, std::move(found)};
+}
+
+WorkspaceGroup::Use::~Use() {
+  if (workspace_ != nullptr) {
+    const std::lock_guard<std::mutex> lock(group_->mutex_);
+    workspace_->is_busy_ = false;
+  }
+}
+
+std::shared_ptr<WorkspaceGroup> WorkspaceManager::get(WorkspaceSharingMode mode, const void* model) {
   if (mode == WorkspaceSharingMode::Disabled) {
-    return Workspace::make();
+    return std::make_shared<WorkspaceGroup>();
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto entry = of_models_.begin(); entry != of_models_.end();) {
     entry = entry->second.expired() ? of_models_.erase(entry) : std::next(entry);
   }
-  std::weak_ptr<Workspace>& slot = mode == WorkspaceSharingMode::Global ? global_ : of_models_[model];
-  std::shared_ptr<Workspace> workspace = slot.lock();
-  if (workspace == nullptr) {
-    workspace = Workspace::make();
-    slot = workspace;
+  std::weak_ptr<WorkspaceGroup>& slot = mode == WorkspaceSharingMode::Global ? global_ : of_models_[model];
+  std::shared_ptr<WorkspaceGroup> group = slot.lock();
+  if (group == nullptr) {
+    group = std::make_shared<WorkspaceGroup>();
+    slot = group;
   }
-  return workspace;
+  return group;
 }
 
 }  // namespace xnnpack

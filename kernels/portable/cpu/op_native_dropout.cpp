@@ -23,11 +23,12 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
       !check_resize_like(ctx, op, mask, in)) {
     return outputs;
   }
-  ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::tensors_have_same_dim_order(in, out, mask), InvalidArgument, outputs,
-                      "%s: the tensors must have the same dim order", op);
   const int64_t count = in.numel();
   bool* kept = mask.mutable_data_ptr<bool>();
   const bool drops = train.value_or(true) && p > 0;
+  // A mask that is all true has no order: PyTorch's is row-major then.
+  ET_KERNEL_CHECK_MSG(ctx, !drops || executorch::runtime::tensors_have_same_dim_order(in, out, mask), InvalidArgument,
+                      outputs, "%s: the tensors must have the same dim order", op);
   const RandomStream random;
   for (int64_t i = 0; i < count; ++i) {
     kept[i] = !drops || random.uniform(static_cast<uint64_t>(i)) >= p;

@@ -122,6 +122,18 @@ void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape) {
   }
 }
 
+void move_to_workspace(xnn_runtime_t runtime, xnn_workspace_t workspace) {
+  xnn_runtime_t* link = &runtime->workspace->first_user;
+  while (*link != runtime) {
+    link = &(*link)->next_workspace_user;
+  }
+  *link = runtime->next_workspace_user;
+  ++workspace->ref_count;
+  xnn_release_workspace(std::exchange(runtime->workspace, workspace));
+  runtime->next_workspace_user = std::exchange(workspace->first_user, runtime);
+  runtime->memory_planned = false;  // it has no pointers into the new one, which may grow before it is reshaped
+}
+
 void plan_memory_anew(xnn_runtime_t runtime) {
   runtime->memory_planned = false;
   for (uint32_t i = 0; i < runtime->num_values; ++i) {

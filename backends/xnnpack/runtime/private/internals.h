@@ -66,6 +66,10 @@ LayerPacking layer_packing(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter
 /// Gives a value of the subgraph, which no runtime was made from yet, another shape of the same rank.
 void set_shape(xnn_subgraph_t subgraph, uint32_t value, const Shape& shape);
 
+/// Takes the runtime out of its workspace and puts it into another one; xnn_reshape_runtime() must follow, after
+/// plan_memory_anew(). No other thread may change the users of the two meanwhile.
+void move_to_workspace(xnn_runtime_t runtime, xnn_workspace_t workspace);
+
 /// Makes the next xnn_reshape_runtime() plan memory for the new shapes. XNNPACK itself plans again only if a value is
 /// larger than ever before and than in the graph, so that after small shapes the planned memory can be too
 /// small.
