@@ -10,6 +10,8 @@ from bench.comparison import LEAST_DECIBELS, LEAST_PEERS, geometric_mean
 from bench.peer_table import PeerTable, Row
 
 REASON_LENGTH = 120
+MOST_TIME = 1.2
+"""Beside the fastest peer's, on a model that nobody has tuned for."""
 VERDICTS = ("ahead", "level", "behind")
 
 
@@ -78,8 +80,19 @@ def summary(rows: list[Row]) -> str:
             lines.append(f"- {title(*kind)}: **{mean:.2f}** over {models} ({counts})")
     if not lines:
         return ""
-    what = f"Geometric means of the last column, over the models that at least {LEAST_PEERS} peers run:"
+    least = min((row.least_peers for row in rows), default=LEAST_PEERS)
+    what = f"Geometric means of the last column, over the models that at least {least} peers run:"
     return "\n".join([what, "", *lines])
+
+
+def cliffs(rows: list[Row]) -> str:
+    """The models on which this SDK takes more than `MOST_TIME` times the fastest peer's time, and how many times."""
+    lines = []
+    for kind in kinds(rows):
+        ratios = {row.model: 1 / advantage for row in rows_of(rows, kind) if (advantage := row.advantage())}
+        slow = [f"{model} {ratio:.2f}" for model, ratio in ratios.items() if ratio > MOST_TIME]
+        lines.append(f"- {title(*kind)}: {', '.join(slow) or 'none'}, of {len(ratios)}")
+    return "\n".join([f"More than {MOST_TIME} times the time of the fastest peer:", "", *lines])
 
 
 def missing(rows: list[Row]) -> str:

@@ -28,6 +28,7 @@ class Row:
         samples: Of each column, in milliseconds.
         reasons: Why a column has none.
         decibels: The signal of each column's result over its difference from eager float32.
+        least_peers: How many peers must run a model whose advantage is part of a mean.
     """
 
     model: str
@@ -36,6 +37,7 @@ class Row:
     samples: dict[str, Series] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     decibels: dict[str, float] = field(default_factory=dict)
+    least_peers: int = LEAST_PEERS
 
     def counts(self, column: str) -> bool:
         """Whether it was measured, and its result is the model's."""
@@ -62,7 +64,7 @@ class Row:
         return verdict(self.samples[OURS], self.samples[fastest]) if fastest and self.counts(OURS) else None
 
     def in_means(self) -> bool:
-        return self.advantage() is not None and len(self.peers()) >= LEAST_PEERS
+        return self.advantage() is not None and len(self.peers()) >= self.least_peers
 
 
 class PeerTable:
@@ -115,7 +117,7 @@ class PeerTable:
                         alarm.cancel()
                         worker.close()
 
-    def measure(self, threads: int, rounds: int, seconds: float) -> None:
+    def measure(self, threads: int, rounds: int, seconds: float, precisions: list[str] | None = None) -> None:
         import numpy as np
         import torch
 
@@ -126,9 +128,10 @@ class PeerTable:
             with torch.no_grad():
                 result = module(*tensors)
             np.save(expected, (result[0] if isinstance(result, tuple) else result).numpy())
-            for precision in PRECISIONS:
+            least_peers = min(LEAST_PEERS, len(self.columns) - 1)
+            for precision in precisions or PRECISIONS:
                 self.progress(f"run {model}, {precision}, {threads} threads")
-                row = Row(model, precision, threads)
+                row = Row(model, precision, threads, least_peers=least_peers)
                 self.rows.append(row)
                 self._measure_row(row, inputs, expected, rounds, seconds)
 

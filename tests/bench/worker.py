@@ -54,8 +54,8 @@ class Clock:
 
 
 def load_model(spec: str) -> tuple[Any, tuple[Any, ...]]:
-    """The module in evaluation mode and its example inputs: ``zoo:NAME``, ``bench:NAME`` (from bench.models) or
-    ``path/to/file.py:name``."""
+    """The module in evaluation mode and its example inputs: ``zoo:NAME``, ``bench:NAME`` (from bench.models),
+    ``library:NAME`` (from bench.full_size) or ``path/to/file.py:name``."""
     import torch
 
     torch.manual_seed(0)
@@ -68,6 +68,9 @@ def load_model(spec: str) -> tuple[Any, tuple[Any, ...]]:
     if where == "bench":
         model, inputs = getattr(importlib.import_module("bench.models"), name)()
         return model.eval(), inputs
+    if where == "library":
+        model, inputs = importlib.import_module("bench.full_size").make(name)
+        return model, inputs
     found = importlib.util.spec_from_file_location("bench_model", ROOT / where)
     assert found and found.loader, f"{where} is not a Python file"
     module = importlib.util.module_from_spec(found)

@@ -348,11 +348,12 @@ enum class StepKind : uint32_t {
   IndexPut = 9,
   LstmCell = 10,
   GruCell = 11,
+  Unfold = 12,
   MIN = Invalid,
-  MAX = GruCell
+  MAX = Unfold
 };
 
-inline const StepKind (&EnumValuesStepKind())[12] {
+inline const StepKind (&EnumValuesStepKind())[13] {
   static const StepKind values[] = {
     StepKind::Invalid,
     StepKind::LayerNorm,
@@ -365,13 +366,14 @@ inline const StepKind (&EnumValuesStepKind())[12] {
     StepKind::Reduce,
     StepKind::IndexPut,
     StepKind::LstmCell,
-    StepKind::GruCell
+    StepKind::GruCell,
+    StepKind::Unfold
   };
   return values;
 }
 
 inline const char * const *EnumNamesStepKind() {
-  static const char * const names[13] = {
+  static const char * const names[14] = {
     "Invalid",
     "LayerNorm",
     "RmsNorm",
@@ -384,13 +386,14 @@ inline const char * const *EnumNamesStepKind() {
     "IndexPut",
     "LstmCell",
     "GruCell",
+    "Unfold",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameStepKind(StepKind e) {
-  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::GruCell)) return "";
+  if (::flatbuffers::IsOutRange(e, StepKind::Invalid, StepKind::Unfold)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesStepKind()[index];
 }

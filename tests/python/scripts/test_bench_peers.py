@@ -15,11 +15,12 @@ import torch
 from bench import engines, environments, peer_table
 from bench.comparison import Series
 from bench.engines import ImpossibleError, declaration, peers, run_converter
+from bench.full_size import CLIPS, FULL_SIZE_MODELS, SIDES
 from bench.harness import LOWERING, Engine
 from bench.machine_share import operations
 from bench.models import PEER_MODELS
 from bench.native import folder_of, measurement
-from bench.peer_page import cell, page, summary
+from bench.peer_page import cell, cliffs, page, summary
 from bench.peer_picture import across, colors, picture
 from bench.peer_table import PeerTable, Row
 from bench.report import compiler_summary
@@ -81,6 +82,24 @@ def test_the_page_compares_with_the_fastest_peer(table: PeerTable) -> None:
     assert "| small | 2 (2) ±0% | 3 (3) ±0% |" in lines[6] and lines[6].endswith("| **1.25** ahead (onnxruntime) |")
     assert "- MNN, float32, small: no / such operator" in lines
     assert summary(table.rows) == ""  # two peers are too few
+
+
+def test_models_that_take_too_long_beside_two_peers_are_named() -> None:
+    """scripts/bench --zoo: 1.2 times the time of the fastest peer is the most."""
+    rows = [
+        Row(name, "float32", 1, {"sdk": times(ours), "onnxruntime": times(3), "OpenVINO": times(2)}, least_peers=2)
+        for name, ours in (("slow", 2.6), ("level", 2.4), ("quick", 1.0))
+    ]
+    rows.append(Row("unknown", "float32", 1, {"sdk": times(9)}, {"OpenVINO": "no"}, least_peers=2))
+    assert cliffs(rows).splitlines()[-1] == "- float32, 1 thread: slow 1.30, of 3"
+    assert "over the models that at least 2 peers run" in summary(rows)
+    assert summary(rows).endswith("**1.09** over 3 models (1 ahead, 0 level, 2 behind)")
+    assert cliffs(rows[1:]).endswith("- float32, 1 thread: none, of 2")
+
+
+def test_models_of_libraries_have_a_name_each() -> None:
+    assert len(FULL_SIZE_MODELS) >= 40 and set(SIDES) | set(CLIPS) <= set(FULL_SIZE_MODELS)
+    assert not set(FULL_SIZE_MODELS) & set(PEER_MODELS)
 
 
 def test_a_cell_has_the_quartile_the_median_and_the_signal() -> None:

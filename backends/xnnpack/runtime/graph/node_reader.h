@@ -108,9 +108,9 @@ class NodeReader final {
   Error read_convolution(XNodeUnion type);
   /// See GraphBuilder::may_fuse().
   void note_paddings(const Window& window);
-  /// A step that is faster than XNNPACK's convolution; null where there is none.
+  /// A step that is faster than XNNPACK's convolution, which has one group or is `depthwise`; null where there is none.
   std::unique_ptr<Step> convolution_step(const Convolution& convolution, const Value& in, const Value& filter,
-                                         uint32_t bias, const Value& out) const;
+                                         uint32_t bias, const Value& out, bool depthwise) const;
   Error read_pool(XNodeUnion type);
   Error read_mean();
   Error read_concatenate(XNodeUnion type);

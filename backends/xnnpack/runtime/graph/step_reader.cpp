@@ -7,6 +7,7 @@
 #include "steps/attention_step.h"
 #include "steps/recurrent_steps.h"
 #include "steps/row_steps.h"
+#include "steps/unfold_step.h"
 
 namespace executorch {
 namespace backends {
@@ -129,6 +130,15 @@ runtime::Error NodeReader::read_step() {
       const bool is_fixed = integers != nullptr && integers->size() > 0;
       step = std::make_unique<AttentionStep>(number_at(table.numbers(), 0), (flags & 1) != 0, mask,
                                              is_fixed ? read_layout(*integers) : nullptr);
+      break;
+    }
+    case StepKind::Unfold: {
+      UnfoldStep::Slices slices;
+      uint32_t at = 0;
+      for (size_t* number : {&slices.depth, &slices.count, &slices.stride, &slices.padding, &slices.dilation}) {
+        *number = number_at(integers, at++);
+      }
+      step = std::make_unique<UnfoldStep>(slices);
       break;
     }
     case StepKind::Convert: {

@@ -4,7 +4,9 @@
 
 #include "graph/node_reader.h"
 #include "private/internals.h"
+#include "steps/dilated_step.h"
 #include "steps/shallow_step.h"
+#include "steps/wide_depthwise_step.h"
 #include "steps/winograd_step.h"
 
 namespace executorch {
@@ -76,9 +78,16 @@ runtime::Error NodeReader::read_linear() {
 }
 
 std::unique_ptr<Step> NodeReader::convolution_step(const Convolution& convolution, const Value& in, const Value& filter,
-                                                   uint32_t bias, const Value& out) const {
+                                                   uint32_t bias, const Value& out, bool depthwise) const {
+  if (depthwise) {
+    return are_floats(subgraph_, {in.id, filter.id, bias, out.id}) ? WideDepthwiseStep::make(convolution, in.dims)
+                                                                   : nullptr;
+  }
   if (are_floats(subgraph_, {in.id, filter.id, bias, out.id})) {
     if (auto step = WinogradStep::make(convolution, in.dims)) {
+      return step;
+    }
+    if (auto step = DilatedStep::make(convolution, in.dims)) {
       return step;
     }
     return ShallowStep::make(convolution, nullptr, in.dims);
@@ -142,19 +151,20 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
         table.adjustment_height(), table.adjustment_width(), table.kernel_height(), table.kernel_width(),
         table.subsampling_height(), table.subsampling_width(), table.dilation_height(), table.dilation_width(),
         table.groups(), group_in, group_out, min_, max_, in->id, filter->id, bias, out->id, flags);
+  } else if (auto step = flags == 0 && (depthwise || groups == 1)
+                             ? convolution_step({window, groups * group_in, groups * group_out, min_, max_}, *in,
+                                                *filter, bias, *out, depthwise)
+                             : nullptr) {
+    const uint32_t ids[] = {in->id, filter->id, bias};
+    status = define_step(subgraph_, *step, ids, bias == XNN_INVALID_VALUE_ID ? 2 : 3, in->dims.size(),
+                         {out->id, XNN_INVALID_VALUE_ID}, out->dims.size());
+    builder_.steps_.push_back(std::move(step));
   } else if (depthwise) {
     status = xnn_define_depthwise_convolution_2d(
         subgraph_, table.padding_top(), table.padding_right(), table.padding_bottom(), table.padding_left(),
         table.kernel_height(), table.kernel_width(), table.subsampling_height(), table.subsampling_width(),
         table.dilation_height(), table.dilation_width(), table.group_output_channels(), groups, min_, max_, in->id,
         filter->id, bias, out->id, flags);
-  } else if (auto step = flags == 0 && groups == 1
-                             ? convolution_step({window, group_in, group_out, min_, max_}, *in, *filter, bias, *out)
-                             : nullptr) {
-    const uint32_t ids[] = {in->id, filter->id, bias};
-    status = define_step(subgraph_, *step, ids, bias == XNN_INVALID_VALUE_ID ? 2 : 3, in->dims.size(),
-                         {out->id, XNN_INVALID_VALUE_ID}, out->dims.size());
-    builder_.steps_.push_back(std::move(step));
   } else {
     status = xnn_define_convolution_2d(subgraph_, table.padding_top(), table.padding_right(), table.padding_bottom(),
                                        table.padding_left(), table.kernel_height(), table.kernel_width(),

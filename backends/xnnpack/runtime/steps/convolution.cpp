@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "steps/convolution.h"
 
+#include <cpuinfo.h>
+
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
+#include "private/xnnpack_kernels.h"
 #include "private/xnnpack_runtime.h"
 
 namespace executorch {
@@ -35,6 +39,22 @@ xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepDa
   }
   *packed = weights->offset_to_addr(weights->context, offset);
   return *packed == nullptr ? xnn_status_out_of_memory : xnn_status_success;
+}
+
+size_t core_cache_size() {
+  constexpr size_t kLeast = 256 << 10, kUsual = 512 << 10, kMost = 2048 << 10;
+  const cpuinfo_cache* cache = cpuinfo_initialize() ? cpuinfo_get_l2_cache(0) : nullptr;
+  // A core may count as two processors.
+  return cache == nullptr || cache->size == 0
+             ? kUsual
+             : std::clamp<size_t>(cache->size / ceil_div(cache->processor_count, 2), kLeast, kMost);
+}
+
+const xnn_gemm_config* find_panel_products() {
+  const xnn_gemm_config* products = xnn_init_f32_gemm_config();
+  const bool fits = products != nullptr && products->log2_kr == 0 && products->log2_sr == 0 &&
+                    products->minmax.gemm[products->mr - 1].function[XNN_UARCH_DEFAULT] != nullptr;
+  return fits ? products : nullptr;
 }
 
 }  // namespace xnnpack

@@ -13,6 +13,8 @@
 
 #include "steps/step.h"
 
+struct xnn_gemm_config;
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
@@ -38,6 +40,16 @@ struct ConvolutionScales {
 xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepData& constants,
                         runtime::internal::CheckedSize size, const std::function<void(void*)>& fill,
                         const void** packed);
+
+/// XNNPACK's products of float32 where they take weights in panels, one row after the other; null where they do not.
+const xnn_gemm_config* find_panel_products();
+
+/// Bytes of the second level's cache that one core may take for its own.
+size_t core_cache_size();
+
+inline size_t ceil_div(size_t count, size_t by) {
+  return count / by + (count % by != 0 ? 1 : 0);
+}
 
 }  // namespace xnnpack
 }  // namespace backends

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <xnnpack.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <random>
 #include <vector>
 
 #include "steps/step.h"
@@ -17,6 +19,15 @@
 namespace executorch {
 namespace backends {
 namespace xnnpack {
+
+/// In [-1, 1), with room behind them for what kernels read and do not use.
+inline std::vector<float> random_numbers(size_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  std::vector<float> numbers(count + XNN_EXTRA_BYTES / sizeof(float));
+  std::generate(numbers.begin(), numbers.end(), [&] { return uniform(engine); });
+  return numbers;
+}
 
 /// The results for an image that is planned for `threads`. Checks that nothing past the results is written; scratch
 /// memory starts as NaN.

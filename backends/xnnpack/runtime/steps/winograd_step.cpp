@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "steps/winograd_step.h"
 
-#include <cpuinfo.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -32,38 +30,16 @@ constexpr double kMostOfWhole = 0.8;
 /// Columns of results between products and restore(), about.
 constexpr size_t kColumns = 64;
 
-size_t ceil_div(size_t count, size_t by) {
-  return count / by + (count % by != 0 ? 1 : 0);
-}
-
 /// Tiles for images of this shape.
 double tile_count(const Shape& out, size_t results) {
   return static_cast<double>(out[0]) * static_cast<double>(ceil_div(out[1], results)) *
          static_cast<double>(ceil_div(out[2], results));
 }
 
-/// Bytes of the second level's cache that one core may take for its own.
-size_t cache_size() {
-  constexpr size_t kLeast = 256 << 10, kUsual = 512 << 10, kMost = 2048 << 10;
-  const cpuinfo_cache* cache = cpuinfo_initialize() ? cpuinfo_get_l2_cache(0) : nullptr;
-  // A core may count as two processors.
-  return cache == nullptr || cache->size == 0
-             ? kUsual
-             : std::clamp<size_t>(cache->size / ceil_div(cache->processor_count, 2), kLeast, kMost);
-}
-
 /// What convolving so takes, in products.
 double work_of(double tiles, size_t results, double in, double out) {
   return static_cast<double>(winograd_points(results)) *
          ((tiles + kFilterWork) * in * out + tiles * kTransformWork * (in + out));
-}
-
-/// XNNPACK's GEMM kernel if its packed weights are panels with contiguous rows.
-const xnn_gemm_config* find_products() {
-  const xnn_gemm_config* products = xnn_init_f32_gemm_config();
-  const bool fits = products != nullptr && products->log2_kr == 0 && products->log2_sr == 0 &&
-                    products->minmax.gemm[products->mr - 1].function[XNN_UARCH_DEFAULT] != nullptr;
-  return fits ? products : nullptr;
 }
 
 }  // namespace
@@ -76,7 +52,7 @@ std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution,
                        convolution.out_channels >= kFewestChannels && convolution.least < convolution.most &&
                        image.size() == 4;
   const OptionalShape out = applies ? window_shape(image, window, convolution.out_channels) : std::nullopt;
-  const xnn_gemm_config* products = out ? find_products() : nullptr;
+  const xnn_gemm_config* products = out ? find_panel_products() : nullptr;
   if (products == nullptr) {
     return nullptr;
   }
@@ -197,7 +173,7 @@ Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
   // More tiles than fit with their products, where each unit computes the filters' values.
   const size_t columns = keeps_values_ ? group_panels() * products_.nr : 0;
   const size_t tile_size = winograd_points(results_) * (convolution_.in_channels + columns) * sizeof(float);
-  const size_t most_tiles = std::max(cache_size() / tile_size, kFewestTilesOfUnit);
+  const size_t most_tiles = std::max(core_cache_size() / tile_size, kFewestTilesOfUnit);
   size_t tile_parts = std::max<size_t>(1, ceil_div(tiles_, most_tiles));
   if (tile_parts >= threads) {
     tile_parts = ceil_div(tile_parts, threads) * threads;

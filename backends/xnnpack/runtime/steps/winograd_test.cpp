@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -24,14 +23,6 @@ namespace xnnpack {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::vector<float> random_numbers(size_t count, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  std::vector<float> numbers(count + XNN_EXTRA_BYTES / sizeof(float));
-  std::generate(numbers.begin(), numbers.end(), [&] { return uniform(engine); });
-  return numbers;
-}
 
 Convolution convolution(size_t in, size_t out, size_t top = 1, size_t right = 1, size_t bottom = 1, size_t left = 1) {
   Convolution made;

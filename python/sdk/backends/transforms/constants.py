@@ -29,7 +29,8 @@ _settled: WeakKeyDictionary[ExportedProgram, _Known] = WeakKeyDictionary()
 
 # Results are not larger than this many times what they are made of, so that a program does not grow.
 _MOST_GROWTH = 4
-_ALWAYS_SMALL = 1 << 14  # elements
+# Masks and biases of attention in windows are computed from little: those of Swin are 150,000 elements.
+_ALWAYS_SMALL = 1 << 18  # elements
 
 
 @contextmanager

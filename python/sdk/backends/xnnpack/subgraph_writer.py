@@ -3,7 +3,8 @@
 
 XNNPACK works on images in NHWC. A result of rank 4 exists in one layout or in both: a node asks for its operands in
 the layout it requires (`SubgraphWriter.read`), and a transpose is added only if that layout does not exist yet, so
-images stay NHWC from one convolution to the next.
+images stay NHWC from one convolution to the next. A result of rank 5, a batch of volumes [N, C, D, H, W], is in the
+other layout a batch of images: their slices, [N * D, H, W, C].
 """
 
 from __future__ import annotations
@@ -20,6 +21,15 @@ from torch.fx import Node
 
 from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.xnnpack.clamps import join_clamps
+from sdk.backends.xnnpack.layouts import (
+    SLICES_FIRST,
+    SLICES_LAST,
+    TO_NCHW,
+    TO_NHWC,
+    as_images,
+    is_channels_last,
+    shape_of_images,
+)
 from sdk.backends.xnnpack.payload_values import PayloadValues
 from sdk.backends.xnnpack.quantization import (
     IntegerCall,
@@ -46,22 +56,9 @@ from sdk.backends.xnnpack.serialization.xnnpack_values import (
 )
 from sdk.exir.passes.external_constants_pass import delegate_file
 from sdk.exir.sym_util import eval_upper_bound
-from sdk.exir.tensor import TensorSpec
-
-TO_NHWC = (0, 2, 3, 1)
-TO_NCHW = (0, 3, 1, 2)
 
 # How a step converts.
 FLOAT_TO_BOOL, BOOL_TO_FLOAT, INT64_TO_FLOAT, INT64_TO_TRUTH, FLOAT_TO_TRUTH = range(5)
-
-
-def is_channels_last(node: Node) -> bool | None:
-    """Whether the program keeps the elements of a tensor of rank 4 in the order NHWC; None for neither that nor the
-    usual order."""
-    order = tuple(int(dim) for dim in TensorSpec.from_tensor(node.meta["val"]).dim_order)
-    if order == tuple(range(len(order))):
-        return False
-    return True if order == TO_NHWC else None
 
 
 def is_half(node: Node) -> bool:
@@ -151,7 +148,7 @@ class SubgraphWriter(PayloadValues):
     def add_input(self, node: Node) -> None:
         """The next argument of the delegate."""
         nhwc, dtype = bool(is_channels_last(node)), node.meta["val"].dtype
-        shape = self._ordered(shape_of(node), nhwc)
+        shape = shape_of_images(shape_of(node)) if nhwc else shape_of(node)
         index = self._value(shape, dtype)
         if dtype == torch.int8:
             self._set_scale(index, scale_of(next(filter(is_dequantize, node.users))))
@@ -241,7 +238,7 @@ class SubgraphWriter(PayloadValues):
         if nhwc not in forms:
             tensor = get_constant(self.program, operand)
             if tensor is not None:
-                forms[nhwc] = self.constant(tensor.permute(TO_NHWC) if nhwc else tensor, tensor.dtype)
+                forms[nhwc] = self.constant(as_images(tensor) if nhwc else tensor, tensor.dtype)
             elif not forms and is_dequantize(operand):
                 integers = self.read(operand.args[0], nhwc)
                 forms[nhwc] = self._value(list(self.values[integers].dims))
@@ -249,11 +246,28 @@ class SubgraphWriter(PayloadValues):
             elif not forms:
                 raise RuntimeError(f"{operand} is read by a delegate of XNNPACK and is no value of it")
             else:
-                source_id = forms[not nhwc]
-                permutation = TO_NHWC if nhwc else TO_NCHW
-                forms[nhwc] = self._like(source_id, [self.values[source_id].dims[dim] for dim in permutation])
-                self.add(NODES["StaticTranspose"](4, list(permutation), source_id, forms[nhwc]))
+                forms[nhwc] = self._turn(operand, forms[not nhwc], nhwc)
         return forms[nhwc]
+
+    def _turn(self, operand: Node, source: int, nhwc: bool) -> int:
+        """`source`, which is `operand` in one layout, in the other one."""
+        dims = self.values[source].dims
+        if len(shape_of(operand)) == 4:
+            permutation = TO_NHWC if nhwc else TO_NCHW
+            result = self._like(source, [dims[dim] for dim in permutation])
+            self.add(NODES["StaticTranspose"](4, list(permutation), source, result))
+            return result
+        batch, channels, *sizes = shape_of(operand)
+        slices = self._like(source, [batch, *sizes, channels])
+        if nhwc:
+            result = self._like(source, shape_of_images(shape_of(operand)))
+            self.add(NODES["StaticTranspose"](5, list(SLICES_LAST), source, slices))
+            self.add(NODES["StaticReshape"](4, [0, *sizes[1:], channels], slices, result))
+        else:
+            result = self._like(source, shape_of(operand))
+            self.add(NODES["StaticReshape"](5, [0, *sizes, channels], source, slices))
+            self.add(NODES["StaticTranspose"](5, list(SLICES_FIRST), slices, result))
+        return result
 
     def _read_floats(self, operand: Node, nhwc: bool) -> int:
         """A result in half precision, converted to float32."""
@@ -261,7 +275,7 @@ class SubgraphWriter(PayloadValues):
         if nhwc not in forms:
             tensor = get_constant(self.program, operand)
             if tensor is not None:
-                forms[nhwc] = self.constant(tensor.permute(TO_NHWC) if nhwc else tensor)
+                forms[nhwc] = self.constant(as_images(tensor) if nhwc else tensor)
                 return forms[nhwc]
             self._converts_halves = False
             half = self.read(operand, nhwc)
@@ -276,7 +290,7 @@ class SubgraphWriter(PayloadValues):
         scale, source = scale_of(operand), operand.args[0]
         tensor = get_constant(self.program, source)
         if tensor is not None:
-            index = self._add_constant(tensor.permute(TO_NHWC) if nhwc else tensor, XNNDatatype.xnn_datatype_qint8)
+            index = self._add_constant(as_images(tensor) if nhwc else tensor, XNNDatatype.xnn_datatype_qint8)
             self._set_scale(index, scale)
         else:
             index = self.read(source, nhwc)
@@ -304,7 +318,7 @@ class SubgraphWriter(PayloadValues):
 
     def result(self, node: Node, nhwc: bool = False) -> int:
         """A new value for what a node computes."""
-        shape = self._ordered(shape_of(node), nhwc)
+        shape = shape_of_images(shape_of(node)) if nhwc else shape_of(node)
         if self._call is not None:
             node = self._call.result
         elif not is_quantize(node):
@@ -400,7 +414,3 @@ class SubgraphWriter(PayloadValues):
     def _make_external(self, index: int, flag: ValueFlag) -> None:
         self.values[index].external_id, self.values[index].flags = self._externals, flag
         self._externals += 1
-
-    @staticmethod
-    def _ordered(shape: list[int], nhwc: bool) -> list[int]:
-        return [shape[dim] for dim in TO_NHWC] if nhwc else shape

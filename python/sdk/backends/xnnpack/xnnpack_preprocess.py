@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from sdk.backends.transforms.constants import is_foldable, settled
 from sdk.backends.xnnpack.backend import BACKEND
+from sdk.backends.xnnpack.operators.branches import joined_branches
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.recurrent import fused_cell
@@ -48,6 +49,8 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
     fused = {
         fused_convolution(edge_program, node) for node in calls if node.target.__name__ in BatchNormConfig.target_names
     }
+    branches = joined_branches(edge_program)
+    fused.update(node for joined in branches.values() for node in joined.nodes)
     compat = next((spec.value.decode() for spec in compile_specs if spec.key == "compat"), None)
     for node in edge_program.graph.nodes:
         if node.op == "placeholder" and node.name in arguments:
@@ -66,6 +69,9 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         if node in fused or writer.is_written(node):
             continue
         writer.enter(node)
+        if node in branches:
+            branches[node].write(writer)
+            continue
         call = integer_call(node, edge_program, operator)
         if call is not None:
             with writer.integers_for(call):

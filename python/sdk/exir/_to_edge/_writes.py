@@ -82,8 +82,21 @@ class WriteLowering(EdgeEmitter):
         functional = functional_form(op)
         if functional is None:
             raise NeedsRetracingError(f"{op} has no functional form")
-        value = self._apply(functional, args, kwargs)
+        if self._keeps(node, functional):
+            value = self._emit(functional, args, kwargs, self._evaluate(functional, args, kwargs))
+        else:
+            value = self._apply(functional, args, kwargs)
         return value if value_of(value).dtype == old.dtype else self._cast(value, old.dtype)
+
+    def _keeps(self, node: Node, functional: torch._ops.OpOverload) -> bool:
+        """Whether the in-place call `node` stays whole as the call of `functional` that it is."""
+        if self._options.keep is None:
+            return False
+        target, node.target = node.target, functional
+        try:
+            return self._options.keep(node)
+        finally:
+            node.target = target
 
     def _apply(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict | None = None) -> Any:
         """Adds a call, decomposed if need be."""

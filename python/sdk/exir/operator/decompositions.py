@@ -288,6 +288,22 @@ NAMED_DECOMPOSITIONS: dict[str, Callable] = {
 }
 """The same for operators that PyTorch registers when they are first used."""
 
+
+def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """The two parts of each dimension in the other order. PyTorch's decomposition computes indices in each call."""
+    if not dims:
+        return _roll(x.flatten(), shifts, [0]).view(x.shape)
+    if not all(isinstance(size, int) for size in (*x.shape, *shifts)):
+        rolled: Tensor = torch._decomp.decomposition_table[aten.roll.default](x, shifts, dims)
+        return rolled
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.shape[dim]
+        if size and shift % size:
+            first = size - shift % size
+            x = torch.cat([x.narrow(dim, first, size - first), x.narrow(dim, 0, first)], dim)
+    return x.clone()
+
+
 OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     **LINALG,
     **RANDOM,
@@ -318,6 +334,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.polar.default: _polar,
     aten.replication_pad1d.default: _replication_pad1d,
     aten.round.decimals: _round_to_decimals,
+    aten.roll.default: _roll,
     aten.soft_margin_loss.default: _soft_margin_loss,
     aten.special_zeta.other_scalar: _scalar_second(aten.special_zeta.default),
     aten.special_zeta.self_scalar: _scalar_first(aten.special_zeta.default),

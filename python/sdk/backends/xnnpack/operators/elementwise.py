@@ -20,7 +20,7 @@ from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 def wants_nhwc(writer: SubgraphWriter, operands: list[Any]) -> bool:
     """Whether a node that may work in any layout does so in NHWC: where one of its operands is there already."""
     images = [
-        operand for operand in operands if rank_of(operand) == 4 and get_constant(writer.program, operand) is None
+        operand for operand in operands if rank_of(operand) in (4, 5) and get_constant(writer.program, operand) is None
     ]
     return bool(images) and any(writer.has(image, True) and not writer.has(image, False) for image in images)
 
@@ -34,7 +34,6 @@ class UnaryConfig(XNNPartitionerConfig):
         "aten.cos.default": "Cos",
         "aten.exp.default": "Exp",
         "aten.floor.default": "Floor",
-        "aten.hardswish.default": "Hardswish",
         "aten.log.default": "Log",
         "aten.neg.default": "Negate",
         "aten.rsqrt.default": "ReciprocalSquareRoot",
@@ -57,6 +56,14 @@ class UnaryConfig(XNNPartitionerConfig):
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
         writer.add(NODES[self.NODES_OF[node.target.__name__]](source, result))
+
+
+class HardswishConfig(UnaryConfig):
+    """One node in place of a sum, a clamp, a product and a quotient."""
+
+    NODES_OF: ClassVar[dict[str, str]] = {"aten.hardswish.default": "Hardswish"}
+    target_names = tuple(NODES_OF)
+    keep_whole = True
 
 
 class GeluConfig(UnaryConfig):
@@ -173,14 +180,21 @@ class BinaryConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         operands = list(node.args[:2])
-        # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
-        same_rank = all(rank_of(operand) in (0, 4) for operand in operands)
-        nhwc = same_rank and wants_nhwc(writer, operands)
-        first, second = (writer.read(o, nhwc and rank_of(o) == 4, rank_of(node)) for o in operands)
+        nhwc = _fit_as_images(operands) and wants_nhwc(writer, operands)
+        first, second = (writer.read(o, nhwc and rank_of(o) > 0, rank_of(node)) for o in operands)
         result = writer.result(node, nhwc)
         kind = NODES[self.NODES_OF[node.target.__name__]]
         clamps = kind.__name__ not in ("XNNMaximum", "XNNMinimum")
         writer.add(kind(first, second, result), (-math.inf, math.inf) if clamps else None)
+
+
+def _fit_as_images(operands: list[Any]) -> bool:
+    """Whether operands in NHWC are broadcast as they are in the usual order."""
+    ranks = {rank_of(operand) for operand in operands} - {0}
+    if ranks == {5}:  # volumes, whose slices are images: those of a volume of depth 1 are not repeated
+        return len({tuple(o.meta["val"].shape) for o in operands if rank_of(o)}) == 1
+    # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
+    return ranks == {4}
 
 
 def _is_normal_half(number: float) -> bool:

@@ -17,12 +17,13 @@ from sdk.backends.xnnpack.operators.operator import (
     FLOATS,
     XNNPartitionerConfig,
     argument,
+    is_static,
     rank_of,
     refusal_of_tensor,
 )
 from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import is_quantized
 
@@ -45,11 +46,16 @@ class ConvolutionConfig(WeightedConfig):
     def channels_of(self, node: Node) -> int:
         return 1 if argument(node, 6) else 0
 
+    def needs_step(self, node: Node) -> bool:
+        return rank_of(node) == 5 or super().needs_step(node)
+
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if rank_of(node) == 3:
             return refusal_of_line(node)
+        if rank_of(node) == 5:
+            return refusal_of_volume(node)
         if rank_of(node) != 4:
-            return f"it has {rank_of(node) - 2} spatial dimensions, and XNNPACK takes 1 or 2"
+            return f"it has {rank_of(node) - 2} spatial dimensions, and XNNPACK takes 1 to 3"
         transposed, output_padding, groups = (argument(node, i) for i in (6, 7, 8))
         if transposed and groups != 1 and is_quantized(node.args[1]):
             return f"it is transposed and quantised and has {groups} groups, and this backend takes 1"
@@ -74,10 +80,11 @@ class ConvolutionConfig(WeightedConfig):
         return super().refusal_in_integers(node, program, operands, result) if reason is None else reason
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
-        if rank_of(node) == 3:
+        if rank_of(node) != 4:
             weight, bias = get_constant(writer.program, node.args[1]), get_constant(writer.program, argument(node, 2))
             assert weight is not None  # refusal() has seen to it
-            write_line_convolution(writer, node, node, weight, bias)
+            write = write_line_convolution if rank_of(node) == 3 else write_volume_convolution
+            write(writer, node, node, weight, bias)
             return
         transposed, groups, permutation = argument(node, 6), argument(node, 8), _permutation(node)
         bias = get_constant(writer.program, argument(node, 2))
@@ -130,6 +137,57 @@ def write_line_convolution(
         )
     )
     _move_line(writer, node, result, writer.result(result_of), False)
+
+
+def refusal_of_volume(node: Node) -> str | None:
+    """Why a convolution over three dimensions is not taken."""
+    if argument(node, 6):
+        return "it is transposed and has 3 spatial dimensions, and XNNPACK takes 2"
+    if argument(node, 8) != 1:
+        return f"it has 3 spatial dimensions and {argument(node, 8)} groups, and XNNPACK takes 1"
+    return _refusal_of_slices(node.args[0]) or _refusal_of_slices(node)
+
+
+def _refusal_of_slices(node: Any) -> str | None:
+    """Why a batch of volumes cannot be a batch of images."""
+    value = node.meta["val"]
+    tensor = value[0] if isinstance(value, (list, tuple)) else value
+    if tensor.dtype != torch.float32:
+        return f"{node} is {str(tensor.dtype).removeprefix('torch.')}, and volumes are taken in float32"
+    return None if is_static(tensor.shape[1:]) else f"sizes of {node} are known only when the model runs"
+
+
+def write_volume_convolution(
+    writer: SubgraphWriter, node: Node, result: Node, weight: torch.Tensor, bias: torch.Tensor | None
+) -> None:
+    """Adds a convolution over depth, height and width, with other weights, whose result is that of `result`: one over
+    height and width of images that have the slices of a window next to each other, as channels."""
+    (stride, *strides), (padding, *paddings), (dilation, *dilations) = (argument(node, i) for i in (3, 4, 5))
+    outputs, inputs, slices, height, width = weight.shape
+    assert isinstance(node.args[0], Node)
+    depth = shape_of(node.args[0])[2]
+    images = writer.read(node.args[0], True)
+    if (slices, stride, padding) != (1, 1, 0):
+        _, *sizes, channels = writer.values[images].dims
+        places = shape_of(node)[0] * shape_of(node)[2]
+        unfolded = writer.temporary([places, *sizes, slices * channels])
+        writer.add_step(StepKind.UNFOLD, [images], unfolded, [depth, slices, stride, padding, dilation])
+        images = unfolded
+    filters = weight.permute(0, 3, 4, 2, 1).reshape(outputs, height, width, slices * inputs)
+    writer.add(
+        NODES["Conv2d"](
+            *(*paddings, *paddings),
+            *(height, width),
+            *strides,
+            *dilations,
+            *(slices * inputs, outputs, 1),
+            *(0, 0),
+            images,
+            writer.floats(filters),
+            NO_VALUE if bias is None else writer.floats(bias),
+            writer.result(result, True),
+        )
+    )
 
 
 def _as_image(writer: SubgraphWriter, line: Node) -> int:
@@ -200,8 +258,10 @@ class BatchNormConfig(XNNPartitionerConfig):
     weights = (1, 2, 3, 4)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        if rank_of(node.args[0]) not in (2, 3, 4):
-            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 2 to 4"
+        if rank_of(node.args[0]) not in (2, 3, 4, 5):
+            return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 2 to 5"
+        if rank_of(node.args[0]) == 5 and (reason := _refusal_of_slices(node)) is not None:
+            return reason
         return "its second or third result is used" if reads_more_than_first(node) else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -213,15 +273,17 @@ class BatchNormConfig(XNNPartitionerConfig):
             bias = get_constant(writer.program, argument(convolution, 2))
             if bias is not None:
                 shift = shift + bias.double() * scale
-            if rank_of(convolution) == 3:
-                write_line_convolution(writer, convolution, node, weight.double() * scale.reshape(-1, 1, 1), shift)
+            if rank_of(convolution) != 4:
+                write = write_line_convolution if rank_of(convolution) == 3 else write_volume_convolution
+                by_channel = scale.reshape(-1, *[1] * (rank_of(convolution) - 1))
+                write(writer, convolution, node, weight.double() * by_channel, shift)
                 return
             shape = (1, -1, 1, 1) if argument(convolution, 6) else (-1, 1, 1, 1)
             filters = (weight.double() * scale.reshape(shape)).permute(_permutation(convolution))
             write_convolution(writer, convolution, node, writer.floats(filters), writer.floats(shift))
             return
         channels = scale.numel()
-        if rank_of(node.args[0]) != 4:
+        if rank_of(node.args[0]) not in (4, 5):
             factors = (
                 writer.constant(f.float().reshape(1, channels, *[1] * (rank_of(node.args[0]) - 2)))
                 for f in (scale, shift)

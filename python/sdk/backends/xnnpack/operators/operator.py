@@ -11,8 +11,9 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.transforms.constants import is_constant
+from sdk.backends.xnnpack.layouts import is_channels_last
 from sdk.backends.xnnpack.quantization import Scale, dynamic_source
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_channels_last
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.sym_util import upper_bound
 
 MAX_RANK = 6  # of XNNPACK's tensors

@@ -11,8 +11,9 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.transforms.constants import is_constant
+from sdk.backends.xnnpack.layouts import TO_NHWC
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import MAX_RANK, XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.operators.views import as_view
 from sdk.backends.xnnpack.quantization import name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
@@ -22,7 +23,7 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     XNNStaticSlice,
     XNNStaticTranspose,
 )
-from sdk.backends.xnnpack.subgraph_writer import TO_NHWC, SubgraphWriter
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.tensor import TensorSpec
 
 MOST_CONCATENATED = 5  # by one node
@@ -86,8 +87,10 @@ class SliceConfig(XNNPartitionerConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         dim, step = argument(node, 1), argument(node, 4)
         assert isinstance(node.args[0], Node)
-        if step != 1:
-            return f"step is {step}, and XNNPACK takes 1"
+        if step != 1 and not is_static(node.args[0].meta["val"].shape):
+            return f"step is {step}, and sizes are known only when the model runs"
+        if step != 1 and (rank_of(node) == MAX_RANK or node.args[0].meta["val"].shape[dim] % step):
+            return f"step is {step}, and XNNPACK takes 1 or what divides the size, of up to {MAX_RANK - 1} dimensions"
         if not is_static([node.args[0].meta["val"].shape[dim], node.meta["val"].shape[dim]]):
             return "where it starts and ends is known only when the model runs"
         return None
@@ -99,6 +102,9 @@ class SliceConfig(XNNPartitionerConfig):
         dim, start = argument(node, 1) % rank_of(node), argument(node, 2) or 0
         length = node.args[0].meta["val"].shape[dim]
         start = max(start + length, 0) if start < 0 else start
+        if argument(node, 4) != 1:
+            write_strided_slice(writer, node, dim, start)
+            return
         sizes = [s if isinstance(s, int) else 0 for s in node.meta["val"].shape]
         write_slice(writer, node.args[0], dim, start, sizes, writer.result(node))
 
@@ -108,6 +114,22 @@ def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, size
     offsets = [0] * len(sizes)
     offsets[dim] = start
     writer.add(XNNStaticSlice(len(sizes), offsets, sizes, writer.read(source), result))
+
+
+def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int) -> None:
+    """Every so-manieth of a dimension from `start` on: a slice of that dimension as two, the second as long as the
+    step."""
+    assert isinstance(node.args[0], Node)
+    step, before = argument(node, 4), list(node.args[0].meta["val"].shape)
+    after = list(node.meta["val"].shape)
+    halves = [*before[:dim], before[dim] // step, step, *before[dim + 1 :]]
+    offsets = [0] * len(halves)
+    offsets[dim], offsets[dim + 1] = divmod(start, step)
+    sizes = [*after[: dim + 1], 1, *after[dim + 1 :]]
+    split, chosen = writer.temporary(halves), writer.temporary(sizes)
+    writer.add(NODES["StaticReshape"](len(halves), halves, writer.read(node.args[0]), split))
+    writer.add(XNNStaticSlice(len(halves), offsets, sizes, split, chosen))
+    writer.add(NODES["StaticReshape"](len(after), after, chosen, writer.result(node)))
 
 
 def write_joined(writer: SubgraphWriter, node: Node) -> bool:

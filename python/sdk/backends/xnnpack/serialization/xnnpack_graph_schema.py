@@ -51,6 +51,7 @@ class StepKind(IntEnum):
     INDEX_PUT = 9
     LSTM_CELL = 10
     GRU_CELL = 11
+    UNFOLD = 12
 
 
 @dataclass

@@ -12,6 +12,7 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
     elementwise.ClampConfig,
     elementwise.EluConfig,
     elementwise.GeluConfig,
+    elementwise.HardswishConfig,
     elementwise.LeakyReluConfig,
     elementwise.PreluConfig,
     elementwise.SoftmaxConfig,
