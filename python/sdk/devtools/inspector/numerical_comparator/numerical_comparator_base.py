@@ -12,8 +12,6 @@ from sdk.devtools.inspector._intermediate_output_capturer import DebugHandle
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sdk.devtools.inspector._inspector import Inspector
-
 IntermediateOutputMapping: TypeAlias = dict[tuple[DebugHandle, Any], tuple[DebugHandle, Any]]
 """From what eager mode computed to what the runtime did, both with their debug handles."""
 
@@ -22,21 +20,13 @@ class NumericalComparatorBase(ABC):
     """Compares values by a measure that a subclass gives. Pass an object of it to
     `Inspector.calculate_numeric_gap`."""
 
-    def __init__(self, inspector: Inspector | None = None) -> None:
+    def __init__(self, inspector: Any = None) -> None:
         """
         Args:
-            inspector: For a comparator that needs more than the values. `calculate_numeric_gap` sets it.
+            inspector: The Inspector, for a comparator that needs more than the values. `calculate_numeric_gap` sets it.
+                Its type is not named here, because the Inspector's module imports this one.
         """
-        self._inspector = inspector
-
-    @property
-    def inspector(self) -> Inspector | None:
-        """The Inspector whose values are compared."""
-        return self._inspector
-
-    @inspector.setter
-    def inspector(self, inspector: Inspector | None) -> None:
-        self._inspector = inspector
+        self.inspector = inspector
 
     def preprocessing(self, mapping: IntermediateOutputMapping) -> IntermediateOutputMapping:
         """The values to compare; override it to change them, or to leave some out."""
