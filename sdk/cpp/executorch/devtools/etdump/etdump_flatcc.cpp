@@ -198,7 +198,7 @@ Result<bool> ETDumpGen::log_tensors(Record record, const Tensor* tensors, size_t
   ET_CHECK_OR_RETURN_ERROR(data_sink_ != nullptr, InvalidState,
                            "ETDump: tensors are logged into a data sink: call set_debug_buffer() or set_data_sink()");
   for (size_t i = 0; i < count; ++i) {
-    if (!::executorch::runtime::internal::is_dense_on_cpu(tensors[i])) {
+    if (!::executorch::runtime::internal::is_dense_on_cpu(tensors[i]) || !tensors[i].device().is_cpu()) {
       return false;  // its elements cannot be read from here
     }
   }

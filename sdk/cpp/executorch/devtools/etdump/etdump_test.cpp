@@ -204,6 +204,21 @@ TEST_P(ETDumpTest, LogsValues) {  // MDB-01
   EXPECT_EQ(value(5)->tensor_list()->tensors()->Get(1)->sizes()->size(), 0u);
 }
 
+TEST_P(ETDumpTest, LeavesOutTensorsInTheMemoryOfADevice) {
+  alignas(64) uint8_t buffer[64];
+  ASSERT_TRUE(etdump_->set_debug_buffer(Span<uint8_t>(buffer, sizeof(buffer))).ok());
+  etdump_->create_event_block("Execute");
+  using executorch::runtime::etensor::DeviceType;
+  using executorch::runtime::etensor::TensorImpl;
+  TensorImpl::SizesType size = 4;
+  // The CPU would fault at this address.
+  TensorImpl impl(ScalarType::Float, 1, &size, reinterpret_cast<void*>(16), nullptr, nullptr,
+                  executorch::aten::TensorShapeDynamism::STATIC, DeviceType::CUDA);
+  const auto logged = etdump_->log_evalue(EValue(Tensor(&impl)));
+  ASSERT_TRUE(logged.ok());
+  EXPECT_FALSE(logged.get());
+}
+
 TEST_P(ETDumpTest, FiltersOutputsOfDelegates) {
   ETDumpFilter filter;
   ASSERT_TRUE(filter.add_regex("conv.*").get());
