@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <executorch/extension/tensor/tensor.h>
@@ -93,7 +94,7 @@ TEST(PageEnds, ArgumentsOfADelegateMayEndWithTheirPage) {
   writer.plain_node(XNodeUnion::XNNAbs, in, absolute);
   writer.plain_node(XNodeUnion::XNNNegate, absolute, negated);  // a result that is read
   const auto payload = writer.finish();
-  Delegate delegate(Workspace::make());
+  Delegate delegate(std::make_shared<WorkspaceGroup>());
   ASSERT_EQ(delegate.load(payload.data(), payload.size(), nullptr, nullptr), Error::Ok);
 
   const AtPageEnd memory[] = {AtPageEnd(kCount), AtPageEnd(kCount), AtPageEnd(kCount)};

@@ -218,11 +218,7 @@ Outcome run_xnnpack_payload(const uint8_t* data, size_t size) {
     return Outcome::Refused;
   }
   WeightsStore store;
-  auto workspace = Workspace::make();
-  if (workspace == nullptr) {
-    return Outcome::Refused;
-  }
-  Delegate delegate(std::move(workspace));
+  Delegate delegate(std::make_shared<WorkspaceGroup>());
   if (delegate.load(copy.data.get(), copy.bytes, &named, size % 2 == 0 ? &store : nullptr) != Error::Ok) {
     return Outcome::Refused;
   }
@@ -244,7 +240,7 @@ std::vector<uint8_t> outputs_of(const std::vector<uint8_t>& payload, WeightsStor
   const AnyData named;
   std::vector<Argument> arguments;
   std::vector<uint8_t> outputs;
-  Delegate delegate(Workspace::make());
+  Delegate delegate(std::make_shared<WorkspaceGroup>());
   if (!find_arguments(copy, named, arguments) ||
       delegate.load(copy.data.get(), copy.bytes, &named, store) != Error::Ok ||
       !run(delegate, arguments, /*smaller=*/false, &outputs)) {
