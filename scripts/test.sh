@@ -60,6 +60,7 @@ declare_steps() {
   long_step aarch64-all "${aarch64[@]}"
   long_step slow
   long_step zoo
+  long_step conformance-all
   long_step operators-asan
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"
@@ -155,7 +156,8 @@ step_aten() { build_and_test aten "${release[@]}" -DEXECUTORCH_BUILD_ATEN=ON; }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 # A test forks while it has threads.
 step_tsan() {
-  TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=thread
+  TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux \
+    -DEXECUTORCH_SANITIZE=thread
 }
 # With event tracers: the tests that need them run here, those that need a build without them in the step cpp.
 step_asan() {
@@ -164,14 +166,15 @@ step_asan() {
     -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_SANITIZE=address,undefined
 }
 
-# All of PyTorch's samples of every operator, through the kernels that Python links by default, under both sanitizers. A
-# crash fails its test only, and leaves a report. Python gives memory back when it likes: leaks are looked for in asan.
-# It takes hours: what has passed with this library is not run again. The first samples are among all of them.
+# All of PyTorch's samples of every operator, and the conformance suite with its sweep, through what Python links by
+# default, under both sanitizers. A crash fails its test only, and leaves a report. Python gives memory back when it likes:
+# leaks are looked for in asan. It takes hours: what has passed with this library is not run again. The first samples are
+# among all of them.
 step_operators-asan() {
   local folder="${root}/build/operators-asan"
   # As the step asan compiles, whose object files ccache has.
   cmake -S . -B "${folder}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined \
-    -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
+    -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
     -Dpybind11_DIR="$("${python}" -m pybind11 --cmakedir)" &&
     cmake --build "${folder}" --parallel "${jobs}" --target _portable_lib || return
   local cc="${CC:-cc}" library passed="${folder}/passed"
@@ -183,7 +186,7 @@ step_operators-asan() {
     ASAN_OPTIONS="detect_leaks=0:malloc_context_size=8:quarantine_size_mb=32:log_path=${folder}/report" \
     UBSAN_OPTIONS="print_stacktrace=1:log_path=${folder}/report" \
     "${python}" -m pytest -q -rf -m "slow or not slow" -k "not first_samples" -n "${jobs}" --max-worker-restart=1000 \
-    tests/python/operators || [[ $? -eq 5 ]] # nothing is left to run
+    tests/python/operators tests/backends || [[ $? -eq 5 ]] # nothing is left to run
 }
 
 step_python() {
@@ -193,12 +196,15 @@ step_python() {
     "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
 }
 # The conformance suite on the portable kernels alone; the step python has it for what Python links and for the backends.
-step_conformance() {
+# With --all its whole sweep, which the step slow has for those.
+step_conformance() { on_portable_kernels "not slow"; }
+step_conformance-all() { on_portable_kernels slow; }
+on_portable_kernels() {
   cmake --build build/package --parallel "${jobs}" --target _portable_lib_reference || return
   local library
   library="$(find "${root}/build/package" -path '*/reference/_portable_lib*.so' -print -quit)"
   SDK_REFERENCE_KERNELS=1 SDK_PORTABLE_LIB="${library}" \
-    "${python}" -m pytest -q -n "${jobs}" --dist worksteal tests/backends/test_operators.py
+    "${python}" -m pytest -q -m "$1" -n "${jobs}" --dist worksteal tests/backends/test_operators.py tests/backends/test_sweep.py
 }
 step_slow() { "${python}" -m pytest -q -m slow tests --ignore tests/zoo; }
 # Every model of the libraries, which are installed first. A tenth takes about as many minutes as the gate has to spare.

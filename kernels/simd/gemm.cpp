@@ -276,7 +276,7 @@ GemmProblem part(const GemmProblem& problem, int64_t m, int64_t m_end, int64_t n
 }
 
 constexpr int64_t kColumnUnit = kGemmMaxPanelWidth;
-constexpr int64_t kRowUnit = 24;  // whole tiles
+constexpr int64_t kRowUnit = kGemmRowUnit;  // whole tiles
 
 using Multiply = void (*)(const GemmProblem&);
 

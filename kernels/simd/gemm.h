@@ -15,6 +15,9 @@ using GemmPackFunction = void (*)(const void* state, int64_t k, int64_t k_count,
 /// Columns of a panel, at most.
 constexpr int64_t kGemmMaxPanelWidth = 64;
 
+/// Rows that threads share are whole multiples of this, except for the last ones.
+constexpr int64_t kGemmRowUnit = 24;
+
 /// C (m x n) = alpha A (m x k) B (k x n) + beta C + bias. Strides are in elements; C overlaps neither A nor B.
 struct GemmProblem {
   int64_t m = 0;

@@ -8,6 +8,7 @@ import enum
 import operator
 import re
 import tempfile
+import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +22,12 @@ from torch import Tensor, nn
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from backends.cases import Calls, call_of, calls_of
+from backends.cases import Calls, call_of, calls_of, overload_of
 from backends.targets import Target
-from sdk.exir import to_edge_transform_and_lower
+from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes, get_refusals
+from sdk.exir.memory_planning import naive
+from sdk.exir.passes import MemoryPlanningPass
 from sdk.extension.pybindings import portable_lib
 
 THREADS = (1, 2, 3, 8)
@@ -66,10 +69,9 @@ class Cell:
 
 def examine_operator(name: str, target: Target, computes: Callable[..., Any] | None = None) -> Cell:
     """All calls of an overload (cases.OPERATORS) in one program. The suite's own tests compute another overload."""
-    packet, _, overload = name.partition(".")
-    function = getattr(getattr(torch.ops.aten, packet), overload)
-    expected = Calls(function, calls_of(name))
-    lowered = Calls(computes or function, calls_of(name))
+    function = overload_of(name)
+    expected = Calls([(function, one) for one in calls_of(name)])
+    lowered = Calls([(computes or function, one) for one in calls_of(name)])
     return examine_calls(lowered, [tuple(expected.inputs)], target, reference=expected)
 
 
@@ -89,7 +91,7 @@ def examine_calls(
             warnings.simplefilter("ignore")
             program = torch.export.export(model.eval(), calls[0], dynamic_shapes=dynamic_shapes, strict=False)
             edge = to_edge_transform_and_lower(program, partitioner=target.partitioners())
-            executable = edge.to_executorch()
+            executable = edge.to_executorch(_CONFIG)
     except Exception as error:
         return Cell(Outcome.FAILED, (f"lowering: {type(error).__name__}: {_first_line(error)}",))
     with tempfile.TemporaryDirectory() as folder:
@@ -118,6 +120,10 @@ def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
     texts = [text for node in left for text in get_refusals(node).values()]
     reasons = {_without_names(reason) for text in texts for reason in text.split("; ")}
     return Cell(Outcome.PARTLY if delegated else Outcome.REFUSED, joined(reasons or {NO_REASON}))
+
+
+# Hundreds of results that are all needed at the end: other plans take longer to find than everything else.
+_CONFIG = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(memory_planning_algo=naive))
 
 
 def _computes(node: Node) -> bool:
@@ -163,18 +169,58 @@ def _runner(buffer: bytes, target: Target, folder: Path) -> Run:
 
 def _run_and_compare(run: Run, model: nn.Module, calls: Sequence[tuple[Any, ...]]) -> str | None:
     for inputs in calls:
-        with torch.no_grad():
-            expected = _tensors(model(*copy.deepcopy(inputs)))
-        exact = _exact(model, inputs)
+        expected, exact, names = _results(model, inputs)
+        right: list[Tensor] = []
         for threads in THREADS:
-            with _threads(threads):
-                try:
-                    found = run(inputs)
-                except RuntimeError as error:
-                    return f"running on {threads} threads: {_first_line(error)}"
-            if differs := compare(found, expected, exact):
+            try:
+                with _threads(threads):
+                    found = _watched(run, inputs)
+            except HangError:
+                return f"on {threads} threads: no results after {HANG_SECONDS} s of {', '.join(dict.fromkeys(names))}"
+            except RuntimeError as error:
+                return f"running on {threads} threads: {_first_line(error)}"
+            if _are_same(found, right):
+                continue
+            if differs := compare(found, expected, exact, names):
                 return f"on {threads} threads: {differs}"
+            right = copy.deepcopy(found)
     return None
+
+
+def _are_same(found: list[Tensor], right: list[Tensor]) -> bool:
+    """To the bit."""
+    return len(found) == len(right) and all(
+        a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b) for a, b in zip(found, right, strict=True)
+    )
+
+
+HANG_SECONDS = 300
+"""More than any program of the suite takes, under sanitizers too."""
+
+
+class HangError(Exception):
+    """A program did not return. Its thread cannot be ended, nor the pool be changed that it may be waiting for."""
+
+
+def _watched(run: Run, inputs: tuple[Any, ...]) -> list[Tensor]:
+    """The results of run(inputs), or its exception; HangError after HANG_SECONDS."""
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append(run(inputs))
+        except Exception as error:
+            outcome.append(error)
+
+    # Python does not wait for a daemon thread when it ends.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(HANG_SECONDS)
+    if not outcome:
+        raise HangError
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
 
 
 @contextmanager
@@ -183,46 +229,74 @@ def _threads(count: int) -> Iterator[None]:
     portable_lib._unsafe_reset_threadpool(count)
     try:
         yield
-    finally:
+    except HangError:
+        raise  # ending the pool would wait for its threads
+    except BaseException:
         portable_lib._unsafe_reset_threadpool(before)
+        raise
+    portable_lib._unsafe_reset_threadpool(before)
 
 
 def _tensors(results: Any) -> list[Tensor]:
     return [leaf for leaf in pytree.tree_leaves(results) if isinstance(leaf, Tensor)]
 
 
-def _exact(model: nn.Module, inputs: tuple[Any, ...]) -> list[Tensor] | None:
-    """The results from float64 copies of weights and inputs; None if the model does not take them."""
+Results = tuple[list[Tensor], list["Tensor | None"], list[str]]
+"""Eager's results; those from float64 copies of weights and inputs, None where these are not taken; what each is."""
+
+
+def _results(model: nn.Module, inputs: tuple[Any, ...]) -> Results:
     double = copy.deepcopy(model).double()
-    if hasattr(double, "inputs"):
-        del double.inputs  # of Calls; the arguments are what counts
     widened = pytree.tree_map_only(Tensor, lambda x: x.double() if x.is_floating_point() else x, inputs)
-    try:
-        with torch.no_grad():
-            return _tensors(double(*widened))
-    except Exception:
-        return None
+    eager: list[Tensor] = []
+    exact: list[Tensor | None] = []
+    names: list[str] = []
+    calls = model.descriptions if isinstance(model, Calls) else ["the model"]
+    for number, name in enumerate(calls):
+
+        def results(module: nn.Module, values: tuple[Any, ...], number: int = number) -> list[Tensor]:
+            with torch.no_grad():
+                if isinstance(module, Calls):
+                    return module.results_of(number, values)
+                return _tensors(module(*copy.deepcopy(values)))
+
+        found = results(model, inputs)
+        try:
+            truth: Sequence[Tensor | None] = results(double, widened)
+        except Exception:
+            truth = [None] * len(found)
+        eager += found
+        exact += truth
+        names += [name] * len(found)
+    return eager, exact, names
 
 
-def compare(found: list[Tensor], expected: list[Tensor], exact: list[Tensor] | None = None) -> str | None:
+def compare(
+    found: list[Tensor],
+    expected: list[Tensor],
+    exact: Sequence[Tensor | None] | None = None,
+    names: Sequence[str] | None = None,
+) -> str | None:
     """What differs, in a line; None if nothing does. An element may be as far from the exact value as ROUNDING times
     the worst one of eager."""
     if len(found) != len(expected):
         return f"{len(found)} results, expected {len(expected)}"
     for position, (ours, eager) in enumerate(zip(found, expected, strict=True)):
+        what = f"result {position}{f', of {names[position]},' if names else ''}"
         if ours.dtype != eager.dtype or ours.shape != eager.shape:
-            return f"result {position} is {ours.dtype} {list(ours.shape)}, expected {eager.dtype} {list(eager.shape)}"
+            return f"{what} is {ours.dtype} {list(ours.shape)}, expected {eager.dtype} {list(eager.shape)}"
         atol, rtol = TOLERANCES.get(eager.dtype, (0.0, 0.0))
         right = torch.isclose(ours, eager, rtol=rtol, atol=atol, equal_nan=True)
-        if not right.all() and exact is not None and exact[position].shape == eager.shape and eager.is_floating_point():
-            truth = exact[position].double()
+        truth = exact[position] if exact is not None else None
+        if not right.all() and truth is not None and truth.shape == eager.shape and eager.is_floating_point():
+            truth = truth.double()
             worst = (eager.double() - truth).abs()
             allowed = ROUNDING * worst[worst.isfinite()].max() if worst.isfinite().any() else 0.0
             right |= torch.isclose(ours.double(), truth, rtol=rtol, atol=max(atol, float(allowed)), equal_nan=True)
         if not right.all():
             index = (~right).nonzero()[0].tolist()
             return (
-                f"result {position} of shape {list(eager.shape)}: {int((~right).sum())} of {right.numel()} elements "
+                f"{what} of shape {list(eager.shape)}: {int((~right).sum())} of {right.numel()} elements "
                 f"differ, the first at {index}: {ours[tuple(index)].item()}, expected {eager[tuple(index)].item()}"
             )
     return None

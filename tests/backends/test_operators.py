@@ -80,7 +80,8 @@ def test_values_in_a_reason_are_listed_once() -> None:
 
 def test_nodes_belong_to_calls_but_the_slices_before_them_do_not() -> None:
     """A backend that takes the slice, and not the call that reads it, computes nothing of the call."""
-    calls = Calls(torch.ops.aten.abs.default, [call(Sliced(torch.ones(2, 3))), call(torch.ones(4))])
+    absolute = torch.ops.aten.abs.default
+    calls = Calls([(absolute, call(Sliced(torch.ones(2, 3)))), (absolute, call(torch.ones(4)))])
     program = to_edge_transform_and_lower(torch.export.export(calls, tuple(calls.inputs))).exported_program()
     nodes = [node for node in program.graph.nodes if node.op == "call_function"]
     found = {str(call_of(node)): node.target.name() for node in nodes}

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from backends.cases import indexing, matrix, normalization, pointwise, reduction, shape, window
-from backends.cases.call import OPERATORS, Call, Calls, Sliced, Weight, call, call_of, calls_of
+from backends.cases.call import OPERATORS, Call, Calls, Size, Sliced, Weight, call, call_of, calls_of, overload_of
 
 __all__ = [
     "OPERATORS",
     "Call",
     "Calls",
+    "Size",
     "Sliced",
     "Weight",
     "call",
@@ -18,6 +19,7 @@ __all__ = [
     "indexing",
     "matrix",
     "normalization",
+    "overload_of",
     "pointwise",
     "reduction",
     "shape",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a call of an operator is declared, and the module that makes all calls of one operator."""
+"""How a call of an operator is declared, and the module that makes several calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,9 +31,18 @@ class Sliced:
 
 
 @dataclass(frozen=True)
+class Size:
+    """An argument that is a size: `factor` times dimension `dim` of input number `tensor` of the same call."""
+
+    tensor: int
+    dim: int
+    factor: int = 1
+
+
+@dataclass(frozen=True)
 class Call:
     """One call: positional and keyword arguments of the overload. Tensors are inputs of the program, a `Weight` is a
-    parameter, a `Sliced` is sliced in the program, everything else is a constant."""
+    parameter, a `Sliced` is sliced in the program, a `Size` is computed there, everything else is a constant."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
@@ -72,40 +81,54 @@ class OneCall(nn.Module):
         return self.overload(*args, **kwargs)
 
 
-class Calls(nn.Module):
-    """A program with a sequence of calls of `overload`; its outputs are the tensors of all their results."""
+def overload_of(name: str) -> Callable[..., Any]:
+    """The operator of ATen with this name: `add.Tensor`."""
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload)
 
-    def __init__(self, overload: Callable[..., Any], calls: list[Call]) -> None:
+
+class Calls(nn.Module):
+    """A program that makes calls of overloads; its outputs are the tensors of all their results."""
+
+    def __init__(self, calls: Sequence[tuple[Callable[..., Any], Call]]) -> None:
         super().__init__()
-        self.calls = nn.ModuleList(OneCall(overload) for _ in calls)
+        self.calls = nn.ModuleList(OneCall(overload) for overload, _ in calls)
         self.weights = nn.ParameterList()
         self.inputs: list[Tensor] = []
-        self._plans: list[tuple[list[tuple[str, Any]], pytree.TreeSpec]] = []
-        for one in calls:
+        self.descriptions = [f"{overload}({_describe(one)})" for overload, one in calls]
+        self._plans: list[tuple[Callable[..., Any], list[tuple[str, Any]], pytree.TreeSpec]] = []
+        for overload, one in calls:
             leaves, spec = pytree.tree_flatten((one.args, one.kwargs))
-            self._plans.append(([self._plan(leaf) for leaf in leaves], spec))
+            first = len(self.inputs)
+            self._plans.append((overload, [self._plan(leaf, first) for leaf in leaves], spec))
 
-    def _plan(self, leaf: Any) -> tuple[str, Any]:
+    def _plan(self, leaf: Any, first: int) -> tuple[str, Any]:
         if isinstance(leaf, (Tensor, Sliced)):
             self.inputs.append(leaf.tensor if isinstance(leaf, Sliced) else leaf)
             return ("slice" if isinstance(leaf, Sliced) else "input"), len(self.inputs) - 1
         if isinstance(leaf, Weight):
             self.weights.append(nn.Parameter(leaf.tensor, requires_grad=False))
             return "weight", len(self.weights) - 1
+        if isinstance(leaf, Size):
+            return "size", Size(first + leaf.tensor, leaf.dim, leaf.factor)
         return "constant", leaf
 
     def forward(self, *inputs: Tensor) -> list[Tensor]:
-        results: list[Tensor] = []
-        for one, (plan, spec) in zip(self.calls, self._plans, strict=True):
-            args, kwargs = pytree.tree_unflatten([self._value(kind, value, inputs) for kind, value in plan], spec)
-            results += [leaf for leaf in pytree.tree_leaves(one(*args, **kwargs)) if isinstance(leaf, Tensor)]
-        return results
+        return [result for number in range(len(self._plans)) for result in self.results_of(number, inputs)]
+
+    def results_of(self, number: int, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+        """The results of one call."""
+        _, plan, spec = self._plans[number]
+        args, kwargs = pytree.tree_unflatten([self._value(kind, value, inputs) for kind, value in plan], spec)
+        return [leaf for leaf in pytree.tree_leaves(self.calls[number](*args, **kwargs)) if isinstance(leaf, Tensor)]
 
     def _value(self, kind: str, value: Any, inputs: tuple[Tensor, ...]) -> Any:
         if kind == "input":
             return inputs[value]
         if kind == "slice":
             return inputs[value][..., 1:]
+        if kind == "size":
+            return value.factor * inputs[value.tensor].shape[value.dim]
         return self.weights[value] if kind == "weight" else value
 
 
@@ -114,3 +137,25 @@ def call_of(node: Node) -> str | None:
     as the slice of a `Sliced`."""
     paths = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
     return next((path for path in paths if path.startswith("calls.")), None)
+
+
+def _describe(one: Call) -> str:
+    leaves, spec = pytree.tree_flatten((one.args, one.kwargs))
+    args, kwargs = pytree.tree_unflatten([_Text(_describe_leaf(leaf)) for leaf in leaves], spec)
+    return ", ".join([*map(str, args), *(f"{key}={value}" for key, value in kwargs.items())])
+
+
+class _Text(str):
+    """A text that lists show without quotes."""
+
+    __repr__ = str.__str__
+
+
+def _describe_leaf(leaf: Any) -> str:
+    if isinstance(leaf, (Weight, Sliced)):
+        return f"{type(leaf).__name__}({_describe_leaf(leaf.tensor)})"
+    if not isinstance(leaf, Tensor):
+        return str(leaf)
+    layout = "" if leaf.is_contiguous() else f" strides {list(leaf.stride())}"
+    offset = f" offset {leaf.storage_offset()}" if leaf.storage_offset() else ""
+    return f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}{layout}{offset}"
