@@ -77,9 +77,9 @@ Outputs opt_native_group_norm_out(KernelRuntimeContext& ctx, const Tensor& in, c
         for (int64_t j = 0; j < channels; ++j) {
           const int64_t channel = i % group * channels + j;
           const float scale = weights == nullptr ? rstds[i] : rstds[i] * weights[channel];
-          const float shift = (biases == nullptr ? 0.0f : biases[channel]) - means[i] * scale;
+          const float shift = biases == nullptr ? 0.0f : biases[channel];
           const int64_t offset = (i * channels + j) * hxw;
-          scale_row(from + offset, to + offset, hxw, scale, shift);
+          scale_row(from + offset, to + offset, hxw, means[i], scale, shift);
         }
       }
     });
@@ -103,22 +103,21 @@ Outputs opt_native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, c
   }
   const float* weights = data_or_null(weight);
   const float* biases = data_or_null(bias);
+  const float* centers = running_mean.const_data_ptr<float>();
   const float* from = in.const_data_ptr<float>();
   float* to = out.mutable_data_ptr<float>();
   const auto scale_of = [&](int64_t channel) {
     const float invstd = 1.0f / std::sqrt(running_var.const_data_ptr<float>()[channel] + static_cast<float>(eps));
     return weights == nullptr ? invstd : invstd * weights[channel];
   };
-  const auto shift_of = [&](int64_t channel, float scale) {
-    return (biases == nullptr ? 0.0f : biases[channel]) - running_mean.const_data_ptr<float>()[channel] * scale;
-  };
+  const auto bias_of = [&](int64_t channel) { return biases == nullptr ? 0.0f : biases[channel]; };
   if (layout.pixel_stride == 1) {
     const int64_t planes = layout.batch * layout.channels;
     parallel_for(0, planes, grain_of(layout.pixels), [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
-        const float scale = scale_of(plane % layout.channels);
+        const int64_t channel = plane % layout.channels;
         const int64_t offset = plane * layout.pixels;
-        scale_row(from + offset, to + offset, layout.pixels, scale, shift_of(plane % layout.channels, scale));
+        scale_row(from + offset, to + offset, layout.pixels, centers[channel], scale_of(channel), bias_of(channel));
       }
     });
     return {out, save_mean, save_invstd};
@@ -131,7 +130,7 @@ Outputs opt_native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, c
     float shifts[kBlock];
     for (int64_t i = 0; i < width; ++i) {
       scales[i] = scale_of(first + i);
-      shifts[i] = shift_of(first + i, scales[i]);
+      shifts[i] = bias_of(first + i) - centers[first + i] * scales[i];
     }
     parallel_for(0, layout.batch * layout.pixels, grain_of(width), [&](int64_t begin, int64_t end) {
       const int64_t offset = begin * layout.channels + first;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
+#include <kernels/portable/NativeFunctions.h>
 
 #include "kernels/portable/test/kernel_test.h"
 
@@ -152,6 +153,34 @@ TEST_F(OptimizedNormalizationTest, GroupNormMatchesDefinition) {
     opt_native_group_norm_out(ctx, in, weight, bias, 2, 6, pixels, 2, 0.01, out, mean, rstd);
     EXPECT_TENSOR_CLOSE_WITH_TOL(out, tf.make({2, 6, pixels}, want), 1e-5, 2e-6);
   }
+}
+
+// A variance of 0 gives the largest scale, 1 / sqrt(eps): what rounding leaves of x - mean would show.
+TEST_F(OptimizedNormalizationTest, GroupNormOfEqualElementsIsTheBias) {
+  const Tensor in = sample({1, 6, 1, 1});
+  const Tensor weight = sample({6}, 2);
+  const Tensor bias = sample({6}, 9);
+  Tensor out = tf.ones({1, 6, 1, 1});
+  Tensor mean = tf.zeros({1, 6});
+  Tensor rstd = tf.zeros({1, 6});
+  const auto expect_bias = [&](auto&& kernel) {
+    kernel(ctx, in, std::nullopt, std::nullopt, 1, 6, 1, 6, 1e-5, out, mean, rstd);
+    EXPECT_TENSOR_EQ(out, tf.zeros({1, 6, 1, 1}));
+    kernel(ctx, in, weight, bias, 1, 6, 1, 6, 1e-5, out, mean, rstd);
+    EXPECT_TENSOR_EQ(out, tf.make({1, 6, 1, 1}, sample_values(6, 9)));
+  };
+  expect_bias([](auto&&... arguments) { opt_native_group_norm_out(arguments...); });
+  expect_bias([](auto&&... arguments) { native_group_norm_out(arguments...); });
+}
+
+TEST_F(OptimizedNormalizationTest, BatchNormOfTheMeanIsTheBias) {
+  const Tensor mean = sample({6});
+  const Tensor var = tf.zeros({6});
+  Tensor out = tf.ones({1, 6, 1, 1});
+  Tensor none = tf.zeros({0});
+  opt_native_batch_norm_legit_no_training_out(ctx, tf.make({1, 6, 1, 1}, sample_values(6)), sample({6}, 2),
+                                              sample({6}, 9), mean, var, 0.1, 1e-5, out, none, none);
+  EXPECT_TENSOR_EQ(out, tf.make({1, 6, 1, 1}, sample_values(6, 9)));
 }
 
 TEST_F(OptimizedNormalizationTest, BatchNormMatchesDefinition) {

@@ -60,9 +60,10 @@ Moments<AccumulateType<T>> normalize_group(const T* x, T* y, int64_t channels, i
   const Sum rstd = affine.rstd(moment.variance);
   for (int64_t j = 0; j < channels; ++j) {
     const Sum scale = affine.scale == nullptr ? rstd : rstd * static_cast<Sum>(affine.scale[j]);
-    const Sum shift = (affine.shift == nullptr ? Sum(0) : static_cast<Sum>(affine.shift[j])) - moment.mean * scale;
+    const Sum shift = affine.shift == nullptr ? Sum(0) : static_cast<Sum>(affine.shift[j]);
     for (int64_t p = 0; p < width; ++p) {
-      y[j * width + p] = static_cast<T>(static_cast<Sum>(x[j * width + p]) * scale + shift);
+      // The mean is subtracted first: x * scale and mean * scale would cancel out but for their rounding errors.
+      y[j * width + p] = static_cast<T>((static_cast<Sum>(x[j * width + p]) - moment.mean) * scale + shift);
     }
   }
   return moment;

@@ -77,11 +77,12 @@ void row_statistics(const float* in, int64_t width, float eps, float* mean, floa
   *rstd = 1.0f / std::sqrt(squares / static_cast<float>(width) + eps);
 }
 
-void scale_row(const float* in, float* out, int64_t width, float scale, float shift) {
+void scale_row(const float* in, float* out, int64_t width, float center, float scale, float shift) {
+  const FloatVec middle = hn::Set(FloatTag(), center);
   const FloatVec factor = hn::Set(FloatTag(), scale);
   const FloatVec offset = hn::Set(FloatTag(), shift);
   map(in, out, static_cast<size_t>(width),
-      [factor, offset](FloatVec x, const auto&) HWY_ATTR { return hn::MulAdd(x, factor, offset); });
+      [=](FloatVec x, const auto&) HWY_ATTR { return hn::MulAdd(hn::Sub(x, middle), factor, offset); });
 }
 
 void scale_columns(const float* in, float* out, int64_t rows, int64_t width, int64_t stride, const float* scale,
@@ -128,8 +129,8 @@ void normalize_row(const float* in, float* out, int64_t width, float mean, float
   HWY_DYNAMIC_DISPATCH(normalize_row)(in, out, width, mean, rstd, weight, bias);
 }
 
-void scale_row(const float* in, float* out, int64_t width, float scale, float shift) {
-  HWY_DYNAMIC_DISPATCH(scale_row)(in, out, width, scale, shift);
+void scale_row(const float* in, float* out, int64_t width, float center, float scale, float shift) {
+  HWY_DYNAMIC_DISPATCH(scale_row)(in, out, width, center, scale, shift);
 }
 
 void scale_columns(const float* in, float* out, int64_t rows, int64_t width, int64_t stride, const float* scale,

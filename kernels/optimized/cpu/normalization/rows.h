@@ -16,8 +16,9 @@ void row_statistics(const float* in, int64_t width, float eps, float* mean, floa
 void normalize_row(const float* in, float* out, int64_t width, float mean, float rstd, const float* weight,
                    const float* bias);
 
-/// x * scale + shift.
-void scale_row(const float* in, float* out, int64_t width, float scale, float shift);
+/// (x - center) * scale + shift. Where x is near center, x * scale and center * scale would cancel out but for their
+/// rounding errors, which a large scale makes visible.
+void scale_row(const float* in, float* out, int64_t width, float center, float scale, float shift);
 
 /// x * scale[i] + shift[i] for each of `rows` rows, which begin `stride` apart.
 void scale_columns(const float* in, float* out, int64_t rows, int64_t width, int64_t stride, const float* scale,
