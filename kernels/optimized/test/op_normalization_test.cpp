@@ -155,9 +155,11 @@ TEST_F(OptimizedNormalizationTest, GroupNormMatchesDefinition) {
   }
 }
 
-// A variance of 0 gives the largest scale, 1 / sqrt(eps): what rounding leaves of x - mean would show.
+// A variance of 0 gives the largest scale, 1 / sqrt(eps). The product of it and any of these is rounded.
+const std::vector<float> kRoundedProducts = {0.1f, -1.3f, 2.7f, 0.9f, 100.7f, -3.3f};
+
 TEST_F(OptimizedNormalizationTest, GroupNormOfEqualElementsIsTheBias) {
-  const Tensor in = sample({1, 6, 1, 1});
+  const Tensor in = tf.make({1, 6, 1, 1}, kRoundedProducts);
   const Tensor weight = sample({6}, 2);
   const Tensor bias = sample({6}, 9);
   Tensor out = tf.ones({1, 6, 1, 1});
@@ -174,11 +176,11 @@ TEST_F(OptimizedNormalizationTest, GroupNormOfEqualElementsIsTheBias) {
 }
 
 TEST_F(OptimizedNormalizationTest, BatchNormOfTheMeanIsTheBias) {
-  const Tensor mean = sample({6});
+  const Tensor mean = tf.make({6}, kRoundedProducts);
   const Tensor var = tf.zeros({6});
   Tensor out = tf.ones({1, 6, 1, 1});
   Tensor none = tf.zeros({0});
-  opt_native_batch_norm_legit_no_training_out(ctx, tf.make({1, 6, 1, 1}, sample_values(6)), sample({6}, 2),
+  opt_native_batch_norm_legit_no_training_out(ctx, tf.make({1, 6, 1, 1}, kRoundedProducts), sample({6}, 2),
                                               sample({6}, 9), mean, var, 0.1, 1e-5, out, none, none);
   EXPECT_TENSOR_EQ(out, tf.make({1, 6, 1, 1}, sample_values(6, 9)));
 }
