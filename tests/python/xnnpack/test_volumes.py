@@ -76,6 +76,20 @@ def test_the_batch_may_be_dynamic() -> None:
     check(model, *((torch.randn(batch, 6, 5, 7, 8),) for batch in (5, 1, 3)), lowered=lowered)
 
 
+class Scaled(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x * 1.5, x / 1.5, torch.maximum(x, y), x / y
+
+
+def test_numbers_and_volumes_of_any_depth() -> None:
+    """Divided by a number and by each other."""
+    depth = {2: Dim("depth", min=2, max=9)}
+    inputs = [tuple(torch.rand(2, 3, n, 5, 4) + 0.5 for _ in range(2)) for n in (7, 2, 9)]
+    lowered = lower(Scaled(), inputs[0], dynamic_shapes=(depth, depth))
+    assert not get_non_lowered_nodes(lowered.exported_program().graph)
+    check(Scaled(), *inputs, lowered=lowered)
+
+
 @pytest.mark.parametrize(
     "layer",
     [nn.Conv3d(6, 6, 3, groups=2), nn.ConvTranspose3d(6, 4, 3)],

@@ -10,9 +10,15 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from sdk.backends.xnnpack.operators.operator import FLOATS, XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import (
+    FLOATS,
+    XNNPartitionerConfig,
+    are_alike,
+    argument,
+    is_static,
+    rank_of,
+)
 from sdk.backends.xnnpack.operators.views import as_view
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
@@ -45,7 +51,7 @@ class AttentionConfig(XNNPartitionerConfig):
         batches = [tensor.meta["val"].shape[:-3] for tensor in tensors]
         heads = [tensor.meta["val"].shape[-3:-2] for tensor in tensors]
         alike = [(batches[0], batches[1]), (batches[0], batches[2]), (heads[1], heads[2])]
-        if not all(_are_alike(a, b) for a, b in (alike if argument(node, 7) else [*alike, (heads[0], heads[1])])):
+        if not all(are_alike(a, b) for a, b in (alike if argument(node, 7) else [*alike, (heads[0], heads[1])])):
             return "its tensors repeat each other's heads or batches"
         if not is_static([tensor.meta["val"].shape[-1] for tensor in tensors]):
             return "its width is known only when the model runs"
@@ -79,11 +85,6 @@ class AttentionConfig(XNNPartitionerConfig):
         integers = [flags, batch, count, key_count, rows, keys, width, value_width, *strides]
         integers += [int(size) for size in owner.meta["val"].shape]
         writer.add_step(StepKind.ATTENTION, inputs, writer.result(owner), integers, [scale], flags)
-
-
-def _are_alike(first: Any, second: Any) -> bool:
-    """Whether sizes are known to be equal. Those that are symbols cannot be in a set."""
-    return all(statically_known_true(a == b) for a, b in zip(first, second, strict=True))
 
 
 def _four(tensor: Any) -> torch.Tensor:

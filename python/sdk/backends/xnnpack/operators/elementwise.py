@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, rank_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, are_alike, argument, rank_of
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
@@ -192,7 +192,8 @@ def _fit_as_images(operands: list[Any]) -> bool:
     """Whether operands in NHWC are broadcast as they are in the usual order."""
     ranks = {rank_of(operand) for operand in operands} - {0}
     if ranks == {5}:  # volumes, whose slices are images: those of a volume of depth 1 are not repeated
-        return len({tuple(o.meta["val"].shape) for o in operands if rank_of(o)}) == 1
+        first, *others = [operand.meta["val"].shape for operand in operands if rank_of(operand)]
+        return all(are_alike(first, other) for other in others)
     # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
     return ranks == {4}
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.layouts import is_channels_last
@@ -169,6 +170,11 @@ def argument(node: Node, position: int) -> Any:
 def is_static(shape: Any) -> bool:
     """Whether all sizes are known ahead of time."""
     return all(isinstance(size, int) for size in shape)
+
+
+def are_alike(first: Any, second: Any) -> bool:
+    """Whether sizes are known to be equal. Those that are symbols cannot be in a set."""
+    return all(statically_known_true(a == b) for a, b in zip(first, second, strict=True))
 
 
 def rank_of(node: Any) -> int:
