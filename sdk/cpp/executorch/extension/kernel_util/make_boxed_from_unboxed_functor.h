@@ -105,8 +105,9 @@ struct evalue_to_arg<aten::ArrayRef<std::optional<T>>> final {
   static aten::ArrayRef<std::optional<T>> call(runtime::EValue& v) { return v.toListOptionalTensor(); }
 };
 
-/// Calls the function with the values of the stack as arguments.
-template <class Functor, size_t... evalue_arg_indices, typename... ArgTypes>
+/// Calls the function with the values of the stack as arguments. `nonconst_tensors_to_log` is part of ExecuTorch's
+/// signature and has no effect: the executor shows the results of every instruction to the event tracer.
+template <class Functor, size_t nonconst_tensors_to_log, size_t... evalue_arg_indices, typename... ArgTypes>
 void call_functor_with_args_from_stack(::executorch::ET_RUNTIME_NAMESPACE::KernelRuntimeContext& ctx,
                                        runtime::Span<runtime::EValue*> stack,
                                        std::index_sequence<evalue_arg_indices...>, typelist<ArgTypes...>*) {
@@ -158,8 +159,9 @@ struct WrapUnboxedIntoFunctor {
       return;
     }
     constexpr size_t num_args = kernel_util_internal::size<ContextRemovedArgsType>::value;
-    kernel_util_internal::call_functor_with_args_from_stack<FuncType>(ctx, stack, std::make_index_sequence<num_args>(),
-                                                                      static_cast<ContextRemovedArgsType*>(nullptr));
+    constexpr size_t num_outputs = kernel_util_internal::count_nonconst_tensors<ContextRemovedArgsType>::value;
+    kernel_util_internal::call_functor_with_args_from_stack<FuncType, num_outputs>(
+        ctx, stack, std::make_index_sequence<num_args>(), static_cast<ContextRemovedArgsType*>(nullptr));
   }
 };
 
