@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // clamp.out, clamp.Tensor_out, hardtanh, maximum, minimum. A NaN among the values or the bounds gives NaN.
+#include <cmath>
+
 #include "kernels/portable/cpu/pattern/arithmetic.h"
 #include "kernels/portable/cpu/pattern/elementwise.h"
 #include "kernels/portable/cpu/pattern/scalar_range.h"
@@ -67,10 +69,16 @@ Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& in, const Scalar& 
   ET_KERNEL_CHECK_MSG(ctx, in.scalar_type() != ScalarType::Bool && (in.scalar_type() != ScalarType::Byte || !negative),
                       InvalidArgument, out, "%s: a bool input, or a negative bound of an unsigned one, has no result",
                       name);
+  const auto bound = [&](const Scalar& scalar) {
+    return scalar.isFloatingPoint() && isIntegralType(in.scalar_type(), /*includeBool=*/false)
+               ? Scalar(std::trunc(scalar.to<double>()))
+               : scalar;
+  };
+  const Scalar low = bound(min), high = bound(max);
   ComputeType type;
-  if (check_scalar_range(ctx, name, min, in.scalar_type()) && check_scalar_range(ctx, name, max, in.scalar_type()) &&
+  if (check_scalar_range(ctx, name, low, in.scalar_type()) && check_scalar_range(ctx, name, high, in.scalar_type()) &&
       plan_elementwise(ctx, name, {in}, Promotion::Same, out, &type)) {
-    clamp_as(type, in, min, max, Output(out, in.scalar_type()));
+    clamp_as(type, in, low, high, Output(out, in.scalar_type()));
   }
   return out;
 }

@@ -28,7 +28,7 @@ using backends::xnnpack::Payload;
 using backends::xnnpack::RawType;
 using backends::xnnpack::Shape;
 using backends::xnnpack::WeightsStore;
-using backends::xnnpack::Workspace;
+using backends::xnnpack::WorkspaceGroup;
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
 using executorch::aten::TensorImpl;

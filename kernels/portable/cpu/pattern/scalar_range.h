@@ -5,8 +5,8 @@
 
 namespace torch::executor::native {
 
-/// Whether a tensor of the dtype can hold the number, or fails with InvalidArgument. The rules are eager's: a fraction
-/// is cut off, an unsigned dtype takes negative integers down to minus its largest value, bool takes everything,
+/// Whether a tensor of the dtype can hold the number, or fails with InvalidArgument. The rules are eager's: an
+/// integer dtype takes a fraction within its range, an unsigned dtype takes negative integers down to minus its largest value, bool takes everything,
 /// infinity and NaN are numbers of every floating-point dtype.
 bool check_scalar_range(KernelRuntimeContext& ctx, const char* op, const Scalar& scalar, ScalarType dtype);
 
