@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.export import export
 
-from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from declared import default
 from sdk.devtools import ETRecord, Inspector
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from sdk.devtools.bundled_program.core import BundledProgram
@@ -29,7 +29,7 @@ INPUTS = (torch.linspace(-1, 1, 3 * 16 * 16).reshape(1, 3, 16, 16),)
 
 
 class Net(nn.Module):
-    """A convolution, a norm and a linear layer, which XNNPACK takes, and two operators that it does not."""
+    """A convolution, a norm and a linear layer, which the default backend takes, and two operators that it does not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Net(nn.Module):
 
 
 def make(module: nn.Module, delegated: bool) -> Any:
-    partitioner = [XnnpackPartitioner()] if delegated else []
+    partitioner = [default().make("partitioner")] if delegated else []
     lowered = to_edge_transform_and_lower(export(module, INPUTS), partitioner=partitioner, generate_etrecord=True)
     return lowered.to_executorch()
 
@@ -60,7 +60,7 @@ def net() -> Net:
     return Net().eval()
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["kernels", "xnnpack"])
+@pytest.fixture(scope="module", params=[False, True], ids=["kernels", "default backend"])
 def made(request: pytest.FixtureRequest, net: Net, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     program = make(net, request.param)
     folder = tmp_path_factory.mktemp("made")
@@ -86,7 +86,7 @@ def test_prof_04_events_have_nodes_and_lines(made: dict[str, Any]) -> None:
         assert all(__file__ in trace for trace in event.stack_traces.values()), event
     inside = [event for event in parts if event.is_delegated_op]
     assert bool(inside) == made["delegated"]
-    assert {event.delegate_backend_name for event in inside} <= {"XnnpackBackend"}
+    assert {event.delegate_backend_name for event in inside} <= {default().id}
     assert 0 < inspector.find_total_for_module("conv") == inspector.find_total_for_module("L__self___conv")
     assert inspector.find_total_for_module("no_such_module") == 0
     program = inspector.get_exported_program()
