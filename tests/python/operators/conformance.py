@@ -50,7 +50,8 @@ orthonormal."""
 
 Tolerance = tuple[float, float]
 
-_EAGERS_ERROR = {f"special_bessel_{name}.out": 1e-6 for name in ("j0", "j1", "y0", "y1")} | {"special_airy_ai.out": 3e-6}
+_EAGERS_ERROR = {f"special_bessel_{name}.out": 1e-6 for name in ("j0", "j1", "y0", "y1")}
+_EAGERS_ERROR["special_airy_ai.out"] = 3e-6
 """How far eager in float64 is from the true value (mpmath's): Bessel functions above 5 and Airy's below -2, where eager
 changes to other formulas."""
 

@@ -5,9 +5,9 @@
 
 namespace torch::executor::native {
 
-/// Whether a tensor of the dtype can hold the number, or fails with InvalidArgument. The rules are eager's: an
-/// integer dtype takes a fraction within its range, an unsigned dtype takes negative integers down to minus its largest value, bool takes everything,
-/// infinity and NaN are numbers of every floating-point dtype.
+/// Whether a tensor of the dtype can hold the number, or fails with InvalidArgument. The rules are eager's: an integer
+/// dtype takes a fraction within its range, an unsigned one takes negative integers down to minus its largest value,
+/// bool takes everything, infinity and NaN are numbers of every floating-point dtype.
 bool check_scalar_range(KernelRuntimeContext& ctx, const char* op, const Scalar& scalar, ScalarType dtype);
 
 /// The same without a message, for a kernel that hands such numbers to another one.
