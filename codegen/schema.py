@@ -21,14 +21,14 @@ _VALUE_TYPES = {
     "float": "double",
     "bool": "bool",
     "str": "std::string_view",
-    "ScalarType": "executorch::aten::ScalarType",
-    "MemoryFormat": "executorch::aten::MemoryFormat",
-    "Layout": "executorch::aten::Layout",
-    "Device": "executorch::aten::Device",
+    "ScalarType": "::executorch::aten::ScalarType",
+    "MemoryFormat": "::executorch::aten::MemoryFormat",
+    "Layout": "::executorch::aten::Layout",
+    "Device": "::executorch::aten::Device",
 }
-_TENSOR = "executorch::aten::Tensor"
-_SCALAR = "executorch::aten::Scalar"
-_ARRAY = "executorch::aten::ArrayRef<{}>"
+_TENSOR = "::executorch::aten::Tensor"
+_SCALAR = "::executorch::aten::Scalar"
+_ARRAY = "::executorch::aten::ArrayRef<{}>"
 _OPTIONAL = "std::optional<{}>"
 
 _NAME = re.compile(r"^(?:(?P<namespace>\w+)::)?(?P<name>\w+)(?:\.(?P<overload>\w+))?$")

@@ -48,34 +48,34 @@ def generate(tmp_path: Path, text: str, *options: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("type_text", "cpp"),
     [
-        ("Tensor", "const executorch::aten::Tensor&"),
-        ("Tensor?", "const std::optional<executorch::aten::Tensor>&"),
-        ("Tensor[]", "executorch::aten::ArrayRef<executorch::aten::Tensor>"),
-        ("Tensor?[]", "executorch::aten::ArrayRef<std::optional<executorch::aten::Tensor>>"),
+        ("Tensor", "const ::executorch::aten::Tensor&"),
+        ("Tensor?", "const std::optional<::executorch::aten::Tensor>&"),
+        ("Tensor[]", "::executorch::aten::ArrayRef<::executorch::aten::Tensor>"),
+        ("Tensor?[]", "::executorch::aten::ArrayRef<std::optional<::executorch::aten::Tensor>>"),
         ("int", "int64_t"),
         ("SymInt?", "std::optional<int64_t>"),
-        ("SymInt[2]", "executorch::aten::ArrayRef<int64_t>"),
-        ("int[1]?", "std::optional<executorch::aten::ArrayRef<int64_t>>"),
-        ("float[]?", "std::optional<executorch::aten::ArrayRef<double>>"),
-        ("bool[3]", "executorch::aten::ArrayRef<bool>"),
+        ("SymInt[2]", "::executorch::aten::ArrayRef<int64_t>"),
+        ("int[1]?", "std::optional<::executorch::aten::ArrayRef<int64_t>>"),
+        ("float[]?", "std::optional<::executorch::aten::ArrayRef<double>>"),
+        ("bool[3]", "::executorch::aten::ArrayRef<bool>"),
         ("str", "std::string_view"),
-        ("Scalar", "const executorch::aten::Scalar&"),
-        ("Scalar?", "const std::optional<executorch::aten::Scalar>&"),
-        ("ScalarType?", "std::optional<executorch::aten::ScalarType>"),
-        ("MemoryFormat?", "std::optional<executorch::aten::MemoryFormat>"),
-        ("Device?", "std::optional<executorch::aten::Device>"),
+        ("Scalar", "const ::executorch::aten::Scalar&"),
+        ("Scalar?", "const std::optional<::executorch::aten::Scalar>&"),
+        ("ScalarType?", "std::optional<::executorch::aten::ScalarType>"),
+        ("MemoryFormat?", "std::optional<::executorch::aten::MemoryFormat>"),
+        ("Device?", "std::optional<::executorch::aten::Device>"),
     ],
 )
 def test_kr10_argument_types(type_text: str, cpp: str) -> None:
     schema = parse_schema(f"my::op.out({type_text} x, *, Tensor(a!) out) -> Tensor(a!)")
     assert schema.arguments[0].cpp_type() == cpp
-    assert schema.arguments[1].cpp_type() == "executorch::aten::Tensor&"
+    assert schema.arguments[1].cpp_type() == "::executorch::aten::Tensor&"
 
 
 def test_returns() -> None:
     assert parse_schema("my::op(Tensor x, *, Tensor(a!) out) -> ()").cpp_return() == "void"
     two = parse_schema("my::op(Tensor x, *, Tensor(a!) u, Tensor(b!) v) -> (Tensor(a!), Tensor(b!))")
-    assert two.cpp_return() == "std::tuple<executorch::aten::Tensor&, executorch::aten::Tensor&>"
+    assert two.cpp_return() == "std::tuple<::executorch::aten::Tensor&, ::executorch::aten::Tensor&>"
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_kr02_kr05_kr07_entries(tmp_path: Path) -> None:
     assert "executorch_mine_kernels_at_load" in files["RegisterKernelsAtLoad.cpp"]
     assert "namespace custom::native {" in files["NativeFunctions.h"]
     # Each kernel with a context and, for calls from code, without one.
-    assert files["NativeFunctions.h"].count("& add_out(executorch::runtime::KernelRuntimeContext& context, ") == 1
-    assert files["NativeFunctions.h"].count("inline executorch::aten::Tensor& add_out(const executorch") == 1
+    assert files["NativeFunctions.h"].count("& add_out(::executorch::runtime::KernelRuntimeContext& context, ") == 1
+    assert files["NativeFunctions.h"].count("inline ::executorch::aten::Tensor& add_out(const ::executorch") == 1
     functions = files["Functions.h"]
     assert "namespace aten {" in functions and "namespace my {" in functions
     assert "return ::torch::executor::native::add_out(context, self, other, alpha, out);" in functions
-    assert "Tensor& allclose_outf(executorch::runtime::KernelRuntimeContext& context" in functions
+    assert "Tensor& allclose_outf(::executorch::runtime::KernelRuntimeContext& context" in functions
     assert native_function("add_out") == "torch::executor::native::add_out"
 
 
@@ -129,7 +129,7 @@ def test_a_function_of_two_operators_is_declared_once(tmp_path: Path) -> None:
     kernels = "  kernels: [{{arg_meta: null, kernel_name: my::same}}]\n"
     entry = "- func: {}(Tensor a, *, Tensor(a!) out) -> Tensor(a!)\n" + kernels
     files = generate(tmp_path, entry.format("my::one.out") + entry.format("my::two.out"))
-    assert files["NativeFunctions.h"].count("inline executorch::aten::Tensor& same(") == 1
+    assert files["NativeFunctions.h"].count("inline ::executorch::aten::Tensor& same(") == 1
     assert "& one_outf(" in files["Functions.h"] and "& two_outf(" in files["Functions.h"]
 
 
