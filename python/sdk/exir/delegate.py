@@ -14,7 +14,8 @@ from torch.utils import _pytree as pytree
 
 class ExecutorchCallDelegate(HigherOrderOperator):
     """`executorch_call_delegate(lowered_module, *inputs)` returns the tuple of the lowered module's results. Both are
-    flat: the leaves of what the module that was lowered takes and returns.
+    flat: the leaves of what the module that was lowered takes and returns. A module that returns a tensor gives that
+    tensor, as TorchDynamo expects of this operator.
 
     In Python it runs the module that was lowered, so a partly lowered graph gives the same numbers as before.
     """
@@ -26,11 +27,13 @@ class ExecutorchCallDelegate(HigherOrderOperator):
         return super().__call__(lowered_module, *args, **kwargs)
 
 
-def run_original(lowered_module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results, flat, of the program that a module was lowered from, for flat inputs."""
+def run_original(lowered_module: Any, inputs: tuple[Any, ...]) -> Any:
+    """The results, flat, of the program that a module was lowered from, for flat inputs; a tensor where it returns
+    one."""
     program = lowered_module.original_module
     args, kwargs = pytree.tree_unflatten(inputs, program.call_spec.in_spec)
-    return tuple(pytree.tree_leaves(program.module()(*args, **kwargs)))
+    results = program.module()(*args, **kwargs)
+    return results if isinstance(results, torch.Tensor) else tuple(pytree.tree_leaves(results))
 
 
 executorch_call_delegate = ExecutorchCallDelegate()

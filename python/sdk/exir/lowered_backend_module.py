@@ -119,6 +119,10 @@ class LoweredBackendModule(torch.nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Takes and returns what the module that was lowered did, nested lists and dicts included. Raises TypeError for
         inputs of another structure."""
+        if torch.compiler.is_dynamo_compiling():
+            # TorchDynamo (strict export) does not trace into torch.export's specs: such modules take tensors, and
+            # return one or a tuple of them.
+            return executorch_call_delegate(self, *args)
         spec = self.original_module.call_spec
         inputs, structure = pytree.tree_flatten((args, reorder_kwargs(kwargs, spec.in_spec)))
         if structure != spec.in_spec:
@@ -126,7 +130,8 @@ class LoweredBackendModule(torch.nn.Module):
                 f"the module that was lowered for {self.backend_id} takes inputs of the structure {spec.in_spec}, "
                 f"found {structure}"
             )
-        return pytree.tree_unflatten(executorch_call_delegate(self, *inputs), spec.out_spec)
+        results = executorch_call_delegate(self, *inputs)
+        return pytree.tree_unflatten(pytree.tree_leaves(results), spec.out_spec)
 
 
 def _wrap(lowered: LoweredBackendModule) -> ExportedProgram:
