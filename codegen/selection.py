@@ -35,7 +35,7 @@ class Selection:
 
     include_all: bool = False
     keys: dict[str, set[str]] = field(default_factory=dict)  # by operator; DEFAULT_KEY for all tensors
-    sources: dict[str, list[str]] = field(default_factory=dict)  # by operator: the files that want it
+    sources: dict[str, list[str]] = field(default_factory=dict)  # by operator: the files that select it
     # By operator, the dtypes of all its tensors: more than the keys say where a list has tensors of several.
     list_dtypes: dict[str, set[int]] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 """Merges several selected_operators.yaml: ``python -m codegen.tools.gen_all_oplist --model_file_list_path LIST ...``.
 
 LIST is one selected_operators.yaml, or ``@FILE``: a file with the path of one in each line. Written are the merged
-selected_operators.yaml, which names the files that want an operator, and selected_op_variants.h.
+selected_operators.yaml, which names the files that select each operator, and selected_op_variants.h.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .gen_selected_op_variants import write_selected_op_variants
 def merge_selections(paths: list[Path], check_not_overlapping: bool = False) -> Selection:
     """What any of the files selects; where there are several, `sources` are the files themselves.
 
-    Raises SelectionError if `check_not_overlapping` and two of them want the same operator.
+    Raises SelectionError if `check_not_overlapping` and two of them select the same operator.
     """
     merged = Selection()
     for path in paths:

@@ -202,7 +202,7 @@ class TestPermutationsAroundArithmetic:
     @pytest.mark.parametrize(
         "model",
         [
-            lambda x, y: x.permute(1, 2, 0).relu(),  # what follows wants it permuted
+            lambda x, y: x.permute(1, 2, 0).relu(),  # the consumer reads it permuted
             lambda x, y: x.permute(1, 2, 0).relu().permute(1, 2, 0),  # that is another permutation
             lambda x, y: (x.permute(1, 2, 0) + y).permute(2, 0, 1),  # the other operand is not permuted
             lambda x, y: (x.permute(1, 2, 0) + y[0, 0]).permute(2, 0, 1),  # nor one that is broadcast

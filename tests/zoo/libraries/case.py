@@ -49,8 +49,8 @@ def make(name: str) -> Model:
 def spread_out(module: nn.Module) -> None:
     """Gives values of their own to parameters and statistics that initialisation makes all equal.
 
-    Scales of layers of 1e-6 and last normalisations of zero would hide the branches behind them, and means of zero
-    and variances of one a wrong batch normalisation.
+    Layer scales of 1e-6 and norms whose weights begin at zero would hide a wrong branch, and means of zero and
+    variances of one a wrong batch norm.
     """
     generator = torch.Generator().manual_seed(1)
 

@@ -22,7 +22,7 @@ size_t block_channels() {
   return hn::Lanes(Tag());
 }
 
-/// The part of the image that the results need, with zeros around it: its pixels lie behind each other in `padded`,
+/// The part of the image that the results need, with zeros around it: its pixels are contiguous in `padded`,
 /// whatever lies between them in the image.
 HWY_INLINE void copy_padded(const DepthwiseBlock& block, float* padded) {
   const Tag d;

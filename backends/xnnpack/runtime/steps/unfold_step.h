@@ -7,7 +7,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Slices of volumes that lie behind each other, as channels of one image: what makes a convolution over depth, height
+/// Consecutive slices of volumes, as channels of one image: what makes a convolution over depth, height
 /// and width one over height and width. The input [volumes * depth, height, width, channels] becomes
 /// [volumes * places, height, width, slices * channels], where slice i of place p is at
 /// p * stride + i * dilation - padding, and zero beside the volume.

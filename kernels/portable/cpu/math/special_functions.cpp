@@ -21,7 +21,7 @@ bool is_integer(double x) {
   return x == std::floor(x);
 }
 
-// zeta(x, q) for x > 1, q > 0, by Euler and Maclaurin's formula (25.11.28) behind the first terms.
+// zeta(x, q) for x > 1, q > 0, by Euler and Maclaurin's formula (25.11.28) after the first terms.
 double zeta_of_positive(double x, double q) {
   double sum = 0;
   double w = q;

@@ -51,7 +51,7 @@ def _text(value: Any) -> str:
 
 
 def _aligned(texts: Sequence[str]) -> list[str]:
-    """Texts of numbers with as many places behind the point, in blanks."""
-    behind = [len(text) - text.find(".") if "." in text else 0 for text in texts]
-    most = max(behind, default=0)
-    return [text + " " * (most - places) for text, places in zip(texts, behind, strict=True)]
+    """Texts of numbers, with blanks at their ends so that the decimal points are in one column."""
+    decimals = [len(text) - text.find(".") if "." in text else 0 for text in texts]
+    most = max(decimals, default=0)
+    return [text + " " * (most - count) for text, count in zip(texts, decimals, strict=True)]
