@@ -6,9 +6,12 @@ pass are added to it, and those in it are not run again."""
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import runtime_under_test
 
@@ -19,6 +22,21 @@ if _passed is not None:
     _passed.touch()
     # A process that takes the place of one that crashed leaves out the same ones.
     os.environ.setdefault("SDK_PASSED_BEFORE", str(len(_passed.read_text().splitlines())))
+
+
+@pytest.fixture(autouse=True)
+def one_thread_without_warnings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Samples call what is deprecated, are too small for threads, and are seeded one by one: for GPUs that are not
+    there, PyTorch keeps each seed with the stack of who set it."""
+    for device in (torch.cuda, torch.xpu, torch.mtia):
+        if not device.is_available():
+            monkeypatch.setattr(device, "manual_seed_all", lambda seed: None)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    torch.set_num_threads(threads)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -5,9 +5,6 @@ slow all samples of all."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-
 import pytest
 import torch
 from conformance import MismatchError, tolerances
@@ -19,16 +16,6 @@ from sdk.exir.operator.convert import to_out_variant
 from sdk.exir.operator.kernel_ops import KERNEL_OPS
 
 SHARE = 7
-
-
-@pytest.fixture(autouse=True)
-def quick_and_quiet() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    torch.set_num_threads(threads)
 
 
 def check(op: OpInfo, dtype: torch.dtype, limit: int | None, seed: int | None = None) -> None:

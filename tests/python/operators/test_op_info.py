@@ -9,11 +9,8 @@ takes the first samples of each dtype, the one marked slow all of them.
 from __future__ import annotations
 
 import collections
-import warnings
-from collections.abc import Iterator
 
 import pytest
-import torch
 from conformance import DTYPES, RARE_DTYPES, MismatchError, check, check_refused, record, record_errors, tolerances
 from extra_calls import EXTRA_CALLS, record_extra
 from known_gaps import ACCEPTED, GAPS, NOT_REACHED
@@ -32,21 +29,6 @@ CANNOT_RUN = "jiterator_"
 _OP_INFOS = [op for op in op_db if not op.name.startswith(CANNOT_RUN)]
 _seen: set[str] = set()
 _probed: set[str] = set()
-
-
-@pytest.fixture(autouse=True)
-def quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Samples call what is deprecated, are too small for threads, and are seeded one by one: for GPUs that are not
-    there, PyTorch keeps each seed with the stack of who set it."""
-    for device in (torch.cuda, torch.xpu, torch.mtia):
-        if not device.is_available():
-            monkeypatch.setattr(device, "manual_seed_all", lambda seed: None)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    torch.set_num_threads(threads)
 
 
 def compare(op: OpInfo, limit: int | None) -> None:
