@@ -17,5 +17,5 @@ GAPS: dict[tuple[str, str], str] = {
 }
 """(operator, dtype) that fails for some arguments."""
 
-ACCEPTED: dict[str, str] = {"cat.out": "ExecuTorch leaves out tensors without elements, whatever their shape"}
-"""Operators that take arguments which eager refuses."""
+ACCEPTED: dict[str, str] = {"cat.out": "tensors without elements are left out whatever their shape, as in ExecuTorch"}
+"""Operators that take tensors without elements where eager refuses them."""
