@@ -42,7 +42,7 @@ using runtime::internal::same_text;
 
 namespace {
 
-/// What can be set for the backend or for one load.
+/// The options that can be set for the backend, or for loading one method.
 struct Options {
   int sharing_mode = static_cast<int>(WorkspaceSharingMode::Global);
   bool shares_weights = true;
@@ -50,7 +50,7 @@ struct Options {
   std::string weights_path;
   bool writes_weights = false;
 
-  /// Options of other names are not the backend's.
+  /// Ignores options with unknown names, which may be meant for other backends.
   Error set(const BackendOption& option) {
     if (same_text(option.key, workspace_sharing_mode_option_key)) {
       return set_mode(option);
@@ -181,7 +181,8 @@ class XnnpackBackend final : public BackendInterface {
     return options_;
   }
 
-  /// Null for none. Without a file that can be used it is the process's own.
+  /// The store of packed weights: null if none are shared, and the process's store without a file if no usable file is
+  /// set.
   WeightsStore* store_for(const Options& options) const {
     if (!options.shares_weights) {
       return nullptr;
@@ -208,7 +209,7 @@ class XnnpackBackend final : public BackendInterface {
   mutable WeightsStore weights_;
   mutable std::mutex mutex_;
   Options options_;
-  /// By the file's path and whether it is written to. They stay: delegates use them.
+  /// By the file's path and whether it is writable. Stores are never removed, because delegates use them.
   mutable std::map<std::pair<std::string, bool>, std::unique_ptr<WeightsStore>> stores_;
 };
 
@@ -229,8 +230,8 @@ namespace {
 const executorch::runtime::Error kRegistered = executorch::backends::xnnpack::register_xnnpack();
 }  // namespace
 
-// The link option -u of the library `xnnpack_backend` asks for this name, so that the linker keeps the file; so does
-// the Swift package, which calls it.
+// Keeps this file in static links: the library `xnnpack_backend` passes the name to the linker with -u, and the Swift
+// package calls the function.
 extern "C" __attribute__((visibility("default"))) bool executorch_xnnpack_backend_at_load() {
   return kRegistered == executorch::runtime::Error::Ok;
 }

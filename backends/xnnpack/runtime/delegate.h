@@ -36,7 +36,7 @@ class Delegate final {
    * Builds the graph and packs the weights.
    *
    * @param data, size The payload. If needs_payload() afterwards, it must outlive the object.
-   * @param shared Where packed weights are that others may have too; must outlive the object. Null for its own only.
+   * @param shared Packed weights that delegates share; must outlive the object. Null to share none.
    */
   runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data, WeightsStore* shared);
 
@@ -44,16 +44,16 @@ class Delegate final {
   bool needs_payload() const { return payload_.has_value(); }
 
   /**
-   * Runs it on tensors, whose outputs it resizes.
+   * Runs the delegate on its arguments and resizes the outputs.
    *
    * @retval Error::InvalidArgument (logged) an argument is no tensor or of another dtype or rank, or the shapes do not
    * fit each other.
-   * @param tracer Gets an event for each operator, see profile.h; may be null.
+   * @param tracer Receives an event for each operator, see profile.h; may be null.
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args, runtime::EventTracer* tracer = nullptr);
 
  private:
-  /// An argument. Its shape here is that of memory: dimensions in the order of the strides.
+  /// An argument. Its dimensions are in the order of the strides, as they lie in memory.
   struct External {
     uint32_t id;
     xnn_datatype datatype;
@@ -65,31 +65,31 @@ class Delegate final {
   };
 
   runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
-  /// Whether no result has an element, so that there is nothing to compute. XNNPACK takes no empty tensors.
+  /// Whether all outputs are empty, so that nothing has to be computed. XNNPACK does not support empty tensors.
   bool has_empty_results() const;
-  /// Runs in a workspace of its own until the end of `use`.
+  /// Moves the runtime to the workspace of `use`, if it is in another one.
   runtime::Error enter(const WorkspaceGroup::Use& use);
   runtime::Error reshape();
   runtime::Error resize_outputs(runtime::Span<runtime::EValue*> args);
-  /// Moves the arguments behind which kernels would read what may not be there.
+  /// Replaces arguments that end too close to the end of a page by padded copies, see page_ends.h.
   runtime::Error leave_page_ends(runtime::Span<runtime::EValue*> args, MovedArguments& moved);
-  /// What threads do after the execution that begins.
+  /// Whether threads spin or sleep after the execution that begins now.
   Rest rest() const;
 
   const std::shared_ptr<WorkspaceGroup> workspaces_;
-  /// That of the last execution.
+  /// The workspace of the last execution.
   std::shared_ptr<Workspace> workspace_;
   xnn_runtime_t runtime_ = nullptr;
   std::vector<External> externals_;
   std::vector<ShapeRule> rules_;
-  /// By Value::index, of the last call.
+  /// The shapes of the last call, by Value::index.
   std::vector<Shape> shapes_;
   bool is_shaped_ = false;
-  /// For which the operators are divided.
+  /// The number of threads for which the runtime was reshaped.
   size_t threads_ = 0;
   Sharing sharing_;
   bool weights_are_far_ = false;
-  /// When the last execution has ended.
+  /// When the last execution ended.
   std::chrono::steady_clock::time_point ended_;
   std::vector<xnn_external_value> pointers_;
   std::vector<std::unique_ptr<uint8_t[]>> constants_;

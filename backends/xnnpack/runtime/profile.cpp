@@ -13,11 +13,11 @@ namespace xnnpack {
 
 namespace {
 
-/// Nanoseconds of each operator that runs, in their order.
+/// The time of each operator in nanoseconds, in the order of execution.
 std::vector<uint64_t> durations_of(xnn_runtime_t runtime, size_t count) {
   std::vector<uint64_t> durations(count);
   size_t size = 0;
-  // In microseconds.
+  // XNNPACK reports microseconds.
   if (xnn_get_runtime_profiling_info(runtime, xnn_profile_info_operator_timing, count * sizeof(uint64_t),
                                      durations.data(), &size) != xnn_status_success) {
     return {};
@@ -26,7 +26,7 @@ std::vector<uint64_t> durations_of(xnn_runtime_t runtime, size_t count) {
     duration *= 1000;
   }
 #if !defined(_WIN32) && !defined(__MACH__) && !defined(__EMSCRIPTEN__)
-  // Reads its time stamps instead: most operators of small models take less than a microsecond.
+  // Compute nanoseconds from its time stamps: most operators of small models take less than a microsecond.
   const auto nanoseconds = [](const xnn_timestamp& stamp) {
     return static_cast<uint64_t>(stamp.tv_sec) * 1000000000u + static_cast<uint64_t>(stamp.tv_nsec);
   };
@@ -83,7 +83,7 @@ void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_times
   for (size_t i = 0; i < runtime->num_ops && at < durations.size(); ++i) {
     const xnn_operator_data& data = runtime->opdata[i];
     if (data.operator_objects[0] == nullptr) {
-      continue;  // fused into another
+      continue;  // fused into another node
     }
     const auto ticks = [&] { return start + elapsed * ratio.denominator / ratio.numerator; };
     const et_timestamp_t begin = ticks();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What the operators of a delegate took, for the event tracer.
+ * Times of a delegate's operators, for the event tracer.
  */
 #pragma once
 
@@ -17,18 +17,18 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Where a node of a subgraph comes from.
+/// The origin of a node of a subgraph.
 struct NodeOrigin {
-  /// Of the node in the exported graph; 0 when the payload does not say.
+  /// The debug handle of the node in the exported graph; 0 if the payload has none.
   uint32_t debug_handle;
-  /// What it is called where it is a step of ours, else null: XNNPACK knows the names of its operators.
+  /// The name of a step; null for operators of XNNPACK, which have names of their own.
   const char* step;
 };
 
-/// Number of nodes that were added to a subgraph so far.
+/// The number of nodes that have been added to a subgraph.
 size_t node_count(xnn_subgraph_t subgraph);
 
-/// Whether each operator's end is noted when the runtime is invoked.
+/// Whether invoke() records the time at which each operator ends.
 void set_profiling(xnn_runtime_t runtime, bool on);
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tools see each operator inside of a delegate, and which node of the exported graph it is.
+// Event tracers get each operator in a delegate, with the debug handle of its node in the exported graph.
 #include "profile.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct Event {
   std::string metadata;
 };
 
-/// Keeps the events of delegates.
+/// Records the events of delegates.
 class RecordingTracer final : public runtime::EventTracer {
  public:
   void log_profiling_delegate(const char* name, runtime::DelegateDebugIntId id, et_timestamp_t start,

@@ -14,10 +14,10 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Memory for what lies between the operators of one or several delegates.
+/// Memory for the intermediate tensors of one or several delegates.
 class Workspace final {
  public:
-  /// Null when there is no memory.
+  /// Null if memory runs out.
   static std::shared_ptr<Workspace> make();
   ~Workspace() { xnn_release_workspace(workspace_); }
   Workspace(const Workspace&) = delete;
@@ -34,10 +34,11 @@ class Workspace final {
   bool is_busy_ = false;
 };
 
-/// The workspaces of delegates that share them: one, and another one for each delegate that runs at the same time.
+/// The workspaces that a set of delegates shares: as many as delegates have run at the same time.
 class WorkspaceGroup final {
  public:
-  /// Exclusive use of a workspace, until its end. Nobody waits for one that is in use, so tasks may run meanwhile.
+  /// Exclusive use of a workspace for the lifetime of the object. No delegate ever waits for a workspace, so that a
+  /// delegate may run tasks of the thread pool in which other delegates run.
   class Use final {
    public:
     Use() = default;
@@ -47,7 +48,7 @@ class WorkspaceGroup final {
     Use& operator=(const Use&) = delete;
     ~Use();
 
-    /// Null if there was no memory.
+    /// Null if memory ran out.
     const std::shared_ptr<Workspace>& workspace() const { return workspace_; }
 
    private:
@@ -55,12 +56,11 @@ class WorkspaceGroup final {
     std::shared_ptr<Workspace> workspace_;
   };
 
-  /// `preferred` if it is one of the group and no delegate runs in it, or else another workspace of the group, or a new
-  /// one.
+  /// Takes `preferred` if it is in the group and free, else another free workspace of the group, else a new one.
   Use use(const std::shared_ptr<Workspace>& preferred);
 
-  /// To be held while a runtime is put into a workspace, taken out of it, or reshaped: a workspace that grows changes
-  /// all of its runtimes. Not to be held while a task runs.
+  /// Lock it to add a runtime to a workspace, to remove it, or to reshape it: a workspace that grows changes all of its
+  /// runtimes. Do not hold it while tasks run.
   std::mutex& mutex() { return mutex_; }
 
  private:
@@ -68,10 +68,10 @@ class WorkspaceGroup final {
   std::vector<std::weak_ptr<Workspace>> workspaces_;
 };
 
-/// Gives out groups of workspaces, which live as long as one of their users does.
+/// Creates groups of workspaces, and finds those that delegates still use.
 class WorkspaceManager final {
  public:
-  /// @param model What tells loaded methods apart.
+  /// @param model Identifies the loaded method, for modes in which only its delegates share.
   std::shared_ptr<WorkspaceGroup> get(WorkspaceSharingMode mode, const void* model);
 
  private:

@@ -21,7 +21,7 @@ using executorch::runtime::Error;
 
 namespace {
 
-// Of tests/data/make_at_once.py.
+// As in tests/data/make_at_once.py.
 constexpr std::array<int32_t, 4> kHeights = {64, 40, 33, 17};
 constexpr int32_t kWidth = 64;
 constexpr size_t kClasses = 10;
@@ -61,7 +61,7 @@ class ModulesAtOnce : public ::testing::TestWithParam<std::tuple<Mix, uint32_t>>
   void TearDown() override { get_threadpool()->_unsafe_reset_threadpool(0); }
 };
 
-/// Runs the module on images of each height, beginning with another one than other threads do.
+/// Runs the module on images of each height. Each thread begins with another height.
 void run(Module& module, size_t number, const std::vector<float>& expected) {
   for (size_t call = 0; call < kRounds * kHeights.size(); ++call) {
     const size_t which = (number + call) % kHeights.size();

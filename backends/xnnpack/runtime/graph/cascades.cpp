@@ -15,10 +15,10 @@ namespace xnnpack {
 
 namespace {
 
-/// Bytes between two convolutions that pass through a core's second cache as fast as a band of them does.
+/// Bytes of an intermediate result up to which a cascade gains nothing, because the result stays in a core's L2 cache.
 constexpr size_t kNearSize = size_t{512} << 10;
 
-/// How nodes hang together.
+/// The readers and the writer of each value.
 class Links {
  public:
   explicit Links(xnn_subgraph_t subgraph) : subgraph_(*subgraph), links_(subgraph->num_values) {
@@ -34,14 +34,15 @@ class Links {
     }
   }
 
-  /// The only node that reads a value, with it as its first input; null where there is none, or the caller reads it.
+  /// The only reader of a value, if it reads the value as its first input; null if there is none, or if the value is an
+  /// argument of the delegate.
   xnn_node* reader(uint32_t value) const {
     const uint32_t number = links_[value].reader;
     const bool is_inner = links_[value].readers == 1 && !xnn_value_is_external(&subgraph_.values[value]);
     return is_inner && subgraph_.nodes[number].inputs[0] == value ? &subgraph_.nodes[number] : nullptr;
   }
 
-  /// The node that computes a value; null where there is none.
+  /// The node that computes a value; null if there is none.
   xnn_node* writer(uint32_t value) const {
     const uint32_t number = links_[value].writer;
     return number == XNN_INVALID_NODE_ID ? nullptr : &subgraph_.nodes[number];
@@ -68,7 +69,7 @@ bool is_pointwise(xnn_subgraph_t subgraph, const xnn_node& node) {
          (of.input_padding_top | of.input_padding_right | of.input_padding_bottom | of.input_padding_left) == 0;
 }
 
-/// Whether XNNPACK computes a node with a depthwise kernel that takes all of a window at once.
+/// Whether XNNPACK computes a node with a unipass depthwise kernel, which reads the whole window at once.
 bool is_depthwise(xnn_subgraph_t subgraph, const xnn_node& node) {
   const auto& of = node.params.depthwise_convolution_2d;
   const xnn_dwconv_config* const kernels = xnn_init_f32_dwconv_config();
@@ -79,15 +80,15 @@ bool is_depthwise(xnn_subgraph_t subgraph, const xnn_node& node) {
          });
 }
 
-/// Makes the operator of a node in the cascade. In the runtime the node has none.
+/// Creates the operator of an inner node for the cascade. In the runtime, the node has no operator.
 template <CascadeStep::Stage Stage>
 xnn_status create_inner(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data*,
                         xnn_code_cache* code, xnn_weights_cache_t weights) {
-  const_cast<xnn_value&>(values[node->outputs[0]]).size = 0;  // no memory is planned for it
+  const_cast<xnn_value&>(values[node->outputs[0]]).size = 0;  // so that no memory is planned for the value
   return static_cast<CascadeStep&>(step_of(*node)).create(Stage, values, num_values, code, weights);
 }
 
-/// Makes the operator of the last node in the cascade, and that which runs the cascade.
+/// Creates the operator of the last node for the cascade, and the operator that runs the cascade.
 xnn_status create_last(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
                        xnn_code_cache* code, xnn_weights_cache_t weights) {
   const xnn_status status =
@@ -118,7 +119,7 @@ std::vector<NodeStep> form_cascades(xnn_subgraph_t subgraph) {
     }
     auto step = std::make_unique<CascadeStep>(expand == nullptr ? std::nullopt : std::optional<xnn_node>(*expand),
                                               depthwise, *project);
-    // The last node reads the image, and what it has read before: what no node reads XNNPACK takes away.
+    // The last node reads its old inputs, too: XNNPACK removes values that no node reads.
     std::vector<uint32_t> inputs = {expand == nullptr ? wide : expand->inputs[0]};
     inputs.insert(inputs.end(), project->inputs, project->inputs + project->num_inputs);
     const auto become = [&](xnn_node& node, const uint32_t* from, size_t count, CreateOperator create) {

@@ -19,10 +19,9 @@ struct NodeStep {
   std::unique_ptr<Step> step;
 };
 
-/// Makes cascades (steps/cascade_step.h) of the convolutions of a subgraph whose results are larger than what a core
-/// keeps in its cache, where nothing else reads them. The values' shapes must be final, and no runtime made from it
-/// yet.
-/// @return Steps, which must live as long as the runtime.
+/// Replaces convolutions of a subgraph by cascades (steps/cascade_step.h) where an intermediate result is larger than a
+/// core's L2 cache and no other node reads it. Call it when all shapes are set, and before a runtime is created.
+/// @return The steps, which must outlive the runtime.
 std::vector<NodeStep> form_cascades(xnn_subgraph_t subgraph);
 
 }  // namespace xnnpack

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cascades of convolutions compared with the same convolutions in sequence, and with sums in doubles.
+// Compares cascades with the same convolutions in sequence, bit for bit, and with sums in double precision.
 #include "graph/cascades.h"
 
 #include <gtest/gtest.h>
@@ -33,13 +33,14 @@ std::vector<float> numbers(size_t count, uint32_t seed) {
   return values;
 }
 
-/// A block: pixels of `in` channels become `wide` ones, windows pass over these, and `out` are made of them.
+/// An inverted residual block: a 1 x 1 convolution from `in` to `wide` channels (if `expands`), a depthwise
+/// convolution, and a 1 x 1 convolution from `wide` to `out` channels.
 struct Block {
   size_t batch, height, width, in, wide, out;
   Window window;
   bool expands = true;
-  bool reads_wide = false;  // a result of the graph, too
-  bool reads_narrow = false;
+  bool reads_wide = false;    // the input of the depthwise convolution is an output of the graph, too
+  bool reads_narrow = false;  // so is its result
   bool has_biases = true;
 
   size_t image_size(size_t rows) const { return batch * rows * width * (expands ? in : wide); }
@@ -84,7 +85,7 @@ class XnnpackCascades : public ::testing::Test {
     return id;
   }
 
-  /// A value between convolutions, which is a result of the graph under the number `external` where it has one.
+  /// A value between convolutions. It is an output of the graph if `external` is not kNone.
   uint32_t inner(const Shape& shape, uint32_t external) {
     return value(shape, nullptr, external, external == kNone ? 0 : XNN_VALUE_FLAG_EXTERNAL_OUTPUT);
   }
@@ -157,7 +158,7 @@ class XnnpackCascades : public ::testing::Test {
     return all;
   }
 
-  /// Runs the block without and with cascades, whose steps it keeps.
+  /// Expects the same bits with cascades as without, and this number of cascades.
   void expect_same(const Block& block, const std::vector<size_t>& rows, size_t threads, size_t cascades) {
     make_weights(block);
     const size_t most = *std::max_element(rows.begin(), rows.end());
@@ -217,7 +218,7 @@ TEST_F(XnnpackCascades, FollowTheShapes) {
 
 TEST_F(XnnpackCascades, AreFormedWhereNothingElseReadsWhatLiesBetween) {
   Block block = {1, 60, 60, 8, 72, 12, window(3, 1, 1)};
-  block.reads_wide = true;  // then the image of a cascade
+  block.reads_wide = true;  // a cascade of the other two convolutions remains
   expect_same(block, {60}, 1, 1);
   block.reads_wide = false;
   block.reads_narrow = true;

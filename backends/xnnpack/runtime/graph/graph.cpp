@@ -25,7 +25,7 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// The numbers of the format are not those of the library.
+/// Maps the payload's enumerators, whose numbers differ from XNNPACK's.
 xnn_datatype datatype_of(XNNDatatype datatype) {
   switch (datatype) {
     case XNNDatatype::xnn_datatype_fp32:
@@ -52,7 +52,7 @@ xnn_datatype datatype_of(XNNDatatype datatype) {
       return xnn_datatype_int32;
     case XNNDatatype::xnn_datatype_bool:
     case XNNDatatype::xnn_datatype_int64:
-      return xnn_datatype_int32;  // XNNPACK only hands the pointer on
+      return xnn_datatype_int32;  // only steps read such values; XNNPACK just passes their pointers
     default:
       return xnn_datatype_invalid;
   }
@@ -78,7 +78,7 @@ size_t element_size(xnn_datatype datatype) {
   }
 }
 
-/// Bytes of a tensor; two elements of four bits share one, each row starts a new one.
+/// Bytes of a tensor. Two int4 elements share a byte, and each row starts with a new byte.
 CheckedSize tensor_size(const Value& value) {
   CheckedSize size = element_size(value.datatype);
   for (size_t i = 0; i < value.dims.size(); ++i) {
@@ -88,7 +88,7 @@ CheckedSize tensor_size(const Value& value) {
   return size;
 }
 
-/// Null for nodes of XNNPACK's. `step` is what the node became, if one of ours.
+/// The name of the step that computes a node; null if an operator of XNNPACK does (`step` is null).
 const char* step_name(const fb_xnnpack::XNode& node, const Step* step) {
   if (step == nullptr) {
     return nullptr;
@@ -165,11 +165,11 @@ Error GraphBuilder::build() {
   uint32_t externals = 0;
   for (const auto& [id, value] : values_) {
     if (value.is_computed) {
-      // XNNPACK leaves the node out that computes it, and ends the process where another node computes for that one.
+      // XNNPACK removes the node that computes an unread value, and aborts if another node computes only for that one.
       ET_CHECK_OR_RETURN_ERROR(
           value.is_read || value.is_output, InvalidProgram,
           "XNNPACK payload: value %" PRIu32 " is computed, but it is no output and no node reads it", id);
-      // Whatever the payload says: memory is planned for it.
+      // XNNPACK plans memory from the shape, so use the inferred one instead of the payload's.
       set_shape(subgraph, value.id, shapes_[value.index]);
     }
     if (value.external_id != XNN_INVALID_VALUE_ID) {
@@ -301,7 +301,7 @@ Result<Span<const uint8_t>> GraphBuilder::scales(const Quant& quant, size_t coun
       const float scale = inline_scales->Get(static_cast<uint32_t>(i));
       uint32_t bits = 0;
       std::memcpy(&bits, &scale, sizeof(bits));
-      // Without its lower half, a float is a bfloat16; half of what is cut is added to round it.
+      // A bfloat16 is the upper half of a float; round to nearest even.
       const uint32_t rounded = element_size == 2 ? (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 : bits;
       std::memcpy(scales_.back().get() + i * element_size, &rounded, element_size);
     }
@@ -327,7 +327,7 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
     case XNNQuantParams::PerTensorQuant: {
       const auto* quant = quantized.quant_params_as_PerTensorQuant();
       ET_CHECK_OR_RETURN_ERROR(quant != nullptr, InvalidProgram, "XNNPACK payload: a value has no scale");
-      // XNNPACK takes the other types, too, and looks for scales and groups that they do not have.
+      // XNNPACK also accepts types with several scales here, and would later read scales that do not exist.
       ET_CHECK_OR_RETURN_ERROR(
           value.datatype == xnn_datatype_qint8 || value.datatype == xnn_datatype_quint8 ||
               value.datatype == xnn_datatype_qint32,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * From the graph of a payload to a subgraph of XNNPACK.
+ * Builds a subgraph of XNNPACK from the graph of a payload.
  */
 #pragma once
 
@@ -28,49 +28,49 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// What an argument holds that XNNPACK does not compute with; only steps read and write it.
+/// The type of an argument that XNNPACK's operators cannot read. Only steps read and write such arguments.
 enum class RawType : uint8_t { None, Bool, Int64 };
 
-/// A value of the graph, checked.
+/// A value of the graph, whose fields have been checked.
 struct Value {
   xnn_datatype datatype = xnn_datatype_invalid;
   RawType raw = RawType::None;
   Shape dims;
-  /// Of int8 with one scale.
+  /// Of per-tensor quantised values.
   float scale = 0;
-  /// Position among the shapes of the graph.
+  /// Index into the shapes of the graph.
   size_t index = 0;
-  /// XNNPACK's number for it.
+  /// Its id in the subgraph.
   uint32_t id = XNN_INVALID_VALUE_ID;
-  /// Position among the delegate's arguments; XNN_INVALID_VALUE_ID for what lies inside.
+  /// Its position among the delegate's arguments; XNN_INVALID_VALUE_ID if it is none.
   uint32_t external_id = XNN_INVALID_VALUE_ID;
-  /// Its elements where it is constant, else null.
+  /// The elements of a constant, else null.
   const void* data = nullptr;
-  /// Of a constant, its number in the payload, and its bytes.
+  /// The number of a constant in the payload, and its size in bytes.
   uint32_t constant = 0;
   size_t size = 0;
-  /// Whether the elements are not at `data` yet, but are read when they are packed.
+  /// Whether `data` is a placeholder, because the elements are read only when they are packed.
   bool is_deferred = false;
-  /// Whether `data` lies in the payload.
+  /// Whether `data` points to the payload's entry, and not to a copy.
   bool is_in_place = false;
-  /// Whether it is an input of the delegate, an output of it, and whether a node so far has computed it and has read
-  /// it.
+  /// Whether the value is an input or an output of the delegate.
   bool is_input = false;
   bool is_output = false;
+  /// Whether one of the nodes that were read so far computes the value, or reads it.
   bool is_computed = false;
   bool is_read = false;
-  /// Whether an operator of XNNPACK's reads it, see page_ends.h.
+  /// Whether an operator of XNNPACK reads the value, see page_ends.h.
   bool is_read_by_kernels = false;
 };
 
-/// Whether two elements share a byte. XNNPACK computes with such filters only.
+/// Whether the elements are int4, two in a byte. XNNPACK supports this for filters only.
 inline bool has_four_bits(xnn_datatype datatype) {
   return datatype == xnn_datatype_qcint4 || datatype == xnn_datatype_qbint4;
 }
 
 /**
- * Builds an xnn_subgraph from a payload's graph. Everything that XNNPACK takes for granted is checked: numbers of
- * values, the order of nodes, sizes of constants, and shapes that two operands of a node must agree on.
+ * Builds an xnn_subgraph from a payload's graph. It checks what XNNPACK assumes without checking: ids of values, the
+ * order of nodes, sizes of constants, and that the shapes of a node's operands fit each other.
  */
 class GraphBuilder final {
  public:
@@ -88,31 +88,33 @@ class GraphBuilder final {
   /// The values that are arguments of the delegate, in the order of their external ids.
   std::vector<const Value*> externals() const;
 
-  /// How the shapes follow from each other, and the shapes in the payload, by Value::index.
+  /// The rules by which output shapes follow from input shapes, and the shapes in the payload, by Value::index.
   std::vector<ShapeRule> take_rules() { return std::move(rules_); }
   std::vector<Shape> take_shapes() { return std::move(shapes_); }
 
-  /// Whether the runtime reads constants in the payload, so that this must live as long as it does.
+  /// Whether the runtime reads constants in the payload, which must then outlive it.
   bool needs_payload() const { return needs_payload_; }
 
-  /// Constants that the runtime reads each time, which must live as long as it does.
+  /// Constants that the runtime reads in each execution. They must outlive it.
   std::vector<std::unique_ptr<uint8_t[]>> take_constants() { return std::move(kept_); }
 
-  /// The steps among the nodes, which must live as long as the runtime.
+  /// The steps among the nodes, which must outlive the runtime.
   std::vector<std::unique_ptr<Step>> take_steps() { return std::move(steps_); }
 
-  /// Where the nodes of the subgraph come from, by their numbers.
+  /// The origins of the subgraph's nodes, by node number.
   std::vector<NodeOrigin> take_origins() { return std::move(origins_); }
 
-  /// The nodes whose weights are read, by way of a NodePacker, when the runtime is made.
+  /// The nodes whose weights a NodePacker reads when the runtime is created.
   std::vector<PackedNode> take_packed_nodes() { return std::move(packed_nodes_); }
 
-  /// Whether XNNPACK may make clamps a part of the node before them. It takes the paddings of a window for limits, too:
-  /// as floats, the larger of the first and the lower limit, the smaller of the second and the upper one. Paddings
-  /// below 2^23, the smallest normal float, stay what they are by limits of at most 0 and above that float.
+  /// Whether XNNPACK may fuse clamps into the nodes before them. Where such a node has a window, XNNPACK confuses its
+  /// first two paddings with the limits of an activation: it reads their bits as floats and replaces the first by the
+  /// larger of it and the lower limit, and the second by the smaller of it and the upper limit. The paddings stay
+  /// unchanged if both are below 2^23 (whose bits are the smallest normal float), the lower limit is at most 0, and the
+  /// upper limit is above that float.
   bool may_fuse() const { return may_fuse_; }
 
-  /// Whether the payload may have steps.
+  /// Whether the payload may contain steps.
   bool has_steps() const { return payload_.has_steps(); }
 
  private:
@@ -123,10 +125,10 @@ class GraphBuilder final {
   };
 
   runtime::Error find_packed_constants();
-  /// Notes how the weights of the node that was defined last are packed.
+  /// Records the packed constants of the node that was defined last.
   void add_packed_node(const fb_xnnpack::XNode& node);
   std::optional<PackedConstant> packed_constant(uint32_t id, const LayerPacking& how, bool is_shareable) const;
-  /// Reads the elements of a constant that is not only packed, and keeps them.
+  /// Reads a constant that is needed at run time, and not only when it is packed, and keeps it in memory.
   runtime::Error read_in_place(Value& value, bool by_kernels);
   runtime::Error define_value(const fb_xnnpack::XValue& value, uint32_t index);
   runtime::Error find_data(const fb_xnnpack::XNNTensorValue& tensor, Value& value);
@@ -138,7 +140,8 @@ class GraphBuilder final {
   std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph_;
   /// By id in the payload.
   std::unordered_map<uint32_t, Value> values_;
-  /// Ids of filters and biases, which are packed when the runtime is made, and of tables, which are read in place.
+  /// Ids of filters and biases, which are packed when the runtime is created, and of embedding tables, which are read
+  /// in place.
   std::unordered_set<uint32_t> packed_;
   std::vector<PackedNode> packed_nodes_;
   std::vector<bool> has_external_;
@@ -152,13 +155,12 @@ class GraphBuilder final {
   std::vector<NodeOrigin> origins_;
 };
 
-/// Adds a node, see node_reader.cpp. `index` is for messages.
+/// Adds a node to the subgraph, see node_reader.cpp. `index` is for messages.
 runtime::Error define_node(GraphBuilder& builder, const fb_xnnpack::XNode& node, uint32_t index);
 
-/// What a status of XNNPACK says, in words.
+/// Describes a status of XNNPACK for messages.
 const char* status_text(xnn_status status);
 
-/// The error for a status.
 runtime::Error status_error(xnn_status status);
 
 }  // namespace xnnpack

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node of each kind reads, what XNNPACK calls it, and the shape of what it computes. Nodes with a window or a
-// filter are in window_nodes.cpp.
+// Checks and defines nodes of each type. Nodes with a window or a filter are in window_nodes.cpp, steps in
+// step_reader.cpp.
 #include "graph/node_reader.h"
 
 #include <algorithm>

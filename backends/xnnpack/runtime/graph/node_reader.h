@@ -17,8 +17,8 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Reads one node of a payload: checks it, defines it in the subgraph of a builder, and adds the rule for the shape of
-/// what it computes. Every member function that takes an id of the payload checks it.
+/// Reads one node of a payload: checks it, defines it in the builder's subgraph, and adds the rule for its output
+/// shape. Every member function that takes an id of the payload checks the id.
 class NodeReader final {
  public:
   using Error = runtime::Error;
@@ -39,20 +39,21 @@ class NodeReader final {
   const char* name() const { return fb_xnnpack::EnumNameXNodeUnion(node_.xnode_union_type()); }
 
   Error malformed(const char* why) const;
-  /// What for a value is read: by kernels of XNNPACK's, each time or once, as a filter or bias, or by a step of ours.
+  /// How the node uses a value: an operator of XNNPACK reads it in each execution, or packs it once as a filter or
+  /// bias, or a step reads it.
   enum class Use { Computes, Packs, Step };
-  /// A value that the node reads; null, and error_ is set, where there is none yet. `raw`: what it holds where that is
-  /// nothing XNNPACK computes with.
+  /// A value that the node reads. Returns null and sets error_ if it does not exist, is not computed yet, or has
+  /// another type than `raw`.
   const Value* input(uint32_t id, Use use = Use::Computes, RawType raw = RawType::None);
   const Value* output(uint32_t id, RawType raw = RawType::None);
 
-  /// What a node of one input reads and computes.
+  /// The input and the output of a node with one input.
   struct Operands {
     const Value* in;
     const Value* out;
   };
-  /// Not there, and error_ is set, unless both have one type or the node `converts`: some of XNNPACK's operators
-  /// compute in the type that they read, and write as much, whatever the type of their result is.
+  /// Returns nullopt and sets error_ unless both have the same type or the node `converts`. Some operators of XNNPACK
+  /// write elements of the input's type whatever the type of the output is, which may be smaller.
   std::optional<Operands> operands(uint32_t input_id, uint32_t output_id, bool converts = false);
 
   template <typename Infer>
@@ -67,8 +68,8 @@ class NodeReader final {
 
   Error check_flags(uint32_t flags);
 
-  /// Whether int8 kernels can requantise from `scale` to that of `output`, which XNNPACK does not check:
-  /// their ratio must be from 2^lowest to 2^highest. Ok for results of other types.
+  /// Checks that int8 kernels can requantise from `scale` to the scale of `output`, because XNNPACK does not: the ratio
+  /// must be from 2^lowest to 2^highest. Outputs of other types pass.
   Error check_scales(double scale, const Value& output, int lowest, int highest) const;
 
   template <typename Table>
@@ -76,8 +77,8 @@ class NodeReader final {
     return *static_cast<const Table*>(node_.xnode_union());
   }
 
-  /// For nodes whose output has the shape of their input. The kernel on integers multiplies by `factors`; none where it
-  /// looks results up.
+  /// Reads a node whose output has the shape of its input. `factors` are those by which the integer kernel multiplies
+  /// its input, for check_scales(); there are none if the kernel uses a lookup table.
   template <typename Table, typename Define>
   Error read_elementwise(const Table& table, Define define, std::initializer_list<double> factors = {},
                          bool converts = false) {
@@ -102,20 +103,21 @@ class NodeReader final {
   Error read_leaky_relu();
   Error read_binary(xnn_binary_operator op);
   Error read_matmul();
-  /// The id of an optional bias of `channels` numbers, which is packed with the filter or read each time.
+  /// Sets `bias` to the id of an optional bias with `channels` elements, or to XNN_INVALID_VALUE_ID.
   Error read_bias(uint32_t id, CheckedSize channels, Use use, uint32_t* bias);
   Error read_linear();
   Error read_convolution(XNodeUnion type);
   /// See GraphBuilder::may_fuse().
   void note_paddings(const Window& window);
-  /// A step that is faster than XNNPACK's convolution, which has one group or is `depthwise`; null where there is none.
+  /// A step that is faster than XNNPACK for a convolution that has one group or is `depthwise`; null if there is none.
   std::unique_ptr<Step> convolution_step(const Convolution& convolution, const Value& in, const Value& filter,
                                          uint32_t bias, const Value& out, bool depthwise) const;
   Error read_pool(XNodeUnion type);
   Error read_mean();
   Error read_concatenate(XNodeUnion type);
 
-  /// For nodes that read one value and lists of numbers: those of `per_dimension` hold one for each of its dimensions.
+  /// Reads a node with one input and lists of numbers. Each list in `per_dimension` must have a number for each
+  /// dimension of the input.
   template <typename Table, typename Define, typename Infer>
   Error read_with_lists(const Table& table, std::initializer_list<const Shape*> per_dimension, Define define,
                         Infer infer) {

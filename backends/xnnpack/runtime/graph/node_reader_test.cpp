@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads that XNNPACK would take as they are and then compute beyond the memory of their values.
+// Payloads that XNNPACK would accept and then read or write past the end of a value.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -48,7 +48,7 @@ PayloadWriter::Content write_resize(flatbuffers::FlatBufferBuilder& b) {
   return fb_xnnpack::CreateXNNStaticResizeBilinear2D(b, 8, 8, kIn, kOut, 0).Union();
 }
 
-/// The mean over both dimensions of the image, which stay.
+/// The mean over height and width, which stay as dimensions of size 1.
 PayloadWriter::Content write_reduction(flatbuffers::FlatBufferBuilder& b) {
   const auto inputs = b.CreateVector(Dims{kIn});
   const auto integers = b.CreateVector(Dims{1, 1, 1, 2});
@@ -69,7 +69,7 @@ class NodeReaderTest : public testing::TestWithParam<Case> {
     return opened == Error::Ok ? GraphBuilder(payload).build() : opened;
   }
 
-  /// What reading a payload says that has nothing but the node of the case.
+  /// Reads a payload that contains only the node of the test case.
   static Error read_node(XNNDatatype result) {
     PayloadWriter payload;
     payload.input(XNNDatatype::xnn_datatype_fp32, kImage);
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, NodesOfOneType,
 
 class ResizedImages : public NodeReaderTest {
  protected:
-  /// What reading a payload says that resizes an image of one column to `height` rows.
+  /// Reads a payload that resizes an image of one column to `height` rows.
   static Error read_resize(uint32_t height, uint32_t flags) {
     PayloadWriter payload;
     payload.input(XNNDatatype::xnn_datatype_fp32, {1, 4, 1, 1});
@@ -130,7 +130,7 @@ class QuantizedValues : public NodeReaderTest {
  protected:
   using Input = uint32_t (PayloadWriter::*)(XNNDatatype, const Dims&);
 
-  /// What reading a payload says that converts such an input to floats.
+  /// Reads a payload that converts such an input to float32.
   static Error read_value(XNNDatatype datatype, Input input = &PayloadWriter::input_with_scale) {
     PayloadWriter payload;
     const uint32_t in = (payload.*input)(datatype, {4, 8});

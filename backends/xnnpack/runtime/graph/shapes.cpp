@@ -16,7 +16,7 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Whether a tensor of so many elements, of four bytes at most, can be addressed, with room to compute with its size.
+/// Whether 64 times the number of elements fits in size_t: the size in bytes then does, and sizes of workspaces, too.
 bool is_addressable(const Shape& shape) {
   CheckedSize size = 64;
   for (const size_t dim : shape) {
@@ -25,7 +25,9 @@ bool is_addressable(const Shape& shape) {
   return size.good();
 }
 
-std::optional<size_t> places(size_t input, size_t padding, size_t window, size_t stride, size_t dilation, bool same) {
+/// The number of positions of a window along one dimension; nullopt if it does not fit.
+std::optional<size_t> positions(size_t input, size_t padding, size_t window, size_t stride, size_t dilation,
+                                bool same) {
   const CheckedSize extent = CheckedSize(dilation) * CheckedSize(window == 0 ? 0 : window - 1) + CheckedSize(1);
   const CheckedSize padded = CheckedSize(input) + CheckedSize(padding);
   if (window == 0 || stride == 0 || dilation == 0 || input == 0 || !padded.good()) {
@@ -58,10 +60,10 @@ OptionalShape window_shape(const Shape& input, const Window& window, size_t chan
       (window.padding_top | window.padding_bottom | window.padding_left | window.padding_right) >> 31) {
     return std::nullopt;
   }
-  const auto height = places(input[1], window.padding_top + window.padding_bottom, window.height, window.stride_height,
-                             window.dilation_height, window.same);
-  const auto width = places(input[2], window.padding_left + window.padding_right, window.width, window.stride_width,
-                            window.dilation_width, window.same);
+  const auto height = positions(input[1], window.padding_top + window.padding_bottom, window.height,
+                                window.stride_height, window.dilation_height, window.same);
+  const auto width = positions(input[2], window.padding_left + window.padding_right, window.width, window.stride_width,
+                               window.dilation_width, window.same);
   if (!height || !width) {
     return std::nullopt;
   }
@@ -73,11 +75,11 @@ OptionalShape upsampled_shape(const Shape& input, const Window& window, size_t a
   if (input.size() != 4 || window.height == 0 || window.width == 0) {
     return std::nullopt;
   }
-  const auto length = [](size_t places, size_t stride, size_t adjust, size_t dilation, size_t extent,
+  const auto length = [](size_t positions, size_t stride, size_t adjust, size_t dilation, size_t extent,
                          size_t padding) -> std::optional<size_t> {
-    const CheckedSize whole = CheckedSize(stride) * CheckedSize(places == 0 ? 0 : places - 1) + CheckedSize(adjust) +
-                              CheckedSize(dilation) * CheckedSize(extent - 1) + CheckedSize(1);
-    if (places == 0 || stride == 0 || dilation == 0 || !whole.good() || whole.value() <= padding) {
+    const CheckedSize whole = CheckedSize(stride) * CheckedSize(positions == 0 ? 0 : positions - 1) +
+                              CheckedSize(adjust) + CheckedSize(dilation) * CheckedSize(extent - 1) + CheckedSize(1);
+    if (positions == 0 || stride == 0 || dilation == 0 || !whole.good() || whole.value() <= padding) {
       return std::nullopt;
     }
     return static_cast<size_t>(whole.value() - padding);

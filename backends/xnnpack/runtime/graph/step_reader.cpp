@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that XNNPACK does not have, of payloads with the identifier XNS1.
+// Reads steps: nodes that XNNPACK does not have, in payloads with the identifier XNS1.
 #include <array>
 #include <memory>
 
@@ -17,7 +17,7 @@ using fb_xnnpack::StepKind;
 
 namespace {
 
-/// The integers or numbers of a step; 0 for those that are not there.
+/// The element at `index` of a step's integers or numbers; 0 if the list is too short.
 template <typename T>
 T number_at(const ::flatbuffers::Vector<T>* numbers, uint32_t index) {
   return numbers != nullptr && index < numbers->size() ? numbers->Get(index) : T{};
@@ -25,7 +25,7 @@ T number_at(const ::flatbuffers::Vector<T>* numbers, uint32_t index) {
 
 using Integers = ::flatbuffers::Vector<uint32_t>;
 
-/// The sizes, the places of q, k, v and the result, and the shape of the result, from the second integer on.
+/// Reads, from the second integer on, the sizes, the strides of q, k, v and the output, and the shape of the output.
 std::unique_ptr<AttentionStep::Layout> read_layout(const Integers& integers) {
   uint32_t at = 1;
   const auto next = [&] { return static_cast<size_t>(number_at(&integers, at++)); };

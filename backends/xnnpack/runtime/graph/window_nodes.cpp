@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that have a filter, or look at images.
+// Nodes with a filter, and nodes on images: convolutions, linear layers, pooling and resizing.
 #include <algorithm>
 
 #include "graph/node_reader.h"
@@ -137,7 +137,7 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
     return malformed("its filter must be constant, of the shape that its channels and its window say");
   }
   if (filter->datatype == xnn_datatype_fp16) {
-    // XNNPACK assumes that it never is: float16 models have float32 filters.
+    // XNNPACK expects float32 filters in float16 models and does not check the type.
     return malformed("its filter must be float32 or int8, not float16");
   }
   uint32_t bias = XNN_INVALID_VALUE_ID;

@@ -26,7 +26,7 @@ std::vector<DepthwiseKernel> depthwise_kernels() {
   std::vector<DepthwiseKernel> kernels;
   add_avx2_depthwise(kernels);
   add_avx2_integer_depthwise(kernels);
-#if !defined(__ANDROID__)  // where XNNPACK takes its kernels for AVX2
+#if !defined(__ANDROID__)  // on Android, XNNPACK uses its kernels for AVX2
   add_avx512_depthwise(kernels);
   add_vnni_depthwise(kernels);
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions for x86: of float32 with AVX2 or AVX-512, of int8 with AVX2 or VNNI.
+// Depthwise convolutions for x86: float32 with AVX2 or AVX-512, int8 with AVX2 or VNNI.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ namespace xnnpack {
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
-/// One row of output pixels, with the signature that XNNPACK's operators call. `input` points to the taps of the first
-/// window in column-major order; those of the next window begin `input_stride` bytes later. `output_increment` (bytes)
-/// is between the last channel of a pixel and the first of the next. `offset` is added to each pointer but `zero`.
+/// Computes one row of output pixels, with the signature that XNNPACK's operators call. `input` is the part of the
+/// indirection buffer for the first window, in column-major order; that for the next window begins `input_stride` bytes
+/// later. `output_increment` is the gap in bytes from the last channel of an output pixel to the first of the next.
+/// `offset` is added to each pointer except `zero`, the padding.
 using DepthwiseFunction = void (*)(size_t channels, size_t output_width, const void** input, const void* packed,
                                    void* output, intptr_t input_stride, size_t output_increment, size_t offset,
                                    const void* zero, const void* params);
@@ -25,7 +26,7 @@ using DepthwiseFunction = void (*)(size_t channels, size_t output_width, const v
 /// equal.
 struct DepthwiseKernel {
   const char* instructions;
-  bool is_float;  // or int8 with a scale for each channel
+  bool is_float;  // else int8 with a scale for each channel
   size_t taps, channel_tile;
   DepthwiseFunction theirs, function;
 };
@@ -38,9 +39,9 @@ void add_avx2_integer_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels);
 
-/// Makes XNNPACK's operators use these kernels where they would use the ones that they replace.
+/// Makes XNNPACK's operators use these kernels instead of those that they replace.
 ///
-/// Call it when use_tall_products() may be called.
+/// One thread calls it, after xnn_initialize() and before the first operator is created.
 void use_depthwise();
 
 #else

@@ -19,7 +19,8 @@ namespace {
 struct Avx2 {
   using Vector = __m256;
   static constexpr size_t kWidth = 8;
-  /// Whole cache lines, although weights are then loaded for each pixel: registers hold those of one vector only.
+  /// Two vectors are a cache line, which makes up for loading weights again for each pixel: registers hold the weights
+  /// of one vector only.
   static constexpr size_t kVectors = 2;
 
   struct Whole {

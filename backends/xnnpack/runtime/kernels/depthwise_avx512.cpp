@@ -4,7 +4,7 @@
 // On Android XNNPACK uses its kernels for AVX2.
 #if defined(EXECUTORCH_XNNPACK_X86_KERNELS) && !defined(__ANDROID__)
 
-#define XNN_ENABLE_AVX512F 1  // XNNPACK is built so; its header declares the kernels only then
+#define XNN_ENABLE_AVX512F 1  // XNNPACK is built with it, and its header declares the kernels only if it is defined
 
 #include <immintrin.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The addresses of the elements under the windows of an output row, for depthwise kernels.
+ * Reads the indirection buffer for depthwise kernels: the addresses of the elements under each window of an output row.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct DepthwiseRow {
         offset(offset),
         zero(zero) {}
 
-  /// The addresses of the elements for the first `count` pointers of `input`.
+  /// Writes the addresses for the first `count` pointers of `input` to `found`.
   EXECUTORCH_AVX2 void find(size_t count, const T** found) const {
     static_assert(sizeof(void*) == sizeof(int64_t), "four pointers are a vector");
     const __m256i padding = _mm256_set1_epi64x(static_cast<int64_t>(reinterpret_cast<uintptr_t>(zero))),
@@ -50,11 +50,11 @@ struct DepthwiseRow {
   }
 
   size_t channels, width;
-  const void** input;   // for each tap of the first window, in column-major order
-  size_t input_stride;  // bytes, to the next window's
+  const void** input;   // a pointer for each tap of the first window, in column-major order
+  size_t input_stride;  // bytes to the pointers of the next window
   T* output;
   size_t output_stride;  // elements
-  size_t offset;         // bytes, of the image of the batch
+  size_t offset;         // bytes to the current image of the batch
   const void* zero;      // the padding; `offset` is not added to it
 };
 
@@ -64,8 +64,8 @@ struct Column {
   const T* rows[Window];
 };
 
-/// Output pixels that are computed for one block of channels while its weights are in registers. The input elements
-/// under their windows stay in the cache for the next block.
+/// Output pixels that are computed for one block of channels before the next block, while the block's weights are in
+/// registers. The elements under the windows of so few pixels stay in the cache for the next block.
 constexpr size_t kPlaces = 32;
 
 template <size_t Step, size_t Window, typename T, typename Function>
@@ -91,9 +91,9 @@ void pass_places(DepthwiseRow<T> row, const Function& function) {
   }
 }
 
-/// Calls function(step, columns, places, output) for consecutive groups of pixels of the row. The window of a pixel has
-/// `Window` columns; that of the next begins `step` columns later, a std::integral_constant<size_t, ...>. Where windows
-/// share no columns (dilation, large strides), each has its own.
+/// Calls function(step, columns, places, output) for consecutive groups of `places` pixels of the row. A window has
+/// `Window` columns, and the next window begins `step` columns later; `step` is a std::integral_constant<size_t, ...>.
+/// It is `Window` if windows share no columns (dilation, large strides).
 template <size_t Window, typename T, typename Function>
 void for_places(const DepthwiseRow<T>& row, const Function& function) {
   constexpr size_t kColumnBytes = Window * sizeof(void*);

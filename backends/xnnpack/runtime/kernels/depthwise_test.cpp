@@ -36,14 +36,14 @@ std::ostream& operator<<(std::ostream& out, const Geometry& of) {
 template <typename T>
 class Row {
  public:
-  static constexpr size_t kOffset = 4096, kGap = 3;  // bytes; channels of something else between places
+  static constexpr size_t kOffset = 4096, kGap = 3;  // bytes; unused channels after each output pixel
 
   Row(const DepthwiseKernel& kernel, const Geometry& geometry, T zero, std::mt19937& random)
       : geometry_(geometry), zero_(geometry.channels + XNN_EXTRA_BYTES, zero) {
     const size_t window = kernel.taps == 9 ? 3 : 5, pad = window / 2 * geometry.dilation;
     const size_t image_width = (geometry.width - 1) * geometry.stride + 1;
     for (size_t i = 0; i < image_width * geometry.height; ++i) {
-      pixels_.emplace_back(geometry.channels + XNN_EXTRA_BYTES);  // XNNPACK's kernels read more than there is
+      pixels_.emplace_back(geometry.channels + XNN_EXTRA_BYTES);  // XNNPACK's kernels read past the end
       for (T& element : pixels_.back()) {
         element = any(random);
       }
@@ -54,7 +54,7 @@ class Row {
     for (size_t x = 0; x < geometry.width; ++x) {
       for (size_t tap = 0; tap < kernel.taps; ++tap) {
         const size_t from_x = x * geometry.stride + tap / window * geometry.dilation - pad;
-        const size_t from_y = tap % window * geometry.dilation - pad;  // wraps far beyond the image
+        const size_t from_y = tap % window * geometry.dilation - pad;  // wraps in the padding
         table_[x * step * window + tap] =
             from_x < image_width && from_y < geometry.height
                 ? reinterpret_cast<const void*>(
@@ -87,7 +87,7 @@ class Row {
   intptr_t stride_;
 };
 
-/// Blocks of weights, at an address that XNNPACK's kernels can load vectors from.
+/// Blocks of packed weights, aligned as XNNPACK's kernels require.
 class Packed {
  public:
   explicit Packed(size_t size) : memory_(size + kAlignment) {
@@ -184,7 +184,7 @@ TEST(XnnpackDepthwise, IntegersAreTheSame) {
 
 #endif
 
-/// Windows over each channel of two images: the second has an offset. Sums of small integers are exact.
+/// Convolves two images, so that the second has an offset. Sums of small integers are exact.
 TEST(XnnpackDepthwise, FloatWindowsWithPadding) {
   constexpr uint32_t kBatch = 2, kHeight = 4, kWindow = 3, kPad = 1;
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
@@ -224,7 +224,7 @@ TEST(XnnpackDepthwise, FloatWindowsWithPadding) {
             float sum = bias[channel];
             for (size_t tap = 0; tap < kWindow * kWindow; ++tap) {
               const size_t from_y = y * stride + tap / kWindow * dilation - kPad,
-                           from_x = x * stride + tap % kWindow * dilation - kPad;  // wraps far beyond the image
+                           from_x = x * stride + tap % kWindow * dilation - kPad;  // wraps in the padding
               if (from_y < kHeight && from_x < width) {
                 sum += input[((image * kHeight + from_y) * width + from_x) * channels + channel] *
                        weights[channel * kWindow * kWindow + tap];
@@ -234,7 +234,7 @@ TEST(XnnpackDepthwise, FloatWindowsWithPadding) {
                 << channels << " channels, stride " << stride << ", dilation " << dilation << ", width " << width
                 << ", element " << i;
           }
-          ASSERT_EQ(output.back(), -1e6f) << "written behind the end";
+          ASSERT_EQ(output.back(), -1e6f) << "written past the end";
         }
         xnn_delete_operator(op);
       }

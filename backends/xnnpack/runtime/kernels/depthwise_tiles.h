@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Depthwise convolutions of float32. A file that includes this has defined EXECUTORCH_TARGET, the attribute of
- * functions with the instructions of a processor, and compiles the templates with a type of its own for these:
+ * float32 depthwise convolutions for one instruction set. A file that includes this header first defines
+ * EXECUTORCH_TARGET, the attribute of functions that use the instruction set, and instantiates the templates with a
+ * type like this:
  *
  *     struct Simd {
  *       using Vector = ...;
  *       static constexpr size_t kWidth = ...;    // floats of a vector
- *       static constexpr size_t kVectors = ...;  // of channels at once, with windows of 3 x 3
+ *       static constexpr size_t kVectors = ...;  // vectors of channels at once, for 3 x 3 windows
  *       struct Whole {                           // reads and writes kWidth floats
  *         explicit Whole(size_t count);
  *         Vector load(const float* from) const;
@@ -46,7 +47,7 @@ template <typename Simd, size_t Window, size_t Tile>
 struct Depthwise {
   using Vector = typename Simd::Vector;
   using Columns = const Column<float, Window>*;
-  /// Of packed weights: the biases, then the weights for each tap.
+  /// Floats of a block of packed weights: the biases of `Tile` channels, then their weights for each tap.
   static constexpr size_t kBlock = Tile * (1 + Window * Window);
 
   /// The output of the next pixel, the distance to the one after it, and the limits of outputs.
@@ -56,7 +57,7 @@ struct Depthwise {
     float least, most;
   };
 
-  /// Windows that share a column.
+  /// The number of windows that share a column.
   template <size_t Step>
   static constexpr size_t kOpen = (Window - 1) / Step + 1;
 
@@ -138,8 +139,9 @@ struct Depthwise {
     results.to += results.stride;
   }
 
-  /// Some vectors of channels at each pixel. XNNPACK's kernels load all elements of a window and all weights for each
-  /// pixel; here each element is loaded once and added to all accumulators that need it, in the same order.
+  /// Computes `Vectors` vectors of channels for each pixel. XNNPACK's kernels load all elements of a window and all
+  /// weights for each pixel. Here each element is loaded once, and its products are added to the accumulators of all
+  /// windows that contain it, in the same order as XNNPACK adds them.
   template <size_t Step, size_t Vectors, typename Lanes>
   EXECUTORCH_TARGET static void convolve(Columns columns, size_t places, size_t channel, const Lanes& lanes,
                                          const void* packed, Results results) {

@@ -28,7 +28,7 @@ void rsqrt_floats(const float* in, float* out, size_t count) {
               [&](size_t i, auto load, auto store) HWY_ATTR { store(hn::Div(one, hn::Sqrt(load(in + i))), out + i); });
 }
 
-/// The larger or the smaller number of each pair, NaN if one of them is; `y` is one number if `is_one`.
+/// The larger (if `largest`) or smaller number of each pair; NaN if either is NaN. If `is_one`, `y` is a scalar.
 void extremes_of_floats(const float* x, const float* y, bool is_one, bool largest, float* out, size_t count) {
   const Vec number = vector::constant(is_one ? *y : 0.0f);
   for_vectors(count, [&](size_t i, auto load, auto store) HWY_ATTR {
@@ -40,7 +40,7 @@ void extremes_of_floats(const float* x, const float* y, bool is_one, bool larges
   });
 }
 
-/// Whether a number is above `limit` and not infinite.
+/// Whether any element is finite and above `limit`.
 bool has_finite_above(const float* in, size_t count, float limit) {
   auto found = hn::MaskFalse(Tag());
   const Vec least = vector::constant(limit);
@@ -73,7 +73,7 @@ HWY_EXPORT(has_finite_above);
 
 using Uparams = union xnn_unary_uparams;
 
-// Kernels of the form that XNNPACK calls: `batch` is in bytes; the output may be the input.
+// Kernels with the signature that XNNPACK calls: `batch` is in bytes; the output may be the input.
 void sqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
   HWY_DYNAMIC_DISPATCH(sqrt_floats)(static_cast<const float*>(in), static_cast<float*>(out), batch / sizeof(float));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of float32 that are right for all numbers: square roots, logarithms, maxima and minima.
+// Square roots, logarithms, maxima and minima in float32 that are right for all inputs, also for NaN and infinity.
 #pragma once
 
 namespace executorch {

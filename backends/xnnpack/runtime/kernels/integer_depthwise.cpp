@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise int8 convolutions for processors with AVX2 and without dot product instructions. XNNPACK's kernel widens
-// elements and weights to int32 before it multiplies, which takes two instructions for eight products, and widens the
-// weights again for each pixel. Here one instruction multiplies pairs of int16 of two taps, and weights are widened
-// once a row.
+// Depthwise int8 convolutions for processors with AVX2 but without dot product instructions. XNNPACK's kernel widens
+// elements and weights to int32, so that it needs two instructions for eight products, and widens the weights again for
+// each pixel. Here one instruction multiplies and adds pairs of int16 of two taps, and weights are widened once for up
+// to kPlaces pixels.
 #include "kernels/depthwise.h"
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
@@ -36,7 +36,7 @@ EXECUTORCH_AVX2_INLINE __m128i load_int8(const int8_t* from, size_t count) {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(copy));
 }
 
-/// Pairs of elements of two taps, for eight channels each.
+/// Pairs of int16 from two taps, for the first eight channels and for the last eight.
 struct Pairs {
   __m256i low, high;
 };
@@ -46,7 +46,7 @@ EXECUTORCH_AVX2_INLINE Pairs pair(__m128i first, __m128i second) {
           _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(first, second))};
 }
 
-/// One pixel, `count` channels from `channel` on.
+/// Computes one pixel for `count` channels from `channel` on.
 template <size_t Window>
 EXECUTORCH_AVX2_INLINE __m128i convolve(const Column<int8_t, Window>* columns, size_t channel, size_t count,
                                         const Pairs* weights, Pairs sums, __m256 low_scale, __m256 high_scale,
@@ -64,7 +64,7 @@ EXECUTORCH_AVX2_INLINE __m128i convolve(const Column<int8_t, Window>* columns, s
   return results.of(sums.low, sums.high, low_scale, high_scale);
 }
 
-/// All channels of some pixels.
+/// Computes all channels of `places` pixels.
 template <size_t Window, size_t Step>
 EXECUTORCH_AVX2 void convolve_places(const Column<int8_t, Window>* columns, size_t places, size_t channels,
                                      const int8_t* block, int8_t* output, size_t row_stride, const void* params) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Depthwise int8 convolutions for processors with AVX-512 and its dot product instructions (VNNI). XNNPACK's kernel
-// widens elements and weights to int32 at each pixel before it multiplies. Here a column of a window is one dot product
-// for each channel, and its bytes are interleaved once for all windows that share it.
+// widens elements and weights to int32 for each pixel. Here a column of a window is one dot product for each channel
+// (or two if the window has five rows), and its bytes are interleaved once for all windows that share it.
 #include "kernels/depthwise.h"
 
 // On Android XNNPACK uses its kernels for AVX2.
 #if defined(EXECUTORCH_XNNPACK_X86_KERNELS) && !defined(__ANDROID__)
 
-#define XNN_ENABLE_AVX512SKX 1  // XNNPACK is built so; its header declares the kernels only then
+#define XNN_ENABLE_AVX512SKX 1  // XNNPACK is built with it, and its header declares the kernels only if it is defined
 
 #include <immintrin.h>
 
@@ -33,18 +33,19 @@ namespace {
 /// Channels of a block of packed weights: 32 biases, then for each tap 32 weights, then 32 scales.
 constexpr size_t kChannels = 32;
 
-/// Four bytes for each channel. In each 128 bits of eight channels the first four are in `low`, the others in `high`.
+/// Four bytes for each of 32 channels. Of each group of eight channels, `low` holds the first four in 128 bits, and
+/// `high` the others, as unpack instructions leave them.
 struct Quads {
   __m512i low, high;
 };
 
-/// int32, in the order of Quads.
+/// Loads 32 int32, in the order of Quads.
 EXECUTORCH_VNNI_INLINE Quads load_words(const int8_t* from) {
   const __m512i first = _mm512_loadu_si512(from), second = _mm512_loadu_si512(from + 64);
   return {_mm512_shuffle_i32x4(first, second, 0x88), _mm512_shuffle_i32x4(first, second, 0xDD)};
 }
 
-/// `flip`: 0x80 to convert int8 to uint8 by adding 128; 0 for weights.
+/// Interleaves the bytes of `first` and `second`, XOR `flip`: 0x80 converts int8 to uint8 by adding 128.
 EXECUTORCH_VNNI_INLINE __m512i pair(__m256i first, __m256i second, int flip) {
   constexpr int kFirstOrSecondXorThird = 0x56;
   return _mm512_ternarylogic_epi32(_mm512_cvtepu8_epi16(first), _mm512_slli_epi16(_mm512_cvtepu8_epi16(second), 8),
@@ -55,14 +56,14 @@ EXECUTORCH_VNNI_INLINE __m256i load_all(const int8_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-/// A column of a window: its first four rows (or three; the fourth byte is multiplied by zero), and the fifth.
+/// A column of a window: its first four rows, and the fifth in a second quad. Missing rows have weights of zero.
 template <size_t Window>
 struct ColumnQuads {
   static constexpr size_t kCount = (Window + 3) / 4;
   Quads quads[kCount];
 };
 
-/// load(y): row y of the column, 32 channels.
+/// load(y) returns row y of the column for 32 channels.
 template <size_t Window, typename Load>
 EXECUTORCH_VNNI_INLINE ColumnQuads<Window> load_quads(const Load& load, int flip) {
   const __m256i none = _mm256_setzero_si256();
@@ -87,7 +88,7 @@ EXECUTORCH_VNNI_INLINE void add_products(Quads& sums, const ColumnQuads<Window>&
   }
 }
 
-/// A whole block of channels, and a last one of `count` channels: reads and writes only these.
+/// Loads and stores whole blocks of channels.
 struct Whole {
   EXECUTORCH_VNNI_INLINE __m256i load(const int8_t* from) const { return load_all(from); }
   EXECUTORCH_VNNI_INLINE void store(int8_t* to, __m256i value) const {
@@ -95,6 +96,7 @@ struct Whole {
   }
 };
 
+/// Loads and stores the channels of `mask` only, for the last block.
 struct Part {
   EXECUTORCH_VNNI_INLINE __m256i load(const int8_t* from) const { return _mm256_maskz_loadu_epi8(mask, from); }
   EXECUTORCH_VNNI_INLINE void store(int8_t* to, __m256i value) const { _mm256_mask_storeu_epi8(to, mask, value); }
@@ -108,7 +110,7 @@ EXECUTORCH_VNNI_INLINE ColumnQuads<Window> load_column(const Column<int8_t, Wind
                             0x80);
 }
 
-/// The channels of a block at each pixel.
+/// Computes a block of channels for each of `places` pixels.
 template <size_t Window, size_t Step, typename Lanes>
 EXECUTORCH_VNNI void convolve(const Column<int8_t, Window>* columns, size_t places, size_t channel, const Lanes& lanes,
                               const int8_t* block, int8_t* to, size_t stride,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * GEMM in int8 with the interface of XNNPACK's microkernels; tiles for a processor's instructions.
+ * int8 GEMM and IGEMM with the interface of XNNPACK's microkernels. Each instruction set supplies its own tiles.
  */
 #pragma once
 
@@ -16,23 +16,23 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Columns of a panel of packed weights: 16 biases; for each group of consecutive k, that many weights of each column;
-/// 16 scales.
+/// Columns of a panel of packed weights. A panel has 16 biases; then, for each group of consecutive k, the weights of
+/// the group for each column; then 16 scales.
 constexpr size_t kIntegerColumns = 16;
 
 struct IntegerProduct {
-  size_t depth;  // of each position of the window
+  size_t depth;  // k for each tap
   const int8_t* weights;
   int8_t* c;
   size_t row_stride, panel_stride;  // bytes
   const xnn_qs8_qc8w_conv_minmax_params* params;
   bool fetches;  // whether tiles prefetch the weights of the next panels
 
-  /// Bytes of a panel whose k, of all positions together, is rounded up to a multiple of this.
+  /// Bytes of a panel. `depth` is the total k of all taps, each rounded up to whole groups.
   static size_t panel_size(size_t depth) { return kIntegerColumns * (sizeof(int32_t) + depth + sizeof(float)); }
 };
 
-/// `Tiles` has multiply(rows, columns, IntegerProduct, source), with sources of product_rows.h, for up to kRows rows.
+/// `Tiles` has multiply(rows, columns, IntegerProduct, source) for up to kRows rows; sources are in product_rows.h.
 template <typename Tiles>
 class IntegerKernels final {
  public:
@@ -64,7 +64,7 @@ class IntegerKernels final {
                     StridedRows<int8_t>{static_cast<const int8_t*>(a), a_stride});
   }
 
-  /// Of the type xnn_igemm_ukernel_fn, for tables with pointers to `TableRows` rows.
+  /// Of the type xnn_igemm_ukernel_fn, for indirection buffers with `TableRows` pointers for each tap.
   template <size_t TableRows>
   static void igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c,
                     size_t cm_stride, size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
@@ -79,8 +79,8 @@ class IntegerKernels final {
   }
 };
 
-/// The configuration that XNNPACK's operators read when they are created, if its GEMM kernel is `known` and has `rows`
-/// rows; otherwise null. It is a variable of XNNPACK's, initialised by the first call.
+/// XNNPACK's configuration of int8 GEMMs, which its operators read when they are created; null if its kernel is not
+/// `known` with `rows` rows. It is a global variable of XNNPACK, initialised by the first call.
 inline xnn_gemm_config* find_integer_config(xnn_qs8_qc8w_gemm_minmax_ukernel_fn known, size_t rows) {
   auto* config = const_cast<xnn_gemm_config*>(xnn_init_qs8_qc8w_gemm_config());
   return config != nullptr && config->mr == rows &&

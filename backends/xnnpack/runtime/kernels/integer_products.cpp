@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GEMM in int8 for processors with AVX2 and without dot product instructions. XNNPACK's kernel for them keeps four
-// partial sums of each column and adds them up for each tile: where k is small, as in the 1 x 1 convolutions of
-// MobileNets, that takes longer than the multiplications. Here each accumulator is one column, and an element of A is
-// multiplied by sixteen columns.
+// int8 GEMM for processors with AVX2 but without dot product instructions. XNNPACK's kernel keeps four partial sums of
+// each column and adds them up at the end of each tile. If k is small, as in the 1 x 1 convolutions of MobileNets, that
+// takes longer than the multiplications. Here each lane of an accumulator is one column.
 #include "kernels/products.h"
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
@@ -27,7 +26,7 @@ namespace {
 
 constexpr size_t kColumns = kIntegerColumns;
 constexpr uint8_t kLog2Steps = 1;  // pairs
-/// Rows of a tile: 12 of 16 registers are accumulators, two hold weights, one a pair of elements of A.
+/// Rows of a tile: 12 of 16 registers are accumulators, two hold weights, one holds a pair of elements of A.
 constexpr size_t kRows = 6;
 /// Elements of a row that are widened to 16 bits at once.
 constexpr size_t kWidened = 1024;
@@ -84,7 +83,8 @@ size_t round_up_to_pairs(size_t count) {
   return (count + 1) / 2 * 2;
 }
 
-/// Multiplies `Rows` rows by a panel, or by its first eight columns. `is_widened`: `widened` has the whole rows.
+/// Multiplies `Rows` rows by a panel, or by its first eight columns unless `IsWhole`. If `is_widened`, `widened` holds
+/// the whole rows already.
 template <size_t Rows, bool IsWhole, typename Source>
 EXECUTORCH_AVX2 void multiply_tile(const IntegerProduct& product, const Source& source, WidenedRows& widened,
                                    bool is_widened, const int8_t* panel, int8_t* c, size_t columns) {
@@ -125,7 +125,7 @@ EXECUTORCH_AVX2 void multiply_panels(size_t columns, const IntegerProduct& produ
   WidenedRows widened;
   const size_t of_tap = round_up_to_pairs(product.depth);
   const size_t depth = of_tap * source.tap_count();
-  // Once for all panels, where they fit.
+  // Rows that fit in `widened` are widened once for all panels.
   const bool is_widened = depth <= kWidened;
   for (size_t tap = 0; is_widened && tap < source.tap_count(); ++tap) {
     for (size_t i = 0; i < Rows; ++i) {

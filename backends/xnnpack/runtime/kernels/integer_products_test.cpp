@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results of int8 are those of exact sums, scaled and rounded to the nearest, halves to even.
+// int8 results equal exact sums that are scaled and rounded to nearest, ties to even.
 #include <gtest/gtest.h>
 #include <xnnpack.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr int kInputZero = -3, kOutputZero = 5, kLeast = -100, kMost = 90;
 constexpr float kInputScale = 0.5f, kOutputScale = 4.0f;
 
-/// All of int8, with room behind them for what kernels read and do not use.
+/// Random int8 numbers, followed by padding that kernels may read.
 std::vector<int8_t> bytes(size_t count, uint32_t seed) {
   std::vector<int8_t> values(count + XNN_EXTRA_BYTES);
   for (size_t i = 0; i < count; ++i) {
@@ -62,7 +62,7 @@ void convolve(xnn_operator_t op, size_t batch, size_t height, size_t width, cons
   ASSERT_EQ(xnn_run_operator(op, nullptr), xnn_status_success);
 }
 
-/// With weights that are fetched ahead, and without: it makes no difference to the sums.
+/// The parameter is whether kernels prefetch weights, which must not change results.
 class XnnpackIntegerProducts : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -99,14 +99,15 @@ TEST_P(XnnpackIntegerProducts, EachNumberOfRowsAndColumns) {
           ASSERT_EQ(output[i], layer.result(sum, i % columns))
               << depth << " deep, " << rows << " rows, " << columns << " columns, element " << i;
         }
-        ASSERT_EQ(output.back(), 127) << "written behind the end";
+        ASSERT_EQ(output.back(), 127) << "written past the end";
       }
       xnn_delete_operator(op);
     }
   }
 }
 
-/// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
+/// 3 x 3 convolutions of images of each width, with a padding of one. There are two images, so that the second has an
+/// offset.
 TEST_P(XnnpackIntegerProducts, WindowsWithPadding) {
   constexpr size_t kBatch = 2, kHeight = 3, kOut = 19;
   for (const size_t in : {5, 130}) {
@@ -126,7 +127,7 @@ TEST_P(XnnpackIntegerProducts, WindowsWithPadding) {
                      image = i / kOut / width / kHeight;
         int64_t sum = 0;
         for (size_t tap = 0; tap < 9; ++tap) {
-          const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps far beyond the image
+          const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps in the padding
           if (from_y < kHeight && from_x < width) {
             for (size_t k = 0; k < in; ++k) {
               sum += (input[((image * kHeight + from_y) * width + from_x) * in + k] - kInputZero) *
@@ -141,7 +142,7 @@ TEST_P(XnnpackIntegerProducts, WindowsWithPadding) {
   }
 }
 
-/// Windows of 3 x 3 and 5 x 5 over each channel of two images.
+/// Depthwise 3 x 3 and 5 x 5 convolutions of two images.
 TEST_P(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
   constexpr size_t kBatch = 2, kHeight = 3;
   for (const size_t window : {3, 5}) {
@@ -165,7 +166,7 @@ TEST_P(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
           int64_t sum = 0;
           for (size_t tap = 0; tap < taps; ++tap) {
             const size_t from_y = y + tap / window - pad,
-                         from_x = x + tap % window - pad;  // wraps far beyond the image
+                         from_x = x + tap % window - pad;  // wraps in the padding
             if (from_y < kHeight && from_x < width) {
               sum += (input[((image * kHeight + from_y) * width + from_x) * channels + channel] - kInputZero) *
                      layer.weights[channel * taps + tap];
@@ -174,7 +175,7 @@ TEST_P(XnnpackIntegerProducts, DepthwiseWindowsWithPadding) {
           ASSERT_EQ(output[i], layer.result(sum, channel))
               << window << " x " << window << ", " << channels << " channels, width " << width << ", element " << i;
         }
-        ASSERT_EQ(output.back(), 127) << "written behind the end";
+        ASSERT_EQ(output.back(), 127) << "written past the end";
       }
       xnn_delete_operator(op);
     }

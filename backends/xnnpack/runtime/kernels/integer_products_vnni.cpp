@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GEMM in int8 for processors with AVX-512 and its dot product instructions (VNNI). XNNPACK's kernel keeps two partial
-// sums of each column, adds them up for each tile, and loads all weights for each seven rows. Here each accumulator is
-// one column, a tile has two panels, and up to 24 rows are multiplied by a panel while it is in the cache.
+// int8 GEMM for processors with AVX-512 and its dot product instructions (VNNI). XNNPACK's kernel keeps two partial
+// sums of each column, adds them up at the end of each tile, and loads all weights for every seven rows. Here each lane
+// of an accumulator is one column, a tile has two panels, and up to 24 rows are multiplied by a panel while it is in
+// the cache.
 #include "kernels/products.h"
 
 // On Android XNNPACK uses its kernels for AVX2.
@@ -26,7 +27,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// Steps of k that one instruction accumulates.
+/// The number of consecutive k that one instruction accumulates.
 constexpr size_t kSteps = 4;
 constexpr size_t kLog2Steps = 2;
 constexpr int32_t kSigns = INT32_C(-0x7f7f7f80);  // 0x80 in each byte
@@ -57,14 +58,14 @@ class Results final {
   const __m512i zero_point_;
 };
 
-/// Four elements of a row for all columns, as uint8: the biases are packed for that.
+/// Broadcasts four elements of a row to all columns.
 EXECUTORCH_VNNI_INLINE __m512i load_steps(const int8_t* from) {
   int32_t steps;
   std::memcpy(&steps, from, sizeof(steps));
   return _mm512_set1_epi32(steps);
 }
 
-/// The last one to three elements as the low bytes of an int32; reads only these.
+/// The last `count` elements of a row, 1 to 3, as the low bytes of an int32. Reads only these.
 inline int32_t rest_of(const int8_t* from, size_t count) {
   const auto at = [from](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(from[i])) << (8 * i); };
   return static_cast<int32_t>(at(0) | at(count / 2) | at(count - 1));
@@ -101,7 +102,7 @@ struct Tiles {
         sums[p][i] = bias;
       }
     }
-    // Prefetches the panels after these, in equal parts over the largest number of tiles.
+    // The tiles of a whole block of kRows rows prefetch the next panels together, an equal part each.
     constexpr size_t kStepBytes = kIntegerColumns * kSteps, kMostTiles = kRows / kTileRows;
     const size_t steps = source.tap_count() * round_up(product.depth) / kSteps;
     Fetch fetch = product.fetches

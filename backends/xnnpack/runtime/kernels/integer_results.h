@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * From int32 accumulators to int8 outputs, with AVX2 or AVX-512.
+ * Requantises int32 accumulators to int8, with AVX2 or AVX-512.
  */
 #pragma once
 

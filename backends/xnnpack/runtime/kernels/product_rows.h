@@ -28,13 +28,13 @@ struct StridedRows {
   const T* at(size_t /*tap*/, size_t row) const { return plus_bytes(a, row * stride); }
 };
 
-/// Rows by a table of pointers (indirection buffer) of IGEMM kernels: one pointer for each window position and row.
+/// Rows through the indirection buffer of IGEMM kernels, which has a pointer for each tap and row: [taps][rows].
 template <typename T>
 struct IndirectRows {
   const T** table;
-  size_t rows;  // in the table, of a position
+  size_t rows;  // pointers for each tap
   size_t taps;
-  size_t offset;  // bytes, of the image of the batch
+  size_t offset;  // bytes to the current image of the batch
   const T* zero;  // the padding; `offset` is not added to it
   size_t tap_count() const { return taps; }
   const T* at(size_t tap, size_t row) const {
@@ -43,8 +43,8 @@ struct IndirectRows {
   }
 };
 
-/// From the arguments of an IGEMM kernel for tables with pointers to `TableRows` rows. `table_bytes`: of the part of
-/// one tile.
+/// Makes IndirectRows from the arguments of an IGEMM kernel whose indirection buffer has `TableRows` pointers for each
+/// tap. `table_bytes` is the size of the part for one tile.
 template <typename T, size_t TableRows>
 IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t offset, const void* zero) {
   return {reinterpret_cast<const T**>(table), TableRows, table_bytes / (TableRows * sizeof(void*)), offset,
@@ -54,14 +54,16 @@ IndirectRows<T> indirect_rows(const void** table, size_t table_bytes, size_t off
 /// See expect_far_weights().
 inline std::atomic<bool> weights_are_far{false};
 
-/// Prefetches weights, some bytes in each step of a tile.
+/// Prefetches weights, a cache line in each step of a tile.
 class Fetch final {
  public:
-  /// @param bytes To prefetch in each step, after `steps` steps that other tiles did.
+  /// @param bytes The distance between the prefetches of two steps.
+  /// @param steps The number of steps of earlier tiles, whose prefetches are skipped.
   Fetch(const void* from, size_t bytes, size_t steps)
       : at_(reinterpret_cast<uintptr_t>(from) + bytes * steps), bytes_(bytes) {}
 
-  // After the last weights are those of the next operator, or unmapped memory: a prefetch of that has no effect.
+  // This may go past the last weights: to those of the next operator, or to unmapped memory, where a prefetch has no
+  // effect.
   __attribute__((always_inline)) void step() {
     __builtin_prefetch(reinterpret_cast<const void*>(at_));
     at_ += bytes_;
@@ -72,8 +74,8 @@ class Fetch final {
   const size_t bytes_;
 };
 
-/// Calls function(std::integral_constant<size_t, rows>()): a tile stays in registers only if its height is a constant.
-/// `rows`: 1 to `Most`.
+/// Calls function(std::integral_constant<size_t, rows>()), because the compiler keeps a tile in registers only if its
+/// height is a constant. `rows` is from 1 to `Most`.
 template <size_t Most, typename Function>
 void with_row_count(size_t rows, const Function& function) {
   if constexpr (Most > 1) {
@@ -84,9 +86,10 @@ void with_row_count(size_t rows, const Function& function) {
   function(std::integral_constant<size_t, Most>());
 }
 
-/// Calls function(height, panels, first row, first panel, columns from there on) for each tile of a GEMM with panels of
-/// Tiles::kColumns columns, the first two as constants: a block of rows is multiplied by a few panels while these are
-/// in the cache. `Tiles` has kTileRows, kTilePanels and most_panels(rows): the panels of one tile of few rows.
+/// Calls function(height, panels, first row, first panel, columns from the first panel on) for each tile of a GEMM with
+/// panels of Tiles::kColumns columns; `height` and `panels` are std::integral_constants. All rows are multiplied by one
+/// or a few panels, which stay in the cache, before the next panels. `Tiles` has kTileRows, kTilePanels and
+/// most_panels(rows), the number of panels if there is only one tile of rows.
 template <typename Tiles, typename Function>
 void for_tiles(size_t rows, size_t columns, const Function& function) {
   constexpr size_t kColumns = Tiles::kColumns;
@@ -94,7 +97,7 @@ void for_tiles(size_t rows, size_t columns, const Function& function) {
   for (size_t first = 0, passed = 1; first * kColumns < columns; first += passed) {
     const size_t left = columns - first * kColumns;
     for (size_t tile = 0, row = 0; tile < tiles; ++tile) {
-      // Tiles of about the same height: seven rows, with at most six a tile, are four and three.
+      // Rows are divided evenly: seven rows, with at most six in a tile, are tiles of four and three.
       const size_t count = (rows - row + tiles - tile - 1) / (tiles - tile);
       with_row_count<Tiles::kTileRows>(count, [&](auto height) {
         constexpr size_t kMost = Tiles::most_panels(height()), kUsual = Tiles::kTilePanels;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Tiles of GEMM in float32. A file that includes this has defined EXECUTORCH_TARGET, the attribute of
- * functions with the instructions of a processor, and compiles the templates with a type of its own for these:
+ * float32 GEMM tiles for one instruction set. A file that includes this header first defines EXECUTORCH_TARGET, the
+ * attribute of functions that use the instruction set, and instantiates the templates with a type like this:
  *
  *     struct Simd {
  *       using Vector = ...;
  *       static constexpr size_t kWidth = ...;       // floats of a vector
- *       static constexpr size_t kTilePanels = ...;  // whose accumulators fit in registers for six rows
- *       static constexpr size_t kMostPanels = ...;  // for fewer rows
+ *       static constexpr size_t kTilePanels = ...;  // panels whose accumulators for six rows fit in registers
+ *       static constexpr size_t kMostPanels = ...;  // most panels of a tile with fewer rows
  *       static constexpr size_t kAhead = ...;       // prefetch distance in steps of a panel, or 0
  *       static constexpr size_t kWindowRows = ...;  // most rows of an IGEMM tile
- *       static Vector load(const float* from);      // of any address, as all that follow
+ *       static Vector load(const float* from);      // addresses need no alignment, here and below
  *       static Vector broadcast(const float* from);
  *       static Vector multiply_add(Vector a, Vector b, Vector sum);
  *       static Vector clamp(Vector value, Vector least, Vector most);
@@ -42,7 +42,7 @@ namespace xnnpack {
 namespace {
 
 struct Product {
-  size_t depth;  // of each position of the window
+  size_t depth;  // k for each tap
   const float* weights;
   float* c;
   size_t row_stride, panel_stride;  // bytes
@@ -61,8 +61,8 @@ struct Tiles {
   static constexpr size_t kTileRows = 6;
   /// Smaller tiles prefetch nothing: with one or two of them a GEMM is bound by memory bandwidth anyway.
   static constexpr size_t kFewestRows = 4;
-  /// Panels that few rows are multiplied by at once. Such GEMMs are bound by loading weights, and several streams load
-  /// faster than one; a single accumulator would also be a chain of dependent additions.
+  /// The number of panels by which few rows are multiplied at once. Such GEMMs are bound by loading weights, and
+  /// several streams load faster than one; a single accumulator would also be a chain of dependent additions.
   static constexpr size_t most_panels(size_t rows) {
     return std::min(Simd::kMostPanels, (kTileRows * Simd::kTilePanels) / rows);
   }
@@ -101,7 +101,7 @@ struct Tiles {
         }
       }
     }
-    // Prefetches the panels after these, in equal parts over the largest number of tiles.
+    // The tiles of a whole block of kRows rows prefetch the next panels together, an equal part each.
     constexpr size_t kStep = Panels * kColumns * sizeof(float), kMostTiles = kRows / kTileRows;
     const size_t tiles_before = (first_row + kTileRows - 1) / kTileRows;
     Fetch fetch = product.fetches ? Fetch(panel + Panels * panel_size, kStep / kMostTiles,
@@ -190,7 +190,7 @@ struct Tiles {
              StridedRows<float>{static_cast<const float*>(a), a_stride});
   }
 
-  /// Of the type xnn_igemm_ukernel_fn, for tables with pointers to `TableRows` rows.
+  /// Of the type xnn_igemm_ukernel_fn, for indirection buffers with `TableRows` pointers for each tap.
   template <size_t TableRows>
   static void igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c,
                     size_t cm_stride, size_t cn_stride, size_t a_offset, const void* zero, const void* params) {
@@ -211,11 +211,11 @@ struct Tiles {
     (set_window_kernel<Rows>(config.minmax.igemm[Rows].function[XNN_UARCH_DEFAULT]), ...);
   }
 
-  /// Replaces XNNPACK's kernel if it is `known`, has `rows` rows, and packs weights in the same way. Its operators
-  /// choose among the numbers of rows for which there is a kernel: XNNPACK_ENABLE_GEMM_M_SPECIALIZATION.
+  /// Replaces XNNPACK's kernel if it is `known` with `rows` rows, so that packed weights stay the same. Operators
+  /// choose a kernel by the number of rows, because XNNPACK is built with XNNPACK_ENABLE_GEMM_M_SPECIALIZATION.
   static void take_place_of(xnn_f32_gemm_minmax_ukernel_fn known, size_t rows) {
-    // The configuration is a variable of XNNPACK's, initialised by the first call; its operators read it when they
-    // are created.
+    // The configuration is a global variable of XNNPACK, initialised by the first call; operators read it when they are
+    // created.
     auto* config = const_cast<xnn_gemm_config*>(xnn_init_f32_gemm_config());
     if (config != nullptr && config->mr == rows &&
         config->minmax.gemm[rows - 1].function[XNN_UARCH_DEFAULT] == reinterpret_cast<xnn_gemm_ukernel_fn>(known)) {

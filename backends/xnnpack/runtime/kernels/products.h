@@ -32,9 +32,9 @@ void use_avx512_products();
 /// Makes XNNPACK's operators use GEMM kernels for up to 24 rows instead of five or seven, on CPUs where it would use
 /// its kernels for AVX2 or AVX-512. The packed weights are the same, and the results are bitwise equal.
 ///
-/// XNNPACK loads all weights for each tile of rows. With 24 rows they are loaded a fifth as often, and once for a batch
-/// of up to 24; with five, a batch of eleven costs as much as one of fifteen. Few rows are multiplied by several panels
-/// of weights at a time.
+/// A GEMM loads all weights for each tile of rows, so tiles of 24 rows load them a fifth as often as tiles of five.
+/// They also avoid tiles that are mostly empty: with five rows, a batch of eleven costs as much as one of fifteen. With
+/// few rows, the kernels multiply by several panels of weights at a time.
 ///
 /// One thread calls it, after xnn_initialize() and before the first operator is created.
 inline void use_tall_products() {
@@ -51,7 +51,7 @@ void use_vnni_integer_products();
 /// where it would use its kernels for AVX2, or for AVX-512 with VNNI. The results are bitwise equal; the weights are
 /// packed in panels of sixteen columns, with two or four consecutive k.
 ///
-/// Call it when use_tall_products() may be called.
+/// One thread calls it, after xnn_initialize() and before the first operator is created.
 inline void use_integer_products() {
   use_avx2_integer_products();
 #if !defined(__ANDROID__)
@@ -59,9 +59,9 @@ inline void use_integer_products() {
 #endif
 }
 
-/// Whether the weights of the next operators have left the caches since the last execution: tiles then prefetch the
-/// next panels. GEMMs of 64 rows whose weights come from memory take 0.8 of the time with it, those whose weights are
-/// in the caches 1.02.
+/// Sets whether the weights of the next operators have probably left the caches since the last execution. Tiles then
+/// prefetch the next panels: GEMMs of 64 rows take 0.8 of the time if their weights come from memory, and 1.02 if the
+/// weights are in the caches.
 void expect_far_weights(bool are_far);
 
 #else

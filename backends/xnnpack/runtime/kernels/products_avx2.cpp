@@ -18,7 +18,7 @@ namespace {
 struct Avx2 {
   using Vector = __m256;
   static constexpr size_t kWidth = 8;
-  static constexpr size_t kTilePanels = 1;  // of 16 registers 12 hold sums
+  static constexpr size_t kTilePanels = 1;  // accumulators take 12 of 16 registers
   static constexpr size_t kMostPanels = 4;
   static constexpr size_t kAhead = 16;
   static constexpr size_t kWindowRows = 24;

@@ -19,11 +19,11 @@ namespace {
 struct Avx512 {
   using Vector = __m512;
   static constexpr size_t kWidth = 16;
-  static constexpr size_t kTilePanels = 2;  // of 32 registers 24 hold sums
+  static constexpr size_t kTilePanels = 2;  // accumulators take 24 of 32 registers
   static constexpr size_t kMostPanels = 2;
   static constexpr size_t kAhead = 0;
-  /// XNNPACK's own kernels for seven rows are as fast, and faster for pixels of few channels; but with them an image of
-  /// two to six pixels costs as much as one of seven.
+  /// For seven rows, XNNPACK's IGEMM kernel is as fast, and faster for pixels of few channels. It is kept for whole
+  /// tiles only, because an image of two to six pixels would cost as much as one of seven.
   static constexpr size_t kWindowRows = 6;
 
   EXECUTORCH_TARGET_INLINE Vector load(const float* from) { return _mm512_loadu_ps(from); }

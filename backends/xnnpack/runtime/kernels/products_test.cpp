@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of small integers are exact, in whatever order they are summed.
+// GEMM kernels on small integers, whose sums are exact in any order.
 #include "kernels/products.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Integers from -3 to 3, with room behind them for what kernels read and do not use.
+/// Integers from -3 to 3, followed by padding that kernels may read.
 std::vector<float> integers(size_t count, size_t seed) {
   std::vector<float> values(count + XNN_EXTRA_BYTES / sizeof(float), 0.0f);
   for (size_t i = 0; i < count; ++i) {
@@ -27,7 +27,7 @@ std::vector<float> integers(size_t count, size_t seed) {
   return values;
 }
 
-/// With weights that are fetched ahead, and without: it makes no difference to the sums.
+/// The parameter is whether kernels prefetch weights, which must not change results.
 class XnnpackProducts : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -62,7 +62,7 @@ TEST_P(XnnpackProducts, EachNumberOfRowsAndColumns) {
         }
         ASSERT_EQ(output[i], std::min(sum, 50.0f)) << rows << " rows, " << columns << " columns, element " << i;
       }
-      ASSERT_EQ(output.back(), -1e6f) << "written behind the end";
+      ASSERT_EQ(output.back(), -1e6f) << "written past the end";
     }
     xnn_delete_operator(op);
   }
@@ -70,7 +70,7 @@ TEST_P(XnnpackProducts, EachNumberOfRowsAndColumns) {
 
 #ifdef EXECUTORCH_XNNPACK_X86_KERNELS
 
-/// XNNPACK's operators take the kernels of the widest vectors that the processor has: here are the others, too.
+/// Operators use only the kernels with the widest vectors that the processor has, so this test calls each kernel.
 TEST_P(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
   constexpr size_t kDepth = 21;
   const float limits[2] = {-kInfinity, 40.0f};
@@ -79,7 +79,7 @@ TEST_P(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
       continue;
     }
     for (const size_t columns : {1, 7, 8, 9, 16, 17, 24, 33, 48, 57, 64, 71, 96, 130}) {
-      // Panels of biases, and of weights for each step of the depth; what a panel has beyond the columns is not used.
+      // A panel has the biases, then the weights of each k. A last panel has more columns than the kernel should use.
       const size_t panels = (columns + product.columns - 1) / product.columns;
       const auto packed = integers(panels * product.columns * (1 + kDepth), columns);
       for (size_t rows = 1; rows <= 24; ++rows) {
@@ -98,7 +98,7 @@ TEST_P(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
           ASSERT_EQ(output[i], std::min(sum, 40.0f))
               << product.instructions << ", " << rows << " rows, " << columns << " columns, element " << i;
         }
-        ASSERT_EQ(output.back(), -1e6f) << "written behind the end";
+        ASSERT_EQ(output.back(), -1e6f) << "written past the end";
       }
     }
   }
@@ -106,7 +106,8 @@ TEST_P(XnnpackProducts, TheKernelsOfEachKindOfVectors) {
 
 #endif
 
-/// Windows of 3 x 3 over images of each width, padded by one, two images at once: the second has an offset.
+/// 3 x 3 convolutions of images of each width, with a padding of one. There are two images, so that the second has an
+/// offset.
 void check_windows(size_t height) {
   constexpr size_t kBatch = 2, kIn = 5, kOut = 37;
   const auto weights = integers(kOut * 9 * kIn, 1);
@@ -131,7 +132,7 @@ void check_windows(size_t height) {
                    image = i / kOut / width / height;
       float sum = bias[channel];
       for (size_t tap = 0; tap < 9; ++tap) {
-        const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps far beyond the image
+        const size_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;  // wraps in the padding
         if (from_y < height && from_x < width) {
           for (size_t k = 0; k < kIn; ++k) {
             sum +=

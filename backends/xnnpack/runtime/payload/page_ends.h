@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * XNNPACK's kernels read up to XNN_EXTRA_BYTES past the end of their inputs, and expect that these bytes are
- * there (xnnpack.h). Memory of an application or a mapped file ends where it ends: behind its last page there may be
- * nothing.
+ * XNNPACK's kernels read up to XNN_EXTRA_BYTES past the end of their inputs (xnnpack.h). Where an application's buffer
+ * or a mapped file ends close to the end of its last page, such a read may reach an unmapped page and crash. Arguments
+ * and constants that end there are copied to memory with padding.
  */
 #pragma once
 
@@ -18,21 +18,21 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Whether kernels could read in a page that none of the `size` bytes at `data` lies in.
+/// Whether a read of XNN_EXTRA_BYTES past the `size` bytes at `data` could reach a page that holds none of them.
 bool may_leave_page(const void* data, size_t size);
 
-/// Copies of arguments that take the place of these while a delegate runs.
+/// Padded copies that replace arguments while a delegate runs.
 class MovedArguments final {
  public:
   /**
-   * Lets `data` point to a copy with padding.
+   * Makes `data` point to a copy with padding.
    *
    * @param data `size` bytes, which must outlive the object. An input is copied now, a result in finish().
    * @retval Error::MemoryAllocationFailed (logged) There is no memory for the copy; `data` is unchanged.
    */
   runtime::Error move(void*& data, size_t size, bool is_input);
 
-  /// Copies the results to where they belong.
+  /// Copies the results back to the arguments.
   void finish() const;
 
  private:

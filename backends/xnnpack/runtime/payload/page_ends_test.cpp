@@ -36,7 +36,7 @@ TEST(PageEnds, KernelsLeaveAPageWhereItsEndIsCloserThanTheirVectors) {
   EXPECT_FALSE(may_leave(8192, 4096 - XNN_EXTRA_BYTES));
   EXPECT_TRUE(may_leave(8192, 4096 - XNN_EXTRA_BYTES + 1));
   EXPECT_TRUE(may_leave(8192, 4096));
-  EXPECT_FALSE(may_leave(8192, 4096 + 1));  // the page behind is the one that the last byte lies in
+  EXPECT_FALSE(may_leave(8192, 4096 + 1));  // the last byte begins the next page
   EXPECT_TRUE(may_leave(8192 + 4092, 4));
   EXPECT_FALSE(may_leave(8192, 0));
 }
@@ -81,7 +81,7 @@ class AtPageEnd final {
   void* start_;
 };
 
-// On processors whose vectors have no masks (NEON, SSE) this ended the process.
+// Kernels for NEON and SSE have no masked loads and read past the end: without the copies this test crashes there.
 TEST(PageEnds, ArgumentsOfADelegateMayEndWithTheirPage) {
   runtime::runtime_init();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
@@ -92,7 +92,7 @@ TEST(PageEnds, ArgumentsOfADelegateMayEndWithTheirPage) {
   const uint32_t absolute = writer.output(XNNDatatype::xnn_datatype_fp32, dims);
   const uint32_t negated = writer.output(XNNDatatype::xnn_datatype_fp32, dims);
   writer.plain_node(XNodeUnion::XNNAbs, in, absolute);
-  writer.plain_node(XNodeUnion::XNNNegate, absolute, negated);  // a result that is read
+  writer.plain_node(XNodeUnion::XNNNegate, absolute, negated);  // reads an argument that is a result, too
   const auto payload = writer.finish();
   Delegate delegate(std::make_shared<WorkspaceGroup>());
   ASSERT_EQ(delegate.load(payload.data(), payload.size(), nullptr, nullptr), Error::Ok);

@@ -35,7 +35,7 @@ constexpr size_t kGraphSizeAt = 14;
 constexpr size_t kConstantsOffsetAt = 18;
 constexpr size_t kConstantsSizeAt = 22;
 
-/// What the integers of the graph need; vectors of the kernels that read constants want more.
+/// The alignment of the graph's 64-bit integers, and that of constants, which kernels read with vector instructions.
 constexpr size_t kGraphAlignment = 8;
 constexpr size_t kConstantAlignment = 16;
 static_assert(alignof(std::max_align_t) >= kGraphAlignment, "copies must be aligned");
@@ -55,7 +55,7 @@ bool is_aligned(const void* data, size_t alignment) {
   return reinterpret_cast<uintptr_t>(data) % alignment == 0;
 }
 
-/// With the bytes that kernels may read past the end.
+/// A copy with padding for kernels, which may read past the end.
 std::unique_ptr<std::max_align_t[]> copy_of(const uint8_t* data, size_t size) {
   std::unique_ptr<std::max_align_t[]> copy(
       new std::max_align_t[(size + XNN_EXTRA_BYTES) / sizeof(std::max_align_t) + 1]);
@@ -147,7 +147,8 @@ Result<std::unique_ptr<uint8_t[]>> Payload::copy(uint32_t index, uint64_t size) 
   const auto room = [size] {
     return std::unique_ptr<uint8_t[]>(new uint8_t[static_cast<size_t>(size) + XNN_EXTRA_BYTES]());
   };
-  // To map a page and to unmap it takes longer than to read so few bytes. Others have to be there before there is room.
+  // Reading so few bytes takes less time than mapping and unmapping a page. Larger sizes are compared with those of the
+  // entry before memory is allocated, because the payload may ask for any size.
   if (size > 0 && size <= kFewBytes && !name(index).empty()) {
     std::unique_ptr<uint8_t[]> bytes = room();
     if (read_start(index, bytes.get(), static_cast<size_t>(size)) == Error::Ok) {

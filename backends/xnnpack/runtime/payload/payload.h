@@ -2,7 +2,7 @@
 /**
  * @file
  * The bytes that a program holds for a delegate: a header, a flatbuffer (serialization/xnnpack_graph.fbs) and
- * constants. They are not trusted.
+ * constants. They may be damaged or malicious, so that every number in them is checked.
  */
 #pragma once
 
@@ -22,56 +22,58 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A verified graph and where its constants are. Points into the payload.
+/// A verified graph and the locations of its constants. Points into the payload.
 class Payload final {
  public:
   /**
    * @param data, size The payload; must outlive the object.
-   * @param named_data Where constants with a name are; null when there are none.
-   * @retval Error::InvalidProgram (logged) the bytes are no payload.
+   * @param named_data Holds the constants that have a name; may be null. Must outlive the object.
+   * @retval Error::InvalidProgram (logged) the bytes are not a valid payload.
    */
   runtime::Error open(const void* data, size_t size, const runtime::NamedDataMap* named_data);
 
   const fb_xnnpack::XNNGraph& graph() const { return *graph_; }
 
-  /// Whether it may have nodes that XNNPACK has not.
+  /// Whether the graph may contain steps: nodes that XNNPACK does not have (steps/step.h).
   bool has_steps() const { return has_steps_; }
 
   /**
-   * The bytes of entry `index` (from 1 on) of the graph's constants, at a multiple of 16. Valid until release().
+   * The bytes of entry `index` (from 1 on) of the graph's constants, aligned to 16 bytes. Valid until release().
    *
-   * @param least How many bytes there have to be.
-   * @param by_kernels Whether XNNPACK's kernels read them, which need padding: see page_ends.h.
+   * @param least The least number of bytes that the entry must have.
+   * @param by_kernels Whether XNNPACK's kernels read the bytes and need padding after them: see page_ends.h.
    * @retval Error::InvalidProgram there is no such entry, it lies outside of the payload, or has too few bytes.
-   * @retval Error::NotFound (logged) the program holds no data of its name.
+   * @retval Error::NotFound (logged) there is no named data with the entry's name.
    */
   runtime::Result<runtime::Span<const uint8_t>> constant(uint32_t index, uint64_t least, bool by_kernels = false);
 
   /**
-   * A copy of the first `size` bytes of an entry, behind which kernels may read. Nothing else of it stays in memory.
+   * A copy of the first `size` bytes of an entry, with padding for kernels. Releases the entry itself.
    *
    * @retval Error::InvalidProgram, Error::NotFound As constant().
    */
   runtime::Result<std::unique_ptr<uint8_t[]>> copy(uint32_t index, uint64_t size);
 
-  /// The name of entry `index` among the named data; "" for what lies in the payload, and for what does not exist.
+  /// The name of entry `index` in the named data; "" if the entry lies in the payload or does not exist.
   std::string_view name(uint32_t index) const;
 
-  /// Copies the first bytes of an entry with a name. Fails where there are fewer, or data are not read in parts.
+  /// Copies the first `size` bytes of a named entry. Fails if it has fewer, or if the named data reads whole entries
+  /// only.
   runtime::Error read_start(uint32_t index, void* to, size_t size) const;
 
-  /// Keeps an entry in memory, whatever is released.
+  /// Makes release() keep this entry.
   void hold(uint32_t index) { entry(index).is_held = true; }
   bool is_held(uint32_t index) const { return index < entries_.size() && entries_[index].is_held; }
 
-  /// Frees what constant() has read. It may be asked for again.
+  /// Frees an entry that constant() has read, unless it is held. A later constant() reads it again.
   void release(uint32_t index);
 
-  /// The pointer of elements that are not in memory: not null, and not to be read.
+  /// Stands for elements that are not in memory. It is not null, because XNNPACK takes a value with null for no
+  /// constant, but nothing may read from it.
   const void* placeholder() const { return graph_; }
 
  private:
-  /// Named data that was read, or copied because it was not aligned or not padded.
+  /// A constant that was read: in the payload, in named data, or in a copy if it was not aligned or lacked padding.
   struct Entry {
     runtime::Span<const uint8_t> bytes;
     std::unique_ptr<runtime::FreeableBuffer> buffer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constants of a payload whose bytes are named data.
+// Constants whose bytes are in named data instead of the payload.
 #include "payload/payload.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using runtime::Error;
 using runtime::FreeableBuffer;
 using runtime::Result;
 
-/// Named data in memory, which counts how often it is asked for whole.
+/// Named data in memory that counts how often a whole entry is loaded.
 class Data final : public runtime::NamedDataMap {
  public:
   explicit Data(bool reads_parts) : reads_parts_(reads_parts) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads for tests, node by node.
+// Writes payloads for tests, one node at a time.
 #pragma once
 
 #include <xnnpack.h>
@@ -16,7 +16,7 @@ namespace xnnpack {
 using fb_xnnpack::XNNDatatype;
 using fb_xnnpack::XNodeUnion;
 
-/// Writes a payload whose values are all arguments of the delegate. Their ids count from 0.
+/// Writes a payload in which every value is an argument of the delegate. Ids are numbered from 0 in the order of calls.
 class PayloadWriter final {
  public:
   using Dims = std::vector<uint32_t>;
@@ -32,7 +32,7 @@ class PayloadWriter final {
     return value(fb_xnnpack::XValueUnion::XNNTensorValue, tensor(datatype, dims, outputs_).Union());
   }
 
-  /// An input of integers with one scale, of 0.5.
+  /// A per-tensor quantised input with the scale 0.5.
   uint32_t input_with_scale(XNNDatatype datatype, const Dims& dims) {
     const auto dense = tensor(datatype, dims, inputs_);
     const auto scale = fb_xnnpack::CreatePerTensorQuant(builder_, 0.5f, 0);
@@ -42,7 +42,7 @@ class PayloadWriter final {
                      .Union());
   }
 
-  /// An input of integers with a scale for each index of the first dimension, of 0.5.
+  /// An input that is quantised per channel along its first dimension, with scales of 0.5.
   uint32_t input_with_scales(XNNDatatype datatype, const Dims& dims) {
     const auto dense = tensor(datatype, dims, inputs_);
     const auto scales = builder_.CreateVector(std::vector<float>(dims[0], 0.5f));
@@ -56,12 +56,12 @@ class PayloadWriter final {
     nodes_.push_back(fb_xnnpack::CreateXNode(builder_, type, content, static_cast<uint32_t>(nodes_.size())));
   }
 
-  /// For nodes of one input that have nothing else.
+  /// Adds a node with one input, one output and no parameters.
   void plain_node(XNodeUnion type, uint32_t in, uint32_t out) {
     node(type, fb_xnnpack::Create_XNNNode1x1(builder_, in, out, 0).Union());
   }
 
-  /// The payload, which lives as long as the writer.
+  /// The payload, which is valid as long as the writer lives.
   flatbuffers::span<uint8_t> finish() {
     const auto version = builder_.CreateString("0");
     const auto nodes = builder_.CreateVector(nodes_);

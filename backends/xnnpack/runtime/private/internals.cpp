@@ -17,7 +17,7 @@ uint32_t no_fusion_flag() {
 
 void delete_operators(xnn_operator_data* data) {
   for (xnn_operator_t& op : data->operator_objects) {
-    xnn_delete_operator(std::exchange(op, nullptr));  // of null, too
+    xnn_delete_operator(std::exchange(op, nullptr));  // accepts null
   }
 }
 
@@ -131,7 +131,8 @@ void move_to_workspace(xnn_runtime_t runtime, xnn_workspace_t workspace) {
   ++workspace->ref_count;
   xnn_release_workspace(std::exchange(runtime->workspace, workspace));
   runtime->next_workspace_user = std::exchange(workspace->first_user, runtime);
-  runtime->memory_planned = false;  // it has no pointers into the new one, which may grow before it is reshaped
+  // The runtime has no pointers into the new workspace yet, which another runtime may make grow before the reshape.
+  runtime->memory_planned = false;
 }
 
 void plan_memory_anew(xnn_runtime_t runtime) {
@@ -139,7 +140,7 @@ void plan_memory_anew(xnn_runtime_t runtime) {
   for (uint32_t i = 0; i < runtime->num_values; ++i) {
     xnn_value& value = runtime->values[i];
     if (value.datatype == xnn_datatype_qdint8) {
-      value.size = 0;  // then the memory for its scales follows its shape, too
+      value.size = 0;  // so that memory for its scales is planned for the new shape, too
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the values between operators lie. XNNPACK's own function of this name never puts one in front of the first that
-// is in use, for which ResNet50 takes 44 MB where 10 are enough; third_party.cmake lets it call this one.
+// Plans the workspace. XNNPACK's own planner does not use gaps before the first value that is in use, so that ResNet50
+// takes 44 MB instead of 10. third_party.cmake makes XNNPACK call this function instead.
 #include <xnnpack.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ bool live_together(const xnn_usage_record& a, const xnn_usage_record& b) {
   return a.first_node <= b.last_node && b.first_node <= a.last_node;
 }
 
-/// The start of the smallest gap between those that are needed at the same time, or the end of all.
+/// The start of the smallest sufficient gap between values with overlapping lifetimes, or the end of all of these.
 size_t find_place(const xnn_usage_record& wanted, const std::vector<xnn_usage_record*>& placed) {
   size_t smallest = SIZE_MAX, place = 0, end = 0;
   for (const xnn_usage_record* other : placed) {
@@ -35,7 +35,8 @@ size_t find_place(const xnn_usage_record& wanted, const std::vector<xnn_usage_re
 
 }  // namespace
 
-/// Gives each record with a size a place in `tracker`'s memory that none has at the same time, the largest first.
+/// Gives each value with a size an offset in the workspace, the largest first, so that values with overlapping
+/// lifetimes do not overlap in memory.
 extern "C" void executorch_xnnpack_plan_values(xnn_value_allocation_tracker* tracker) {
   tracker->mem_arena_size = 0;
   if (tracker->min_value_id == XNN_INVALID_VALUE_ID) {
@@ -63,7 +64,7 @@ extern "C" void executorch_xnnpack_plan_values(xnn_value_allocation_tracker* tra
                                    }),
                   record);
   }
-  // What is computed in place has no size of its own.
+  // Values that are computed in place have no size; they get the offset of the value that they overwrite.
   for (xnn_usage_record* record = first; record < end; ++record) {
     const xnn_usage_record* reused = record;
     while (reused->reuse_value_id != XNN_INVALID_VALUE_ID) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values that are needed at the same time lie apart, in as little memory as can be.
+// Values with overlapping lifetimes do not overlap in memory, and the workspace is small.
 #include <gtest/gtest.h>
 #include <xnnpack.h>
 
@@ -41,7 +41,7 @@ Plan plan(const std::vector<Life>& lives) {
   return made;
 }
 
-/// The most that is needed at the same time: no plan is smaller.
+/// The largest sum of sizes at one time: a lower bound for every plan.
 size_t least_size(const std::vector<Life>& lives) {
   size_t least = 0;
   for (const Life& at : lives) {
@@ -55,7 +55,8 @@ size_t least_size(const std::vector<Life>& lives) {
 }
 
 TEST(XnnpackMemoryPlan, ValuesOneAfterTheOtherTakeTheRoomOfTwo) {
-  // The gap in front of the second is where the third belongs, and so on.
+  // Values alternate between the start of the workspace and offset 400, so the third has to use the gap before the
+  // second.
   const std::vector<Life> lives = {{0, 1, 400}, {1, 2, 300}, {2, 3, 400}, {3, 4, 300}, {4, 5, 350}};
   EXPECT_EQ(plan(lives).size, 700u);
 }

@@ -20,7 +20,7 @@ constexpr size_t kMaxRank = 4;
 using Sizes = AttentionStep::Sizes;
 using Layout = AttentionStep::Layout;
 
-/// Shapes with four dimensions: batch, heads, rows, width.
+/// Prepends dimensions of size 1 up to four: batch, heads, rows, width.
 Shape four(const Shape& shape) {
   Shape result(kMaxRank - shape.size(), 1);
   result.insert(result.end(), shape.begin(), shape.end());
@@ -53,7 +53,7 @@ bool make_dense(const std::vector<Shape>& in, Layout* layout) {
   return true;
 }
 
-/// Whether all rows lie inside of a tensor, which has an element for each of theirs.
+/// Whether all rows lie inside a tensor of this shape, and their elements are not more than those of the tensor.
 bool lies_inside(const HeadStrides& strides, size_t batch, size_t heads, size_t rows, size_t width,
                  const Shape& shape) {
   const size_t elements = element_count(shape);
@@ -115,7 +115,7 @@ Step::Plan AttentionStep::plan(const std::vector<Shape>& in, size_t threads) {
                      mask[2] == 1 ? 0 : strides.row};
     mask_key_stride_ = mask[3] == 1 ? 0 : 1;
   }
-  // Each part copies the keys anew, so there are no more of them than give the threads equal shares.
+  // A head is divided into parts only if whole heads cannot be shared evenly, because each part copies the keys again.
   const size_t heads = s.batch * s.heads;
   parts_ = heads % threads == 0 || s.rows < 8 * threads ? 1 : threads;
   rows_of_part_ = (s.rows + parts_ - 1) / parts_;

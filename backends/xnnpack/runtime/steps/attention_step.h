@@ -10,7 +10,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Where the rows of the heads of a tensor lie, in elements. The elements of a row lie one after another.
+/// The offset and strides, in elements, of the rows of each head in a tensor. The elements of a row are contiguous.
 struct HeadStrides {
   size_t offset = 0;
   size_t batch = 0;
@@ -18,14 +18,14 @@ struct HeadStrides {
   size_t row = 0;
 };
 
-/// Scaled dot-product attention. Inputs: q, k, v, and a mask where it has one. Heads of q share those of k and v where
-/// there are fewer of them.
+/// Scaled dot-product attention. Inputs: q, k, v, and a mask if there is one. If k and v have fewer heads than q,
+/// several heads of q share one (grouped-query attention).
 class AttentionStep final : public Step {
  public:
   struct Sizes {
     size_t batch = 1, heads = 1, key_heads = 1, rows = 0, keys = 0, width = 0, value_width = 0;
   };
-  /// Where the tensors have no shape of their own for this: heads are parts of rows of something larger.
+  /// The layout of tensors whose shapes do not show heads: each head is a part of the rows of a larger tensor.
   struct Layout {
     Sizes sizes;
     HeadStrides q, k, v, out;
@@ -33,7 +33,7 @@ class AttentionStep final : public Step {
   };
   enum class Mask { None, Added, Truth };
 
-  /// @param layout Null where q is [..., heads, rows, width], k and v alike, each with at most four dimensions.
+  /// @param layout Null if q, k and v have the shape [..., heads, rows, width], with at most four dimensions.
   AttentionStep(float scale, bool is_causal, Mask mask, std::unique_ptr<Layout> layout)
       : scale_(scale), is_causal_(is_causal), mask_(mask), fixed_(std::move(layout)) {}
 

@@ -13,9 +13,9 @@ namespace xnnpack {
 
 namespace {
 
-/// Bytes of the activations between the convolutions. With the weights they fit in a core's L2 cache.
+/// Bytes of a band's intermediate activations, so few that they fit in a core's L2 cache together with the weights.
 constexpr size_t kBandSize = size_t{160} << 10;
-/// The fewest rows of results of a part: its first windows cover rows that the part before it computes as well.
+/// The fewest output rows of a part: the rows under its first windows are computed by the part before it, too.
 constexpr size_t kPartRows = 8;
 
 size_t padded_size(size_t bytes) {
@@ -23,7 +23,7 @@ size_t padded_size(size_t bytes) {
   return (bytes + XNN_EXTRA_BYTES + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// A 1 x 1 convolution.
+/// Runs a 1 x 1 convolution, a GEMM with a row for each pixel.
 void multiply(const xnn_operator& op, size_t pixels, const void* in, void* out) {
   const gemm_context& product = op.context.gemm.gemm.gemm;
   const size_t columns = op.compute[0].range[1], tile = op.compute[0].tile[0];
@@ -35,7 +35,7 @@ void multiply(const xnn_operator& op, size_t pixels, const void* in, void* out) 
   }
 }
 
-/// Computes rows of a depthwise convolution from `row` on. `in`: the first row in its indirection buffer.
+/// Computes `rows` output rows of a depthwise convolution from `row` on. `in` is the address of its input's first row.
 void convolve(const xnn_operator& op, size_t row, size_t rows, const void* in, void* out) {
   const dwconv_context& windows = op.context.dwconv.dwconv;
   const size_t moved = reinterpret_cast<uintptr_t>(in) - reinterpret_cast<uintptr_t>(op.last_input);
@@ -68,7 +68,7 @@ CascadeStep::~CascadeStep() {
 
 xnn_status CascadeStep::create(Stage stage, const xnn_value* values, size_t num_values, xnn_code_cache* code,
                                xnn_weights_cache_t weights) {
-  // As reshape() numbers the values.
+  // reshape() numbers the values in this way.
   made_[stage].inputs[0] = static_cast<uint32_t>(stage);
   made_[stage].outputs[0] = static_cast<uint32_t>(stage) + 1;
   return nodes_[stage].create(&nodes_[stage], values, num_values, &made_[stage], code, weights);
@@ -104,7 +104,7 @@ OptionalShape CascadeStep::shape(const std::vector<Shape>& in) const {
 }
 
 xnn_status CascadeStep::reshape(const Shape& image) {
-  // The input of each stage, followed by the output of the last one.
+  // Value i is the input of stage i; the last value is the output of the last stage.
   std::array<xnn_value, kStages + 1> values{};
   for (xnn_value& value : values) {
     value.type = xnn_value_type_dense_tensor;

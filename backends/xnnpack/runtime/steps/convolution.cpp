@@ -29,12 +29,12 @@ xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepDa
     if (memory == nullptr) {
       return xnn_status_out_of_memory;
     }
-    // Not all of it is filled, and it may end up in a file.
+    // `fill` leaves gaps, and no uninitialised memory must get into a file of packed weights.
     std::memset(memory, 0, bytes);
     fill(memory);
     offset = xnn_look_up_or_insert_weights_cache(weights, &key, memory, bytes);
   } else {
-    // As XNNPACK's convolutions do: it tells the provider how many bytes are read.
+    // Like XNNPACK's convolutions, look the weights up again with a size, so that the cache can compare it.
     offset = xnn_look_up_or_insert_weights_cache(weights, &key, nullptr, bytes);
   }
   *packed = weights->offset_to_addr(weights->context, offset);
@@ -44,7 +44,7 @@ xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepDa
 size_t core_cache_size() {
   constexpr size_t kLeast = 256 << 10, kUsual = 512 << 10, kMost = 2048 << 10;
   const cpuinfo_cache* cache = cpuinfo_initialize() ? cpuinfo_get_l2_cache(0) : nullptr;
-  // A core may count as two processors.
+  // With simultaneous multithreading, a core counts as two processors.
   return cache == nullptr || cache->size == 0
              ? kUsual
              : std::clamp<size_t>(cache->size / ceil_div(cache->processor_count, 2), kLeast, kMost);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What the convolution steps share.
+ * Types and functions for all convolution steps.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A convolution of images, NHWC, by a filter, [out channels][window height][window width][in channels].
+/// A convolution of NHWC images with a filter [out channels][window height][window width][in channels].
 struct Convolution {
   Window window;
   size_t in_channels = 0, out_channels = 0;
-  float least = 0, most = 0;  ///< the results' limits
+  float least = 0, most = 0;  ///< outputs are clamped to these limits
 };
 
 /// The quantisation parameters of an int8 convolution.
@@ -33,18 +33,20 @@ struct ConvolutionScales {
   const float* filter = nullptr;  ///< of each out channel
 };
 
-/// The packed filter and bias of `constants`: what `weights` has already, or `size` bytes, zeros at first, that `fill`
-/// writes.
-/// @param seed Identifies the packing. Above 2^24, as those of XNNPACK, made of channels and flags, are below.
+/// Finds the packed filter and bias of `constants` in `weights`. If they are not there, adds `size` bytes that `fill`
+/// writes; it gets memory that is filled with zeros.
+/// @param seed Identifies the packed layout. Must be above 2^24, because XNNPACK makes its own seeds of channels and
+/// flags, which are below.
 /// @param[out] packed Lives as long as the runtime.
 xnn_status find_or_pack(xnn_weights_cache_t weights, uint32_t seed, const StepData& constants,
                         runtime::internal::CheckedSize size, const std::function<void(void*)>& fill,
                         const void** packed);
 
-/// XNNPACK's products of float32 where they take weights in panels, one row after the other; null where they do not.
+/// XNNPACK's float32 GEMM configuration if its packed weights are plain panels, [k][columns] after the biases; else
+/// null.
 const xnn_gemm_config* find_panel_products();
 
-/// Bytes of the second level's cache that one core may take for its own.
+/// Bytes of L2 cache for each core, from 256 KiB to 2 MiB.
 size_t core_cache_size();
 
 inline size_t ceil_div(size_t count, size_t by) {

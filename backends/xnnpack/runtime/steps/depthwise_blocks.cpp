@@ -15,15 +15,14 @@ namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
 
-/// Neighbouring results whose sums are in registers: enough that additions need not wait for each other.
+/// Adjacent outputs whose accumulators are in registers at once. So many hide the latency of additions.
 constexpr size_t kMostPlaces = 8;
 
 size_t block_channels() {
   return hn::Lanes(Tag());
 }
 
-/// The part of the image that the results need, with zeros around it: its pixels are contiguous in `padded`,
-/// whatever lies between them in the image.
+/// Copies the pixels under the windows, with padding, to `padded`, where the channels of a block are contiguous.
 HWY_INLINE void copy_padded(const DepthwiseBlock& block, float* padded) {
   const Tag d;
   const size_t lanes = hn::Lanes(d), width = block.padded_width();
@@ -45,7 +44,7 @@ HWY_INLINE void copy_padded(const DepthwiseBlock& block, float* padded) {
   }
 }
 
-/// Results next to each other in a row. `from`: the first pixel of the first window.
+/// Computes kPlaces adjacent outputs of a row. `from` is the first pixel of the first window.
 template <size_t kPlaces>
 HWY_INLINE void convolve_places(const DepthwiseBlock& block, const float* from, size_t row_stride, float* out) {
   const Tag d;
@@ -76,7 +75,7 @@ HWY_INLINE void convolve_places(const DepthwiseBlock& block, const float* from, 
   }
 }
 
-/// The same for a number of places that is known when it runs.
+/// The same for `places` outputs, at most kPlaces.
 template <size_t kPlaces = kMostPlaces>
 HWY_INLINE void convolve_some(const DepthwiseBlock& block, size_t places, const float* from, size_t row_stride,
                               float* out) {
@@ -96,7 +95,7 @@ void convolve_block(const DepthwiseBlock& block, float* padded) {
   for (size_t y = 0; y < block.out_height; ++y) {
     const float* const row = padded + y * block.stride_height * row_stride;
     for (size_t part = parts, x = 0; part > 0; --part) {
-      // Of about the same width, so that none is a single result.
+      // Divide the row evenly: a last part of one output would have no additions to overlap with.
       const size_t places = (block.out_width - x + part - 1) / part;
       convolve_some(block, places, row + x * block.stride_width * lanes, row_stride,
                     block.out + (y * block.out_width + x) * block.out_stride);

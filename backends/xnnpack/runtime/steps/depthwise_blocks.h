@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions of a vector's channels for the best instruction set of the machine.
+// Depthwise convolutions of as many channels as a vector has lanes, for the best instruction set of the machine.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Floats of a vector: the channels of a block.
+/// The channels of a block: the lanes of a vector of floats.
 size_t depthwise_block_channels();
 
-/// Rows of results for the channels of one block.
+/// Output rows for the channels of one block.
 struct DepthwiseBlock {
-  // Of the image, NHWC, from the first channel of the block on.
+  // The image, NHWC; `image` points to the first channel of the block.
   const float* image = nullptr;
   size_t height = 0, width = 0;  ///< pixels
   size_t pixel_stride = 0;       ///< floats
-  size_t channels = 0;           ///< of the block, at most depthwise_block_channels()
-  // Of the window. The first row that the results need is `first_row` of the image; numbers from `height` on, as those
-  // below 0 are, stand for padding.
+  size_t channels = 0;           ///< used channels of the block, at most depthwise_block_channels()
+  // The window. `first_row` is the first row of the image under the windows. Rows from `height` on are padding; so are
+  // those above the image, whose numbers wrap to huge ones.
   size_t first_row = 0;
   size_t padding_left = 0;
   size_t window_height = 0, window_width = 0;
@@ -27,7 +27,7 @@ struct DepthwiseBlock {
   size_t dilation_height = 0, dilation_width = 0;
   /// The block's biases, then its weights for each tap, depthwise_block_channels() floats each.
   const float* weights = nullptr;
-  // Of the results, at the first channel of the block; one pixel is `out_stride` floats from the next.
+  // The output; `out` points to the first channel of the block. Pixels are `out_stride` floats apart.
   float* out = nullptr;
   size_t out_stride = 0;
   size_t out_height = 0, out_width = 0;

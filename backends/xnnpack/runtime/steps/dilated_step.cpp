@@ -16,25 +16,26 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Of the products of all taps with all results, at most: copying pixels and adding up take the rest.
+/// The step applies if at most this part of the multiplications is inside the image: copying pixels and adding up
+/// products cost time, too.
 constexpr double kMostOfWhole = 0.75;
-/// Below, adding a tap's products up takes too long beside computing them.
+/// With fewer channels, adding up the products of the taps takes too long in comparison with computing them.
 constexpr size_t kFewestInChannels = 64;
 constexpr size_t kFewestOutChannels = 16;
-/// Below, products have too few rows.
+/// With fewer output pixels, the GEMMs have too few rows.
 constexpr size_t kFewestPixels = 48;
-/// Of a unit, whatever the cache holds: each unit reads all weights.
+/// The fewest pixels of a unit, even if they do not fit in the cache, because each unit reads all weights.
 constexpr size_t kFewestPixelsOfUnit = 48;
-/// Columns of results between products and sums, about.
+/// Roughly the output channels that one GEMM computes before its products are added up.
 constexpr size_t kColumns = 64;
 
-/// Results, from first to end, for which a tap lies inside of the image.
+/// The outputs, from `first` to before `end`, for which a tap lies inside the image.
 struct Range {
   size_t first, end;
   size_t count() const { return end - first; }
 };
 
-/// In one dimension. The tap lies at result * stride + offset - padding.
+/// The range in one dimension, where the tap for output i lies at i * stride + offset - padding.
 Range inside(size_t offset, size_t padding, size_t stride, size_t size, size_t results) {
   const size_t first = offset >= padding ? 0 : ceil_div(padding - offset, stride);
   const size_t end = size + padding > offset ? std::min((size + padding - offset - 1) / stride + 1, results) : 0;
@@ -124,7 +125,7 @@ OptionalShape DilatedStep::shape(const std::vector<Shape>& in) const {
              : std::nullopt;
 }
 
-/// Parts of the scratch memory of a thread.
+/// The layout of a thread's scratch memory.
 struct DilatedStep::Scratch {
   Scratch(const DilatedStep& step, void* memory) {
     const size_t pixels = step.pixels_of_unit_;
@@ -144,8 +145,8 @@ struct DilatedStep::Scratch {
   static constexpr size_t kAlignment = 64;
   float* gathered = nullptr;  // [pixels][in channels]
   float* products = nullptr;  // [pixels][columns of a group]
-  size_t* results = nullptr;  // of the unit, by their number in it: those that the pixels are for
-  size_t size = 0;            // bytes of all
+  size_t* results = nullptr;  // for each gathered pixel, its output's number in the unit
+  size_t size = 0;            // bytes in total
 };
 
 Step::Plan DilatedStep::plan(const std::vector<Shape>& in, size_t threads) {
@@ -229,7 +230,7 @@ void DilatedStep::run(const StepData& data, size_t unit, void* memory) {
   }
   const float least = convolution_.least, most = convolution_.most;
   for (size_t i = 0; i < count * channels; ++i) {
-    out[i] = out[i] < least ? least : out[i] > most ? most : out[i];  // what is no number stays so
+    out[i] = out[i] < least ? least : out[i] > most ? most : out[i];  // keeps NaN
   }
 }
 

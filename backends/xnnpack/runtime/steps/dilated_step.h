@@ -9,13 +9,13 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A convolution in float32 much of whose windows lies beside the image, as with dilations of 12 to 36 on images of
-/// 14 to 65 pixels. XNNPACK multiplies the weights by zeros there. Here each tap of the window is a matrix product with
-/// those pixels that it has inside of the image, whose results are added up. Inputs as WinogradStep's.
+/// A float32 convolution whose taps often lie in the padding, as with dilations of 12 to 36 on images of 14 to 65
+/// pixels. XNNPACK multiplies these zeros by the weights. Here each tap is a GEMM with only those pixels that lie
+/// inside the image, and the results of the taps are added up. Inputs: those of WinogradStep.
 class DilatedStep final : public Step {
  public:
-  /// Null where less than a quarter of the products is with padding for images of this shape, NHWC, or the algorithm
-  /// does not apply.
+  /// Null if less than a quarter of the multiplications are with padding for images of this shape (NHWC), or the
+  /// algorithm does not apply.
   static std::unique_ptr<DilatedStep> make(const Convolution& convolution, const Shape& image);
 
   const char* name() const override { return "Convolution (NHWC, F32) GEMM of taps"; }
@@ -35,21 +35,22 @@ class DilatedStep final : public Step {
 
   size_t panels() const { return ceil_div(convolution_.out_channels, panel_width()); }
   size_t panel_width() const;
-  /// Floats of a panel of one tap: a row of zeros, where products begin, and the weights.
+  /// Floats of a panel of one tap: a row of zeros in place of biases, and the weights.
   size_t panel_size() const { return (1 + convolution_.in_channels) * panel_width(); }
-  /// Columns of results that are computed at a time.
+  /// Output channels that one GEMM computes.
   size_t group_columns() const;
   void fill_packed(const float* filter, const float* bias, float* packed) const;
-  /// Copies the pixels that a tap has for results first to first + count, and notes these results. Returns how many.
+  /// Copies the pixels under a tap for outputs first to first + count, without padding, and records to which outputs
+  /// they belong. Returns their number.
   size_t gather(const float* image, Tap tap, size_t first, size_t count, const Scratch& scratch) const;
-  /// Adds the products of what was gathered to the results that `out` begins with.
+  /// Multiplies the gathered pixels by the weights of a tap and adds the products to the outputs at `out`.
   void add_products(Tap tap, size_t gathered, float* out, const Scratch& scratch) const;
 
   const Convolution convolution_;
   const xnn_gemm_config& products_;
   /// The biases of all panels, then [taps][panels].
   const float* packed_ = nullptr;
-  // As planned: units are parts of the results' pixels.
+  // Set by plan(). A unit is a range of output pixels.
   Shape image_, out_;
   size_t pixels_ = 0, pixels_of_unit_ = 0;
 };

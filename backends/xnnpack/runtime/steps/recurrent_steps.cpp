@@ -10,7 +10,7 @@ namespace backends {
 namespace xnnpack {
 
 CellStep::CellStep(size_t gates, std::vector<size_t> parts) : gates_(gates), parts_(std::move(parts)) {
-  work_of_number_ = 8;  // a function of each gate
+  work_of_number_ = 8;  // each gate needs a sigmoid or tanh
 }
 
 OptionalShape CellStep::shape(const std::vector<Shape>& in) const {

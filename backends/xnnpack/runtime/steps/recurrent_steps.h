@@ -8,22 +8,23 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A cell of H numbers, with some gates of H numbers each. Inputs: one or two tensors of gates, the state [..., H].
-/// Results have the state's shape.
+/// A recurrent cell with H hidden units and some gates for each. Inputs: one or two tensors of gates, and the state
+/// [..., H]. Outputs have the state's shape.
 ///
-/// The gates of many time steps may be in one tensor, so that splitting it copies nothing: each part has as many rows
-/// as the state, and one part is read. The gates of a row are contiguous.
+/// A tensor of gates may hold those of many time steps, so that no copy is needed to split it: each time step is a part
+/// with as many rows as the state, and the cell reads one part. The gates of a row are contiguous.
 class CellStep : public RowStep {
  public:
   OptionalShape shape(const std::vector<Shape>& in) const final;
 
  protected:
-  /// @param parts Which part of each tensor of gates is read.
+  /// @param gates The number of gates for each hidden unit.
+  /// @param parts The number of the part to read, for each tensor of gates.
   CellStep(size_t gates, std::vector<size_t> parts);
 
   void measure(const std::vector<Shape>& in) final;
 
-  /// The gates of an input, the state, and a result, from a row on.
+  // Pointers to a row of gates in an input, of the state, and of an output (null if `out` is null).
   const float* gates_of(const StepData& data, size_t input, size_t row) const;
   const float* state_of(const StepData& data, size_t row) const;
   float* result_of(void* out, size_t row) const;
@@ -36,8 +37,8 @@ class CellStep : public RowStep {
   const std::vector<size_t> parts_;
 };
 
-/// An LSTM's cell. Gates: i, f, g and o, which are the sum of the inputs where there are two. Results: the hidden
-/// state and the next state, of which one may be missing.
+/// An LSTM cell. The gates i, f, g and o are the sum of both tensors of gates if there are two. Outputs: the hidden
+/// state and the next cell state, one of which may be missing.
 class LstmCellStep final : public CellStep {
  public:
   LstmCellStep(bool has_two, size_t part, size_t second_part)
@@ -48,7 +49,8 @@ class LstmCellStep final : public CellStep {
   void run_rows(const StepData& data, size_t first, size_t count) override;
 };
 
-/// A GRU's cell. Gates: r, z and n of the hidden state, and of the input. Result: the next hidden state.
+/// A GRU cell. Both tensors have the gates r, z and n: the first of the hidden state, the second of the input. Output:
+/// the next hidden state.
 class GruCellStep final : public CellStep {
  public:
   GruCellStep(size_t hidden_part, size_t input_part) : CellStep(3, {hidden_part, input_part}) {}

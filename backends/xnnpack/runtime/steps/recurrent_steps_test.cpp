@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells of recurrent layers against the sums and functions that they are defined by.
+// Compares recurrent cells with their definitions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// Numbers from -6 to 6, far enough for gates to be shut and states to be at their limits.
+/// Numbers from -6 to 6, a range in which gates close and states saturate.
 std::vector<float> numbers(size_t count, float phase) {
   std::vector<float> made(count);
   for (size_t i = 0; i < count; ++i) {

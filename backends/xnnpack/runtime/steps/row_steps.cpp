@@ -12,16 +12,16 @@ namespace xnnpack {
 
 namespace {
 
-/// Floats that are worth a thread.
+/// The grain size: the fewest floats of a unit.
 constexpr size_t kGrain = 4096;
-/// Parts of a thread, so that a slow one is not waited for long.
+/// Units for each thread. With more than one, fast threads can take over work of a slow one.
 constexpr size_t kUnitsOfThread = 2;
 
 const float* floats(const void* data) {
   return static_cast<const float*>(data);
 }
 
-/// The number as an index below `size`; `size` where it is none.
+/// The index `number`, which counts from the end if it is negative and `wraps`; `size` if it is out of range.
 size_t index_of(int64_t number, size_t size, bool wraps) {
   if (number < 0 && wraps) {
     number += static_cast<int64_t>(size);

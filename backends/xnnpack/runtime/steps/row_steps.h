@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps that compute each row, or each element, by itself.
+// Steps that compute each row, or each element, independently.
 #pragma once
 
 #include "steps/step.h"
@@ -8,7 +8,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A function of rows. Rows are shared out over the threads.
+/// A step that computes rows independently of each other, so that threads share the rows.
 class RowStep : public Step {
  public:
   Plan plan(const std::vector<Shape>& in, size_t threads) final;
@@ -21,14 +21,15 @@ class RowStep : public Step {
 
   size_t rows_ = 0;
   size_t width_ = 1;
-  /// The cost of a number of a row, in multiplications; unknown for most functions.
+  /// The cost of an element in multiplications; infinity if it is unknown, as for most functions.
   double work_of_number_ = std::numeric_limits<double>::infinity();
 
  private:
   size_t rows_of_unit_ = 1;
 };
 
-/// Layer or rms norm over the last dimensions. Inputs: x, weight, bias where it has them.
+/// Layer norm (if `centers`) or RMS norm over the last `dims` dimensions. Inputs: x, then weight and bias if there are
+/// any.
 class NormStep final : public RowStep {
  public:
   NormStep(bool centers, size_t dims, float eps, bool has_weight, bool has_bias)
@@ -58,7 +59,7 @@ class GeluTanhStep final : public RowStep {
   void run_rows(const StepData& data, size_t first, size_t count) override;
 };
 
-/// Conversions between floats and the other dtypes of arguments. Bools are 0 and 1 as floats.
+/// Converts between float32 and other dtypes of arguments. "Truth" is a bool as float32: 0 or 1.
 class ConvertStep final : public RowStep {
  public:
   enum class Kind : uint32_t { FloatToBool = 0, BoolToFloat = 1, Int64ToFloat = 2, Int64ToTruth = 3, FloatToTruth = 4 };
@@ -74,7 +75,7 @@ class ConvertStep final : public RowStep {
   const Kind kind_;
 };
 
-/// Rows of a table by their indices. Inputs: the table, whose first dimension is indexed, and the indices (int64).
+/// Gathers rows of a table. Inputs: the table, whose first dimension is indexed, and the indices (int64).
 class EmbeddingStep final : public RowStep {
  public:
   /// @param wraps Whether negative indices count from the end.
@@ -90,8 +91,8 @@ class EmbeddingStep final : public RowStep {
   size_t table_rows_ = 0;
 };
 
-/// A copy of a tensor with slices replaced at some indices of a dimension. Inputs: the tensor, the indices (int64), as
-/// many slices.
+/// Copies a tensor and replaces its slices at some indices of a dimension. Inputs: the tensor, the indices (int64), and
+/// a slice for each index.
 class IndexPutStep final : public RowStep {
  public:
   explicit IndexPutStep(size_t dim) : dim_(dim) {}
@@ -108,7 +109,7 @@ class IndexPutStep final : public RowStep {
   size_t inner_ = 0;
 };
 
-/// a where the condition is not 0, else b, with broadcasting. Inputs: condition, a, b.
+/// Selects a if the condition is not 0, else b, with broadcasting. Inputs: condition, a, b.
 class WhereStep final : public RowStep {
  public:
   OptionalShape shape(const std::vector<Shape>& in) const override;
@@ -119,7 +120,7 @@ class WhereStep final : public RowStep {
 
  private:
   Shape out_;
-  /// Of each input in each dimension of the result.
+  /// The strides of each input for each dimension of the output; 0 for dimensions that are broadcast.
   std::vector<size_t> strides_[3];
 };
 

@@ -18,7 +18,7 @@ namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
 
-/// Rows of scores that are computed before they are used.
+/// Rows of q whose scores are computed at once.
 constexpr size_t kRowBlock = 4 * vector::kTileRows;
 
 HWY_INLINE size_t panel_width() {
@@ -120,7 +120,7 @@ void gru_cell(const GruCellRows& p) {
   }
 }
 
-/// Softmax of scores[0, seen), in place; those up to `keys` become 0.
+/// Softmax of the first `seen` scores, in place. The scores from there to `keys` become 0.
 HWY_INLINE void softmax(float* scores, size_t seen, size_t keys) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
@@ -136,7 +136,8 @@ HWY_INLINE void softmax(float* scores, size_t seen, size_t keys) {
     largest = std::max(largest, scores[i]);
   }
   if (largest == -std::numeric_limits<float>::infinity()) {
-    // PyTorch gives zeros for a row that is masked as a whole. Maxima leave out NaN, which is a result of its own.
+    // PyTorch returns zeros for a row that is fully masked. The maximum ignores NaN, so a row of NaN gets here, too;
+    // its result is NaN.
     const bool has_nan = std::any_of(scores, scores + seen, [](float score) { return std::isnan(score); });
     std::fill(scores, scores + seen, has_nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
     return;
@@ -168,12 +169,12 @@ HWY_INLINE void add_mask(const AttentionRows& p, size_t row, size_t seen, float*
   }
 }
 
-/// The keys that a row sees when it is causal.
+/// The number of keys to which a row attends, before its mask.
 HWY_INLINE size_t seen_keys(const AttentionRows& p, size_t row) {
   return p.is_causal ? std::min(p.keys, p.first_row + row + 1) : p.keys;
 }
 
-/// Few rows: no matrix is worth copying.
+/// Attention for few rows, for which packing k and v costs more than it saves.
 HWY_INLINE void attend_few(const AttentionRows& p, float* scores) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
@@ -207,7 +208,7 @@ HWY_INLINE void attend_few(const AttentionRows& p, float* scores) {
   }
 }
 
-/// Rows [first, first + count) of a x the panels of b, which are `panel_stride` apart.
+/// c = scale * a * b for `rows` rows of a. The panels of b are `panel_stride` apart.
 HWY_INLINE void multiply(const float* a, size_t a_stride, size_t rows, const float* b, size_t b_stride,
                          size_t panel_stride, size_t inner, float* c, size_t c_stride, size_t columns, float scale) {
   const size_t panel = panel_width();
@@ -244,7 +245,7 @@ void attention(const AttentionRows& p, float* scratch) {
   // The transpose of k, in panels: [panel][width][keys of the panel].
   for (size_t j = 0; j < padded_keys; ++j) {
     float* to = keys + j / panel * panel * p.width + j % panel;
-    const float* from = p.k + std::min(j, p.keys - 1) * p.k_stride;  // what is multiplied with the rest is not used
+    const float* from = p.k + std::min(j, p.keys - 1) * p.k_stride;  // scores past the last key are not used
     for (size_t i = 0; i < p.width; ++i) {
       to[i * panel] = from[i];
     }
@@ -253,7 +254,7 @@ void attention(const AttentionRows& p, float* scratch) {
   size_t v_stride = p.v_stride;
   size_t v_panel_stride = panel;
   if (p.value_width % panel != 0) {
-    // Vectors must not end beyond the last row.
+    // Copy v to padded panels, because loads of whole vectors would read past the last row.
     v = values;
     v_stride = panel;
     v_panel_stride = p.keys * panel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of rows of floats for the best instruction set of the machine.
+// Functions on rows of floats, for the best instruction set of the machine.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ void rms_norm(const float* in, float* out, size_t rows, size_t width, float eps,
 /// The approximation of gelu by tanh.
 void gelu_tanh(const float* in, float* out, size_t count);
 
-/// The cell of an LSTM, for some rows of `width` numbers; a row of gates has 4 * width of them: i, then f, g and o.
+/// Rows of an LSTM cell with `width` hidden units. A row of gates has 4 * width numbers: i, then f, g and o.
 /// state' = sigmoid(f) state + sigmoid(i) tanh(g), hidden = sigmoid(o) tanh(state').
 struct LstmCellRows {
   size_t rows = 0;
   size_t width = 0;
   const float* gates = nullptr;
-  const float* added = nullptr;  ///< to the gates; may be null
+  const float* added = nullptr;  ///< more gates, which are added to these; may be null
   const float* state = nullptr;
   float* hidden = nullptr;      ///< may be null
   float* next_state = nullptr;  ///< may be null
@@ -33,8 +33,8 @@ struct LstmCellRows {
 
 void lstm_cell(const LstmCellRows& rows);
 
-/// The cell of a GRU, for some rows of `width` numbers; a row of gates has 3 * width of them: r, then z and
-/// n, of the hidden state h' and of the input x'. r = sigmoid(r_h + r_x), z = sigmoid(z_h + z_x),
+/// Rows of a GRU cell with `width` hidden units. A row of gates has 3 * width numbers: r, then z and n. Those of the
+/// hidden state have the index h, those of the input x: r = sigmoid(r_h + r_x), z = sigmoid(z_h + z_x),
 /// n = tanh(n_x + r n_h), next = (hidden - n) z + n.
 struct GruCellRows {
   size_t rows = 0;
@@ -47,8 +47,8 @@ struct GruCellRows {
 
 void gru_cell(const GruCellRows& rows);
 
-/// Attention of some rows of one head: softmax(scale q k^T + mask) v. Strides are in elements; the elements of a row
-/// lie one after another. A row that may see nothing has the result 0.
+/// Attention for some rows of one head: softmax(scale q k^T + mask) v. Strides are in elements, and the elements of a
+/// row are contiguous. The output of a row that attends to no key is 0.
 struct AttentionRows {
   size_t rows = 0;         ///< of q
   size_t keys = 0;         ///< rows of k and v
@@ -63,12 +63,12 @@ struct AttentionRows {
   float* out = nullptr;
   size_t out_stride = 0;
   float scale = 1;
-  /// mask[row * mask_row_stride + key * mask_key_stride]: added, or with is_truth 0 for keys that are not seen.
+  /// mask[row * mask_row_stride + key * mask_key_stride] is added to the score. With is_truth, 0 excludes the key.
   const float* mask = nullptr;
   size_t mask_row_stride = 0;
   size_t mask_key_stride = 0;
   bool is_truth = false;
-  /// Row i sees only keys up to first_row + i.
+  /// Row i attends only to keys 0 to first_row + i.
   bool is_causal = false;
   size_t first_row = 0;
 };

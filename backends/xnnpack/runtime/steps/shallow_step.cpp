@@ -15,18 +15,18 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Above, rows of one pixel's channels are long enough.
+/// With more channels, XNNPACK's loop over the channels of a pixel is long enough.
 constexpr size_t kMostChannels = 8;
-/// Of windows and paddings, so that sizes stay far from where they would overflow.
+/// Limits windows and paddings, so that sizes cannot overflow.
 constexpr size_t kMostSide = 64;
-/// Bytes of the rows of an image that a row of results needs.
+/// Limits the bytes of the image rows that an output row needs.
 constexpr size_t kMostRows = size_t{1} << 28;
 
 bool is_scale(float number) {
   return number > 0.0f && std::isnormal(number);
 }
 
-/// The height of XNNPACK's tallest products by tables; 0 where it has none.
+/// The most rows of XNNPACK's IGEMM kernels; 0 if it has none.
 size_t tile_of(const xnn_gemm_config& products) {
   size_t rows = products.mr;
   while (rows > 0 && products.minmax.igemm[rows - 1].function[XNN_UARCH_DEFAULT] == nullptr) {
@@ -71,7 +71,7 @@ std::unique_ptr<ShallowStep> ShallowStep::make(const Convolution& convolution, c
 bool ShallowStep::set_scales(const ConvolutionScales& scales) {
   const int8_t least = xnn_qs8_quantize(convolution_.least, scales.out, scales.out_zero_point);
   const int8_t most = xnn_qs8_quantize(convolution_.most, scales.out, scales.out_zero_point);
-  // What XNNPACK refuses, in words, is left to it.
+  // XNNPACK refuses such parameters with a message, so leave them to it.
   if (!is_scale(scales.in) || !is_scale(scales.out) || least >= most) {
     return false;
   }
@@ -166,19 +166,19 @@ void ShallowStep::run(const StepData& data, size_t unit, void* scratch) {
   auto** const table = static_cast<const uint8_t**>(scratch);
   auto* const rows = reinterpret_cast<uint8_t*>(table + height * tile_);
   for (size_t i = 0; i < height; ++i) {
-    // Above the image this wraps to a number beyond its size.
+    // Above the image, this wraps to a huge number, which copy_row() treats as padding.
     const size_t row = y * window.stride_height + i * window.dilation_height - window.padding_top;
     copy_row(static_cast<const uint8_t*>(data.in[0]), image_index, row, rows + i * row_bytes);
   }
-  // Weights of zero make nothing of integers behind the last pixel: whole steps of the depth are the quicker. But not
-  // nothing of a float that is no number.
+  // The packed weights past depth() are zero, so int8 kernels may read on to whole groups of k, which is faster. With
+  // float32, zero times a NaN or infinity of the next pixel would be NaN.
   const size_t depth_bytes = (is_integer() ? packed_depth() : depth()) * element_size();
   const size_t result_bytes = out_[3] * element_size();
   const auto product = products_.minmax.igemm[tile_ - 1].function[XNN_UARCH_DEFAULT];
   auto* out = static_cast<uint8_t*>(data.out) + unit * width * result_bytes;
   const size_t tiles = (width + tile_ - 1) / tile_;
   for (size_t tile = 0, x = 0; tile < tiles; ++tile) {
-    // Of about the same width, so that none is a single result.
+    // Divide the row evenly, so that no tile has only one pixel.
     const size_t count = (width - x + tiles - tile - 1) / (tiles - tile);
     for (size_t i = 0; i < height; ++i) {
       const uint8_t* const first = rows + i * row_bytes + x * stride;
@@ -186,7 +186,7 @@ void ShallowStep::run(const StepData& data, size_t unit, void* scratch) {
       for (size_t j = 0; j < count; ++j) {
         pixels[j] = first + j * stride;
       }
-      std::fill(pixels + count, pixels + tile_, first);  // kernels read what they do not write, too
+      std::fill(pixels + count, pixels + tile_, first);  // kernels also read the rows that they do not write
     }
     product(count, out_[3], depth_bytes, height * tile_ * sizeof(void*), reinterpret_cast<const void**>(table), packed_,
             out, result_bytes, products_.nr * element_size(), 0, nullptr, &params_);

@@ -14,14 +14,15 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A convolution of images with few channels, such as RGB, in float32 or int8. XNNPACK's IGEMM reads the pixels of a
-/// window through a table, and its kernels, made for many channels, multiply few of them, or zeros. Here the pixels in
-/// a row of a window are one pixel with the channels of all: they are contiguous once the rows that a row of results
-/// needs are copied to memory with padding on both sides. Inputs: those of WinogradStep.
+/// A convolution of images with few channels, such as RGB, in float32 or int8. XNNPACK's IGEMM has a loop over the
+/// channels for each pixel of a window, which is inefficient with few channels and multiplies padding of k. Here each
+/// row of a window is treated as one pixel with the channels of all its pixels. They are contiguous, because the rows
+/// of the image that an output row needs are first copied to memory with padding on both sides. Inputs: those of
+/// WinogradStep.
 class ShallowStep final : public Step {
  public:
   /// Null if it is not faster for images of this shape (NHWC), or does not apply.
-  /// @param scales Null for float32. What it points to is read here only.
+  /// @param scales Null for float32. Read only during the call.
   static std::unique_ptr<ShallowStep> make(const Convolution& convolution, const ConvolutionScales* scales,
                                            const Shape& image);
 
@@ -37,11 +38,11 @@ class ShallowStep final : public Step {
 
   bool is_integer() const { return !scales_.empty(); }
   size_t element_size() const { return is_integer() ? sizeof(int8_t) : sizeof(float); }
-  /// Channels of the pixels in a row of a window, rounded up to what weights are packed for.
+  /// k for one row of a window; packed_depth() is rounded up to whole groups of the packed weights.
   size_t depth() const { return convolution_.window.width * convolution_.in_channels; }
   size_t packed_depth() const;
   size_t pixel_size() const { return convolution_.in_channels * element_size(); }
-  /// Bytes of the padded row of an image for a row of this many results.
+  /// Bytes of a padded image row for an output row of this many pixels.
   size_t row_size(size_t results) const;
   /// Bytes of a panel of packed weights before its scales.
   size_t panel_size() const;
@@ -50,15 +51,15 @@ class ShallowStep final : public Step {
 
   const Convolution convolution_;
   const xnn_gemm_config& products_;
-  size_t tile_ = 0;  // pixels of results of one GEMM tile
+  size_t tile_ = 0;  // output pixels of one GEMM tile
   int8_t in_zero_point_ = 0;
-  std::vector<float> scales_;  // of int8, from sums to results
+  std::vector<float> scales_;  // int8: the requantisation scale of each output channel
   union {
     xnn_f32_minmax_params floats;
     xnn_qs8_qc8w_conv_minmax_params integers;
   } params_;
   const void* packed_ = nullptr;
-  // As planned.
+  // Set by plan().
   Shape image_, out_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions of images with few channels against their whole sums: in doubles, and exact ones of int8.
+// Compares convolutions of images with few channels with sums in double precision, and with exact sums for int8.
 #include <gtest/gtest.h>
 #include <xnnpack.h>
 
@@ -23,7 +23,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int kInZero = -7, kOutZero = 4;
 constexpr float kInScale = 0.25f, kOutScale = 2.0f;
 
-/// All of int8, or numbers in [-1, 1), with room behind them for what kernels read and do not use.
+/// Random int8 numbers, or floats in [-1, 1), followed by padding that kernels may read.
 template <typename T>
 std::vector<T> numbers(size_t count, uint32_t seed) {
   std::vector<T> values(count + XNN_EXTRA_BYTES / sizeof(T));
@@ -54,7 +54,7 @@ Convolution convolution(size_t in, size_t out, Sides window, Sides stride, Sides
   return made;
 }
 
-/// A convolution in float32 or int8 with weights of its own.
+/// A convolution in float32 or int8 with its weights.
 template <typename T>
 class Case {
  public:
@@ -102,7 +102,7 @@ class Case {
     if (kIsFloat) {
       return std::clamp(sum, least, most);
     }
-    // Powers of two, so that nothing is rounded before the end.
+    // The scales are powers of two, so that only the last operation rounds.
     const double scaled = std::nearbyint(sum * static_cast<double>(kInScale * scales_[channel] / kOutScale)) + kOutZero;
     const auto stored = [](double real) { return real / static_cast<double>(kOutScale) + kOutZero; };
     return std::clamp(scaled, std::max(-128.0, stored(least)), std::min(127.0, stored(most)));
@@ -131,7 +131,7 @@ class XnnpackShallow : public ::testing::Test {
     const Shape out = *window_shape(shape, it.convolution.window, it.convolution.out_channels);
     ASSERT_EQ(results.size(), element_count(out));
     const size_t products = it.convolution.window.height * it.convolution.window.width * shape[3];
-    // Each product is at most 1, and the sum is rounded as often as there are products.
+    // Each product is at most 1, and each addition rounds once.
     const double tolerance = Case<T>::kIsFloat ? static_cast<double>(products + 4) * 6e-8 * std::sqrt(products) : 0.0;
     for (size_t i = 0; i < results.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(results[i]), it.result(image, shape, out, i), tolerance) << "element " << i;
@@ -166,8 +166,8 @@ TYPED_TEST(XnnpackShallow, WindowsStridesAndPaddings) {
   this->expect_results(convolution(3, 20, {16, 16}, {16, 16}), {1, 48, 32, 3});
   this->expect_results(convolution(1, 8, {1, 9}, {1, 4}, {0, 4}), {1, 1, 400, 1});
   this->expect_results(convolution(3, 5, {5, 3}, {1, 3}, {4, 2}), {1, 3, 10, 3});
-  this->expect_results(convolution(2, 5, {2, 2}, {5, 5}), {1, 13, 14, 2});        // what no window sees
-  this->expect_results(convolution(3, 5, {2, 4}, {1, 1}, {6, 9}), {1, 2, 3, 3});  // windows on padding alone
+  this->expect_results(convolution(2, 5, {2, 2}, {5, 5}), {1, 13, 14, 2});        // no window covers the last pixels
+  this->expect_results(convolution(3, 5, {2, 4}, {1, 1}, {6, 9}), {1, 2, 3, 3});  // some windows cover only padding
   Convolution uneven = convolution(3, 5, {3, 3}, {1, 1});
   uneven.window.padding_left = 2;
   uneven.window.padding_bottom = 1;

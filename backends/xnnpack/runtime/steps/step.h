@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Operators that XNNPACK lacks: a step is a function of ours that runs as a node of its graph, on its threads and in
- * its workspace.
+ * Operators that XNNPACK lacks, or that are faster here: a step runs as a node of XNNPACK's graph, on its threads and
+ * in its workspace.
  */
 #pragma once
 
@@ -26,17 +26,17 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Inputs of a step, at most; XNNPACK's own limit.
+/// The most inputs of a step, which is XNNPACK's limit for a node.
 constexpr size_t kMaxStepInputs = 5;
 
-/// Results of a step, at most.
+/// The most outputs of a step.
 constexpr size_t kMaxStepOutputs = 2;
 using StepOutputs = std::array<uint32_t, kMaxStepOutputs>;
 
 struct StepData {
   const void* in[kMaxStepInputs] = {};
-  void* out = nullptr;         ///< null where only the second result is read
-  void* second_out = nullptr;  ///< null where it is not read
+  void* out = nullptr;         ///< null if no node reads it
+  void* second_out = nullptr;  ///< null if no node reads it
 };
 
 class Step {
@@ -46,35 +46,35 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  /// Its name in events; null for the name in the payload.
+  /// The step's name in events; null to use the name of its kind in the payload.
   virtual const char* name() const { return nullptr; }
 
-  /// Takes what it needs of inputs that are constant, whose `in` is not null, when a runtime is made: they may be freed
-  /// afterwards. As XNNPACK's own operators do, it looks for its form of them in `weights` first.
+  /// Packs the constant inputs, whose `in` is not null, when a runtime is created; the caller may free them afterwards.
+  /// As XNNPACK's operators do, it first looks up packed weights in `weights`.
   virtual xnn_status pack(const StepData&, xnn_weights_cache_t) { return xnn_status_success; }
 
-  /// How many results a node of it may have; all of them have the same shape.
+  /// The most outputs of a node with this step. All outputs have the same shape.
   virtual size_t most_outputs() const { return 1; }
 
-  /// The shape of the result; nullopt if the inputs do not fit each other or the parameters of the step. The step then
-  /// reads and writes only inside tensors of these shapes.
+  /// The shape of the outputs; nullopt if the inputs do not fit each other or the parameters of the step. A step must
+  /// never read or write outside tensors of the shapes that this accepted.
   virtual OptionalShape shape(const std::vector<Shape>& in) const = 0;
 
-  /// How the work on inputs that shape() accepted is divided.
+  /// How the work is divided, for inputs that shape() accepted.
   struct Plan {
-    size_t units = 1;    ///< parts that any thread may compute
-    size_t scratch = 0;  ///< bytes that each thread needs
-    /// Roughly, in multiplications of a GEMM; decides whether threads are woken.
+    size_t units = 1;    ///< units of work, each of which any thread may compute
+    size_t scratch = 0;  ///< bytes of scratch memory for each thread
+    /// A rough estimate in multiplications of a GEMM, which decides whether threads are woken.
     double work = std::numeric_limits<double>::infinity();
-    xnn_status status = xnn_status_success;  ///< of what the step had to allocate
+    xnn_status status = xnn_status_success;  ///< an error, such as a failed allocation
   };
   virtual Plan plan(const std::vector<Shape>& in, size_t threads) = 0;
 
-  /// Computes one part.
-  /// @param scratch At a multiple of 64.
+  /// Computes one unit of work.
+  /// @param scratch Aligned to 64 bytes; null if the plan asks for none.
   virtual void run(const StepData& data, size_t unit, void* scratch) = 0;
 
-  /// What was wrong with the values of the inputs since the last call; null if nothing was.
+  /// Returns and clears the message of a run that failed because of the values of its inputs; null if none failed.
   const char* take_failure() { return failure_.exchange(nullptr); }
 
  protected:
@@ -85,17 +85,16 @@ class Step {
 };
 
 /// Adds a step to a subgraph. It must live as long as the runtimes that are made from it.
-/// @param inputs, count Values, at least one and at most kMaxStepInputs.
-/// @param input_rank, output_rank Dimensions of the first input and of the results.
-/// @param outputs Values; XNN_INVALID_VALUE_ID for results that are not read, but for one at least.
+/// @param inputs, count Ids of values, at least one and at most kMaxStepInputs.
+/// @param input_rank, output_rank The number of dimensions of the first input and of the outputs.
+/// @param outputs Ids of values; XNN_INVALID_VALUE_ID for outputs that no node reads. At least one must be valid.
 xnn_status define_step(xnn_subgraph_t subgraph, Step& step, const uint32_t* inputs, size_t count, size_t input_rank,
                        const StepOutputs& outputs, size_t output_rank);
 
-/// Makes a node of a subgraph one of a step, as define_step() does. The result has as many dimensions as the first
-/// input.
+/// Makes an existing node run a step. Its output has as many dimensions as its first input.
 void become_step(xnn_node& node, Step& step, const uint32_t* inputs, size_t count, uint32_t output);
 
-/// The step of a node that is one.
+/// The step of a node that define_step() or become_step() has made.
 Step& step_of(const xnn_node& node);
 
 /// Creates the operator of such a node; XNNPACK calls it when a runtime is created.

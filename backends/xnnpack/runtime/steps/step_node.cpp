@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps as nodes of XNNPACK. Its interface has no nodes of others, but its nodes bring the functions that make, reshape
-// and set up their operator with them, and an operator brings what its threads call: both are filled in here. The
-// headers are those of the pinned version.
+// Makes steps nodes of XNNPACK's graph. XNNPACK has no interface for custom nodes, but a node has pointers to the
+// functions that create, reshape and set up its operator, and an operator has a pointer to the function that its
+// threads call. This file sets these pointers. It depends on private headers of the pinned version.
 #include "private/xnnpack_runtime.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace {
 
 constexpr size_t kScratchAlignment = 64;
 
-/// Lies in the operator, where XNNPACK's own operators have what their threads need.
+/// Stored in xnn_operator::context, where XNNPACK's own operators keep the arguments of their kernels.
 struct StepContext {
   Step* step;
   size_t results;  // bit i: whether the node has result i
   StepData data;
   uint8_t* scratch;
-  size_t scratch_size;  // of each thread
+  size_t scratch_size;  // bytes for each thread
   double work;
 };
 static_assert(sizeof(StepContext) <= sizeof(xnn_operator::context), "a step must fit into an operator");
@@ -117,7 +117,7 @@ xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t, xn
   if (made == nullptr) {
     return xnn_status_out_of_memory;
   }
-  made->type = xnn_operator_type_copy_nc_x32;  // only a name here
+  made->type = xnn_operator_type_copy_nc_x32;  // serves only as a name here
   made->flags = node->flags;
   new (&made->context) StepContext{&step, node->params.static_reshape.new_shape.dim[1], {}, nullptr, 0, 0};
   data->operator_objects[0] = made;
@@ -128,8 +128,8 @@ namespace {
 
 void fill_node(xnn_node& node, Step& step, const uint32_t* inputs, size_t count, const StepOutputs& outputs,
                size_t added_dims) {
-  // A type that nothing is fused with and that never works in place. XNNPACK takes the rank of its result to be that of
-  // its input and this number, which may be below zero.
+  // XNNPACK never fuses a node of this type or computes it in place. It takes the output's rank to be the input's rank
+  // plus num_dims, which may wrap to mean a negative number.
   node.type = xnn_node_type_static_expand_dims;
   node.params.static_reshape.new_shape.num_dims = added_dims;
   node.params.static_reshape.new_shape.dim[0] = static_cast<size_t>(reinterpret_cast<uintptr_t>(&step));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * For tests: a step by itself, without XNNPACK.
+ * Runs a step in a test, without XNNPACK.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// In [-1, 1), with room behind them for what kernels read and do not use.
+/// Numbers in [-1, 1), followed by padding that kernels may read.
 inline std::vector<float> random_numbers(size_t count, unsigned seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
@@ -29,8 +29,8 @@ inline std::vector<float> random_numbers(size_t count, unsigned seed) {
   return numbers;
 }
 
-/// The results for an image that is planned for `threads`. Checks that nothing past the results is written; scratch
-/// memory starts as NaN.
+/// The outputs of a step for an image, planned for `threads`. Expects no write past the outputs. Scratch memory starts
+/// as NaN.
 template <typename T>
 std::vector<T> run_step(Step& step, const std::vector<T>& image, const Shape& shape, size_t threads) {
   const OptionalShape out = step.shape({shape});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps refuse shapes and numbers that would lead them out of their tensors.
+// Steps refuse shapes and parameters with which they would read or write outside their tensors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 using Layout = AttentionStep::Layout;
 
 Layout joined_heads() {
-  // Rows of 2 heads of 4 numbers: q, k and v are parts of rows of 24.
+  // Two heads of 4 numbers. q, k and v are parts of the rows of one tensor, which have 24 numbers.
   Layout layout;
   layout.sizes = {1, 2, 2, 3, 3, 4, 4};
   layout.q = {0, 0, 4, 24};
@@ -49,7 +49,7 @@ TEST(AttentionStep, RefusesLayoutsThatLeaveTheirTensors) {
   EXPECT_TRUE(refuses([](Layout& l) { l.sizes.heads = 0; }));
   EXPECT_TRUE(refuses([](Layout& l) { l.sizes.key_heads = 3; }));
   EXPECT_TRUE(refuses([](Layout& l) { l.out_shape = {2, 8}; }));
-  // Rows that overlap would let few elements stand for very many keys.
+  // With rows that overlap, a small tensor could claim any number of keys.
   EXPECT_TRUE(refuses([](Layout& l) {
     l.sizes.keys = 1000;
     l.k.row = l.v.row = 0;

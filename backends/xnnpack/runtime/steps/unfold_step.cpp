@@ -50,7 +50,7 @@ void UnfoldStep::run_rows(const StepData& data, size_t first, size_t count) {
   for (size_t row = first; row < first + count; ++row) {
     const size_t place = row / height_ % places_, volume = row / height_ / places_;
     for (size_t slice = 0; slice < slices_.count; ++slice) {
-      // Before the volume this wraps to a number beyond its depth.
+      // Before the volume, this wraps to a huge number.
       const size_t depth = place * slices_.stride + slice * slices_.dilation - slices_.padding;
       float* to = static_cast<float*>(data.out) + row * width_ + slice * channels_;
       if (depth >= slices_.depth) {

@@ -7,10 +7,10 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// Consecutive slices of volumes, as channels of one image: what makes a convolution over depth, height
-/// and width one over height and width. The input [volumes * depth, height, width, channels] becomes
-/// [volumes * places, height, width, slices * channels], where slice i of place p is at
-/// p * stride + i * dilation - padding, and zero beside the volume.
+/// Gathers the slices of a volume under each position of a window along depth, as channels of one image. It turns a 3D
+/// convolution into a 2D one. The input [volumes * depth, height, width, channels] becomes
+/// [volumes * places, height, width, slices * channels], where slice i of place p comes from depth
+/// p * stride + i * dilation - padding, and is zero outside the volume.
 class UnfoldStep final : public RowStep {
  public:
   struct Slices {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops of steps over vectors of floats. Included once for each instruction set.
+// Vector loops of steps. Included once for each instruction set.
 #include "kernels/simd/functions-inl.h"
 
 #if defined(ET_XNNPACK_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -20,8 +20,8 @@ namespace vector = torch::executor::native::HWY_NAMESPACE;
 using Tag = vector::FloatTag;
 using Vec = vector::FloatVec;
 
-/// Calls f(i, load, store) for each vector of `count` numbers. `load` and `store` handle a whole vector, or the numbers
-/// of the last one.
+/// Calls f(i, load, store) for each vector of `count` numbers, from number i on. `load` and `store` handle whole
+/// vectors, and in the last call only the numbers that remain.
 template <typename F>
 HWY_INLINE void for_vectors(size_t count, const F& f) {
   const Tag d;

@@ -14,16 +14,16 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Of windows, paddings and strides, so that sizes stay far from where they would overflow.
+/// Limits windows, paddings and strides, so that sizes cannot overflow.
 constexpr size_t kMostSide = 64;
 constexpr size_t kMostDilation = 16;
-/// Bytes of the padded rows of an image for the rows of a unit, about, and at most.
+/// Bytes of the padded image rows of a unit: the intended size, and the limit.
 constexpr size_t kPaddedSize = size_t{192} << 10;
 constexpr size_t kMostPaddedSize = size_t{1} << 28;
-/// Of results of a unit: the rows that windows of neighbouring units share are copied by each.
+/// The fewest output rows of a unit, because neighbouring units both copy the image rows that their windows share.
 constexpr size_t kFewestRows = 8;
 
-/// Whether XNNPACK has a kernel that takes all of such a window.
+/// Whether XNNPACK has a depthwise kernel for a window of this size.
 bool has_kernel(size_t taps) {
   const xnn_dwconv_config* const kernels = xnn_init_f32_dwconv_config();
   return kernels != nullptr &&

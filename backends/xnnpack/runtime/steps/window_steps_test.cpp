@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dilated and wide depthwise convolutions against their whole sums in doubles, and slices of volumes against where
-// their elements come from.
+// Compares dilated and wide depthwise convolutions with sums in double precision, and unfolded volumes with their
+// definition.
 #include <gtest/gtest.h>
 #include <xnnpack.h>
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// With the same size, stride, dilation and padding in both directions, which tests change.
+/// A convolution with the same size, stride, dilation and padding in both directions.
 Convolution square(size_t in, size_t out, size_t side, size_t dilation, size_t padding, size_t stride = 1) {
   Convolution made;
   Window& window = made.window;
@@ -50,7 +50,7 @@ class WindowSteps : public ::testing::Test {
     use_tall_products();
   }
 
-  /// Makes a step for images of the first shape, and runs it on images of all shapes.
+  /// Makes a step for images of the first shape, runs it on images of all shapes, and compares the outputs with sums.
   static void expect_sums(const Convolution& what, const std::vector<Shape>& shapes, bool has_bias = true,
                           size_t threads = 1) {
     const size_t taps = what.window.height * what.window.width, depth = kIsDepthwise ? 1 : what.in_channels;
@@ -72,14 +72,14 @@ class WindowSteps : public ::testing::Test {
         const double sum = has_bias ? static_cast<double>(bias[i % out[3]]) : 0.0;
         const double wanted = sum + products(what, filter, image, shape, out, i);
         const auto least = static_cast<double>(what.least), most = static_cast<double>(what.most);
-        // As many roundings as there are products of numbers up to 1.
+        // Each product is at most 1, and each addition rounds once.
         const double tolerance = 1e-7 * static_cast<double>(taps * depth + 2);
         ASSERT_NEAR(static_cast<double>(results[i]), std::clamp(wanted, least, most), tolerance) << "element " << i;
       }
     }
   }
 
-  /// Of the filter, [out][taps][in] or depthwise [taps][out], with what the window of a result covers.
+  /// The sum of products for one output, without bias. The filter is [out][taps][in], or depthwise [taps][out].
   static double products(const Convolution& what, const std::vector<float>& filter, const std::vector<float>& image,
                          const Shape& shape, const Shape& out, size_t index) {
     const Window& window = what.window;

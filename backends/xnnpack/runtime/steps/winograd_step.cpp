@@ -16,27 +16,28 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Tiles whose values are multiplied together, whatever the cache holds: each time, the filters are transformed.
+/// The fewest tiles of a unit, even if they do not fit in the cache, because each unit may have to transform the
+/// filters.
 constexpr size_t kFewestTilesOfUnit = 24;
-/// Below, what the filters' values take is more than what they save.
+/// With fewer tiles or channels, the transforms cost more than the algorithm saves.
 constexpr size_t kFewestTiles = 16;
 constexpr size_t kFewestChannels = 16;
-/// What bringing one element to its value at a point or back takes, in products.
+/// The cost of transforming an element at one point, or back, in multiplications.
 constexpr double kTransformWork = 5;
-/// The same of a filter, for tiles that are multiplied together.
+/// The cost of transforming the filters, in tiles that could be multiplied by them instead.
 constexpr double kFilterWork = 4;
-/// Of the work of the whole sums, at most.
+/// The step applies if it takes at most this part of the multiplications of direct convolution.
 constexpr double kMostOfWhole = 0.8;
-/// Columns of results between products and restore(), about.
+/// Roughly the output channels that are computed before they are transformed back.
 constexpr size_t kColumns = 64;
 
-/// Tiles for images of this shape.
+/// The number of tiles for an output of this shape.
 double tile_count(const Shape& out, size_t results) {
   return static_cast<double>(out[0]) * static_cast<double>(ceil_div(out[1], results)) *
          static_cast<double>(ceil_div(out[2], results));
 }
 
-/// What convolving so takes, in products.
+/// The cost of Winograd's algorithm in multiplications.
 double work_of(double tiles, size_t results, double in, double out) {
   return static_cast<double>(winograd_points(results)) *
          ((tiles + kFilterWork) * in * out + tiles * kTransformWork * (in + out));
@@ -115,7 +116,7 @@ void WinogradStep::fill_packed(const float* filter, const float* bias, float* pa
   for (size_t panel = 0; panel < panels(); ++panel) {
     const size_t first = panel * width, count = std::min(width, convolution_.out_channels - first);
     float* const filters = keeps_values_ ? part.data() : packed + panel * in * kWinogradTaps * width;
-    // In the order in which they are written: what is read next to each other stays in the cache until its turn.
+    // Loop in the order of writes. Reads are strided, but their cache lines stay in the cache for the next k.
     for (size_t k = 0; k < in; ++k) {
       for (size_t tap = 0; tap < kWinogradTaps; ++tap) {
         for (size_t i = 0; i < count; ++i) {
@@ -135,7 +136,7 @@ OptionalShape WinogradStep::shape(const std::vector<Shape>& in) const {
              : std::nullopt;
 }
 
-/// Parts of the scratch memory of a thread.
+/// The layout of a thread's scratch memory.
 struct WinogradStep::Scratch {
   Scratch(const WinogradStep& step, void* memory) {
     const size_t points = winograd_points(step.results_), tiles = step.tiles_of_unit_;
@@ -153,11 +154,11 @@ struct WinogradStep::Scratch {
 
   static constexpr size_t kAlignment = 64;
   float* values = nullptr;    // [points][tiles][in channels]
-  float* filters = nullptr;   // values of a group's filters, unless packed_ has them
-  float* zeros = nullptr;     // of a pixel beside the image
+  float* filters = nullptr;   // a group's transformed filters, unless packed_ holds them
+  float* zeros = nullptr;     // a pixel of padding
   float* products = nullptr;  // [points][tiles][columns of a group]
-  float* unused = nullptr;    // for a pixel beside the results
-  size_t size = 0;            // bytes of all
+  float* unused = nullptr;    // receives pixels of a tile outside the output
+  size_t size = 0;            // bytes in total
 };
 
 size_t WinogradStep::group_panels() const {
@@ -170,7 +171,8 @@ Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
   tile_rows_ = ceil_div(out_[1], results_);
   tile_columns_ = ceil_div(out_[2], results_);
   tiles_ = out_[0] * tile_rows_ * tile_columns_;
-  // More tiles than fit with their products, where each unit computes the filters' values.
+  // If each unit transforms the filters, do not count the products: units are then larger, and there are fewer
+  // transforms of filters.
   const size_t columns = keeps_values_ ? group_panels() * products_.nr : 0;
   const size_t tile_size = winograd_points(results_) * (convolution_.in_channels + columns) * sizeof(float);
   const size_t most_tiles = std::max(core_cache_size() / tile_size, kFewestTilesOfUnit);
@@ -179,7 +181,8 @@ Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
     tile_parts = ceil_div(tile_parts, threads) * threads;
     column_parts_ = 1;
   } else {
-    // What several units share is computed by each of them: the tiles' values, or else the filters'.
+    // Units with the same tiles repeat the transform of these tiles, and units with the same filters repeat that of the
+    // filters. So divide the output channels only if they are more than the tiles.
     const size_t groups = ceil_div(panels(), group_panels());
     column_parts_ = tiles_ < convolution_.out_channels ? std::min(groups, ceil_div(threads, tile_parts)) : 1;
     tile_parts = std::max(tile_parts, ceil_div(threads, column_parts_));
@@ -200,7 +203,7 @@ void WinogradStep::transform_image(const float* image, Part tiles, const Scratch
     const Place place = place_of(tiles.first + tile);
     const float* pixels[winograd_points(kMostWinogradResults)];
     for (size_t i = 0; i < side * side; ++i) {
-      // Above and left of the image these wrap to numbers beyond its sizes.
+      // Above and left of the image, these wrap to huge numbers.
       const size_t row = place.row + i / side - convolution_.window.padding_top;
       const size_t column = place.column + i % side - convolution_.window.padding_left;
       const bool is_inside = row < image_[1] && column < image_[2];
@@ -219,7 +222,7 @@ WinogradStep::Values WinogradStep::filter_values(Part panels, const Scratch& scr
   for (size_t i = 0; i < panels.count; ++i) {
     float* const panel = scratch.filters + i * size;
     for (size_t point = 0; point < winograd_points(results_); ++point) {
-      // The true biases are added to what comes of all points.
+      // restore_tile() adds the biases, after the sum over the points.
       std::fill_n(panel + point * values.point_stride, width, 0.0f);
     }
     const size_t depth = convolution_.in_channels;

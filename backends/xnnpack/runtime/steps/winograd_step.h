@@ -14,9 +14,9 @@ namespace xnnpack {
 /// A 3x3 convolution of stride 1 by Winograd's algorithm, see winograd_tiles.h. Inputs: the image, the filter, and the
 /// bias if there is one.
 ///
-/// The transformed filters have 1.8 or 4 times as many numbers as the filters. Where that is more than the image and
-/// the results, they are not packed but computed in each run, for some columns at a time: that costs as much as about
-/// four more tiles of the image, and loads less from memory.
+/// Transformed filters have 1.8 or 4 times as many numbers as the filters. If the additional numbers are more than
+/// those of the image and the output, filters are transformed in each run, for some output channels at a time. That
+/// costs as much as about four more tiles of the image, but loads less from memory.
 class WinogradStep final : public Step {
  public:
   /// Null if direct convolution is expected to be as fast for images of this shape (NHWC), or the algorithm does not
@@ -31,16 +31,16 @@ class WinogradStep final : public Step {
 
  private:
   struct Scratch;
-  /// The first pixel of a tile's results, and in which image.
+  /// The position of a tile's first output pixel.
   struct Place {
     size_t image, row, column;
   };
-  /// Of the tiles, of the panels of packed filters, or of the channels of the results.
+  /// A range of tiles, of panels of filters, or of output channels.
   struct Part {
     size_t first, count;
   };
 
-  /// Of filters, in panels of as many columns as products_ has, after a row of zeros each.
+  /// Transformed filters, in panels of products_.nr columns. Each panel begins with a row of zeros in place of biases.
   struct Values {
     const float* at;
     size_t point_stride;  // floats from one point to the next
@@ -52,9 +52,9 @@ class WinogradStep final : public Step {
   size_t panels() const;
   /// Floats of a panel of transformed filters at one point.
   size_t panel_size() const;
-  /// The packed filters, or the transformed ones.
+  /// The filters in packed_, transformed if keeps_values_.
   const float* filters() const;
-  /// Panels of a group, whose results are computed together.
+  /// The number of panels that one GEMM multiplies by.
   size_t group_panels() const;
   Place place_of(size_t tile) const;
   void fill_packed(const float* filter, const float* bias, float* packed) const;
@@ -65,11 +65,12 @@ class WinogradStep final : public Step {
 
   const Convolution convolution_;
   const xnn_gemm_config& products_;
-  const size_t results_;  // in a row of a tile
+  const size_t results_;  // outputs in a row of a tile
   const bool keeps_values_;
-  /// The biases of all panels; then values, [points][panels], or panels of filters, [in channels][3][3][columns].
+  /// The biases of all panels; then transformed filters, [points][panels], or panels of filters,
+  /// [in channels][3][3][columns].
   const float* packed_ = nullptr;
-  // As planned: units are parts of the tiles for parts of the results' channels.
+  // Set by plan(). A unit is a range of tiles and a range of output channels.
   Shape image_, out_;
   size_t tile_rows_ = 0, tile_columns_ = 0;
   size_t tiles_ = 0, tiles_of_unit_ = 0, column_parts_ = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions by Winograd's algorithm against their whole sums in doubles.
+// Compares convolutions by Winograd's algorithm with sums in double precision.
 #include <gtest/gtest.h>
 #include <xnnpack.h>
 
@@ -38,7 +38,7 @@ Convolution convolution(size_t in, size_t out, size_t top = 1, size_t right = 1,
   return made;
 }
 
-/// A convolution with filters and biases of its own.
+/// A convolution with its filter and bias.
 struct Case {
   explicit Case(const Convolution& what, bool has_bias = true)
       : convolution(what),
@@ -82,7 +82,7 @@ class Winograd : public ::testing::Test {
                           const std::vector<float>& results) {
     const Shape out = *window_shape(shape, it.convolution.window, it.convolution.out_channels);
     ASSERT_EQ(results.size(), element_count(out));
-    // A sum has 9 * channels products of numbers up to 1, whose root mean square is 1/3.
+    // The root mean square of a product is 1/3, and a sum has 9 * channels products.
     const double size = std::sqrt(static_cast<double>(9 * it.convolution.in_channels)) / 3;
     double worst = 0;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -98,8 +98,8 @@ class Winograd : public ::testing::Test {
 TEST_F(Winograd, SumsOfManyShapes) {
   const std::pair<Convolution, Shape> cases[] = {
       {convolution(16, 16), {1, 24, 24, 16}},              // tiles of 4 x 4, all whole
-      {convolution(17, 33), {1, 25, 27, 17}},              // parts of tiles and of vectors
-      {convolution(40, 70, 0, 0, 0, 0), {1, 30, 26, 40}},  // nothing around the image
+      {convolution(17, 33), {1, 25, 27, 17}},              // partial tiles and vectors
+      {convolution(40, 70, 0, 0, 0, 0), {1, 30, 26, 40}},  // no padding
       {convolution(24, 130, 2, 0, 1, 3), {2, 21, 23, 24}},
       {convolution(20, 18), {1, 12, 13, 20}},  // tiles of 2 x 2
       {convolution(64, 100, 0, 2, 2, 0), {3, 7, 9, 64}},

@@ -21,10 +21,11 @@ using vector::constant;
 constexpr float kRoot2 = 1.41421356237309505f;
 constexpr float kRootHalf = 0.70710678118654752f;
 
-/// F(m, 3) in one dimension. For each point p but infinity, with r the other points: the values of a tile d are the
-/// sums of d[i] times the coefficients of the product of (x - r), results j take a value times p^j. Infinity: the
-/// product of all (x - r), and the last result alone. Values of opposite points are sum and difference of even and odd
-/// powers.
+/// F(m, 3) in one dimension. Up to a constant factor, the value of a tile d at a finite point p is the sum of d[i]
+/// c[i], where c are the coefficients of the product of (x - r) over the other finite points r. At infinity, the
+/// product is over all finite points. Output j is the sum over the finite points of value times p^j; the value at
+/// infinity is added to the last output only. For opposite points, values are the sum and the difference of the even
+/// and the odd terms.
 template <size_t kResults>
 struct Transform;
 
@@ -89,8 +90,8 @@ struct Transform<4> {
   }
 };
 
-/// By `change` along columns and then along rows, from kFrom x kFrom values that load(i) gives to kTo x kTo for
-/// store().
+/// Applies `change` along columns and then along rows: it turns kFrom x kFrom vectors, which load(i) returns, into
+/// kTo x kTo, which store() gets.
 template <size_t kFrom, size_t kTo, typename Load, typename Change, typename Store>
 HWY_INLINE void change_both_ways(const Load& load, const Change& change, const Store& store) {
   Vec rows[kTo][kFrom];
@@ -113,8 +114,8 @@ HWY_INLINE void change_both_ways(const Load& load, const Change& change, const S
   }
 }
 
-/// How far before they are read filters are fetched from memory, which processors do not do by themselves between
-/// stores to so many places: 19 GB/s in place of 7 on a Zen 5.
+/// Prefetch distance for filters, in input channels. Hardware prefetchers do not keep up between stores to so many
+/// streams: with prefetches, a Zen 5 reads 19 GB/s instead of 7.
 constexpr size_t kAhead = 16;
 constexpr size_t kLine = 64;
 
@@ -122,7 +123,7 @@ template <size_t kResults>
 void transform_filters_of(const float* filters, size_t depth, size_t columns, float* values, size_t point_stride) {
   const size_t filter_size = kWinogradTaps * columns * sizeof(float);
   for (size_t k = 0; k < depth; ++k) {
-    // After the last ones memory may be unmapped: a prefetch of that has no effect.
+    // This may go past the last filters to unmapped memory, where a prefetch has no effect.
     const uintptr_t ahead = reinterpret_cast<uintptr_t>(filters) + (k + kAhead) * filter_size;
     for (size_t line = 0; line < filter_size; line += kLine) {
       hwy::Prefetch(reinterpret_cast<const char*>(ahead + line));

@@ -29,10 +29,10 @@ namespace {
 /// Multiplications that a core computes in about two microseconds, the least that waking a thread and waiting for it
 /// takes.
 constexpr double kSmallWork = 1 << 15;
-/// The work of all operators that are not small for which threads are woken: a third of a millisecond with vectors of
-/// eight floats or more, and with vectors of four on other processors. Threads sleep between executions and start about
-/// fifty microseconds after they are woken. On systems other than Linux and Android, an execution ends only after each
-/// thread has been scheduled, which takes milliseconds where other programs use the cores.
+/// Threads are woken if the operators that are not small have at least this much work together: about a third of a
+/// millisecond on one core, with vectors of eight floats or more on x86-64 and of four elsewhere. Threads sleep between
+/// executions and start about fifty microseconds after they are woken. On systems other than Linux and Android, an
+/// execution ends only after each thread has been scheduled, which takes milliseconds if other programs use the cores.
 #if defined(__x86_64__) || defined(_M_X64)
 constexpr double kWakingWork = 1 << 24;
 #else
@@ -57,8 +57,8 @@ double elements(const xnn_value& value) {
   return count;
 }
 
-/// Roughly, in multiplications. Infinity for operators whose work does not follow from the shapes of inputs and
-/// outputs.
+/// A rough estimate of an operator's work, in multiplications. Infinity if the work does not follow from the shapes of
+/// inputs and outputs.
 double work_of(const xnn_operator_data& op, const xnn_value* values) {
   const xnn_value& out = values[op.outputs[0]];
   const double results = elements(out);
@@ -89,7 +89,7 @@ double work_of(const xnn_operator_data& op, const xnn_value* values) {
   }
 }
 
-/// In the form in which XNNPACK records times; unused unless profile.cpp reads them.
+/// The time as XNNPACK records it, for profile.cpp.
 xnn_timestamp now() {
 #if defined(__MACH__)
   return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -138,12 +138,12 @@ size_t order_products(xnn_runtime_t runtime, size_t threads) {
     const gemm_context& product = op->context.gemm.gemm.gemm;
     const size_t rows = compute.range[0], columns = compute.range[1], tile_rows = compute.tile[0];
     const size_t weights = columns * product.w_stride;
-    // One thread loads the weights for each tile of rows. Of several threads, each loads all weights for its rows, or
-    // all rows for its columns.
+    // With one thread, a loop over rows loads all weights again for each tile of rows. With several threads, each loads
+    // all weights for its share of the rows, or all rows for its share of the columns.
     if (rows <= tile_rows || weights <= (threads > 1 ? rows * product.a_stride : kWeightsAtOnce)) {
       continue;
     }
-    // At least two panels, whole ones, and two parts for each thread.
+    // Tiles have a multiple of two panels; with several threads, there are two tiles of columns or more for each.
     const size_t step = size_t{2} * op->ukernel.gemm.nr;
     const size_t share = threads > 1 ? std::min(columns / (2 * threads), kWeightsAtOnce / product.w_stride)
                                      : kWeightsAtOnce / product.w_stride;
@@ -171,7 +171,7 @@ const compute_parameters* team_task(const xnn_operator* op) {
   return is_product ? &op->compute[0] : nullptr;
 }
 
-/// Tiles of an operator, in parts for a team.
+/// The tiles of an operator, divided into parts for a team.
 struct TeamWork {
   const compute_parameters* task;
   void* context;
@@ -181,7 +181,7 @@ struct TeamWork {
       : task(&shared), context(reinterpret_cast<char*>(&op->context) + shared.context_offset) {
     across = (task->range[1] + task->tile[1] - 1) / task->tile[1];
     tiles = (task->range[0] + task->tile[0] - 1) / task->tile[0] * across;
-    // One for each thread: taking a part costs a cache miss between cores.
+    // One part for each thread, because taking a part costs a cache miss between cores.
     parts = std::min({tiles, threads, Team::kMostParts});
   }
 
@@ -287,7 +287,7 @@ xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest) {
     return run_operators(runtime, sharing.is_small, rest, nullptr);
   }
   TeamRun run{runtime, sharing, {}};
-  // As XNNPACK requires for each operator.
+  // XNNPACK disables denormals for each operator, too.
   const uint32_t flags =
       PTHREADPOOL_FLAG_DISABLE_DENORMALS | (rest == Rest::Asleep ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0);
   pthreadpool_parallelize_1d(runtime->threadpool, TeamRun::take_part, &run,

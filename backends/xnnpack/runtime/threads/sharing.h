@@ -20,9 +20,9 @@ namespace xnnpack {
 /// on. XNNPACK's own interface sets the threads only when a runtime is created.
 void set_threads(xnn_runtime_t runtime, pthreadpool_t pool);
 
-/// Changes the loop order of GEMMs to columns outside and rows inside where that reads less from memory; XNNPACK has
-/// rows outside. Each of the `threads` then reads different weights. Call it after each xnn_reshape_runtime(), which
-/// sets the shapes.
+/// Makes columns the outer loop of GEMMs where that reads less from memory (XNNPACK's outer loop is over rows). Each of
+/// the `threads` then reads only its share of the weights. Call it after each xnn_reshape_runtime(), which sets the
+/// shapes.
 /// @return The number of GEMMs that were changed.
 size_t order_products(xnn_runtime_t runtime, size_t threads);
 
@@ -31,24 +31,24 @@ struct Sharing {
   /// them would take longer than they save. True for all operators if the large ones together do not justify waking
   /// the threads.
   std::vector<bool> is_small;
-  /// Whether the threads are a team (extension/threadpool/team.h) for the whole execution, and not woken for each
-  /// operator.
+  /// Whether the threads form a team (extension/threadpool/team.h) for the whole execution, instead of being woken for
+  /// each operator.
   bool as_team = false;
-  /// Whether all operators are small. A runtime that is reshaped for one thread has larger tiles.
+  /// Whether all operators are small. The caller should then reshape the runtime for one thread, which gives larger
+  /// tiles.
   bool has_one_thread = false;
 };
 
-/// Follows the shapes of the last xnn_reshape_runtime(), and order_products().
+/// Plans an execution with the shapes of the last xnn_reshape_runtime(). Call it after order_products().
 Sharing plan_sharing(xnn_runtime_t runtime, size_t threads);
 
-/// What threads do after the last operator that they share. Between operators they always spin.
+/// Whether threads spin or sleep after the last operator that they share. Between operators they always spin.
 enum class Rest : uint8_t { Awake, Asleep };
 
-/// Runs what was set up, as xnn_invoke_runtime() does.
+/// Runs the operators that were set up, as xnn_invoke_runtime() does.
 xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest);
 
-/// After which operator, by its number, threads sleep; nullopt if they spin, did nothing, or were a
-/// team.
+/// The number of the operator after which threads sleep; nullopt if they spin, shared no operator, or formed a team.
 std::optional<size_t> sleeps_after(xnn_runtime_t runtime);
 
 }  // namespace xnnpack

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How threads share what a runtime of XNNPACK has to do.
+// How threads share the operators of an XNNPACK runtime.
 #include "threads/sharing.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// A linear layer, and an operator on the elements of its result: -(in weights^T).
+/// A linear layer followed by a negation: -(in weights^T).
 class NegatedLayer final {
  public:
   NegatedLayer(size_t rows, size_t depth, size_t columns, size_t threads)
@@ -65,7 +65,7 @@ class NegatedLayer final {
 
   size_t weights_size() const { return weights_.size() * sizeof(float); }
 
-  /// The sums of small integers are exact, in whatever order.
+  /// Expects exact results: sums of small integers do not depend on the order of additions.
   void expect_results() const {
     for (size_t i = 0; i < rows_ * columns_; ++i) {
       float sum = 0;
@@ -87,8 +87,8 @@ TEST(Invoke, WhatIsSmallRunsOnTheCallersThreadAlone) {
   for (const size_t side : {8, 128, 256}) {
     const NegatedLayer layer(side, side, side, 2);
     EXPECT_EQ(constants_size(layer.runtime()), layer.weights_size());
-    // 512 products and 64 elements; two million products, which are not worth waking threads for; 16 million products
-    // and 65,536 elements.
+    // Multiplications of the GEMM: 512; two million, which are too few to wake threads; 16 million, together with a
+    // negation of 65,536 elements.
     const Sharing sharing = plan_sharing(layer.runtime(), 2);
     EXPECT_EQ(sharing.is_small, std::vector<bool>(2, side < 256)) << side;
     EXPECT_EQ(sharing.has_one_thread, side < 256) << side;
@@ -110,7 +110,7 @@ TEST(Invoke, ThreadsSleepBehindWhatTheyShare) {
   ASSERT_NO_FATAL_FAILURE(layer.expect_results());
 }
 
-/// Linear layers one behind the other on one row, each of which puts the numbers before into another order.
+/// A chain of linear layers on one row, whose weights are permutations.
 class LayerChain final {
  public:
   static constexpr size_t kWidth = 256;
@@ -158,7 +158,7 @@ class LayerChain final {
 
   xnn_runtime_t runtime() const { return runtime_.get(); }
 
-  /// Of another input each time, of which the results are as exact as integers are.
+  /// Runs the chain on small integers that depend on `seed`, so that the results are exact.
   void run(const Sharing& sharing, size_t seed) {
     std::vector<float> numbers(kWidth);
     for (size_t i = 0; i < kWidth; ++i) {
@@ -176,7 +176,7 @@ class LayerChain final {
   }
 
  private:
-  /// Each number goes to another place, and some change their sign.
+  /// Output i of a layer is its input source(layer, i) times sign(layer, i).
   static size_t source(size_t layer, size_t i) { return (i * 5 + layer) % kWidth; }
   static float sign(size_t layer, size_t i) { return (i + layer) % 3 == 0 ? -1.0f : 1.0f; }
 
@@ -193,7 +193,7 @@ class LayerChain final {
 };
 
 TEST(Invoke, ManySmallProductsAreSharedByATeam) {
-  // A layer of 65,536 products on one row waits for 262,144 bytes of weights, as long as 131,072 products take.
+  // A layer on one row has 65,536 multiplications, but loading its 262,144 bytes of weights takes as long as 131,072.
   EXPECT_FALSE(plan_sharing(LayerChain(160, 1).runtime(), 1).as_team);
   const Sharing few = plan_sharing(LayerChain(30, 2).runtime(), 2);
   EXPECT_EQ(few.is_small, std::vector<bool>(30, true));
@@ -229,13 +229,13 @@ TEST_P(ProductOrder, ReadsLessFromMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProductOrder,
-                         ::testing::Values(Order{70, 711, 1, 1},    // 185 kB of weights, which each tile would read
-                                           Order{70, 100, 1, 0},    // 26 kB: they stay in the cache
-                                           Order{1, 711, 1, 0},     // one tile
-                                           Order{70, 711, 2, 1},    // 18 kB of rows: each thread reads them all
-                                           Order{70, 33, 4, 0},     // 8.6 kB of weights: each thread reads them all
-                                           Order{20, 9, 3, 0},      //
-                                           Order{90, 131, 7, 1}));  // fewer columns than parts of two panels
+                         ::testing::Values(Order{70, 711, 1, 1},    // 185 kB of weights do not stay in the cache
+                                           Order{70, 100, 1, 0},    // 26 kB of weights do
+                                           Order{1, 711, 1, 0},     // one tile of rows
+                                           Order{70, 711, 2, 1},    // the rows (18 kB) are smaller than the weights
+                                           Order{70, 33, 4, 0},     // the weights (8.6 kB) are smaller than the rows
+                                           Order{20, 9, 3, 0},      // so are they here (2.3 kB and 5 kB)
+                                           Order{90, 131, 7, 1}));  // too few columns for two tiles for each thread
 
 }  // namespace
 }  // namespace xnnpack

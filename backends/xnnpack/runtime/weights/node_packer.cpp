@@ -46,7 +46,7 @@ OriginalWeights NodePacker::describe(const PackedConstant& constant) {
     weights.start.resize(std::min(constant.size, OriginalWeights::kStart));
     const Error error = payload_->read_start(constant.index, weights.start.data(), weights.start.size());
     if (error != Error::Ok) {
-      weights.digest.reset();  // whoever loads them reports what is wrong
+      weights.digest.reset();  // read() reports the error
       reads_parts_ = error != Error::NotImplemented;
     }
   }
@@ -66,7 +66,7 @@ bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, 
   }
   weights.data = bytes->data();
   if (weights.digest) {
-    weights.size = bytes->size();  // the digest is of all that there is
+    weights.size = bytes->size();  // the digest is that of the whole constant
   }
   values[constant.value].data = const_cast<uint8_t*>(bytes->data());
   return true;
@@ -74,7 +74,7 @@ bool NodePacker::read(const PackedConstant& constant, OriginalWeights& weights, 
 
 void NodePacker::release(const PackedConstant& constant, xnn_value* values) {
   payload_->release(constant.index);
-  if (!payload_->is_held(constant.index)) {  // other nodes read what is held
+  if (!payload_->is_held(constant.index)) {  // other nodes read held constants at run time
     values[constant.value].data = const_cast<void*>(payload_->placeholder());
   }
 }
@@ -98,12 +98,12 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
   auto& self = *static_cast<NodePacker*>(static_cast<DelegateWeights*>(cache->context));
   const Node& found = self.nodes_.at(node->id);
   const PackedNode& packed = found.packed;
-  auto* changed = const_cast<xnn_value*>(values);  // those of the runtime that is being made
+  auto* changed = const_cast<xnn_value*>(values);  // they belong to the runtime that is being created
   OriginalWeights filter = self.describe(packed.filter);
   OriginalWeights bias_if_any = packed.bias ? self.describe(*packed.bias) : OriginalWeights{};
   OriginalWeights* const bias = packed.bias ? &bias_if_any : nullptr;
   xnn_status status = xnn_status_invalid_parameter;
-  // False where it has to be made again, because packed weights that were found have the wrong size.
+  // Returns false if the operator has to be created again, because packed weights of the wrong size were found.
   const auto create = [&] {
     status = found.create(node, values, num_values, data, code, cache);
     return status != xnn_status_success || self.has_right_size(data);
@@ -117,7 +117,7 @@ xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* va
     const bool is_read =
         self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
     if (!self.names()) {
-      self.begin(&filter, bias);  // those that no digest names have a name now
+      self.begin(&filter, bias);  // weights without a digest can be named now that they are in memory
     }
     status = xnn_status_invalid_parameter;
     if (is_read && !create()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the weights of a node when XNNPACK packs them, and frees them at once: they are never all in memory beside the
-// packed ones, and those that are packed already are not read at all.
+// Reads the weights of each node only when XNNPACK packs them and frees them right after, so that the original weights
+// of a whole model are never in memory together with the packed ones. Weights that are packed already are not read.
 #pragma once
 
 #include <xnnpack.h>
@@ -20,11 +20,11 @@ namespace xnnpack {
 
 /// A constant of the payload that is packed.
 struct PackedConstant {
-  /// XNNPACK's number for it.
+  /// The id of its value in the subgraph.
   uint32_t value;
-  /// Its number in the payload.
+  /// The number of the constant in the payload.
   uint32_t index;
-  /// Bytes that the value has; the constant has as many or more.
+  /// Bytes of the value. The constant in the payload may be larger.
   size_t size;
   /// See OriginalWeights.
   Shape shape;
@@ -32,25 +32,25 @@ struct PackedConstant {
   bool is_shareable;
 };
 
-/// A node of a subgraph whose filter, and bias if it has one, are constants that are packed.
+/// A node of a subgraph whose filter is a packed constant, and so is its bias if it has one.
 struct PackedNode {
   uint32_t node;
   PackedConstant filter;
   std::optional<PackedConstant> bias;
 };
 
-/// The packed weights of one delegate, and how they are made.
+/// Packs the weights of one delegate and owns the packed weights.
 class NodePacker final : public DelegateWeights {
  public:
   using DelegateWeights::DelegateWeights;
 
-  /// Takes part in making the operators of `nodes`, of which a runtime is made next; its weights' cache has to be
-  /// provider().
+  /// Replaces the functions that create the operators of `nodes`. Call it before the runtime is created from
+  /// `subgraph`, with provider() as the runtime's weights cache.
   /// @param payload Must outlive finish().
   void begin_runtime(Payload& payload, xnn_subgraph_t subgraph, std::vector<PackedNode> nodes);
 
-  /// To be called when the runtime is made, or cannot be.
-  /// @returns Why weights could not be read (logged).
+  /// Call it after the runtime was created, or its creation failed.
+  /// @returns The error (logged) if weights could not be read, else Error::Ok.
   runtime::Error finish();
 
  private:
@@ -62,20 +62,20 @@ class NodePacker final : public DelegateWeights {
   static xnn_status create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,
                                     xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache);
 
-  /// What is known of a constant without reading all of it.
+  /// Describes a constant without reading all of it.
   OriginalWeights describe(const PackedConstant& constant);
-  /// Whether both are to be looked for before they are read.
+  /// Whether the file may hold these weights, so that XNNPACK should look for them before they are read.
   bool may_be_packed(const OriginalWeights& filter, const OriginalWeights* bias) const;
-  /// False, with error_, when it cannot be read.
+  /// Returns false and sets error_ if the constant cannot be read.
   bool read(const PackedConstant& constant, OriginalWeights& weights, xnn_value* values);
-  /// Whether packed weights that XNNPACK has found have the size that the operator reads. If not (logged), deletes the
-  /// operator and lets XNNPACK pack the weights when it makes it again.
+  /// Whether packed weights that were found have the size that the operator reads. If not (logged), deletes the
+  /// operator; XNNPACK then packs the weights when it creates the operator again.
   bool has_right_size(xnn_operator_data* data);
   void release(const PackedConstant& constant, xnn_value* values);
 
   Payload* payload_ = nullptr;
   std::unordered_map<uint32_t, Node> nodes_;
-  /// Whether the loader of the named data may read less than all.
+  /// False once the named data has refused to read only a part of an entry.
   bool reads_parts_ = true;
   runtime::Error error_ = runtime::Error::Ok;
 };

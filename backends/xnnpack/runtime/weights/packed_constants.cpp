@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constants that XNNPACK copies into a form of its own.
+// Finds the constants that XNNPACK packs.
 #include <optional>
 #include <utility>
 
@@ -14,7 +14,7 @@ using runtime::Error;
 
 namespace {
 
-/// A filter and a bias, and what says how they are packed, of the nodes that have them.
+/// The value ids of a node with a filter, and the parameters on which the packed layout depends.
 struct Weights {
   uint32_t input;
   uint32_t filter;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kAlignment = 128;  // the largest that XNNPACK's kernels require
 constexpr size_t kNotFound = SIZE_MAX;
-/// Of Linux on most processors. A GEMM reads all weights, and each page takes an entry of the TLB.
+/// The size of a huge page on most processors. A GEMM reads all weights, and with small pages it misses the TLB often.
 constexpr size_t kHugePage = 2 << 20;
 
 struct FreeAligned {
@@ -27,21 +27,21 @@ struct FreeAligned {
 };
 using AlignedBytes = std::unique_ptr<uint8_t, FreeAligned>;
 
-/// Null when there is no memory. In huge pages where the system has them, the last that is not full aside.
+/// Null if memory runs out. Asks Linux for huge pages, except for a last page that would be partly unused.
 AlignedBytes allocate(size_t size) {
-  const bool is_large = size >= kHugePage && sizeof(void*) > sizeof(uint32_t);  // else addresses are scarce
+  const bool is_large = size >= kHugePage && sizeof(void*) > sizeof(uint32_t);  // 32 bits: address space is scarce
   const size_t alignment = is_large ? kHugePage : kAlignment;
   AlignedBytes memory(static_cast<uint8_t*>(::operator new(size, std::align_val_t{alignment}, std::nothrow)),
                       {alignment});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (is_large && memory != nullptr) {
-    (void)madvise(memory.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);  // small pages do, too
+    (void)madvise(memory.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);  // only advice
   }
 #endif
   return memory;
 }
 
-/// Whether weights that are in memory are those that their name promises. Without a name there is nothing to check.
+/// Whether the digest of `weights`, which are in memory, is that of their bytes. True if there is no digest.
 bool has_true_digest(const OriginalWeights& weights) {
   if (!weights.digest || sha256(weights.data, weights.size) == *weights.digest) {
     return true;
@@ -61,7 +61,7 @@ struct PackedWeights {
   explicit PackedWeights(std::shared_ptr<const MappedBytes> bytes)
       : size(bytes->size), memory(nullptr, {kAlignment}), mapped(std::move(bytes)) {}
 
-  /// XNNPACK writes to what it has reserved, never to what it has found.
+  /// XNNPACK writes only to memory that it has reserved, so a mapped file is never written to.
   void* data() const { return mapped != nullptr ? const_cast<void*>(mapped->data) : memory.get(); }
 
   size_t size;
@@ -137,7 +137,7 @@ DelegateWeights::DelegateWeights(WeightsStore* store) : store_(store), provider_
   provider_.look_up = look_up;
   provider_.reserve_space = reserve;
   provider_.look_up_or_insert = look_up_or_insert;
-  provider_.is_finalized = [](void*) { return true; };  // what is packed never moves
+  provider_.is_finalized = [](void*) { return true; };  // packed weights never move
   provider_.offset_to_addr = address;
   provider_.delete_cache = [](void*) { return xnn_status_success; };
 }
@@ -165,8 +165,8 @@ std::optional<WeightsStore::Key> DelegateWeights::key_of(const xnn_weights_cache
   if (!names_ || (key.bias != nullptr && bias_ == nullptr)) {
     return std::nullopt;
   }
-  // The bias has a part in it even where XNNPACK's key has none: layers whose inputs are quantised at each call leave
-  // it out, and pack it all the same.
+  // The bias is part of our key even where XNNPACK's key has none: dynamically quantised layers leave it out of their
+  // key but pack it with the filter.
   return WeightsStore::Key{key.seed, names_->filter, names_->bias};
 }
 
@@ -208,7 +208,7 @@ std::shared_ptr<PackedWeights> DelegateWeights::share(const xnn_weights_cache_lo
     return packed;
   }
   if (store_->trusts_digests()) {
-    // What is packed without being asked for is packed on each start: nothing is gained by having it in the file.
+    // Operators that pack without looking up first would never use a record of the file.
     if (!is_asked_for_ || !has_true_digest(*filter_) || (bias_ != nullptr && !has_true_digest(*bias_))) {
       return packed;
     }
@@ -221,7 +221,7 @@ size_t DelegateWeights::look_up_or_insert(void* context, const xnn_weights_cache
   auto& self = *static_cast<DelegateWeights*>(context);
   if (self.reserved_ == nullptr || self.reserved_->data() != data) {
     self.needed_size_ = size;
-    return look_up(context, key);  // convolutions ask again for what they have found
+    return look_up(context, key);  // convolutions look up again what they have found
   }
   return self.use(self.share(*key, std::move(self.reserved_)));
 }

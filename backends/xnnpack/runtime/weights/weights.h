@@ -23,59 +23,63 @@ namespace xnnpack {
 /// Packed weights of one operator, in memory or in a mapped file.
 struct PackedWeights;
 
-/// A filter or bias as the program has it.
+/// A filter or bias before packing.
 struct OriginalWeights {
-  /// Null while they are not in memory.
+  /// Null while the weights are not in memory.
   const void* data = nullptr;
   size_t size = 0;
-  /// Sizes and whatever else changes how they are packed.
+  /// The sizes, and every other number on which the packed layout depends.
   Shape shape;
-  /// The bytes of their scales, where integers have several: they are packed along.
+  /// The bytes of the scales of per-channel or per-group integers, which are packed with the weights.
   std::string_view scales;
-  /// Whether others may have them too.
+  /// Whether other delegates may use the packed weights.
   bool is_shareable = true;
-  /// The name that the program gives them, when it is a SHA-256. It is true only if the bytes say so, too.
+  /// The name of the weights in the program, if the name is a SHA-256. The program may lie: compare it with the digest
+  /// of the bytes before packed weights are stored under it.
   std::optional<Sha256> digest;
-  /// Their first bytes, at most kStart of them, where there is a digest. They tell weights apart that were exchanged
-  /// under the name of others.
+  /// The first bytes of weights with a digest, at most kStart. They are part of the cache key, so that most weights
+  /// that were replaced under the same name get another key without being read whole.
   std::string start;
 
   static constexpr size_t kStart = 1024;
 };
 
-/// All packed weights of the process that a delegate uses, so that delegates with the same weights, of one program or
-/// of several, pack them once; with a file, once for all starts. Thread-safe.
+/// The packed weights of all delegates in the process. Delegates with the same weights, in one program or in several,
+/// share one packed copy; with a file, later processes use it as well. Thread-safe.
 class WeightsStore final {
  public:
-  /// What tells original weights apart: their contents and shape.
+  /// A hash of original weights: their contents, shape and scales.
   using Name = ContentName;
   using Key = PackedKey;
 
-  /// @param file Where packed weights are looked for, and added to if it takes them; may be null.
+  /// @param file The file in which packed weights are looked up, and to which they are added if it is writable; may be
+  /// null.
   explicit WeightsStore(std::unique_ptr<WeightsFile> file = nullptr);
 
-  /// Whether weights are named by what the program calls them, so that those that are packed are not read. Whoever adds
-  /// packed weights then checks that the program tells the truth.
+  /// Whether name() uses the digest in the program instead of the bytes, so that weights in the file need not be read.
+  /// Before adding packed weights, the caller then has to compare the digest with the bytes.
   bool trusts_digests() const { return file_ != nullptr; }
 
-  /// Begins with numbers drawn at random, for the process or for the file, so that nobody can make weights with the
-  /// same name. Nothing for weights that cannot be shared, or have to be in memory for it and are not.
+  /// The hash of `weights`. Its seed is random, per process or per file, so that nobody can construct other weights
+  /// with the same hash. nullopt for weights that are not shareable, and for weights without a usable digest that are
+  /// not in memory.
   std::optional<Name> name(const OriginalWeights& weights) const;
 
-  /// Whether these weights may be packed already, in one way or another.
+  /// Whether the file may hold these weights, packed for any kernel.
   bool may_have(const Name& filter, const Name& bias) const;
 
-  /// Null if they are not packed.
+  /// Null if the weights are not packed.
   std::shared_ptr<PackedWeights> find(const Key& key);
 
-  /// What others use for the key, which is `weights` when nobody did, in the file if it takes them.
+  /// Adds `weights`, also to the file if it is writable.
+  /// @returns The packed weights that all delegates use for the key: those of an earlier call if there are any.
   std::shared_ptr<PackedWeights> add(const Key& key, std::shared_ptr<PackedWeights> weights);
 
-  /// Makes what was added last in the file, so that the next start need not read it to see that it is whole.
+  /// Marks the file as complete, so that the next process need not verify the hash of each record.
   void commit();
 
  private:
-  /// Null if nothing in the process has packed them.
+  /// Null if no delegate of the process uses such weights.
   std::shared_ptr<PackedWeights> find_in_process(const Key& key);
 
   const std::unique_ptr<WeightsFile> file_;
@@ -84,30 +88,30 @@ class WeightsStore final {
   std::map<Key, std::weak_ptr<PackedWeights>> weights_;
 };
 
-/// The packed weights of one delegate, for XNNPACK. Must live as long as its runtime.
+/// The packed weights of one delegate, as an xnn_weights_cache. Must outlive the delegate's runtime.
 class DelegateWeights {
  public:
-  /// @param store Null for weights that are not shared.
+  /// @param store Null if the delegate shares no weights.
   explicit DelegateWeights(WeightsStore* store);
   DelegateWeights(const DelegateWeights&) = delete;
   DelegateWeights& operator=(const DelegateWeights&) = delete;
 
-  /// What XNNPACK asks for until end() is about these weights, which stay where they are. Null: about the delegate's
-  /// own.
+  /// Until end(), XNNPACK's calls are about these weights, which must outlive end(). A null filter stands for weights
+  /// that are not shared.
   void begin(const OriginalWeights* filter, const OriginalWeights* bias);
   void end() { begin(nullptr, nullptr); }
 
-  /// Whether weights were asked for, since begin(), that are neither packed nor in memory: XNNPACK was told that there
-  /// is no memory, and has to be asked again when they are.
+  /// Whether, since begin(), XNNPACK has tried to pack weights that are not in memory. The reservation then failed, as
+  /// if memory had run out; read the weights and create the operator again.
   bool are_missing() const { return are_missing_; }
 
-  /// Bytes of the packed weights that were found since begin(); 0 when none were.
+  /// Bytes of the packed weights that were found since begin(); 0 if none were.
   size_t found_size() const { return found_size_; }
 
-  /// Bytes that XNNPACK said, since begin(), that the weights which it found have; 0 when it did not say.
+  /// Bytes that XNNPACK expected, since begin(), of packed weights that it had found; 0 if it passed no size.
   size_t needed_size() const { return needed_size_; }
 
-  /// Lets XNNPACK pack the weights of begin() itself, whatever is packed already.
+  /// Makes XNNPACK pack the weights of begin() even if packed ones exist.
   void ignore_found() {
     ignores_found_ = true;
     found_size_ = needed_size_ = 0;
@@ -121,7 +125,7 @@ class DelegateWeights {
   };
 
   WeightsStore* store() const { return store_; }
-  /// Of the weights that begin() was told of. Nothing where they are the delegate's own, or have no name yet.
+  /// The names of the weights of begin(); nullopt if they are not shared or cannot be named yet.
   const std::optional<Names>& names() const { return names_; }
 
  private:
@@ -131,7 +135,7 @@ class DelegateWeights {
   static void* address(void* context, size_t offset);
 
   std::optional<Names> find_names() const;
-  /// Nothing where the weights are the delegate's own.
+  /// nullopt if the weights are not shared.
   std::optional<WeightsStore::Key> key_of(const xnn_weights_cache_look_up_key& key) const;
   bool is_in_memory() const;
   size_t use(std::shared_ptr<PackedWeights> weights);
@@ -142,14 +146,14 @@ class DelegateWeights {
   const OriginalWeights* filter_ = nullptr;
   const OriginalWeights* bias_ = nullptr;
   std::optional<Names> names_;
-  /// Whether XNNPACK has looked for the packed weights before it packs them. It does not for all operators.
+  /// Whether XNNPACK has looked up the weights before packing them. It does so for some operators only.
   bool is_asked_for_ = false;
   bool are_missing_ = false;
   bool ignores_found_ = false;
   size_t found_size_ = 0;
   size_t needed_size_ = 0;
   std::shared_ptr<PackedWeights> reserved_;
-  /// XNNPACK's offsets are positions here.
+  /// The offsets that XNNPACK gets are indices into this vector.
   std::vector<std::shared_ptr<PackedWeights>> used_;
 };
 

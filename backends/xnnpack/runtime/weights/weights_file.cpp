@@ -10,7 +10,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-/// Packed weights can be used by the same XNNPACK on a processor with the same instructions.
+/// Identifies the build of XNNPACK and the processor's features: packed weights are valid for both only.
 ContentName find_version() {
   const ContentName name = name_content({sizeof(void*), 0}, xnn_experimental_get_build_identifier_data(),
                                         xnn_experimental_get_build_identifier_size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packed weights in a file, which the next start maps.
+// A file of packed weights, which later processes map instead of packing the weights again.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ using extension::read_sha256;
 using extension::Sha256;
 using extension::sha256;
 
-/// How weights are packed, and the names of the filter and of the bias.
+/// The cache key: XNNPACK's seed, which identifies the packed layout, and the names of the filter and of the bias.
 using PackedKey = extension::CacheKey;
 using WeightsFile = extension::FileCache;
 

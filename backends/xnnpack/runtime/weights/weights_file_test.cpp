@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packed weights survive the process, and whatever happens to their file costs time only.
+// Later processes use the file of packed weights. A damaged, truncated or foreign file costs time but never gives wrong
+// weights.
 #include "weights/weights_file.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +64,7 @@ class PackedWeightsFile : public ::testing::Test {
   std::string path_;
 };
 
-/// Contents whose sizes are no multiples of anything.
+/// `size` bytes of a pattern that begins with `first`.
 Bytes content(size_t size, uint8_t first) {
   Bytes bytes(size);
   for (size_t i = 0; i < size; ++i) {
@@ -131,7 +132,7 @@ TEST_F(PackedWeightsFile, CutAnywhereItIsUsedAsFarAsItGoes) {
     write(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
     const auto file = open();
     if (size > 0 && size < 128) {
-      EXPECT_EQ(file, nullptr) << "too short to know whose it is, " << size << " bytes";
+      EXPECT_EQ(file, nullptr) << "too short to identify, " << size << " bytes";
       continue;
     }
     ASSERT_NE(file, nullptr) << size << " bytes";
@@ -156,13 +157,13 @@ TEST_F(PackedWeightsFile, DamagedAnywhereItGivesWhatWasPutInOrNothing) {
     const Bytes bytes = found(*file, kFirst);
     EXPECT_TRUE(bytes.empty() || bytes == first) << "byte " << i;
     used += bytes.empty() ? 0 : 1;
-    EXPECT_EQ(found(*open(false) /* a stale one is made anew */, kFirst), bytes) << "byte " << i;
+    EXPECT_EQ(found(*open(false), kFirst), bytes) << "byte " << i;
   }
-  // Nothing reads the zeros behind the two headers and behind the content.
+  // Nothing reads the padding after the two headers and after the content.
   EXPECT_EQ(used, (128u - 64u) + (128u - 80u) + (256u - 200u));
 }
 
-/// What a broken disk does: a byte is another one, and the file system does not know.
+/// Changes a byte but not the modification time, as a failing disk would.
 void damage_silently(const std::string& path, size_t at) {
   struct stat before{};
   ASSERT_EQ(stat(path.c_str(), &before), 0);
@@ -179,7 +180,7 @@ void damage_silently(const std::string& path, size_t at) {
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
 }
 
-constexpr size_t kFirstContent = 256;  // behind two headers
+constexpr size_t kFirstContent = 256;  // after the headers of the file and of the first record
 
 TEST_F(PackedWeightsFile, CommittedItIsNotReadAgain) {
   const Bytes first = content(1000, 1);
@@ -190,8 +191,8 @@ TEST_F(PackedWeightsFile, CommittedItIsNotReadAgain) {
   }
   EXPECT_EQ(found(*open(), kFirst), first);
   damage_silently(path_, kFirstContent);
-  EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "nobody looks";
-  // Once anybody has written to it, everybody does.
+  EXPECT_EQ(found(*open(), kFirst).size(), first.size()) << "a committed file is not verified";
+  // A write after the commit makes every open() verify the records again.
   const Bytes damaged = read();
   write(damaged);
   EXPECT_EQ(open()->find(kFirst), nullptr);
@@ -247,10 +248,10 @@ TEST_F(PackedWeightsFile, FilesOfOthersStayAsTheyAre) {
   EXPECT_EQ(open_weights_file(folder_.string(), true), nullptr) << "a folder";
   EXPECT_EQ(open_weights_file((folder_ / "none" / "weights").string(), true), nullptr) << "a folder that is missing";
   EXPECT_EQ(open_weights_file((folder_ / "none").string(), false), nullptr);
-  EXPECT_FALSE(fs::exists(folder_ / "none")) << "nothing is made for reading";
+  EXPECT_FALSE(fs::exists(folder_ / "none")) << "opening for reading creates no file";
 }
 
-/// What is logged while `call` runs.
+/// The log messages of `call`.
 template <typename Call>
 std::string logged(Call call) {
   ::testing::internal::CaptureStderr();
@@ -282,14 +283,14 @@ TEST_F(PackedWeightsFile, IsOnlyOpenedWhereNobodyElseMayWriteIt) {
   ASSERT_EQ(symlink((folder_ / "none").c_str(), dangling.c_str()), 0);
   expect_refused(link, "symbolic link");
   expect_refused(dangling, "symbolic link");
-  EXPECT_TRUE(fs::is_symlink(link) && fs::is_symlink(dangling)) << "they stay";
+  EXPECT_TRUE(fs::is_symlink(link) && fs::is_symlink(dangling)) << "the links are not replaced";
   EXPECT_FALSE(fs::exists(folder_ / "none"));
   const std::string pipe = (folder_ / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   expect_refused(pipe, "regular file");
   EXPECT_EQ(read(), whole);
 
-  if (geteuid() == 0) {  // nobody else may give a file away
+  if (geteuid() == 0) {  // only root may change the owner of a file
     ASSERT_EQ(chown(path_.c_str(), 12345, static_cast<gid_t>(-1)), 0);
     expect_refused(path_, "another user owns it");
     EXPECT_EQ(read(), whole);
@@ -300,7 +301,7 @@ TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
   const Bytes first = content(1000, 1), large = content(100000, 2);
   const auto file = open();
   ASSERT_NE(file->add(kFirst, first.data(), first.size()), nullptr);
-  // As a full disk, a limit ends the write in the middle.
+  // A limit on file sizes ends the write in the middle, as a full disk does.
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -308,7 +309,7 @@ TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
   small.rlim_cur = 50000;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   EXPECT_EQ(file->add(kSecond, large.data(), large.size()), nullptr);
-  EXPECT_FALSE(file->writes()) << "it is not tried for each weight again";
+  EXPECT_FALSE(file->writes()) << "no further writes are tried";
   file->commit();
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
@@ -320,7 +321,7 @@ TEST_F(PackedWeightsFile, AFullDiskLeavesAFileThatCanBeUsed) {
   EXPECT_EQ(found(*open(), kSecond), large);
 }
 
-/// The backend's file of packed weights while an object of these lives.
+/// Sets the backend's file of packed weights for the lifetime of the object.
 class UsesFile {
  public:
   UsesFile(const std::string& path, bool writes) { set(path, writes); }
@@ -359,7 +360,7 @@ Bytes run(const std::string& program) {
 TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
   for (const char* program : {kLinear, kHalves, kIntegers}) {
     if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
-      ASSERT_EQ(program, kHalves);  // for which the processor may lack the instructions
+      ASSERT_EQ(program, kHalves);  // the processor may lack float16 instructions
       continue;
     }
     path_ += "+";
@@ -370,7 +371,7 @@ TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
       EXPECT_EQ(run(program), expected);
       if (start == 0) {
         written = read();
-        ASSERT_GT(written.size(), 128u) << "a record behind the header of " << program;
+        ASSERT_GT(written.size(), 128u) << "the file has no record for " << program;
       } else {
         EXPECT_EQ(read(), written) << program;
       }
@@ -378,8 +379,8 @@ TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
   }
 }
 
-/// A file of packed weights whose contents are `change` bytes longer or shorter, with names that are right: what
-/// somebody writes who may write the file and has read its format.
+/// A copy of `file` whose records are `change` bytes longer or shorter, with valid hashes: only a writer who knows the
+/// format can produce it.
 Bytes with_other_sizes(const Bytes& file, int64_t change) {
   constexpr size_t kSeedAt = 32, kSizeAt = 40, kContentAt = 48, kNameAt = 64, kHeader = 128;
   ContentName seed{};
@@ -409,12 +410,12 @@ Bytes with_other_sizes(const Bytes& file, int64_t change) {
 }
 
 TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
-  // The backend keeps what it has opened: each file has a name of its own.
+  // The backend keeps files open, so each variant needs another path.
   size_t files = 0;
   const auto name_another_file = [&] { path_ = (folder_ / ("sizes" + std::to_string(files++))).string(); };
   for (const char* program : {kLinear, kHalves, kIntegers, kConvolutions}) {
     if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
-      continue;  // the processor may lack the instructions for halves
+      continue;  // the processor may lack float16 instructions
     }
     const auto run_with_file = [&](bool writes) {
       const UsesFile uses(path_, writes);
@@ -438,7 +439,7 @@ TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
       name_another_file();
       write(mended);
       const std::string log = logged([&] { EXPECT_EQ(run_with_file(false), expected) << what; });
-      EXPECT_EQ(log, "") << what << "the last record of a key counts";
+      EXPECT_EQ(log, "") << what << "the last record of a key must be used";
     }
   }
 }
@@ -446,7 +447,7 @@ TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
 TEST_F(PackedWeightsFile, AProgramWithTheNamesOfOtherWeightsGetsItsOwn) {
   std::ifstream file(kLinear, std::ios::binary);
   Bytes bytes{std::istreambuf_iterator<char>(file), {}};
-  // The file ends with the bias, four numbers whose signs change; its name, a SHA-256, stays.
+  // The file ends with the bias. Change the signs of its four numbers, but keep its name, the SHA-256 of the original.
   for (size_t at = bytes.size() - 16; at < bytes.size(); at += 4) {
     bytes[at + 3] ^= 0x80;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packed weights are shared by what they are made of, and nobody gets others under a name that is not theirs.
+// Delegates share packed weights if the original weights are equal, and never get those of others by a false digest.
 #include "weights/weights.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ OriginalWeights original(const float (&data)[4], Shape shape = {2, 2}) {
   return weights;
 }
 
-/// As a program has them that says so: with the name of `named`, whose first `start` numbers they have.
+/// The weights `data` under the digest of `named`, as in a program that may lie. OriginalWeights::start has `start`
+/// numbers of `data`.
 OriginalWeights claimed(const float (&data)[4], const float (&named)[4], size_t start = 4) {
   OriginalWeights weights = original(data);
   weights.digest = sha256(named, sizeof(named));
@@ -40,8 +41,8 @@ OriginalWeights claimed(const float (&data)[4], const float (&named)[4], size_t 
   return weights;
 }
 
-/// Packs as XNNPACK does, with no bias in the key: asks, and writes where nobody has it. Null when the weights have to
-/// be read for it.
+/// Calls the cache as XNNPACK does, with no bias in the key: looks the weights up, and if they are not found, reserves
+/// 64 bytes and fills them with `value`. Null if the weights have to be read first.
 uint8_t* pack(DelegateWeights& weights, uint32_t seed, const OriginalWeights& filter, int value,
               const OriginalWeights* bias = nullptr) {
   weights.begin(&filter, bias);
@@ -157,7 +158,7 @@ TEST_F(DigestsWithAFile, NameWeightsThatAreNotRead) {
   {
     const auto store = start();
     DelegateWeights first(store.get());
-    EXPECT_EQ(pack(first, 7, absent, 1), nullptr) << "nobody has packed them";
+    EXPECT_EQ(pack(first, 7, absent, 1), nullptr) << "not packed yet";
     ASSERT_NE(pack(first, 7, claimed(kFirst, kFirst, 2), 1), nullptr);
     const OriginalWeights bias = claimed(kOther, kOther);
     ASSERT_NE(pack(first, 7, claimed(kFirst, kFirst, 2), 3, &bias), nullptr);
@@ -169,7 +170,7 @@ TEST_F(DigestsWithAFile, NameWeightsThatAreNotRead) {
   DelegateWeights second(store.get());
   const uint8_t* packed = pack(second, 7, absent, 2);
   ASSERT_NE(packed, nullptr);
-  EXPECT_EQ(*packed, 1) << "what the first start has packed";
+  EXPECT_EQ(*packed, 1) << "packed by the first start";
   EXPECT_EQ(pack(second, 8, absent, 2), nullptr) << "packed in another way";
   OriginalWeights absent_bias = claimed(kOther, kOther);
   absent_bias.data = nullptr;
@@ -184,7 +185,7 @@ TEST_F(DigestsWithAFile, AreCheckedBeforeOthersSeeWhatWasPacked) {
   DelegateWeights liar(store.get());
   // The same first bytes, so that only the digest can tell them apart.
   ASSERT_NE(pack(liar, 7, claimed(kOther, kFirst, 2), 1), nullptr);
-  EXPECT_EQ(*pack(liar, 7, claimed(kOther, kFirst, 2), 2), 2) << "nor does it see its own";
+  EXPECT_EQ(*pack(liar, 7, claimed(kOther, kFirst, 2), 2), 2) << "the delegate itself does not find them either";
   DelegateWeights honest(store.get());
   EXPECT_EQ(*pack(honest, 7, claimed(kFirst, kFirst, 2), 3), 3);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer target for files of packed weights: see README.md.
+// libFuzzer target for files of packed weights, see README.md.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer target for the payloads of delegates of XNNPACK: see README.md.
+// libFuzzer target for payloads of XNNPACK delegates, see README.md.
 #include <cstddef>
 #include <cstdint>
 

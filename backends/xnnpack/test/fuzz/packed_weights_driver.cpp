@@ -34,8 +34,7 @@ using backends::xnnpack::WeightsStore;
 
 namespace {
 
-/// Sizes of both headers, and where the parts of that of a record are; see
-/// backends/xnnpack/runtime/weights/weights_file.cpp.
+/// The size of both headers, and the offsets of fields in a record's header, as in extension/file_cache/file_cache.cpp.
 constexpr size_t kHeaderSize = 128;
 constexpr size_t kSizeAt = 40, kContentAt = 48, kNameAt = 64;
 constexpr size_t kKeys = 4;
@@ -44,7 +43,7 @@ PackedKey key_of(size_t number) {
   return {static_cast<uint32_t>(number), {number + 1, 2}, {number % 2, 0}};
 }
 
-/// A delegate with layers of each kind that looks for packed weights, and what it gives with weights of its own.
+/// The payload of a delegate with layers that look up packed weights, and its outputs without a cache.
 struct Layers {
   std::vector<uint8_t> payload, outputs;
 };
@@ -63,7 +62,7 @@ const std::vector<Layers>& all_layers() {
   return layers;
 }
 
-/// A file that goes away with the object.
+/// A file that is deleted with the object.
 class TemporaryFile {
  public:
   TemporaryFile() {
@@ -163,7 +162,7 @@ class Player {
     }
   }
 
-  /// As somebody would who knows how, with one number that is wrong.
+  /// Appends a record with valid hashes and one wrong number, as an attacker who knows the format could.
   void append_record(const ContentName& seed) {
     const size_t key = choices_.below(kKeys);
     const auto bytes = content();
@@ -191,8 +190,7 @@ class Player {
     disk_.write(whole);
   }
 
-  /// The sizes of some records are others, and the names of what is then their content are right. Contents are cut, or
-  /// continue with other bytes.
+  /// Truncates or extends the contents of some records, and recomputes their hashes.
   void resize_records(const ContentName& seed) {
     const auto whole = disk_.read();
     std::vector<uint8_t> changed(whole.begin(),
@@ -227,7 +225,7 @@ class Player {
     disk_.write(changed);
   }
 
-  /// Whatever the file says, layers compute what they compute without it.
+  /// Runs a delegate, whose outputs must not depend on the file.
   void run_layers() {
     const Layers& layers = all_layers()[choices_.below(all_layers().size())];
     WeightsStore store(open_weights_file(disk_.path(), choices_.below(2) == 0));
@@ -244,7 +242,7 @@ class Player {
     } else if (!whole.empty()) {
       whole[static_cast<size_t>(choices_.word() % whole.size())] ^= choices_.byte();
     }
-    // In place, what is mapped would change or vanish: no file that is used is written to by others.
+    // Replace the file instead of writing to it, because mapped weights would change.
     unlink(disk_.path().c_str());
     disk_.write(whole);
   }

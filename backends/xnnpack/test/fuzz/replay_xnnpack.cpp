@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the drivers of fuzz_xnnpack and fuzz_packed_weights without libFuzzer, with any compiler; .weights files as
-// decisions about a file of packed weights, .payload files as payloads, others as what holds payloads (a .pte):
+// Runs the drivers of fuzz_xnnpack and fuzz_packed_weights without libFuzzer, with any compiler. Files named *.weights
+// are inputs of fuzz_packed_weights, files named *.payload are payloads, and other files (.pte) contain payloads:
 //   replay_xnnpack --random COUNT               COUNT files of packed weights, the same ones every time
 //   replay_xnnpack FILE_OR_FOLDER...            every payload once (folders are searched)
 //   replay_xnnpack --mutate FILE_OR_FOLDER...   also every truncation and every flipped bit of the first kilobytes

@@ -42,12 +42,12 @@ using executorch::runtime::internal::CheckedSize;
 namespace {
 
 constexpr size_t kNamedBytes = 1 << 16;
-/// Elements of all values together.
+/// The most elements of all values together.
 constexpr uint64_t kMaxElements = 1 << 16;
-/// Multiplications of a node, so that no input takes too long.
+/// The most multiplications of a node, so that no input takes too long.
 constexpr uint64_t kMaxWork = 1 << 24;
 
-/// Has the same bytes for every name.
+/// Returns the same bytes for every name.
 class AnyData final : public runtime::NamedDataMap {
  public:
   AnyData() : bytes_(kNamedBytes) { std::memset(bytes_.data.get(), 0x3d, bytes_.bytes); }
@@ -88,8 +88,7 @@ struct Argument {
   bool is_input;
 };
 
-/// Whether a tensor can have this shape. Those of no elements may have sizes whose strides are too large for it, and
-/// delegates are never called with such.
+/// Whether a tensor can have this shape: even without elements, its strides must fit. Delegates never get other shapes.
 bool is_shape_of_tensor(const Shape& dims) {
   CheckedSize stride = 1;
   for (const size_t dim : dims) {
@@ -98,7 +97,7 @@ bool is_shape_of_tensor(const Shape& dims) {
   return stride.at_most(INT32_MAX);
 }
 
-/// What the delegate has to be called with, where a fuzzing run can afford it.
+/// Finds the arguments of the delegate. Returns false if running it takes too long for fuzzing.
 bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<Argument>& arguments) {
   Payload payload;
   if (payload.open(bytes.data.get(), bytes.bytes, &named) != Error::Ok) {
@@ -129,7 +128,7 @@ bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<
     }
     most = std::max(most, count.value());
   }
-  // A window is looked at from each place: its sizes are no value's.
+  // A node reads its window at each position, so that its size counts although no value has it.
   for (const auto* node : *payload.graph().xnodes()) {
     CheckedSize window = 1;
     if (const auto* pool = node->xnode_union_as_XNNAvgPooling2d()) {
@@ -144,7 +143,7 @@ bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<
   return most * most <= kMaxWork * 64;
 }
 
-/// A tensor with all that it refers to.
+/// A tensor that owns its data, sizes and strides.
 struct OwnedTensor {
   OwnedTensor(ScalarType dtype, const Shape& dims, uint8_t fill)
       : sizes(dims.begin(), dims.end()),
@@ -156,7 +155,7 @@ struct OwnedTensor {
     }
     runtime::dim_order_to_stride_nocheck(sizes.data(), dim_order.data(), sizes.size(), strides.data());
     if (data.bytes > 0) {
-      // Indices and truths are small, whatever their sizes.
+      // Indices must be small whatever the sizes, so they are 0.
       const bool is_integer = runtime::isIntegralType(dtype, /*includeBool=*/true);
       std::memset(data.data.get(), is_integer && runtime::elementSize(dtype) > 1 ? 0 : fill, data.bytes);
     }

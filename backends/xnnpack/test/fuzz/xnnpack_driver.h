@@ -15,19 +15,19 @@ class WeightsStore;
 }  // namespace backends
 namespace fuzz {
 
-/// Takes bytes for the payload of a delegate of XNNPACK: loads it and, if it loads, runs it on the shapes that it was
-/// compiled for, on smaller ones and on those again. Weights outside of the payload are found under any name.
+/// Loads `data` as the payload of an XNNPACK delegate. If it loads, runs it on the shapes for which it was compiled, on
+/// smaller shapes, and on the first ones again. Named data exists under any name.
 ///
-/// Payloads whose values are larger, or whose nodes compute more, than a fuzzing run can afford are loaded only.
+/// Payloads whose values are too large, or whose nodes compute too much, for a fuzzing run are only loaded.
 Outcome run_xnnpack_payload(const uint8_t* data, size_t size);
 
-/// Takes bytes for decisions: what a file of packed weights says, with names that are right (the file can be made by
-/// anybody who reads how) or not, and what is then looked for and added. Aborts when bytes are found under a key that
-/// were never written under it.
+/// Uses `data` as decisions: what a file of packed weights contains, with valid hashes (an attacker can compute them)
+/// or not, and which weights are then looked up and added. Aborts if bytes are found under a key under which they were
+/// never written.
 Outcome run_packed_weights(const uint8_t* data, size_t size);
 
-/// What a payload whose delegate loads and runs gives for inputs that are always the same, with its packed weights in
-/// `store`, which may be null. Aborts when it does not run.
+/// The outputs of a delegate for fixed inputs, with its packed weights in `store`, which may be null. Aborts if the
+/// delegate does not load or run.
 std::vector<uint8_t> outputs_of(const std::vector<uint8_t>& payload, backends::xnnpack::WeightsStore* store);
 
 /// The payloads with a header in a file, such as a `.pte`.

@@ -31,7 +31,7 @@ struct Quantization {
 };
 
 Quantization output_quantization(const LayerTypes& types) {
-  // No power of two: results are rounded. Several of them reach the limits of the type.
+  // The scale is no power of two, so that results are rounded, and some results reach the limits of the type.
   return types.out == xnn_datatype_quint8 ? Quantization{0.83, 128 + kOutZero, 0, 255}
                                           : Quantization{0.83, kOutZero, -128, 127};
 }
@@ -44,11 +44,11 @@ bool is_half(const LayerTypes& types) {
   return types.out == xnn_datatype_fp16;
 }
 
-/// Repeatable numbers that have no period near a power of two.
+/// Repeatable random numbers.
 class Numbers {
  public:
   explicit Numbers(uint32_t seed) : state_(seed * 2654435761u + 1) {}
-  /// From `least` to `most`.
+  /// The next number, from `least` to `most`.
   int next(int least, int most) {
     state_ = state_ * 1664525u + 1013904223u;
     return least + static_cast<int>((state_ >> 12) % static_cast<uint32_t>(most - least + 1));
@@ -96,7 +96,7 @@ Elements make_input(const LayerTypes& types, size_t groups, size_t size) {
     for (size_t i = 0; i < size; ++i) {
       switch (types.in) {
         case xnn_datatype_qdint8: {
-          // The least and the greatest element give the scale and the zero point.
+          // The conversion computes the scale and the zero point from the least and the greatest element.
           const int q = i == group % size ? 127 : i == (group + 1) % size ? -128 : numbers.next(-128, 127);
           made.reals.push_back(scale * (size == 1 ? 255 : q - zero));
           append_float(made.bytes, is_half(types), made.reals.back());
@@ -143,7 +143,7 @@ Filter make_filter(const LayerTypes& types, size_t channels, size_t size, bool i
       made.elements.reals.push_back(q * block_scale);
     }
     made.scales.push_back(static_cast<float>(scale));
-    // In integers: a multiple of the product of the scales.
+    // Integer biases are multiples of the product of the scales.
     const double step =
         types.in == xnn_datatype_qint8 || types.in == xnn_datatype_quint8 ? static_cast<double>(kInScale) * scale : 1.0;
     const int bias = numbers.next(-9, 9);
@@ -255,7 +255,7 @@ Layer::Layer(const LayerTypes& types, const Dims& in_dims, size_t group_dims, co
   }
   EXPECT_EQ(xnn_create_workspace(&workspace_), xnn_status_success);
   status = xnn_create_runtime_v4(graph_, nullptr, workspace_, threads_, 0, &runtime_);
-  // Kernels for float16 need instructions for it; all others there are everywhere.
+  // Only float16 may lack kernels, on processors without float16 instructions.
   EXPECT_TRUE(status == xnn_status_success || (status == xnn_status_unsupported_hardware && is_half(types)))
       << types << ": " << status;
 }
@@ -280,7 +280,7 @@ void Layer::check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, 
   const xnn_external_value values[] = {{0, const_cast<uint8_t*>(in)}, {1, out.data()}};
   ASSERT_EQ(xnn_setup_runtime_v2(runtime_, 2, values), xnn_status_success);
   if (workspace_->data != nullptr) {
-    std::memset(workspace_->data, 0xFF, workspace_->size);  // NaN: nothing may be expected there
+    std::memset(workspace_->data, 0xFF, workspace_->size);  // NaN: kernels must not rely on its content
   }
   ASSERT_EQ(xnn_invoke_runtime(runtime_), xnn_status_success);
   const Quantization to = output_quantization(types_);
@@ -301,7 +301,7 @@ void Layer::check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, 
       wanted = std::clamp(wanted / to.scale + to.zero, double(to.least), double(to.most));
       tolerance = 0.501;
     }
-    // Not a NaN either.
+    // This form of the comparison also fails for NaN.
     ASSERT_TRUE(std::abs(found - wanted) <= tolerance)
         << types_ << ", " << what << ", element " << i << ": " << found << " instead of " << wanted;
   }

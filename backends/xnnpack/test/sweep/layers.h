@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * For tests: XNNPACK graphs of one layer, and numbers for which its results are known exactly.
+ * XNNPACK graphs of one layer for tests, and numbers for which its results are known exactly.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// The types of a layer: of its input, or what that is converted to, its filter and its result. A layer with a
-/// dynamically quantised input (qdint8) converts it from `out`.
+/// The types of a layer's input, filter and output. A dynamically quantised input (qdint8) is converted from type
+/// `out`.
 struct LayerTypes {
   const char* name;
   xnn_datatype in, filter, out;
@@ -38,36 +38,36 @@ struct Elements {
   std::vector<uint8_t> bytes;
 };
 
-/// Values of `groups` rows (or images) of `size` elements. Those that are converted have a scale and a zero point of
-/// their own for each row, which a conversion finds exactly. Sums of products with a filter's values are exact in
-/// float32, and in float16 where all types are.
+/// The elements of `groups` rows (or images) of `size` elements. If the input is dynamically quantised, each row has
+/// its own scale and zero point, which the conversion finds exactly. Sums of products with a filter's elements are
+/// exact in float32, and also in float16 if all types are float16.
 Elements make_input(const LayerTypes& types, size_t groups, size_t size);
 
-/// A filter of `channels` rows of `size` elements, and its scales. `reals` lie channel after channel.
+/// A filter with `channels` rows of `size` elements, and its scales. `reals` are in the order [channels][size].
 struct Filter {
   Elements elements;
-  std::vector<float> scales;           // of channels; one where the whole filter has one
-  std::vector<uint16_t> block_scales;  // bfloat16, of blocks of kBlock elements
-  std::vector<double> bias;            // of channels
+  std::vector<float> scales;           // for each channel, or one for the whole filter
+  std::vector<uint16_t> block_scales;  // bfloat16, for blocks of kBlock elements
+  std::vector<double> bias;            // for each channel
   std::vector<uint8_t> bias_bytes;
 };
 constexpr size_t kBlock = 32;
 
-/// @param is_last The bytes have the channels as their last dimension instead of the first.
+/// @param is_last Whether the channels are the last dimension of the bytes instead of the first.
 Filter make_filter(const LayerTypes& types, size_t channels, size_t size, bool is_last = false);
 
-/// Values of a graph that a layer is defined with.
+/// The graph and the ids of the values that define a layer.
 struct LayerValues {
   xnn_subgraph_t graph;
   uint32_t in, filter, bias, out;
 };
 
-/// A graph of one layer, and what its results are compared with.
+/// Runs a graph of one layer and compares its outputs with expected ones.
 class Layer final {
  public:
-  /// @param in_dims The largest input.
-  /// @param group_dims How many of the last dimensions of a converted input have one scale together.
-  /// @param filter_dims In the order of XNNPACK's layer; `channel_dim` is that of the results' channels.
+  /// @param in_dims The shape of the largest input.
+  /// @param group_dims The number of last dimensions of a dynamically quantised input that share a scale.
+  /// @param filter_dims In the order that XNNPACK's layer expects; `channel_dim` is the dimension of output channels.
   Layer(const LayerTypes& types, const Dims& in_dims, size_t group_dims, const Dims& out_dims, const Dims& filter_dims,
         size_t channel_dim, const Filter& filter, const std::function<xnn_status(const LayerValues&)>& define,
         size_t threads = 1);
@@ -78,8 +78,8 @@ class Layer final {
   /// False if this processor has no kernel for the types.
   bool is_supported() const { return runtime_ != nullptr; }
 
-  /// Runs on an input of these dimensions and expects these results, which are clamped to the limits of an integer
-  /// type, and that nothing past them is written. `sums`: the exact sums of products, with biases.
+  /// Runs the layer on an input of these dimensions. Expects outputs that follow from `sums`, the exact sums of
+  /// products with biases, clamped to the range of an integer type, and no write past the outputs.
   void check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, const double* sums,
              const std::string& what) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Linear layers of each type, with each number of rows up to two tiles and one, around each width of a tile, against
-// sums in doubles: all GEMM kernels that XNNPACK's choices and ours can lead to.
+// Runs linear layers of each type on each number of rows up to two tiles plus one, with widths around those of tiles,
+// and compares them with sums in double precision. Together they use all GEMM kernels that can be chosen.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace xnnpack {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-/// Twice the tallest tile, of ours, and one.
+/// Twice the rows of the tallest tile, plus one.
 constexpr size_t kMostRows = 49;
 
 constexpr LayerTypes kTypes[] = {
@@ -65,7 +65,7 @@ void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t thread
   }
   const size_t row_bytes = (input.bytes.size() - XNN_EXTRA_BYTES) / kMostRows;
   for (size_t rows = 1; rows <= kMostRows && !::testing::Test::HasFailure(); ++rows) {
-    // NaN follows the last row.
+    // The padding after the last row is NaN.
     std::vector<uint8_t> in(input.bytes.begin(), input.bytes.begin() + static_cast<ptrdiff_t>(rows * row_bytes));
     in.resize(in.size() + XNN_EXTRA_BYTES, 0xFF);
     layer.check({rows, depth}, in.data(), {rows, channels}, sums.data(),

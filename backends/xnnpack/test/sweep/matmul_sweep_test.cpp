@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batched matrix multiplications, whose right matrices are packed at each call, against sums in doubles.
+// Compares batched matrix multiplications, which pack their right matrices in each call, with sums in double precision.
 #include <gtest/gtest.h>
 #include <xnnpack.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Half = runtime::etensor::Half;
 
-/// Integers from -3 to 3, whose sums are exact, followed by NaN.
+/// Integers from -3 to 3, whose sums are exact, followed by padding of NaN.
 template <typename T>
 std::vector<T> integers(size_t count, uint32_t seed) {
   std::vector<T> values(count + XNN_EXTRA_BYTES / sizeof(T));

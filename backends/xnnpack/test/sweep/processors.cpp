@@ -31,7 +31,7 @@ struct Feature {
     #name, &xnn_hardware_config::use_##arch##_##name, xnn_arch_##arch##_##name \
   }
 
-/// From old to new: a processor with one has those before it.
+/// From old to new: a processor with one of these features has all before it.
 const std::vector<Feature>& features() {
   static const std::vector<Feature> all = {
 #if XNN_ARCH_X86_64
@@ -48,7 +48,7 @@ const std::vector<Feature>& features() {
   return all;
 }
 
-/// Cores for which XNNPACK chooses other kernels than by their instructions, and one that is none of these.
+/// Cores for which XNNPACK has kernels of their own, and one other core.
 struct Core {
   const char* name;
   int core;
@@ -136,12 +136,12 @@ std::vector<Processor> processors() {
   found.push_back({"this_without_our_kernels", count, 0, false});
 #else
   if (!sweeps_all()) {
-    return found;  // in an emulator, which is slow and stands for several processors itself
+    return found;  // an emulator is slow, and is itself started for several processors
   }
 #endif
   for (size_t i = 0; i < count; ++i) {
     if (i > 0 && !(config->*features()[i - 1].is_used)) {
-      continue;  // the same as the one before it
+      continue;  // it is the same as the one before
     }
     const std::string name = i == 0 ? "baseline" : features()[i - 1].name;
     found.push_back({name, i, 0, false});
@@ -152,14 +152,16 @@ std::vector<Processor> processors() {
   for (const Core& core : cores()) {
     found.push_back({core.name, count, core.core, false});
 #if XNN_ARCH_ARM64
-    found.push_back({std::string(core.name) + "_baseline", 2, core.core, false});  // 32-bit dot products hide kernels
+    found.push_back(
+        {std::string(core.name) + "_baseline", 2, core.core, false});  // dot product kernels would be chosen first
 #endif
   }
   return found;
 }
 
 void expect_on_each_processor(const std::function<void()>& sweep) {
-  std::vector<std::string> failed;  // all of them first: a process begins with the failures of its parent
+  // Report failures at the end: a child process would begin with those of its parent.
+  std::vector<std::string> failed;
   for (const Processor& processor : processors()) {
     if (!run_on(processor, sweep)) {
       failed.push_back(processor.name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions of each type, around each size of a tile of output pixels and channels, against sums in doubles: all
-// GEMM, IGEMM and depthwise kernels that XNNPACK's choices and ours can lead to.
+// Runs convolutions of each type on numbers of output pixels and channels around those of tiles, and compares them with
+// sums in double precision. Together they use all GEMM, IGEMM and depthwise kernels that can be chosen.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// XNNPACK converts filters of convolutions to float16 itself.
+// Filters of float16 convolutions are float32; XNNPACK converts them.
 constexpr LayerTypes kFloat32 = {"f32", xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32};
 constexpr LayerTypes kFloat16 = {"f16", xnn_datatype_fp16, xnn_datatype_fp32, xnn_datatype_fp16};
 constexpr LayerTypes kQs8 = {"qs8", xnn_datatype_qint8, xnn_datatype_qint8, xnn_datatype_qint8};
@@ -29,12 +29,13 @@ constexpr LayerTypes kQu8 = {"qu8", xnn_datatype_quint8, xnn_datatype_quint8, xn
 constexpr LayerTypes kQd8Float32 = {"qd8_f32_qc8w", xnn_datatype_qdint8, xnn_datatype_qcint8, xnn_datatype_fp32};
 constexpr LayerTypes kQd8Float16 = {"qd8_f16_qc8w", xnn_datatype_qdint8, xnn_datatype_qcint8, xnn_datatype_fp16};
 
-/// Windows over an image; those of a transposed convolution spread its elements.
+/// The window of a convolution or of a transposed convolution.
 struct Window {
   uint32_t height, width, stride, dilation, padding;
 
   size_t size() const { return size_t{height} * width; }
-  /// Results over `in` elements, or 0; `window` of them are under the window.
+  /// The number of outputs in a dimension of `in` elements, where the window has `window` elements; 0 if it does not
+  /// fit.
   size_t count(size_t in, uint32_t window, bool transposed) const {
     const size_t span = (window - 1) * dilation + 1;
     if (transposed) {
@@ -50,10 +51,10 @@ enum class Kind { kUsual, kDepthwise, kTransposed };
 struct Case {
   Kind kind;
   Window window;
-  size_t groups, in, out;  // channels of a group
+  size_t groups, in, out;  // input and output channels of a group
 };
 
-/// Sums of each result of images (batch, height, width, channels).
+/// The sum of products for each output; images are (batch, height, width, channels).
 std::vector<double> convolve(const Case& of, const Dims& dims, const std::vector<double>& image, const Filter& filter,
                              const Dims& out_dims) {
   const Window& window = of.window;
@@ -67,7 +68,7 @@ std::vector<double> convolve(const Case& of, const Dims& dims, const std::vector
     double sum = filter.bias[channel];
     for (size_t tap = 0; tap < window.size(); ++tap) {
       const size_t ky = tap / window.width * window.dilation, kx = tap % window.width * window.dilation;
-      // Wraps far beyond the image.
+      // Above and left of the image, these wrap to huge numbers.
       size_t from_y = y * window.stride + ky - window.padding, from_x = x * window.stride + kx - window.padding;
       if (transposed) {
         from_y = y + window.padding - ky;
@@ -112,7 +113,7 @@ xnn_status define(const Case& of, const LayerValues& values) {
   }
 }
 
-/// Two images of each height and width.
+/// Runs a convolution on two images of each height and width.
 void sweep(const LayerTypes& types, const Case& of, const std::vector<size_t>& heights,
            const std::vector<size_t>& widths, size_t threads = 1) {
   constexpr size_t kBatch = 2;
@@ -161,7 +162,7 @@ class XnnpackConvolutionSweep : public ::testing::TestWithParam<LayerTypes> {};
 TEST_P(XnnpackConvolutionSweep, EachNumberOfPixels) {
   expect_on_each_processor([types = GetParam()] {
     const bool all = sweeps_all();
-    // Two images of each width: all remainders of tiles of up to 24 pixels.
+    // Two images of each width: numbers of pixels around multiples of each tile height up to 24.
     const std::vector<size_t> widths = all ? up_to(49) : std::vector<size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25};
     std::vector<size_t> ins = {3, 8}, outs = {5, 17};
     std::vector<Window> windows = {{1, 1, 1, 1, 0}, {3, 3, 1, 1, 1}, {2, 2, 2, 1, 0}};
@@ -210,7 +211,7 @@ TEST_P(XnnpackDepthwiseSweep, EachNumberOfChannels) {
     const bool all = sweeps_all();
     const std::vector<size_t> counts = all ? up_to(67) : std::vector<size_t>{1, 7, 8, 9, 16, 17, 35};
     const std::vector<size_t> widths = all ? up_to(8) : std::vector<size_t>{1, 2, 5};
-    // XNNPACK has kernels for up to 3, 4, 9 and 25 elements of a window, and for more in several passes.
+    // XNNPACK has unipass kernels for windows of up to 3, 4, 9 and 25 elements, and multipass kernels for larger ones.
     for (const auto& [height, width] : {std::pair<uint32_t, uint32_t>{1, 3}, {2, 2}, {3, 3}, {5, 5}, {7, 7}}) {
       for (const uint32_t stride : {1, 2}) {
         for (const uint32_t dilation : {1, 2}) {
