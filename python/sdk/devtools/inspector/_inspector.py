@@ -40,6 +40,8 @@ from sdk.devtools.inspector.numerical_comparator import (
     NumericalComparatorBase,
     SNRComparator,
 )
+from sdk.devtools.inspector.time_table import markdown, method_time
+from sdk.devtools.inspector.trace_events import trace_events
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,6 +183,17 @@ class Inspector:
         for index, row in enumerate(rows):
             cells = ("" if row.get(name) is None else str(row[name]) for name in columns)
             file.write("\t".join([str(index), *(cell.replace("\t", " ").replace("\n", " ") for cell in cells)]) + "\n")
+
+    def trace_events(self) -> dict[str, Any]:
+        """The events of all runs as a trace that Perfetto and chrome://tracing open: see `trace_events.trace_events`.
+        Write it to a file with `json.dump`."""
+        method = None if self._sources is None else self._sources.method
+        return trace_events(self._etdump, self._etrecord, self._source_time_scale, method)
+
+    def markdown(self, top: int = 20) -> str:
+        """Where the time of each kind of run went, as Markdown tables with the `top` slowest operators."""
+        blocks = [block for block in self.event_blocks if method_time(block) > 0]
+        return "\n".join(markdown(block, top) for block in blocks)
 
     def _events(self) -> Iterator[Event]:
         return (event for block in self.event_blocks for event in block.events)

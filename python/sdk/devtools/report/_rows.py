@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +15,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._sympy.value_ranges import bound_sympy
 
 from sdk.devtools.report._model import PORTABLE, RUNTIME, Row, Value
+from sdk.devtools.source_lines import source_line
 from sdk.exir import memory
 from sdk.exir.backend.utils import get_refusals
 from sdk.exir.delegate import executorch_call_delegate
@@ -25,7 +24,6 @@ from sdk.exir.memory_planning._in_place import is_written_already
 from sdk.exir.sym_util import upper_bound
 from sdk.exir.tensor import TensorSpec
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LARGEST_SIZE = 2**31 - 1
 
 
@@ -197,9 +195,4 @@ def _module_of(node: Node) -> str:
 
 
 def _source_of(node: Node) -> str:
-    """`model.py:12`: the innermost line that is neither torch's nor made up; "" where there is none."""
-    for file, line in reversed(_FRAME.findall(node.meta.get("stack_trace") or "")):
-        parts = Path(file).parts
-        if not file.startswith("<") and not {"site-packages", "dist-packages"} & set(parts) and "torch" not in parts:
-            return f"{Path(file).name}:{line}"
-    return ""
+    return source_line(node.meta.get("stack_trace") or "")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the commands `sdk run`, `sdk bench`, `sdk inspect` and `sdk test` have in common.
+
+A command is `main(argv, prog)` of a folder's `__main__.py`. It builds a `Parser`, and `finish` runs its work:
+
+    parser = Parser(prog, __doc__)
+    parser.add_argument("file", ...)
+    return finish(parser, argv, run)    # run(options) returns the exit status
+
+Bad input is a `CommandError`: one line on the standard error, and the exit status `BAD_INPUT`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sdk.export.cli.errors import CommandError, closest, first_lines
+from sdk.export.cli.files import check_writable, publish, temporary_beside
+
+__all__ = [
+    "BAD_INPUT",
+    "FAILED",
+    "OK",
+    "CommandError",
+    "Parser",
+    "closest",
+    "describe",
+    "existing",
+    "finish",
+    "print_json",
+    "write_bytes",
+    "write_json",
+]
+
+OK = 0
+FAILED = 1
+"""The command did its work, and the answer is no: the program fails, a test case is wrong, two files differ."""
+BAD_INPUT = 2
+"""A wrong argument, or a file that cannot be used."""
+_INTERRUPTED = 130
+
+_EXIT_STATUS = """\
+exit status
+  0  success
+  1  {failed}
+  2  a wrong argument, or a file that cannot be used; the standard error says in one line
+     what was expected, what was found and what to do
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Arguments with the options that every command has: `--json`, and `--help` with the exit statuses."""
+
+    def __init__(self, prog: str, description: str, failed: str, epilog: str = "") -> None:
+        """`failed` says when the exit status is 1; `epilog` is shown before the exit statuses."""
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=(epilog.rstrip() + "\n\n" if epilog else "") + _EXIT_STATUS.format(failed=failed),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.add_argument(
+            "--json", action="store_true", help="print one JSON object instead of text (docs/commands.md)"
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """One line instead of the whole usage."""
+        self.exit(BAD_INPUT, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
+
+
+def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.Namespace], int]) -> int:
+    """Parses the arguments and runs the command; returns the exit status."""
+    options = parser.parse_args(argv)
+    try:
+        return run(options)
+    except CommandError as error:
+        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:  # the reader of the output has ended, `| head` for example
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        print(f"{parser.prog}: stopped", file=sys.stderr)
+        return _INTERRUPTED
+
+
+def existing(path: str | Path) -> Path:
+    """The path of a file that can be read. Raises CommandError."""
+    file = Path(path)
+    if file.is_dir():
+        raise CommandError(f"expected a file, found the folder `{file}`: name a file in it")
+    if not file.exists():
+        beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
+        raise CommandError(f"there is no file `{file}`: pass the path of one.{closest(file.name, beside)}")
+    if not os.access(file, os.R_OK):
+        raise CommandError(f"`{file}` cannot be read: you have no permission to")
+    return file
+
+
+def describe(error: BaseException) -> str:
+    """An exception of a library or of the runtime in one line."""
+    return first_lines(error, 1) if not getattr(error, "log", None) else " ".join(str(error).split())
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Prints one object. Numbers that JSON does not have (infinities, NaN) are texts."""
+    print(_json(value, 2))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a JSON file, all of it or nothing. Raises CommandError."""
+    write_bytes(path, (_json(value, None) + "\n").encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Writes a file, all of it or nothing. Raises CommandError."""
+    check_writable([path])
+    with temporary_beside(path) as folder:
+        complete = folder / path.name
+        complete.write_bytes(data)
+        publish(complete, path)
+
+
+def _json(value: Any, indent: int | None) -> str:
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value - value != 0:  # infinite or NaN
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Show what is in a program, its data, a bundled program, an ETDump or an ETRecord."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.command import FAILED, OK, CommandError, Parser, existing, finish, print_json, write_bytes, write_json
+
+_EPILOG = """\
+examples
+  What is in a program: methods, inputs and outputs, delegates, operators, memory, sizes.
+    sdk inspect model.pte
+  What changed between two exports:
+    sdk inspect --diff before.pte after.pte
+  Where the time of a run went, as a trace for https://ui.perfetto.dev and as a table for
+  a pull request:
+    sdk inspect --etdump model.etdp --etrecord model.etrecord --trace trace.json --markdown
+"""
+
+_UNITS = ("ns", "us", "ms", "s", "cycles")
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect") -> int:
+    """Shows a file; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "two files that --diff compares differ", _EPILOG)
+    parser.add_argument(
+        "file", nargs="?", type=Path, help="a .pte, .ptd, .bpte, ETDump or ETRecord; its content says which"
+    )
+    parser.add_argument("--diff", nargs=2, type=Path, metavar=("A", "B"), help="list what differs between two files")
+    trace = parser.add_argument_group("what a run did")
+    trace.add_argument("--etdump", type=Path, help="the ETDump that the runtime wrote")
+    trace.add_argument("--etrecord", type=Path, help="the ETRecord of the program: names operators and source lines")
+    trace.add_argument("--source-time-scale", choices=_UNITS, default="ns", help="the unit of the device's ticks (ns)")
+    trace.add_argument("--trace", type=Path, metavar="OUT.json", help="write a trace for Perfetto or chrome://tracing")
+    trace.add_argument("--markdown", action="store_true", help="print a Markdown table of where the time went")
+    trace.add_argument("--top", type=_positive, default=20, help="rows of that table, the slowest first (20)")
+    trace.add_argument("--csv", type=Path, metavar="OUT.csv", help="write the pandas frame of the events")
+    parser.add_argument("--html", type=Path, metavar="OUT.html", help="write one page to look at")
+    return finish(parser, argv, _run)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found `{text}`")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.diff:
+        return _diff(options.diff[0], options.diff[1], options.json)
+    _check_options(options)
+    if options.html is not None:
+        _page(options)
+    shown: dict[str, Any] | None = None
+    if options.file is not None:
+        from sdk.inspect._facts import facts
+        from sdk.inspect._kinds import kind_of
+
+        if options.etdump is None and kind_of(existing(options.file)) == "etdump":
+            options.etdump = options.file  # a dump is shown with what its options say
+        else:
+            shown = facts(options.file)
+    run = None if options.etdump is None else _dump(options)
+    if options.json:
+        print_json((shown or run or {}) if shown is None or run is None else {**shown, "etdump": run})
+        return OK
+    if shown is not None and not options.markdown:
+        from sdk.inspect._text import text
+
+        print(text(shown))
+    return OK
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    if options.file is None and options.etdump is None:
+        raise CommandError("expected a file, --etdump or --diff, found none: pass one")
+    if options.etdump is None and (options.trace or options.markdown or options.csv):
+        from sdk.inspect._kinds import kind_of
+
+        if options.file is None or kind_of(existing(options.file)) != "etdump":
+            raise CommandError("--trace, --markdown and --csv show a run: pass its ETDump with --etdump")
+
+
+def _diff(first: Path, second: Path, as_json: bool) -> int:
+    from sdk.inspect import _diff
+
+    found = _diff.differences(first, second)
+    if as_json:
+        print_json({"a": str(first), "b": str(second), "differences": found})
+    else:
+        print(_diff.text(first, second, found))
+    return FAILED if found else OK
+
+
+def _dump(options: argparse.Namespace) -> dict[str, Any]:
+    """Writes and prints what the options ask for; returns the facts for `--json`."""
+    from sdk.devtools.inspector import TimeScale
+    from sdk.inspect import _facts, _records
+
+    path = existing(options.etdump)
+    record = (
+        None if options.etrecord is None else _facts.read(existing(options.etrecord), "etrecord", _records.read_record)
+    )
+    scale = TimeScale(options.source_time_scale)
+    inspector = _facts.read(path, "etdump", lambda dump: _records.inspector_of(dump, record, scale))
+    if options.trace is not None:
+        write_json(options.trace, _facts.read(path, "etdump", lambda _: inspector.trace_events()))
+    if options.csv is not None:
+        write_bytes(options.csv, inspector.to_dataframe().to_csv(index=False).encode())
+    facts = {"kind": "etdump", "path": str(path), "bytes": path.stat().st_size, **_records.dump_facts(inspector)}
+    if options.markdown and not options.json:
+        print(inspector.markdown(options.top), end="")
+    elif not options.json:
+        from sdk.inspect._text import text
+
+        print(text(facts))
+    return facts
+
+
+def _page(options: argparse.Namespace) -> None:
+    if importlib.util.find_spec("sdk.devtools.page") is None:
+        raise CommandError("--html: this version of the package cannot write pages")
+    write_page = importlib.import_module("sdk.devtools.page").write_page
+    path = options.file or options.etdump
+    write_page(existing(path), options.html, etdump=options.etdump, etrecord=options.etrecord)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`facts`: what is in a file of any kind."""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+from sdk.command import CommandError, describe, existing
+from sdk.exir._serialize._flatbuffer import FlatbufferError
+from sdk.inspect._kinds import NAMES, kind_of
+
+UNREADABLE = (FlatbufferError, ValueError, RuntimeError, BadZipFile, EOFError, NotImplementedError, pickle.PickleError)
+"""What the readers raise for damaged files."""
+
+
+def facts(path: Path) -> dict[str, Any]:
+    """What is in a file, as `sdk inspect FILE --json` prints it.
+
+    Raises CommandError: there is no such file, it is of another kind, or damaged.
+    """
+    kind = kind_of(existing(path))
+    return {"kind": kind, "path": str(path), "bytes": path.stat().st_size, **read(path, kind, _reader(kind))}
+
+
+def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:
+    """What `reader` makes of the file. Raises CommandError where the file is damaged."""
+    try:
+        return reader(path)
+    except CommandError:
+        raise
+    except UNREADABLE as error:
+        raise CommandError(
+            f"`{path}` is no {NAMES[kind].split(' ', 1)[1]} that can be read: {describe(error)}"
+        ) from error
+
+
+def _reader(kind: str) -> Callable[[Path], dict[str, Any]]:
+    from sdk.inspect import _program, _records
+
+    return {
+        "pte": lambda path: _mapped(path, _program.program),
+        "ptd": lambda path: _mapped(path, _program.data_file),
+        "bpte": lambda path: _program.bundle(path.read_bytes()),
+        "etdump": _records.dump,
+        "etrecord": _records.record,
+    }[kind]
+
+
+def _mapped(path: Path, reader: Callable[[memoryview], dict[str, Any]]) -> dict[str, Any]:
+    """Reads a file whose data may be large without reading the data."""
+    with path.open("rb") as file:
+        # Not closed here: while an error is handled, its frames hold views of the file.
+        return reader(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
