@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementary functions of vectors of floats, without branches; NaN gives NaN. Included once for each instruction set.
+// Elementary functions on vectors of floats, without branches. NaN gives NaN. Included once for each instruction set.
 #include "kernels/simd/map-inl.h"
 
 #if defined(ET_SIMD_FUNCTIONS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -35,7 +35,7 @@ HWY_INLINE FloatVec exp_below_89(FloatVec x) {
   series = hn::MulAdd(series, r, constant(1.0f));
   series = hn::MulAdd(series, r, constant(2.0f));
   series = hn::MulAdd(series, r, constant(2.0f));
-  // n - 1, moved from the low bits of `shifted`, where those of `round` are as well, to the exponent of a float.
+  // The low bits of `shifted` are n plus those of `round`. Subtract the latter and move n - 1 to the exponent.
   const auto power = hn::ShiftLeft<23>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, 126 - 0x4b400000)));
   const FloatVec result = hn::Mul(series, hn::BitCast(FloatTag(), power));
   return hn::IfThenZeroElse(hn::Lt(x, constant(-86.98f)), result);
@@ -51,7 +51,7 @@ HWY_INLINE FloatVec sigmoid_of(FloatVec x) {
   return hn::Div(one, hn::Add(one, exp_of(hn::Neg(x))));
 }
 
-/// 1 - 2 / (e^2|x| + 1) with the sign of x; x P(x^2), a minimax fit, near zero, where that would cancel.
+/// 1 - 2 / (e^2|x| + 1) with the sign of x. Near zero, where that would cancel, it is x P(x^2), a minimax fit.
 HWY_INLINE FloatVec tanh_of(FloatVec x) {
   const FloatVec one = constant(1.0f);
   const FloatVec magnitude = hn::Abs(x);

@@ -12,15 +12,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native::HWY_NAMESPACE {
 
-// Panels of B that wait on the stack for all rows of A: 64 KiB, which stay in the second-level cache.
+// Floats of packed B on the stack: 64 KiB, which stay in the L2 cache while all rows of A are multiplied by them.
 constexpr int64_t kPanelFloats = 16384;
-// A row of a tile's part of A: six of them stay in the first-level cache while the panels pass by.
+// The most k of a packed block. The six rows of A in a tile then stay in the L1 cache for all panels.
 constexpr int64_t kMaxDepth = 256;
-// With fewer rows of A than this, B is read where it lies if it can be: once. Far-apart rows that are read twice take
-// longer than packing them.
+// With fewer rows of A, there is one tile of rows, so that B is read only once: in place, if its layout allows it.
+// Packing pays off as soon as B is read twice.
 constexpr int64_t kRowsWorthPacking = kTileRows + 1;
 
-// B with unit stride along k: a transposed matrix.
+// Packs B with unit stride along k: a transposed matrix.
 void pack_transposed(const float* b, int64_t col_stride, int64_t k_count, int64_t n_count, int64_t width,
                      float* panel) {
   for (int64_t j = 0; j < n_count; ++j) {
@@ -40,7 +40,7 @@ void pack_rows(const float* b, int64_t k_stride, int64_t col_stride, int64_t k_c
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   if (col_stride == 1 && n_count == width) {
     for (int64_t row = 0; row < k_count; ++row) {
-      hwy::Prefetch(b + width);  // of the next panel, whose rows are as far apart
+      hwy::Prefetch(b + width);  // row of the next panel
       for (int64_t j = 0; j < width; j += lanes) {
         hn::StoreU(hn::LoadU(d, b + j), d, panel + j);
       }
@@ -73,7 +73,7 @@ void pack_panel(const GemmProblem& problem, int64_t k, int64_t k_count, int64_t 
   }
 }
 
-// The columns [n, n + n_count) that tile.b holds, for `rows` rows from row m.
+// Computes `rows` rows from row m on, for the columns [n, n + n_count) that tile.b holds.
 void multiply_columns(const GemmProblem& problem, GemmTile tile, int64_t m, int64_t rows, int64_t n) {
   tile.c = problem.c + m * problem.c_row_stride + n * problem.c_col_stride;
   tile.row_bias = tile.row_bias == nullptr ? nullptr : tile.row_bias + m;
@@ -85,7 +85,7 @@ void multiply_columns(const GemmProblem& problem, GemmTile tile, int64_t m, int6
   }
 }
 
-// A matrix (m x k) times a vector, both with unit stride along k: the rows of A are read once, four at a time.
+// A matrix (m x k) times a vector, both with unit stride along k. The rows of A are read once, kRows at a time.
 template <int kRows>
 void multiply_vector_rows(const GemmProblem& problem, int64_t m) {
   const FloatTag d;
@@ -130,8 +130,8 @@ void multiply_vector(const GemmProblem& problem) {
   }
 }
 
-// One row of A times B with unit column stride: B is read once, in the order in which it lies, kStreams rows at a time,
-// and added to a strip of C that stays in the first-level cache.
+// One row of A times B with unit column stride. B is read once and in memory order: kStreams rows at a time are
+// multiplied and added to a strip of C that stays in the L1 cache.
 constexpr int kStreams = 8;
 constexpr int64_t kStripColumns = 1024;
 
@@ -243,7 +243,7 @@ namespace {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_PRODUCTS;
 
-// The same product with the matrices and their results transposed.
+// The transposed product: C^T = B^T A^T.
 GemmProblem transposed(const GemmProblem& problem) {
   GemmProblem other = problem;
   other.m = problem.n;
@@ -261,7 +261,7 @@ GemmProblem transposed(const GemmProblem& problem) {
   return other;
 }
 
-// The part of a product that gives rows [m, m_end) and columns [n, n_end).
+// The part of a product for rows [m, m_end) and columns [n, n_end) of C.
 GemmProblem part(const GemmProblem& problem, int64_t m, int64_t m_end, int64_t n, int64_t n_end) {
   GemmProblem piece = problem;
   piece.m = m_end - m;
@@ -280,7 +280,8 @@ constexpr int64_t kRowUnit = kGemmRowUnit;  // whole tiles
 
 using Multiply = void (*)(const GemmProblem&);
 
-// Chosen for the whole product: parts of it are computed in the same way, so that results do not depend on the threads.
+// Chooses the function for a whole product. All parts use the same one, so that results do not depend on the number of
+// threads.
 Multiply multiply_for(const GemmProblem& problem) {
   if (problem.pack == nullptr && problem.a_k_stride == 1) {
     if (problem.n == 1 && problem.b_k_stride == 1) {
@@ -293,8 +294,8 @@ Multiply multiply_for(const GemmProblem& problem) {
   return HWY_DYNAMIC_POINTER(gemm_blocks);
 }
 
-// How a product is shared by threads: in columns where there are many, so that each thread packs its own, or else in
-// rows, and each thread packs all of B.
+// How threads share a product: by columns if there are enough of them, so that each thread packs only its columns of B;
+// else by rows, and each thread packs all of B.
 struct Shares {
   bool by_columns;
   int64_t units;
@@ -321,8 +322,8 @@ void gemm_shared(const GemmProblem& problem) {
   });
 }
 
-// Whether a product is computed as that of the transposed matrices. A transposed B, which a linear layer's weight is,
-// is read in place as the A of the transposed product; what is packed then is the smaller matrix.
+// Whether to compute the transposed product. A transposed B, such as a linear layer's weight, then takes the place of
+// A, which is read without packing, and the smaller matrix is packed.
 bool is_swapped(const GemmProblem& problem) {
   return problem.pack == nullptr && problem.b_k_stride == 1 && problem.b_col_stride != 1 && problem.m < problem.n;
 }
@@ -338,7 +339,7 @@ void gemm(const GemmProblem& problem) {
   if (problem.m == 0 || problem.n == 0) {
     return;
   }
-  if (problem.k == 0) {  // sums of nothing, of matrices without memory
+  if (problem.k == 0) {  // the sums are 0; the matrices may have no memory
     const float nothing = 0.0f;
     GemmProblem sums = problem;
     sums.a = sums.b = &nothing;

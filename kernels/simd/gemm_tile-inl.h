@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The innermost part of a matrix product: kRows x (kVectors vectors) sums in registers. Included once for each
-// instruction set.
+// The microkernel of gemm(): a tile of kRows x kVectors vectors, whose accumulators are in registers. Included once for
+// each instruction set.
 #include <algorithm>
 
 #include "hwy/highway.h"
@@ -20,8 +20,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
-/// Sums of a tile: 6 x 2 vectors of the 16 registers that x86 has before AVX-512, with the rest for a row of B and an
-/// element of A; 6 x 4 short vectors of the 32 of NEON.
+/// The size of a tile. Its accumulators take 6 x 2 of the 16 registers that x86 has before AVX-512, and 6 x 4 of the 32
+/// of NEON. The other registers hold a row of B and an element of A.
 constexpr int kTileRows = 6;
 #if HWY_ARCH_ARM_A64
 constexpr int kTileVectors = 4;
@@ -29,12 +29,12 @@ constexpr int kTileVectors = 4;
 constexpr int kTileVectors = 2;
 #endif
 
-/// What a tile reads and writes. The counts are those of the part of it that is inside of the matrices.
+/// The operands of a tile. k_count and n_count are those of its part inside the matrices.
 struct GemmTile {
   const float* a;
   int64_t a_row_stride;
   int64_t a_k_stride;
-  const float* b;  ///< kVectors vectors every b_k_stride
+  const float* b;  ///< a panel: kVectors vectors for each k, b_k_stride floats apart
   int64_t b_k_stride;
   int64_t k_count;
   float* c;
@@ -122,7 +122,7 @@ HWY_NOINLINE void multiply_tile(const GemmTile& tile) {
   store_tile<kRows, kVectors>(tile, sums);
 }
 
-/// A tile of `rows`, from 1 to kTileRows.
+/// Computes a tile of `rows` rows, from 1 to kTileRows.
 template <int kVectors>
 HWY_INLINE void multiply_rows(const GemmTile& tile, int64_t rows) {
   switch (rows) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loop over contiguous floats by vectors. Included once for each instruction set.
+// A vector loop over contiguous floats. Included once for each instruction set.
 #include <cstddef>
 
 #include "hwy/highway.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// add, sub, mul, div of tensors and numbers; clamp, hardtanh, relu.
+// add, sub, mul and div with tensors and scalars; clamp, hardtanh, relu.
 #include <cmath>
 #include <limits>
 
@@ -10,12 +10,12 @@
 namespace torch::executor::native {
 namespace {
 
-// Numbers that are NaN make all results NaN, which the comparisons of the block do not.
+// Returns false if a bound is NaN: all results must then be NaN, which the comparisons of float_clamp do not give.
 bool clamp_floats(KernelRuntimeContext& ctx, const char* name, const Tensor& in, float low, float high, Tensor& out) {
   return !std::isnan(low) && !std::isnan(high) && float_elementwise(ctx, name, {in}, {float_clamp, {low, high}}, out);
 }
 
-// Others are refused, or belong to another dtype.
+// Whether float_clamp can use the bound; the portable kernel refuses others.
 bool is_float_bound(const std::optional<Scalar>& bound) {
   return !bound.has_value() || is_in_scalar_range(*bound, ScalarType::Float);
 }

@@ -25,8 +25,8 @@ bool is_dense_vector(const Tensor& tensor, int64_t size) {
          tensor.size(tensor.dim() - 1) == size;
 }
 
-// Whether a (batch x m x k) and b (batch x k x n), without a batch for rank 2, are float matrices with a product of
-// floats.
+// Whether a (batch x m x k), b (batch x k x n) and `out` are float32 and can be multiplied. With rank 2, there is no
+// batch.
 bool are_factors(const Tensor& a, const Tensor& b, const Tensor& out, ssize_t rank) {
   return are_floats(a, b, out) && a.dim() == rank && b.dim() == rank && a.size(rank - 1) == b.size(rank - 2) &&
          (rank == 2 || a.size(0) == b.size(0));
@@ -41,7 +41,7 @@ bool resize_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, 
   return check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
 }
 
-// The matrix multiplication, or that of each pair of a batch, with the factors and the bias of `problem`.
+// Multiplies two matrices, or each pair of a batch, with the factors and the bias of `problem`.
 void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out) {
   if (out.numel() == 0) {
     return;
@@ -63,7 +63,7 @@ void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out
     gemm(problem);
     return;
   }
-  // The threads share the batch, or each product, whichever gives more parts: gemm() runs in place within a part.
+  // Threads share the batch or each product, whichever gives more parts. Within a task, gemm() uses that task's thread.
   const int64_t batch = out.size(0);
   const int64_t grain = grain_for(GRAIN_PRODUCTS, {problem.m, problem.n, problem.k});
   const bool shares_batch = (batch - 1) / grain + 1 >= gemm_parts(problem);
@@ -78,10 +78,11 @@ void multiply(GemmProblem problem, const Tensor& a, const Tensor& b, Tensor& out
   });
 }
 
-// Prepares out = beta self + ...: as a bias of the columns, or in `out`. False where neither is possible.
+// Prepares out = beta self + ...: makes self a bias of the columns, or copies it to `out`. Returns false if neither is
+// possible.
 bool prepare_added(const Tensor& self, float beta, Tensor& out, GemmProblem* problem) {
   if (beta == 0.0f) {
-    return true;  // as in PyTorch, self is not read then
+    return true;  // as in PyTorch, self is then not read
   }
   if (self.scalar_type() != ScalarType::Float) {
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// native_layer_norm.out, native_group_norm.out and _native_batch_norm_legit_no_training.out of floats.
+// native_layer_norm.out, native_group_norm.out and _native_batch_norm_legit_no_training.out for float32.
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ const float* data_or_null(const std::optional<Tensor>& tensor) {
   return tensor ? tensor->const_data_ptr<float>() : nullptr;
 }
 
-// Rows that are worth a thread.
+// The grain size in rows.
 int64_t grain_of(int64_t width) {
   return executorch::extension::internal::grain_for(GRAIN_SIZE, {width});
 }
@@ -122,7 +122,7 @@ Outputs opt_native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, c
     });
     return {out, save_mean, save_invstd};
   }
-  // Channels last: a block of channels at a time, for all pixels.
+  // Channels last: all pixels for a block of channels, then the next block.
   constexpr int64_t kBlock = 256;
   for (int64_t first = 0; first < layout.channels; first += kBlock) {
     const int64_t width = std::min(kBlock, layout.channels - first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// max_pool2d_with_indices.out and avg_pool2d.out of floats, in planes whose rows are contiguous and in pixels whose
-// channels are.
+// max_pool2d_with_indices.out and avg_pool2d.out for float32, in planes with contiguous rows and in pixels with
+// contiguous channels.
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
 #include <algorithm>
@@ -22,12 +22,12 @@ using executorch::extension::internal::GRAIN_SIZE;
 struct Pooling {
   PoolAxis y, x;
   Planes in, out;
-  bool by_channels;  // a run is channels of a window, otherwise windows of a row
+  bool by_channels;  // whether a run is the channels of one window; else it is the windows of a row
 
   int64_t runs_of_plane() const { return y.out * (by_channels ? x.out : in.channels); }
 };
 
-// Neighbouring windows: from `in`, which has run.count elements every `step`, to `out`, which is contiguous.
+// Adjacent windows: `count` elements of the input from `in` on, `step` apart, give contiguous elements from `out` on.
 struct Run {
   int64_t in, out;  // offsets of the plane, or of the first channel in the pixel (0, 0); of the first result
   int64_t step;
@@ -41,7 +41,7 @@ bool plan_pooling(KernelRuntimeContext& ctx, const char* op, const Tensor& in, c
          read_pool_axis(ctx, op, in, 2, 1, parameters, &pooling->x);
 }
 
-// The layout of a pooling that has been planned, and its output resized. False where it is none for runs.
+// Finds the layout of a pooling whose output has its size. Returns false if the layout does not allow runs.
 bool find_runs(const Tensor& in, const Tensor& out, Pooling* pooling) {
   pooling->in = Planes::of(in);
   pooling->out = Planes::of(out);
@@ -52,7 +52,7 @@ bool find_runs(const Tensor& in, const Tensor& out, Pooling* pooling) {
          a.height < std::numeric_limits<int32_t>::max() / a.width / 2;
 }
 
-// Calls body(run) for everything, on the threads of the pool.
+// Calls body(run) for all runs, on the threads of the pool.
 template <typename Body>
 void for_each_run(const Pooling& pooling, const Body& body) {
   const Planes& in = pooling.in;
@@ -88,8 +88,9 @@ void for_each_run(const Pooling& pooling, const Body& body) {
   });
 }
 
-// Calls body(offset in the input, first window, windows, place, from a window's place to the next) for each tap of a
-// run: those windows of the run of which it is no padding.
+// Calls body(offset, first, count, position, position_step) for each tap of a run. The tap is not padding for the
+// `count` windows from number `first` on. For the first of them, it is at `offset` in the input and has the index
+// `position` in its plane; the index grows by `position_step` for each window.
 template <typename Body>
 void for_each_tap(const Pooling& pooling, const Run& run, const Body& body) {
   const PoolAxis& x = pooling.x;
@@ -102,11 +103,11 @@ void for_each_tap(const Pooling& pooling, const Run& run, const Body& body) {
       }
       continue;
     }
-    // Only taps that are inside of the input for some window: a kernel may be larger than all of it.
+    // Skip taps that are padding for all windows: a kernel may be much larger than the input.
     const int64_t leftmost = x.start(run.ow), rightmost = x.start(run.ow + run.count - 1);
     const int64_t taps = leftmost < x.in ? std::min(x.kernel, (x.in - 1 - leftmost) / x.dilation + 1) : 0;
     for (int64_t tap = rightmost < 0 ? (-rightmost + x.dilation - 1) / x.dilation : 0; tap < taps; ++tap) {
-      const int64_t w = leftmost + tap * x.dilation;  // of the first window, perhaps outside
+      const int64_t w = leftmost + tap * x.dilation;  // for the first window; may be padding
       const int64_t first = w < 0 ? (-w + x.stride - 1) / x.stride : 0;
       const int64_t last = w < x.in ? std::min((x.in - 1 - w) / x.stride + 1, run.count) : 0;
       if (first < last) {
@@ -117,7 +118,7 @@ void for_each_tap(const Pooling& pooling, const Run& run, const Body& body) {
   }
 }
 
-// What windows have of an axis without padding at the end, and with it.
+// The elements of a window along an axis: those inside the input, and those including padding.
 struct Extent {
   int64_t inside, padded;
 };

@@ -12,7 +12,7 @@ namespace {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_SIZE;
 
-// Whether dimension `dim` is the last one, in memory too, of tensors that lie in memory alike.
+// Whether dimension `dim` is the innermost one in memory, and both tensors have the same dim order.
 bool is_along_rows(const Tensor& in, int64_t dim, const Tensor& out) {
   const ssize_t last = in.dim() - 1;
   const auto order = in.dim_order();
@@ -20,7 +20,7 @@ bool is_along_rows(const Tensor& in, int64_t dim, const Tensor& out) {
          std::equal(order.begin(), order.end(), out.dim_order().begin());
 }
 
-// False, and nothing is done, unless floats are normalised along rows.
+// Returns false, and does nothing, unless the tensors are float32 and normalised along rows.
 bool softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_t dim, bool half_to_float, Tensor& out,
              bool log) {
   if (in.scalar_type() != ScalarType::Float || !is_along_rows(in, dim, out)) {
@@ -32,7 +32,7 @@ bool softmax(KernelRuntimeContext& ctx, const char* op, const Tensor& in, int64_
   }
   const float* from = in.const_data_ptr<float>();
   float* to = out.mutable_data_ptr<float>();
-  const int64_t grain = grain_for(GRAIN_SIZE, {8, rows.size});  // a value takes as long as eight additions
+  const int64_t grain = grain_for(GRAIN_SIZE, {8, rows.size});  // an element costs as much as eight additions
   executorch::extension::parallel_for(0, rows.outer, grain, [&](int64_t begin, int64_t end) {
     softmax_rows(from + begin * rows.size, to + begin * rows.size, end - begin, rows.size, log);
   });

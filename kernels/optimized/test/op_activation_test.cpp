@@ -41,7 +41,8 @@ class OptimizedActivationTest : public KernelTest {
   TensorFactory<ScalarType::Float> tf;
 };
 
-// From -12 to 12, and the special values; against the definition in double, with PyTorch's tolerances of float32.
+// Inputs from -12 to 12 and special values, compared with the definition in double, with PyTorch's tolerances for
+// float32.
 TEST_F(OptimizedActivationTest, MatchesDefinition) {
   for (const int32_t count : {0, 1, 7, 8, 17, 1001, 70001}) {
     std::vector<float> x = {kNaN, kInfinity, 0, 100, -kInfinity};

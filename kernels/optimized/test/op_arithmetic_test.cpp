@@ -8,7 +8,7 @@
 namespace torch::executor::native {
 namespace {
 
-// Around the widths of vectors, blocks and shares of threads.
+// Counts around the sizes of vectors, of blocks and of threads' shares.
 constexpr int32_t kCounts[] = {0, 1, 3, 4, 7, 8, 9, 16, 17, 33, 127, 128, 129, 1000, 70001};
 
 class OptimizedArithmeticTest : public KernelTest {
@@ -26,7 +26,7 @@ class OptimizedArithmeticTest : public KernelTest {
     return x;
   }
 
-  // Equal, because the results are exact or rounded once.
+  // Expects equal results, because they are exact or rounded once.
   void check(const Binary& op, const std::function<double(double, double)>& expected) {
     for (const int32_t count : kCounts) {
       SCOPED_TRACE(count);

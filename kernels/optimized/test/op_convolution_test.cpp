@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tests of the portable kernel, of this one; and shapes at which this one changes its way.
+// Runs the portable kernel's tests on this kernel, and shapes at which this kernel changes its algorithm.
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
 #include <kernels/portable/NativeFunctions.h>
 
@@ -13,8 +13,8 @@ namespace {
 const Case kVectorCases[] = {
     {{1, 3, 37, 41}, {3, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 3, false, {0}},     // rows of whole vectors and a rest
     {{1, 2, 150, 201}, {2, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 2, false, {0}},   // a plane in several bands
-    {{1, 2, 151, 200}, {4, 1, 5, 5}, {2, 2}, {2, 2}, {1, 1}, 2, false, {0}},   // the same, strided, two filters a
-                                                                               // channel
+    {{1, 2, 151, 200}, {4, 1, 5, 5}, {2, 2}, {2, 2}, {1, 1}, 2, false, {0}},   // the same, strided, two filters for
+                                                                               // each channel
     {{1, 2, 40, 45}, {2, 1, 5, 3}, {3, 3}, {0, 1}, {2, 2}, 2, false, {0}},     // strided and dilated
     {{1, 1, 2, 9}, {1, 1, 5, 7}, {1, 2}, {4, 6}, {1, 1}, 1, false, {0}},       // more padding than image
     {{1, 2, 3, 70}, {2, 1, 9, 9}, {1, 1}, {4, 4}, {1, 1}, 2, false, {0}},      // too many taps

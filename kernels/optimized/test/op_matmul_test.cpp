@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tests of the portable kernels, of these; and the ways that these have of their own.
+// Runs the portable kernels' tests on these kernels, and tests of the code paths that only these have.
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
 #include <kernels/portable/NativeFunctions.h>
 
@@ -18,7 +18,7 @@ class OptimizedMatmulTest : public KernelTest {
  protected:
   TensorFactory<ScalarType::Float> tf;
 
-  // By columns: strides (1, rows).
+  // If `by_columns`, the strides are (1, rows).
   Tensor matrix(int32_t rows, int32_t cols, const std::vector<float>& values, bool by_columns) {
     if (!by_columns || rows < 2 || cols < 2) {
       return tf.make({rows, cols}, values);
@@ -33,7 +33,7 @@ class OptimizedMatmulTest : public KernelTest {
   }
 };
 
-// The values are such that every sum is exact.
+// The product; values must be such that every sum is exact.
 std::vector<float> product(const std::vector<float>& a, const std::vector<float>& b, int32_t m, int32_t k, int32_t n) {
   std::vector<float> c;
   for (int32_t i = 0; i < m; ++i) {

@@ -23,7 +23,7 @@ class OptimizedNormalizationTest : public KernelTest {
 
   static double at(const Tensor& tensor, int64_t i) { return static_cast<double>(tensor.const_data_ptr<float>()[i]); }
 
-  // (x - mean) * rstd of `count` values from `first` on.
+  // The mean and rstd of `count` values from `first` on.
   struct Statistics {
     double mean = 0;
     double rstd = 0;
@@ -75,7 +75,7 @@ TEST_F(OptimizedNormalizationTest, SoftmaxOfSpecialValuesIsPyTorchs) {
                                    kNaN, kNaN, kNaN, 0.26894143f, 0.73105860f, 0,   0,    0,    0};
   for (const int32_t padding : {0, 14}) {
     for (size_t row = 0; row < 5; ++row) {
-      // Padded with values that take no part, once within and once around the width of vectors.
+      // Padded with values that do not change the result, to less and to more than the width of vectors.
       const size_t count = row == 4 ? 6 : 3;
       std::vector<float> in(x.begin() + static_cast<std::ptrdiff_t>(3 * row),
                             x.begin() + static_cast<std::ptrdiff_t>(3 * row + (row == 4 ? 6 : 3)));
@@ -155,7 +155,7 @@ TEST_F(OptimizedNormalizationTest, GroupNormMatchesDefinition) {
   }
 }
 
-// A variance of 0 gives the largest scale, 1 / sqrt(eps). The product of it and any of these is rounded.
+// A variance of 0 gives the largest scale, 1 / sqrt(eps). Its product with any of these numbers is rounded.
 const std::vector<float> kRoundedProducts = {0.1f, -1.3f, 2.7f, 0.9f, 100.7f, -3.3f};
 
 TEST_F(OptimizedNormalizationTest, GroupNormOfEqualElementsIsTheBias) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same bits as the portable kernels, at sizes around vectors and runs, in both layouts.
+// Results must be bitwise equal to those of the portable kernels, at sizes around those of vectors and runs, in both
+// layouts.
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
 
 #include "kernels/portable/test/kernel_test.h"
@@ -17,13 +18,13 @@ struct PoolCase {
 };
 
 const PoolCase kCases[] = {
-    {{1, 3, 12, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, false},     // of many models, rows of vectors and a rest
+    {{1, 3, 12, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, false},     // usual; rows are no multiple of vectors
     {{2, 2, 9, 600}, {2, 2}, {1, 1}, {0, 0}, {1, 1}, false},     // a row of several runs
     {{1, 300, 5, 6}, {2, 3}, {1, 1}, {1, 0}, {1, 1}, false},     // channels of several runs
-    {{1, 5, 20, 21}, {3, 2}, {3, 3}, {1, 1}, {2, 3}, true},      // neither step has a way of its own
+    {{1, 5, 20, 21}, {3, 2}, {3, 3}, {1, 1}, {2, 3}, true},      // strides without a fast path
     {{1, 4, 7, 19}, {4, 4}, {2, 2}, {2, 2}, {1, 1}, true},       // a last window that starts in the padding
     {{1, 1, 3, 3}, {101, 101}, {1, 1}, {50, 50}, {1, 1}, true},  // a kernel larger than the input
-    {{0, 2, 4, 4}, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false},       // nothing
+    {{0, 2, 4, 4}, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false},       // no elements
     {{3, 64, 30, 33}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, false},    // enough for threads
 };
 
@@ -32,7 +33,7 @@ class OptimizedPoolTest : public KernelTest {
   TensorFactory<ScalarType::Float> tf;
   TensorFactory<ScalarType::Long> indices;
 
-  // Of these sizes, with a NaN and infinities among the values.
+  // An input of these sizes whose values include NaN and infinities.
   Tensor input(const Sizes& sizes, bool channels_last) {
     std::vector<float> values = sample_values(count_of(sizes));
     for (size_t i = 0; i < values.size(); i += 97) {
@@ -53,7 +54,7 @@ class OptimizedPoolTest : public KernelTest {
     return channels_last ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{0, 1, 2, 3};
   }
 
-  // A result of windows whose number is not known: larger than any, and resized.
+  // An output that is larger than any result, so that the kernel resizes it.
   template <typename Factory>
   Tensor result(Factory& factory, const PoolCase& c, bool channels_last) {
     const Sizes sizes = {c.in[0], c.in[1], 2 * c.in[2] + 8, 2 * c.in[3] + 8};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The merged library: every portable operator once, by its fast kernel where there is one.
+// The merged library registers every portable operator once, with its fast kernel if there is one.
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <gtest/gtest.h>
 #include <kernels/optimized/RegisterKernels.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every kernel of the library at sizes around what is worth a thread, on 1, 2, 3 and 8 threads, alone and within a task
-// of the pool: the results are the same to the bit, and a kernel that hangs is named with its size.
+// Runs every kernel of the library at sizes around the grain sizes, on 1, 2, 3 and 8 threads, alone and within a task
+// of the pool. Results must be bitwise equal. If a kernel hangs, the test names it and its size.
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 #include <kernels/optimized/RegisterKernels.h>
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
@@ -29,13 +29,13 @@ using ::executorch::extension::threadpool::get_threadpool;
 
 using Sizes = std::vector<int32_t>;
 
-/// Calls of a kernel that run at the same time, each with outputs of its own.
+/// Calls of a kernel that run at the same time, each with its own outputs.
 constexpr size_t kNested = 2;
 
 struct Call {
   std::string sizes;
   Sizes out;
-  /// With the number of the call among those that run at the same time.
+  /// The last argument is the number of the call among those that run at the same time.
   std::function<void(KernelRuntimeContext&, Tensor&, size_t)> run;
 };
 
@@ -43,7 +43,7 @@ int32_t narrow(int64_t value) {
   return static_cast<int32_t>(value);
 }
 
-/// Each value, one less and one more, if above 0.
+/// Each value, the one below and the one above, without those below 1.
 std::vector<int64_t> around(std::initializer_list<int64_t> values) {
   std::set<int64_t> found;
   for (const int64_t value : values) {
@@ -56,7 +56,7 @@ std::vector<int64_t> around(std::initializer_list<int64_t> values) {
   return {found.begin(), found.end()};
 }
 
-/// Makes the calls of one kernel; owns their tensors.
+/// Creates the calls of one kernel and owns their tensors.
 class Calls {
  public:
   std::vector<Call> all;
@@ -67,7 +67,7 @@ class Calls {
     uint32_t state = seed * 2654435761u + 1;
     for (ssize_t i = 0; i < tensor.numel(); ++i) {
       state = state * 1664525u + 1013904223u;
-      data[i] = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;  // sums of them are rounded
+      data[i] = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;  // such that sums are rounded
     }
     return tensor;
   }
@@ -107,7 +107,7 @@ std::string text(std::initializer_list<int64_t> sizes) {
   return joined;
 }
 
-/// Elements around the part of one thread, of two, of three and of eight.
+/// Numbers of elements around those at which one, two, three and eight threads share the work.
 std::vector<int64_t> element_counts() {
   std::vector<int64_t> counts = {1, 7};
   const std::vector<int64_t> shared = around({2 * GRAIN_SIZE, 3 * GRAIN_SIZE, 8 * GRAIN_SIZE});
@@ -130,7 +130,7 @@ void plain(Calls& calls) {
   unary(calls, [](KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { Kernel(ctx, in, out); });
 }
 
-/// Tensors of the same size, and a row or a column that is broadcast.
+/// Adds calls with tensors of the same size, and with a row or a column that is broadcast.
 void binary(Calls& calls,
             const std::function<void(KernelRuntimeContext&, const Tensor&, const Tensor&, Tensor&)>& kernel) {
   const auto add = [&](const Sizes& left, const Sizes& right, const Sizes& out) {
@@ -154,7 +154,7 @@ void products(const Add& add) {
   std::set<std::array<int64_t, 3>> sizes;
   for (const int64_t m : {int64_t{1}, kRows - 1, kRows + 1, 3 * kRows + 1}) {
     for (const int64_t n : {int64_t{1}, kPanel, kPanel + 1, 4 * kPanel + 1}) {
-      // Around one thread's part of rows, and of columns.
+      // Depths around those at which a thread gets kRows rows, or kPanel columns.
       for (const int64_t k : around({grain_for(GRAIN_PRODUCTS, {kRows, n}), grain_for(GRAIN_PRODUCTS, {kPanel, m})})) {
         if (m * n * k <= 16 * GRAIN_PRODUCTS) {
           sizes.insert({m, n, k});
@@ -179,13 +179,14 @@ void batches(Calls& calls,
     for (const int64_t n : around({grain_for(GRAIN_PRODUCTS, {40, 50}), grain_for(2 * GRAIN_PRODUCTS, {40, 50})})) {
       add(batch, 40, 50, n);
     }
-    add(batch, 70, 64, 70);  // a product is itself worth a thread
+    add(batch, 70, 64, 70);  // each product is large enough for a thread
     add(batch, 24, 16, 4096);
     add(batch, 5, 3, 7);
   }
 }
 
-/// Rows around one thread's part, two and eight, for narrow and wide rows; `factor` times the width is a row's work.
+/// Numbers of rows around those at which one, two and eight threads share the work, for narrow and wide rows. The work
+/// of a row is `factor` times its width.
 std::vector<std::array<int64_t, 2>> rows_of(int64_t factor) {
   std::vector<std::array<int64_t, 2>> found;
   for (const int64_t width : {1, 64, 1003}) {
@@ -270,7 +271,7 @@ void batch_norm(Calls& calls) {
   }
 }
 
-/// Planes and pixels of channels around a thread's part.
+/// Adds calls with numbers of planes, and of pixels, around the grain size.
 void pooling(Calls& calls, bool is_max) {
   const auto add = [&](const Sizes& in_sizes, bool is_last) {
     const Sizes sizes = {in_sizes[0], in_sizes[1], in_sizes[2] / 2, in_sizes[3] / 2};
@@ -296,7 +297,7 @@ void pooling(Calls& calls, bool is_max) {
   const int64_t rows = grain_for(GRAIN_SIZE, {64, 2, 2});
   for (const int64_t planes : around({rows / 4, rows / 2, 2 * rows})) {
     add({1, narrow(planes), 8, 128}, false);
-    if (!is_max) {  // of a maximum in channels-last order the places are in that order too
+    if (!is_max) {  // the indices of a maximum would have to be channels last, too
       add({1, 64, 8, narrow(planes)}, true);
     }
   }
@@ -413,7 +414,7 @@ const Kernel kKernels[] = {
     {"aten::baddbmm.out",
      [](Calls& calls) {
        batches(calls, [](KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {
-         opt_baddbmm_out(ctx, a, a, b, 0, 0.7, out);  // what is added is not read
+         opt_baddbmm_out(ctx, a, a, b, 0, 0.7, out);  // beta 0: the addend is not read
        });
      }},
 };
@@ -423,7 +424,7 @@ class OptimizedThreadSweep : public ::testing::TestWithParam<Kernel> {
   static void SetUpTestSuite() { ::executorch::runtime::runtime_init(); }
   void TearDown() override { get_threadpool()->_unsafe_reset_threadpool(0); }
 
-  /// One result of the call alone, and kNested of it within tasks of the pool.
+  /// The results of one call alone, and of kNested calls within tasks of the pool.
   static std::vector<std::vector<float>> results_of(const Call& call) {
     TensorFactory<ScalarType::Float> floats;
     std::vector<Tensor> outs;

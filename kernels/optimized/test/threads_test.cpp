@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results do not depend on the number of threads, to the bit.
+// Results are bitwise equal on every number of threads.
 #include <kernels/optimized_native_cpu/NativeFunctions.h>
 
 #include <unistd.h>
@@ -23,14 +23,14 @@ class OptimizedThreadsTest : public KernelTest {
  protected:
   TensorFactory<ScalarType::Float> tf;
 
-  // A test whose threads wait for each other for ever is killed.
+  // Kills a test that hangs.
   OptimizedThreadsTest() { alarm(300); }
   ~OptimizedThreadsTest() override {
     get_threadpool()->_unsafe_reset_threadpool(0);
     alarm(0);
   }
 
-  // Values whose sums are rounded.
+  // A tensor of values whose sums are rounded.
   Tensor values(std::vector<int32_t> sizes, int seed) {
     Tensor tensor = tf.zeros(sizes);
     float* data = tensor.mutable_data_ptr<float>();
@@ -42,7 +42,7 @@ class OptimizedThreadsTest : public KernelTest {
     return tensor;
   }
 
-  // Against sums of doubles.
+  // Compares with sums in double precision.
   void expect_products(const Tensor& a, const Tensor& b, const Tensor& out) {
     const ssize_t m = out.size(1), n = out.size(2), k = a.size(2);
     for (ssize_t i = 0; i < out.numel(); ++i) {
@@ -85,8 +85,8 @@ TEST_F(OptimizedThreadsTest, Products) {
   expect_same([&](Tensor& out) { opt_bmm_out(ctx, left, right, out); }, {40, 17, 33});
 }
 
-// Batches around the sizes from which the batch, a product of it, or both could be shared: a multiply-add less or more
-// than GRAIN_PRODUCTS a product, one product or more than a thread, rows and columns around a tile of gemm().
+// Batches around the sizes from which threads share the batch, each product, or both: products of one multiply-add less
+// or more than GRAIN_PRODUCTS, one product or more for each thread, and rows and columns around a tile of gemm().
 TEST_F(OptimizedThreadsTest, BatchesOfProducts) {
   const struct {
     int32_t batch, m, k, n;
@@ -118,7 +118,7 @@ TEST_F(OptimizedThreadsTest, Convolutions) {
     std::vector<int32_t> in, weight, out;
     int64_t stride;
   } transposed_cases[] = {
-      // A product of each row is itself worth several threads.
+      // The product for each row is large enough for several threads.
       {{1, 128, 5, 70}, {128, 96, 2, 2}, {1, 96, 10, 140}, 2},
       {{2, 96, 3, 33}, {96, 130, 3, 3}, {2, 130, 5, 35}, 1},
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// et_copy::_h2d_copy.out and _d2h_copy.out: from host memory to a device, and back. Memory planning has put the tensors
-// where they are; the device's DeviceAllocator copies.
+// et_copy::_h2d_copy.out and _d2h_copy.out: copies from host memory to a device, and back. Memory planning has placed
+// the tensors; the device's DeviceAllocator copies.
 #include <executorch/runtime/core/device_allocator.h>
 
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -12,7 +12,7 @@ namespace {
 using executorch::runtime::DeviceAllocator;
 using executorch::runtime::get_device_allocator;
 
-/// Whether `in` can be copied to `out`, which gets its sizes. `device` is the one of the two that is not on the host.
+/// Checks the tensors and resizes `out` to the sizes of `in`. `host` and `device` are `in` and `out`, in either order.
 bool prepare_copy(KernelRuntimeContext& ctx, const char* op, const Tensor& host, const Tensor& device, const Tensor& in,
                   Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, host.device().is_cpu() && !device.device().is_cpu(), InvalidArgument, false,

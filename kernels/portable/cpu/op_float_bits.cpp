@@ -12,7 +12,8 @@
 namespace torch::executor::native {
 namespace {
 
-// The neighbour of `x` in direction of `y` among the numbers of a 16-bit type, whose bits order them by size.
+// The number of a 16-bit type that follows `x` in the direction of `y`. The bits of such numbers, as integers, are in
+// the order of their magnitudes.
 template <typename Short>
 float next_short(float x, float y) {
   if (x != x || y != y) {
@@ -63,7 +64,7 @@ std::tuple<Tensor&, Tensor&> frexp_Tensor_out(KernelRuntimeContext& ctx, const T
       !check_resize_like(ctx, name, exponent, in)) {
     return result;
   }
-  // The exponents first: the mantissas may take the place of the input.
+  // Write the exponents first, because the mantissas may overwrite the input.
   const auto exponent_of = [](auto x) {
     int power = 0;
     (void)std::frexp(x, &power);
@@ -80,7 +81,7 @@ std::tuple<Tensor&, Tensor&> frexp_Tensor_out(KernelRuntimeContext& ctx, const T
   return result;
 }
 
-// The exclusive or of all elements, floating point as the bits of a double and integers as those of an int64.
+// The exclusive or of the bits of all elements: floating-point elements as double, integers as int64.
 Tensor& hash_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> dims, bool keepdim, int64_t mode,
                         Tensor& out) {
   constexpr const char* name = "hash_tensor.out";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factorizations of batches of matrices and the solution of triangular systems: linalg_lu_factor_ex.out, lu_unpack.out,
-// linalg_cholesky_ex.L, linalg_solve_triangular.out, geqrf.a, linalg_householder_product.out. What else linear algebra
-// needs is composed of these and of op_linalg_spectral.cpp when a program is lowered. They compute in double; float32
+// linalg_cholesky_ex.L, linalg_solve_triangular.out, geqrf.a, linalg_householder_product.out. The compiler decomposes
+// other operators of linear algebra into these and those of op_linalg_spectral.cpp. Kernels compute in double; float32
 // and float64 are supported, as in eager.
 #include <algorithm>
 #include <tuple>
@@ -162,7 +162,7 @@ Tensor& linalg_solve_triangular_out(KernelRuntimeContext& ctx, const Tensor& a, 
   const int64_t columns = left ? right.columns() : right.rows();
   double* matrix = allocate(ctx, name, n * n + n * columns);
   for (int64_t i = 0; matrix != nullptr && i < right.count(); ++i) {
-    // X A = B is A^T X^T = B^T.
+    // X A = B is solved as A^T X^T = B^T.
     coefficients.load(i, matrix, !left);
     right.load(i, matrix + n * n, !left);
     solve_triangular(matrix, matrix + n * n, n, columns, upper == left, unitriangular);

@@ -34,7 +34,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> _linalg_svd_U(KernelRuntimeContext& ctx, c
   }
   double *small = matrix + longer * k, *values = small + k * k, *full = values + k;
   for (int64_t b = 0; b < source.count(); ++b) {
-    // Of a wide matrix the transpose is factorized: A^T = (V) S (U)^T.
+    // For a wide matrix, the transpose is factorized: A^T = V S U^T.
     const bool wide = m < n;
     source.load(b, matrix, wide);
     svd(matrix, longer, k, values, small);
@@ -75,7 +75,7 @@ std::tuple<Tensor&, Tensor&> _linalg_eigh_eigenvalues(KernelRuntimeContext& ctx,
     source.load(b, matrix, upper);
     for (int64_t i = 0; i < n * n; ++i) {
       if (i % n > i / n) {
-        matrix[i] = matrix[i % n * n + i / n];  // One triangle is given.
+        matrix[i] = matrix[i % n * n + i / n];  // only one triangle is given
       }
     }
     symmetric_eigen(matrix, n, matrix + 2 * n * n, matrix + n * n);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The orthogonal polynomials special_*_polynomial_*.out(x, n): by their recurrences, those of Chebyshev of high degree
-// between -1 and 1 by their trigonometric form. The degree is rounded towards zero; below zero the result is 0.
+// The orthogonal polynomials special_*_polynomial_*.out(x, n), computed by their recurrences, or between -1 and 1 by
+// the trigonometric form for Chebyshev polynomials of high degree. The degree is truncated; for negative degrees, the
+// result is 0.
 #include <cmath>
 #include <limits>
 
@@ -9,10 +10,10 @@
 namespace torch::executor::native {
 namespace {
 
-// Recurrences take as long as the degree is high; beyond this one the result is NaN.
+// The time of a recurrence is proportional to the degree. Above this degree, the result is NaN.
 constexpr double kMaxDegree = 1e6;
 
-// step(k, x, p, q) is the polynomial of degree k + 1, where p and q are those of degrees k - 1 and k.
+// step(k, x, p, q) returns the polynomial of degree k + 1 from those of degrees k - 1 (p) and k (q).
 template <typename Step>
 double by_recurrence(double x, double n, double first, const Step& step) {
   if (n == 0) {

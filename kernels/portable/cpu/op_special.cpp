@@ -8,8 +8,8 @@
 namespace torch::executor::native {
 namespace {
 
-// psi'(x) by reflection below 1/2, in the type that eager computes in: near a pole the result is as large as the
-// rounding of pi x makes it.
+// psi'(x), by reflection for x < 1/2. It is computed in the type that eager uses, because near a pole the result
+// depends on how pi x is rounded.
 template <typename C>
 C trigamma(C x) {
   if (x >= C(0.5)) {

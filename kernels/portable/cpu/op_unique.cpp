@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bincount.out, and _unique2.out, unique_dim.out, unique_consecutive.out: the different values of a tensor, or the
-// different slices along a dimension, with the place of each element among them and how often each occurs. Values are
-// sorted; NaN is larger than any number and differs from every other NaN.
+// bincount.out, _unique2.out, unique_dim.out and unique_consecutive.out. The latter three return the distinct values of
+// a tensor, or the distinct slices along a dimension, the index of each element among them, and their counts. Values
+// are sorted; NaN is larger than any number and differs from every other NaN.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,7 @@ namespace {
 
 using Results = std::tuple<Tensor&, Tensor&, Tensor&>;
 
-// The elements of a tensor in row-major order, or its slices along a dimension.
+// Views a tensor as a list of slices along a dimension, or of single elements in row-major order.
 template <typename T>
 class Slices {
  public:
@@ -36,7 +36,7 @@ class Slices {
 
   int64_t count() const { return count_; }
 
-  // Below 0: slice `a` comes before slice `b`; 0: neither comes first.
+  // Negative if slice `a` sorts before slice `b`, positive if after, 0 if they compare equal.
   int order(int64_t a, int64_t b) const {
     for (int64_t k = 0; k < width_; ++k) {
       const T x = at(a, k), y = at(b, k);
@@ -63,7 +63,7 @@ class Slices {
  private:
   T at(int64_t slice, int64_t k) const { return along_dim_ ? data_[slice * step_ + offset(k)] : data_[offset(slice)]; }
 
-  // Where element `linear` in row-major order lies.
+  // The offset of element number `linear` in row-major order.
   int64_t offset(int64_t linear) const {
     int64_t result = 0;
     for (size_t d = inner_.dims; d-- > 0;) {
@@ -104,7 +104,8 @@ struct Request {
   bool counts;
 };
 
-// `order` has one element per slice, and `group` one for the number of the group that the slice belongs to.
+// Groups equal slices. Writes a permutation of the slices to `order`, and the number of each slice's group to `group`;
+// both have an element for each slice.
 template <typename T>
 int64_t group_slices(const Slices<T>& slices, bool sort, int64_t* order, int64_t* group) {
   for (int64_t i = 0; i < slices.count(); ++i) {
@@ -173,7 +174,7 @@ Results unique(KernelRuntimeContext& ctx, const char* op, const Tensor& in, cons
       std::fill_n(counts.mutable_data_ptr<int64_t>(), groups, 0);
     }
     const StridedView targets = StridedView::of(values);
-    // Places are written in row-major order, whatever the dim order of the output.
+    // Indices are written in row-major order, whatever the dim order of the output.
     const StridedView places = StridedView::of(inverse);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t slice = order[i];
@@ -213,7 +214,7 @@ Results unique(KernelRuntimeContext& ctx, const char* op, const Tensor& in, cons
 
 }  // namespace
 
-// How often each of 0, 1, ... occurs among the values, or the sum of their weights.
+// For each of 0, 1, ..., the number of elements with this value, or the sum of their weights.
 Tensor& bincount_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weights,
                      int64_t minlength, Tensor& out) {
   constexpr const char* name = "bincount.out";
@@ -274,7 +275,7 @@ Results _unique2_out(KernelRuntimeContext& ctx, const Tensor& in, bool /*sorted*
   return unique(ctx, "_unique2.out", in, {std::nullopt, true, return_inverse, return_counts}, out0, out1, out2);
 }
 
-// Eager returns places and counts of slices even where nobody asks for them.
+// Like eager, returns indices and counts of slices even if they are not requested.
 Results unique_dim_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool /*sorted*/,
                        bool /*return_inverse*/, bool /*return_counts*/, Tensor& out0, Tensor& out1, Tensor& out2) {
   return unique(ctx, "unique_dim.out", in, {dim, true, true, true}, out0, out1, out2);

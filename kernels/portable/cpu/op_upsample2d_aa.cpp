@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// _upsample_bilinear2d_aa.out: a triangle filter that widens with the factor by which an image shrinks.
+// _upsample_bilinear2d_aa.out: interpolation with a triangle filter, whose width grows with the factor by which an
+// image shrinks.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +12,7 @@
 namespace torch::executor::native {
 namespace {
 
-// Which input positions an output position is a weighted sum of, along one dimension. The weights sum up to 1.
+// The input positions, along one dimension, of which an output position is the weighted sum. The weights add up to 1.
 template <typename Real>
 class Filter {
  public:
@@ -22,7 +23,7 @@ class Filter {
     inverse_ = Real(1) / width;
   }
 
-  // Goes to an output position.
+  // Selects an output position.
   void move_to(int64_t o) {
     center_ = scale_ * (static_cast<Real>(o) + Real(0.5));
     first_ = std::max<int64_t>(static_cast<int64_t>(center_ - support_ + Real(0.5)), 0);
@@ -50,8 +51,8 @@ class Filter {
   int64_t first_ = 0, count_ = 0;
 };
 
-// How eager filters bytes along one dimension: the weights are numbers of 16 bits, scaled by the largest power of two
-// with which the heaviest of them fits, and every sum is rounded to a byte.
+// Filters uint8 along one dimension as eager does: the weights are int16, scaled by the largest power of two with which
+// the heaviest weight fits, and each sum is rounded to uint8.
 class ByteFilter {
  public:
   ByteFilter(int64_t in, int64_t out, bool align_corners, const std::optional<double>& factor)
@@ -71,7 +72,7 @@ class ByteFilter {
     filter_.move_to(o);
   }
 
-  // byte_at(position) gives the input.
+  // The output for the selected position; byte_at(position) returns the input.
   template <typename ByteAt>
   uint8_t sum(const ByteAt& byte_at) const {
     if (is_copy_) {
@@ -94,8 +95,8 @@ class ByteFilter {
 
 }  // namespace
 
-/// in (N, C, H, W), out (N, C, output_size). The factors say how much larger the output is, if that is not the ratio of
-/// the sizes.
+/// in (N, C, H, W), out (N, C, output_size). scales_h and scales_w are the scale factors; without them, the ratios of
+/// the sizes count.
 Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
                                     bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                                     Tensor& out) {
@@ -108,7 +109,7 @@ Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in,
     return out;
   }
   const Planes from = Planes::of(in), to = Planes::of(out);
-  // Each pixel of the output is a sum of sums along rows; `filters` are of one type.
+  // Each output pixel is a weighted sum of rows' weighted sums.
   const auto filter_planes = [&](auto y, auto x, const auto& each_plane) {
     for_each_plane(from, to, [&](int64_t in_plane, int64_t out_plane) {
       for (int64_t oh = 0; oh < to.height; ++oh) {

@@ -14,19 +14,19 @@
 namespace torch::executor::native {
 namespace {
 
-// The image and group whose columns are packed. Row k of the columns is tap k % taps of input channel k / taps, as the
-// weights lie in memory.
+// The image and group from which columns (im2col) are packed. Row k of the columns is tap k % taps of input channel
+// k / taps, the order of the weights in memory.
 struct Columns {
   const Convolution* shape;
   const float* in;
 };
 
-// Output pixels of a panel that lie in one output row.
+// Adjacent output pixels of a panel in one output row.
 struct PixelRun {
   int64_t depth, height, width, count;
 };
 
-// Elements of a panel's row that come from one input row: panel[first + j] = channel[offset + j * step].
+// Elements of a panel's row that are read from one input row: panel[first + j] = channel[offset + j * step].
 struct SourceRun {
   int64_t first, offset, count;
 };
@@ -49,7 +49,7 @@ inline int find_pixel_runs(const Convolution& shape, int64_t pixel, int64_t coun
   return found;
 }
 
-// What the pixels read through tap (kd, kh, kw); what no run covers is padding.
+// Finds the elements that the pixels read through tap (kd, kh, kw). Elements that no run covers are padding.
 inline int find_source_runs(const Convolution& shape, const PixelRun* pixels, int pixel_runs, int64_t kd, int64_t kh,
                             int64_t kw, SourceRun* runs) {
   int found = 0;
@@ -110,7 +110,7 @@ HWY_INLINE FloatVec load_at_most(FloatTag d, const float* in, int64_t count) {
   return count <= 0 ? hn::Zero(d) : hn::LoadN(d, in, static_cast<size_t>(count));
 }
 
-// out[j] = in[j * step]. Unless it must be `exact`, zeros are written up to the end of the last vector.
+// out[j] = in[j * step]. Unless `exact`, it also writes zeros up to the end of the last vector.
 HWY_INLINE void copy_run(const float* HWY_RESTRICT in, int64_t step, int64_t count, float* HWY_RESTRICT out,
                          bool exact) {
   const FloatTag d;
@@ -153,8 +153,8 @@ void pack_columns(const void* state, int64_t k, int64_t k_count, int64_t n, int6
     const int64_t kh = tap / shape.kernel_size[2] % shape.kernel_size[1];
     const int64_t kd = tap / (shape.kernel_size[2] * shape.kernel_size[1]);
     const int count = find_source_runs(shape, pixels, pixel_runs, kd, kh, kw, runs);
-    // What a vector writes after its run may reach the next row, which is packed later unless it is another channel's
-    // first.
+    // Whole vectors may write into the panel's next row. That row is packed later, unless it is the first tap of the
+    // next channel, which has been packed before.
     const bool exact = taps > 1 && tap == taps - 1;
     int64_t covered = 0;
     for (int i = 0; i < count; ++i) {
@@ -190,7 +190,8 @@ HWY_EXPORT(columns_packer);
 
 namespace {
 
-// Whether pixels lie at equal distances, so that (depth, height, width) is one index with the stride of the width.
+// Whether all pixels are at equal distances, so that (depth, height, width) can be one index with the stride of the
+// width.
 bool pixels_are_uniform(const int64_t* size, const int64_t* stride) {
   return (size[1] == 1 || stride[1] == size[2] * stride[2]) &&
          (size[0] == 1 || stride[0] == size[1] * size[2] * stride[2]);
@@ -205,7 +206,7 @@ bool is_pointwise(const Convolution& shape) {
   return true;
 }
 
-// Whether a filter is one block of memory, channel after channel.
+// Whether a filter is contiguous, with channels outermost.
 bool has_dense_filters(const Convolution& shape) {
   int64_t expected = 1;
   for (int d = Convolution::kDims - 1; d >= 0; --d) {

@@ -18,15 +18,15 @@ using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
 constexpr int64_t kMaxTaps = 64;
-constexpr int64_t kBandFloats = 14336;  // 56 KiB of the stack
+constexpr int64_t kBandFloats = 14336;  // 56 KiB on the stack
 
-// Rows of the input with their padding, for some rows of the output. With a stride of s a row is stored as s phases, so
-// that neighbours of the output always read neighbours: element x is at [x % s][x / s].
+// A padded copy of the input rows for some output rows. With a stride of s, a row is stored as s phases, with element x
+// at [x % s][x / s], so that adjacent outputs always read adjacent elements.
 struct Band {
   const Convolution* shape;
-  int64_t phase_pitch;  // floats from a phase to the next, with room for whole vectors
+  int64_t phase_pitch;  // floats from a phase to the next, so many that whole vectors fit
   int64_t row_pitch;
-  int64_t output_rows;  // that its rows are enough for
+  int64_t output_rows;  // the output rows that can be computed from the band
 
   explicit Band(const Convolution& convolution) : shape(&convolution) {
     const int64_t step = convolution.stride[2];
@@ -43,7 +43,8 @@ struct Band {
   }
 };
 
-// Vectors end where the row ends: what they write after it are zeros, and the next row is far enough away.
+// Loads `count` elements, at most a vector, and zeros. Callers store whole vectors: the pitches leave room for the
+// zeros.
 HWY_INLINE FloatVec load_at_most(FloatTag d, const float* in, int64_t count) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   if (count >= lanes) {
@@ -52,13 +53,13 @@ HWY_INLINE FloatVec load_at_most(FloatTag d, const float* in, int64_t count) {
   return count <= 0 ? hn::Zero(d) : hn::LoadN(d, in, static_cast<size_t>(count));
 }
 
-// The padding before the row is there already.
+// Copies a row of the input to the band. The padding before it is zero already.
 void fill_row(const Band& band, const float* in, float* out) {
   const FloatTag d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const Convolution& shape = *band.shape;
   const int64_t padding = shape.padding[2], step = shape.stride[2];
-  // Only as much of the row as the output reads.
+  // Copy only what the output reads: the rest may not fit in the band.
   const int64_t read = (shape.out_size[2] - 1) * step + (shape.kernel_size[2] - 1) * shape.dilation[2] + 1 - padding;
   const int64_t width = std::clamp<int64_t>(read, 0, shape.in_size[2]);
   if (step == 1) {
@@ -88,13 +89,13 @@ struct Filter {
   float bias;
 };
 
-// Where a tile of the output goes.
+// The memory of an output tile.
 struct Target {
   float* data;
   int64_t pitch;
-  int64_t count;     // elements of a row of one vector; with two vectors both are full
-  int64_t distance;  // from the first vector of a row to the second: they may overlap
-  const float* end;  // up to which what follows a row is overwritten later; null for none of it
+  int64_t count;     // elements of a row in tiles of one vector; in tiles of two vectors, both are full
+  int64_t distance;  // floats from the first vector of a row to the second; the vectors may overlap
+  const float* end;  // whole vectors may be stored up to here, because later rows overwrite the rest; or null
 };
 
 template <int kRows, int kVectors>
@@ -139,7 +140,7 @@ HWY_INLINE void filter_rows(const Filter& filter, const float* in, int64_t in_pi
   } else if (width < 2 * lanes) {
     filter_tile<kRows, 2>(filter, in, in_pitch, {out, out_pitch, lanes, width - lanes, nullptr});
   } else {
-    // The last tile computes some columns once more.
+    // The last tile starts earlier, so that it is full, and computes some columns again.
     for (int64_t j = 0; j < width; j += 2 * lanes) {
       const int64_t at = std::min(j, width - 2 * lanes);
       filter_tile<kRows, 2>(filter, in + at, in_pitch, {out + at, out_pitch, lanes, lanes, nullptr});
@@ -147,12 +148,12 @@ HWY_INLINE void filter_rows(const Filter& filter, const float* in, int64_t in_pi
   }
 }
 
-// One input plane, one filter, one output plane.
+// Computes one output plane from one input plane and one filter.
 void filter_plane(const Band& band, const Filter& filter, const float* in, float* out, float* rows) {
   const Convolution& shape = *band.shape;
   const int64_t in_pitch = shape.stride[1] * band.row_pitch;
   const int64_t out_pitch = shape.out_stride[1];
-  // Only in a dense plane the rows that follow are all there is.
+  // Stores may run into the next row only if the rows of the plane are contiguous.
   const float* end = out_pitch == shape.out_size[2] ? out + shape.out_pixels() : nullptr;
   for (int64_t begin = 0; begin < shape.out_size[1]; begin += band.output_rows) {
     const int64_t count = std::min(band.output_rows, shape.out_size[1] - begin);
@@ -161,7 +162,7 @@ void filter_plane(const Band& band, const Filter& filter, const float* in, float
       float* to = rows + i * band.row_pitch;
       if (row >= 0 && row < shape.in_size[1]) {
         fill_row(band, in + row * shape.in_stride[1], to);
-      } else if (count < shape.out_size[1]) {  // another band's rows were there
+      } else if (count < shape.out_size[1]) {  // the previous band has left its rows there
         std::fill_n(to, band.row_pitch, 0.0f);
       }
     }
@@ -180,12 +181,12 @@ void filter_plane(const Band& band, const Filter& filter, const float* in, float
   }
 }
 
-// Whether the rows that one row of the output reads are few enough.
+// Whether the input rows for one output row fit in a band.
 bool fits_band(const Convolution& shape) {
   return Band(shape).output_rows > 0;
 }
 
-// The planes [begin, end) of the output, counted through the batch.
+// Computes output planes [begin, end), numbered as batch * channels + channel.
 void filter_planes(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out,
                    int64_t begin, int64_t end) {
   const Band band(shape);
@@ -223,7 +224,7 @@ HWY_EXPORT(filter_planes);
 bool convolve_planes(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out) {
   using executorch::extension::internal::grain_for;
   using executorch::extension::internal::GRAIN_PRODUCTS;
-  constexpr int64_t kMaxParameter = 64;  // larger ones would not fit the band; here they also keep products small
+  constexpr int64_t kMaxParameter = 64;  // larger ones do not fit in a band; the limit also avoids overflow
   if (shape.transposed || shape.in_group() != 1 || shape.out_group() >= 4 || shape.in_stride[2] != 1 ||
       shape.out_stride[2] != 1 || shape.in_size[0] != 1 || shape.out_size[0] != 1 || shape.kernel_size[0] != 1 ||
       shape.padding[0] != 0 || shape.taps() > 64) {

@@ -12,8 +12,8 @@ namespace {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_PRODUCTS;
 
-// Positions [begin, end) on the input's width that give an output through tap kw: position i gives
-// i * stride + offset.
+// The positions [begin, end) along the input's width that contribute to an output through tap kw. Position i
+// contributes to output i * stride + offset.
 struct Reach {
   int64_t begin, end, offset;
 };
@@ -24,8 +24,8 @@ Reach reach_of(const Convolution& shape, int64_t kw) {
           std::min(divide_up(shape.out_size[2] - offset, shape.stride[2]), shape.in_size[2]), offset};
 }
 
-// One row of one group's output, all channels of it: the sum over the taps of weights (out channels x in channels)
-// times a row of the input, every result to its place.
+// Computes an output row for all channels of a group: for each tap, adds weights (out channels x in channels) times a
+// row of the input.
 void fill_row(const Convolution& shape, GemmProblem problem, const float* image, const float* filters,
               const float* bias, int64_t od, int64_t oh, float* out) {
   float* row = out + od * shape.out_stride[0] + oh * shape.out_stride[1];
@@ -56,7 +56,7 @@ void fill_row(const Convolution& shape, GemmProblem problem, const float* image,
 
 bool convolve_transposed(const Convolution& shape, const float* in, const float* weight, const float* bias,
                          float* out) {
-  // With few channels the sums are too short for a GEMM.
+  // With few channels, the sums are too short for a GEMM to be fast.
   if (!shape.transposed || shape.in_group() < 4 || shape.out_group() < 4) {
     return false;
   }

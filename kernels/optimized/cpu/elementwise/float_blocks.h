@@ -6,8 +6,8 @@
 
 namespace torch::executor::native {
 
-/// out[i] = f(in[0][i], in[1][i]) for i < count, with the numbers `p` that f has; `in` holds as many pointers to floats
-/// as f has inputs. `out` may be an input.
+/// out[i] = f(in[0][i], in[1][i]) for i < count. `p` are the scalar parameters of f; `in` holds as many pointers to
+/// floats as f has inputs. `out` may be an input.
 using FloatBlock = void (*)(const void* const* in, float* out, size_t count, const float* p);
 
 #define ET_FORALL_FLOAT_BLOCKS(_)                   \

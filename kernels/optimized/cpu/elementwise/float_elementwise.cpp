@@ -14,7 +14,7 @@ void run_block(const void* op, void* out, const void* const* in, size_t count) {
   function.block(in, static_cast<float*>(out), count, function.p);
 }
 
-// Small tensors of the layout of `out`: for them even the plan would take longer than the work.
+// Handles small tensors with the sizes and layout of `out` without a plan, which would take longer than the work.
 bool run_alike(std::initializer_list<Operand> operands, const FloatOp& op, const Tensor& out) {
   const void* in[kMaxOperands];
   size_t n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver of elementwise operators on floats: types, shapes and the walk through memory are those of the portable
-// library, large tensors are shared out over threads.
+// The driver of elementwise operators on float32. Types, shapes and traversal are those of the portable library;
+// threads share large tensors.
 #pragma once
 
 #include "kernels/optimized/cpu/elementwise/float_blocks.h"
@@ -8,7 +8,7 @@
 
 namespace torch::executor::native {
 
-/// A function and the numbers it has.
+/// A function and its scalar parameters.
 struct FloatOp {
   FloatBlock block;
   float p[2] = {};

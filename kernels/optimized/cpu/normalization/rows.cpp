@@ -30,7 +30,7 @@ HWY_INLINE float largest_of(const float* x, int64_t count) {
   return result;
 }
 
-// Sum of f(x) over the row.
+// The sum of f(x) over a row.
 template <typename F>
 HWY_INLINE float sum_of(const float* x, int64_t count, const F& f) {
   const FloatTag d;

@@ -6,7 +6,7 @@
 
 namespace torch::executor::native {
 
-/// e^x / sum(e^x), or its logarithm, of each of `rows` rows of width > 0. Results below 2e-38 are 0.
+/// Softmax, or its logarithm if `log`, of each of `rows` rows with width > 0. Exponentials below 2e-38 are 0.
 void softmax_rows(const float* in, float* out, int64_t rows, int64_t width, bool log);
 
 /// Mean and 1 / sqrt(biased variance + eps) of `width` values; two passes.
@@ -16,11 +16,11 @@ void row_statistics(const float* in, int64_t width, float eps, float* mean, floa
 void normalize_row(const float* in, float* out, int64_t width, float mean, float rstd, const float* weight,
                    const float* bias);
 
-/// (x - center) * scale + shift. Where x is near center, x * scale and center * scale would cancel out but for their
-/// rounding errors, which a large scale makes visible.
+/// (x - center) * scale + shift. It must not be computed as x * scale - center * scale + shift: where x is near center,
+/// the products cancel and leave their rounding errors, which a large scale makes visible.
 void scale_row(const float* in, float* out, int64_t width, float center, float scale, float shift);
 
-/// x * scale[i] + shift[i] for each of `rows` rows, which begin `stride` apart.
+/// x * scale[i] + shift[i] for each of `rows` rows, which are `stride` floats apart.
 void scale_columns(const float* in, float* out, int64_t rows, int64_t width, int64_t stride, const float* scale,
                    const float* shift);
 

@@ -13,8 +13,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
-// The elements for a vector of windows, where whole vectors of them can be loaded: with a step of 1 or 2. kStep 2 reads
-// one element more than there are.
+// Loads an element for each of a vector of windows, which are kStep (1 or 2) elements apart. With kStep 2, it reads one
+// element more than it returns.
 template <int kStep>
 HWY_INLINE FloatVec load_elements(FloatTag d, const float* in) {
   if constexpr (kStep == 1) {
@@ -32,7 +32,7 @@ HWY_INLINE int64_t max_vectors(const float* in, int32_t position, int32_t positi
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto numbers = hn::Mul(hn::Iota(di, 0), hn::Set(di, position_step));
   int64_t i = 0;
-  // The element too many is another window's, but for the last one.
+  // The additional element belongs to the next window, except after the last one, so leave the last window out.
   for (; i + lanes + (kStep - 1) <= count; i += lanes) {
     const FloatVec x = load_elements<kStep>(d, in + i * kStep);
     const FloatVec best = hn::LoadU(d, largest + i);

@@ -10,8 +10,8 @@ namespace {
 
 using simd::Floats;
 
-// A tile is kRows x (kVectors * kWidth) accumulators; it must fit the register file beside one row of B and one element
-// of A.
+// A tile has kRows x (kVectors * kWidth) accumulators. They must fit in the registers together with a row of B and an
+// element of A.
 struct Baseline {
 #if defined(__AVX2__) && defined(__FMA__)
   static constexpr int kWidth = 8, kVectors = 2, kRows = 6;  // 12 of 16 registers
@@ -29,7 +29,7 @@ struct Avx2 {
 };
 #endif
 
-// What a tile reads and writes. The counts are those of the tile's part inside the matrices.
+// The operands of a tile. The counts are those of its part inside the matrices.
 struct Tile {
   const float* a;
   int64_t a_row_stride;
@@ -100,7 +100,7 @@ ET_ALWAYS_INLINE void multiply_tile(const Tile& tile) {
   }
 }
 
-// All rows of C for one panel of B (kVectors * kWidth columns).
+// Computes all rows of C for one panel of B (kVectors * kWidth columns).
 template <typename Isa, int kVectors>
 ET_ALWAYS_INLINE void multiply_rows(Tile tile, int64_t rows) {
   const auto advance = [&tile, &rows](int64_t count) {
@@ -128,7 +128,7 @@ ET_ALWAYS_INLINE void multiply_rows(Tile tile, int64_t rows) {
 
 template <typename Isa>
 ET_ALWAYS_INLINE void multiply_panel(const Tile& tile, int64_t rows) {
-  // A last panel of few columns is not worth the whole width.
+  // For a last panel with few columns, narrow tiles waste less.
   if (Isa::kVectors > 1 && tile.n_count <= Isa::kWidth) {
     multiply_rows<Isa, 1>(tile, rows);
   } else {
@@ -136,8 +136,8 @@ ET_ALWAYS_INLINE void multiply_panel(const Tile& tile, int64_t rows) {
   }
 }
 
-// One row of A reads B once, so B is read where it lies and in the order in which it lies: kStreams rows at a time are
-// added to a strip of C that stays in the first-level cache.
+// With one row of A, B is read only once, so it is not packed. It is read in memory order: kStreams rows at a time are
+// multiplied and added to a strip of C that stays in the L1 cache.
 constexpr int kStreams = 8;
 constexpr int64_t kStripColumns = 1024;
 
@@ -204,7 +204,7 @@ int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// C starts with its initial values when there is nothing to add.
+// Writes the initial values of C for k = 0, when there is nothing to add.
 void start_only(const GemmProblem& problem) {
   if (problem.accumulate) {
     return;

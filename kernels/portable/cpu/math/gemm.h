@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// Matrix product of floats by register tiles. It needs no memory but a panel on the stack (kGemmPanelFloats).
+// float32 GEMM with register tiles. It allocates nothing; a panel of B (kGemmPanelFloats) is on the stack.
 
 namespace torch {
 namespace executor {
@@ -19,7 +19,7 @@ constexpr int64_t kGemmPanelFloats = 512;
 using GemmPackFunction = void (*)(const void* state, int64_t k, int64_t k_count, int64_t n, int64_t n_count,
                                   int64_t width, float* panel);
 
-/// C (m x n) = A (m x k) B (k x n), plus what C starts with. Strides are in elements; no two arguments overlap.
+/// C (m x n) = A (m x k) B (k x n), plus the initial values of C. Strides are in elements; no two arguments overlap.
 struct GemmProblem {
   int64_t m = 0;
   int64_t n = 0;
@@ -29,7 +29,7 @@ struct GemmProblem {
   int64_t a_row_stride = 0;
   int64_t a_k_stride = 1;
 
-  /// B with unit column stride, or nullptr where `pack` makes it.
+  /// B with unit column stride, or nullptr if `pack` generates it.
   const float* b = nullptr;
   int64_t b_row_stride = 0;
   GemmPackFunction pack = nullptr;

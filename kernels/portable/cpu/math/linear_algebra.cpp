@@ -23,7 +23,7 @@ void swap_columns(double* a, int64_t m, int64_t n, int64_t i, int64_t j) {
   }
 }
 
-// Columns p and q of an m x n matrix become c p - s q and s p + c q.
+// Replaces columns p and q of an m x n matrix by c p - s q and s p + c q.
 void rotate_columns(double* a, int64_t m, int64_t n, int64_t p, int64_t q, double c, double s) {
   for (int64_t row = 0; row < m; ++row) {
     const double x = a[row * n + p], y = a[row * n + q];
@@ -47,7 +47,7 @@ void jacobi_rotation(double a, double b, double d, double* c, double* s) {
   *s = t * *c;
 }
 
-// H = 1 - tau v v^T on columns [from, n) of `a`; v is column `j` of `reflectors` below row j, and 1 there.
+// Applies H = 1 - tau v v^T to columns [from, n) of `a`. v is column `j` of `reflectors` from row j on, where it is 1.
 void apply_reflector(const double* reflectors, int64_t stride, int64_t j, double tau, double* a, int64_t m, int64_t n,
                      int64_t from) {
   for (int64_t column = from; column < n; ++column) {
@@ -160,7 +160,7 @@ void householder_product(const double* a, const double* tau, int64_t m, int64_t 
 
 void complete_basis(double* q, int64_t m, int64_t columns, int64_t from) {
   for (int64_t column = from; column < columns; ++column) {
-    // The unit vector that lies least in the span of the columns before; its part outside is never small.
+    // Start from the unit vector with the least part in the span of the columns before, so that the rest is not small.
     int64_t chosen = 0;
     double least = std::numeric_limits<double>::infinity();
     for (int64_t row = 0; row < m; ++row) {
@@ -237,7 +237,7 @@ void svd(double* a, int64_t m, int64_t n, double* s, double* v) {
       swap_columns(v, n, n, i, largest);
     }
   }
-  // Columns that are zero but for rounding have no direction of their own.
+  // Columns that are zero up to rounding give no singular vectors.
   int64_t rank = 0;
   while (rank < n && s[rank] > kEpsilon * static_cast<double>(m) * s[0]) {
     for (int64_t row = 0; row < m; ++row) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kChunk = 64;
 
-// Part of a row of a matrix, converted.
+// Reads part of a row of a matrix, converted to the compute type.
 struct RowReader {
   const Matrix& matrix;
   size_t element_size;
@@ -33,7 +33,7 @@ struct RowReader {
   }
 };
 
-// Sum is the compute type, or its unsigned twin, whose sums wrap.
+// Sum is the compute type; for integers, the unsigned type of its size, so that overflow wraps.
 template <typename Compute, typename Sum>
 void multiply_converted(ScalarType dtype, const Matrix& a, const Matrix& b, const Matrix& c, bool accumulate,
                         const Factors& factors) {

@@ -18,7 +18,7 @@ struct Matrix {
   Matrix transposed() const { return {data, cols, rows, col_stride, row_stride}; }
 };
 
-/// Of what C holds, and of the product. For integers they are cut off to integers.
+/// The factors beta of C and alpha of the product. For integer matrices, they are truncated to integers.
 struct Factors {
   Scalar beta = 1;
   Scalar alpha = 1;

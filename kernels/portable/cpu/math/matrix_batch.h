@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels of linear algebra share: batches of matrices, their checks and their temporary memory.
+// Batches of matrices, checks and temporary memory for all kernels of linear algebra.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace torch::executor::native {
 
-// A tensor as a batch of matrices (or of vectors or numbers, whose missing dimensions have size 1).
+// Views a tensor as a batch of matrices. For vectors and numbers, the missing dimensions have size 1.
 class Batch {
  public:
   Batch(const Tensor& tensor, size_t inner_dims) : view_(StridedView::of(tensor)), outer_(view_.dims - inner_dims) {
@@ -30,7 +30,7 @@ class Batch {
     return result;
   }
 
-  // Element (row, column) of matrix `index`, the batch in row-major order.
+  // Element (row, column) of matrix `index`; matrices are numbered in row-major order of the batch dimensions.
   char* at(int64_t index, int64_t row, int64_t column) const {
     int64_t offset = 0;
     for (size_t d = outer_; d-- > 0;) {
@@ -42,7 +42,7 @@ class Batch {
     return view_.data + offset * size_;
   }
 
-  // Matrix `index`, or its transpose, from and to rows x columns doubles.
+  // Copies matrix `index`, or its transpose, to rows x columns doubles; store() copies back.
   void load(int64_t index, double* to, bool transposed = false) const {
     for (int64_t i = 0; i < rows(); ++i) {
       for (int64_t j = 0; j < columns(); ++j) {
@@ -87,7 +87,7 @@ inline bool check_dtype(KernelRuntimeContext& ctx, const char* op, const Tensor&
   return true;
 }
 
-// Resizes `out` to the batch dimensions of `a` and then `rows` and `columns`, as far as they are given.
+// Resizes `out` to the batch dimensions of `a` followed by those in `inner`.
 inline bool resize_batch(KernelRuntimeContext& ctx, const char* op, const Tensor& a, Tensor& out,
                          std::initializer_list<int64_t> inner) {
   int64_t sizes[kTensorDimensionLimit];
@@ -116,7 +116,7 @@ inline bool check_disjoint(KernelRuntimeContext& ctx, const char* op, const Tens
   return true;
 }
 
-// Memory for `count` doubles, null after a failure.
+// Temporary memory for `count` doubles; null, and the context fails, if there is none.
 inline double* allocate(KernelRuntimeContext& ctx, const char* op, int64_t count) {
   auto memory = ctx.allocate_temp(static_cast<size_t>(count > 0 ? count : 1) * sizeof(double), alignof(double));
   ET_KERNEL_CHECK_MSG(ctx, memory.ok(), MemoryAllocationFailed, nullptr, "%s: no temporary memory for %lld numbers", op,

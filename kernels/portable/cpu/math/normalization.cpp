@@ -10,7 +10,7 @@
 namespace torch::executor::native {
 namespace {
 
-// weight or bias: absent, or `count` elements of the input's dtype.
+// Checks weight or bias: it must be absent, or have `count` elements of the input's dtype.
 bool check_affine(KernelRuntimeContext& ctx, const char* op, const char* name, const std::optional<Tensor>& tensor,
                   const Tensor& in, int64_t count) {
   if (!tensor || (tensor->scalar_type() == in.scalar_type() && tensor->numel() == count)) {
@@ -26,7 +26,7 @@ bool check_statistic(KernelRuntimeContext& ctx, const char* op, const Tensor& in
   return statistic.scalar_type() == ScalarType::Float || check_same_dtype(ctx, op, in, statistic);
 }
 
-// Whether the elements lie in row-major order. Where a dimension of size 1 comes in the dim order makes no difference.
+// Whether the elements are in row-major order. The positions of dimensions of size 1 in the dim order do not matter.
 bool is_row_major(const Tensor& tensor) {
   ssize_t last = -1;
   for (const auto d : tensor.dim_order()) {
@@ -50,7 +50,7 @@ bool read_layout(KernelRuntimeContext& ctx, const char* op, const Tensor& in, co
   for (ssize_t d = 2; d < in.dim(); ++d) {
     pixels *= in.size(d);
   }
-  // Not the functions of tensor_util.h, which log what is not so: one of the two is enough here.
+  // The functions of tensor_util.h log an error if they return false, but here only one of the two must be true.
   const bool plain = in.dim() >= 2 && are_contiguous(in, out);
   const bool channels_last = in.dim() >= 3 && is_channels_last(in) && is_channels_last(out);
   if (!plain && !channels_last) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks of the normalisations: dtypes, shapes and dim orders. Each resizes the outputs, or fails with
-// InvalidArgument and returns false.
+// Checks of dtypes, shapes and dim orders for normalisations. Each function resizes the outputs, or fails the context
+// with InvalidArgument and returns false.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace torch::executor::native {
 
-/// Whether the elements of both lie in row-major order. The layer norm and the group norm take other dim orders too, in
-/// slower loops.
+/// Whether the elements of both tensors are in row-major order. Layer norm and group norm also support other dim
+/// orders, in slower loops.
 bool are_contiguous(const Tensor& in, const Tensor& out);
 
 /// native_layer_norm.out: `in` is `rows` x `width`.
@@ -23,13 +23,13 @@ bool plan_group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::opt
                      const std::optional<Tensor>& bias, int64_t n, int64_t c, int64_t hxw, int64_t group, Tensor& out,
                      Tensor& mean_out, Tensor& rstd_out);
 
-/// An input (batch, channels, pixels...) in the default dim order or channels last: element strides.
+/// The sizes and strides (in elements) of an input (batch, channels, pixels...) that is contiguous or channels last.
 struct NormLayout {
   int64_t batch, channels, pixels;
   int64_t batch_stride, channel_stride, pixel_stride;
 };
 
-/// The batch norms. running_mean and running_var are null for batch statistics that are not kept.
+/// Checks a batch norm. running_mean and running_var are null if there are none.
 bool plan_batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,
                      const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
                      bool training, Tensor& out, Tensor& save_mean, Tensor& save_invstd, NormLayout* layout);

@@ -5,7 +5,7 @@
 
 namespace torch::executor::native {
 
-/// A tensor (N, C, H, W), or (C, H, W) as a batch of one, of any dim order; strides in elements.
+/// The sizes and strides (in elements) of a tensor (N, C, H, W), or (C, H, W) as a batch of one, in any dim order.
 struct Planes {
   int64_t batch, channels, height, width;
   int64_t batch_stride, channel_stride, row_stride, column_stride;

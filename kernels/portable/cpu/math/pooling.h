@@ -27,17 +27,17 @@ struct PoolParameters {
   bool ceil_mode;
 };
 
-/// Value `i` of a list that has one value for all `spatial` dimensions or one for each; fails the context if it is not
-/// in [least, a limit that keeps every product of sizes in int64].
+/// Reads value `i` of a list with one value for all `spatial` dimensions, or one for each. Fails the context if the
+/// value is below `least`, or above a limit that keeps products of sizes in int64.
 bool read_pool_value(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef list, size_t spatial,
                      size_t i, int64_t least, int64_t* value);
 
-/// Axis `i` of the last `spatial` dimensions of `in`. With ceil_mode a last window may reach beyond the input and its
-/// right padding, but must start inside.
+/// Reads axis `i` of the last `spatial` dimensions of `in`. With ceil_mode, a last window may end after the input and
+/// its padding, but must start inside.
 bool read_pool_axis(KernelRuntimeContext& ctx, const char* op, const Tensor& in, size_t spatial, size_t i,
                     const PoolParameters& parameters, PoolAxis* axis);
 
-/// `in` is (C, spatial...) or (N, C, spatial...), and `out` has its dtype.
+/// Checks that `in` is (C, spatial...) or (N, C, spatial...), and that `out` has its dtype.
 bool check_pool_input(KernelRuntimeContext& ctx, const char* op, const Tensor& in, size_t spatial, const Tensor& out);
 
 /// Positions [begin, end) of one axis, every `step`-th.
@@ -47,17 +47,17 @@ struct Span {
   int64_t count() const { return end > begin ? (end - begin + step - 1) / step : 0; }
 };
 
-/// What window `o` of a pooling covers of the input.
+/// The positions of the input that window `o` covers, without padding.
 Span window_span(const PoolAxis& axis, int64_t o);
 
-/// What window `o` of `out` windows that cover `in` positions evenly covers: floor(o * in / out) to
+/// The positions that window `o` of adaptive pooling from `in` to `out` positions covers: floor(o * in / out) to
 /// ceil((o + 1) * in / out).
 inline Span adaptive_span(int64_t in, int64_t out, int64_t o) {
   return {o * in / out, ((o + 1) * in + out - 1) / out, 1};
 }
 
-/// A tensor (N, C, spatial...) or (C, spatial...) as one of three spatial dimensions, missing ones of size 1 in front;
-/// strides in elements, of any dim order.
+/// Views a tensor (N, C, spatial...) or (C, spatial...) of any dim order as one with three spatial dimensions; missing
+/// ones come first and have size 1. Strides are in elements.
 struct Volumes {
   int64_t batch = 1, channels = 1;
   int64_t batch_stride = 0, channel_stride = 0;
@@ -76,10 +76,10 @@ struct Volumes {
 bool check_resize_volumes(KernelRuntimeContext& ctx, const char* op, Tensor& out, const Tensor& in, size_t spatial,
                           const int64_t (&sizes)[kSpatialDims]);
 
-/// A window: the elements of the input from `in` on that belong to the element `out` of the output.
+/// The elements of the input from `in` on that one window covers, and the element `out` of the output.
 struct Window {
   int64_t in, out;
-  int64_t position[kSpatialDims];  ///< of the element of the output
+  int64_t position[kSpatialDims];  ///< of the output's element
   Span span[kSpatialDims];
 
   int64_t count() const { return span[0].count() * span[1].count() * span[2].count(); }
@@ -97,7 +97,8 @@ struct Window {
   }
 };
 
-/// Calls body(window) for every element of `out`; `span_of(axis, o)` is what window `o` covers of an axis of `in`.
+/// Calls body(window) for every element of `out`. `span_of(axis, o)` returns the positions of `in` along an axis that
+/// window `o` covers.
 template <typename SpanOf, typename Body>
 void for_each_window(const Volumes& in, const Volumes& out, const SpanOf& span_of, const Body& body) {
   if (out.size[0] == 0 || out.size[1] == 0 || out.size[2] == 0) {

@@ -6,8 +6,8 @@
 
 namespace torch::executor::native {
 
-/// Random bits from a counter: splitmix64 (Steele, Lea, Flood 2014). Every stream begins 2^32 numbers after the one
-/// before; the numbers are the same in each run of a program.
+/// Random bits from a counter: splitmix64 (Steele, Lea, Flood 2014). Each stream begins 2^32 numbers after the stream
+/// before it. The numbers are the same in each run of a program.
 class RandomStream {
  public:
   RandomStream() : first_(static_cast<uint64_t>(streams_.fetch_add(1)) << 32) {}
@@ -19,7 +19,7 @@ class RandomStream {
     return z ^ (z >> 31);
   }
 
-  /// Number `i`, evenly spread over [0, 1) in steps of 2^-`digits` (at most 53).
+  /// Number `i` of a uniform distribution over [0, 1), a multiple of 2^-`digits` (at most 53).
   double uniform(uint64_t i, int digits = 53) const {
     return static_cast<double>(bits(i) >> (64 - digits)) / static_cast<double>(uint64_t(1) << digits);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels that change the size of images share.
+// Functions for the kernels that resize images.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace torch::executor::native {
 
-/// Pixels of the input for each pixel of the output along a dimension. `factor` is how much larger the output is, if
-/// that is not the ratio of the sizes.
+/// Pixels of the input for each pixel of the output along a dimension. `factor` is the scale factor of the operator, if
+/// it was given; else the ratio of the sizes counts.
 template <typename Real>
 Real input_step(int64_t in, int64_t out, bool align_corners, const std::optional<double>& factor) {
   if (align_corners) {
@@ -19,8 +19,8 @@ Real input_step(int64_t in, int64_t out, bool align_corners, const std::optional
   return is_given ? static_cast<Real>(1.0 / *factor) : static_cast<Real>(in) / static_cast<Real>(out);
 }
 
-/// Eager interpolates bytes with weights that are numbers of 16 bits: by how many bits they are shifted, such that the
-/// heaviest of them fits.
+/// Eager interpolates uint8 with int16 fixed-point weights. Returns their number of fractional bits: the largest for
+/// which the heaviest weight fits.
 inline int weight_bits(double heaviest) {
   int bits = 0;
   while (bits < 22 && std::ldexp(heaviest, bits + 1) + 0.5 < 32768.0) {

@@ -13,7 +13,7 @@
 #define ET_ALWAYS_INLINE inline
 #endif
 
-// Worth compiling a second version: an x86-64 baseline build by a compiler that has the `target` attribute.
+// A second version is compiled in builds for baseline x86-64, if the compiler has the `target` attribute.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && !(defined(__AVX2__) && defined(__FMA__))
 #define ET_HAS_AVX2_VERSION 1
 #define ET_TARGET_AVX2 __attribute__((target("avx2,fma")))
@@ -22,8 +22,9 @@
 #define ET_TARGET_AVX2
 #endif
 
-// Defines `void name(parameters)`, which runs `name_body(arguments)` as compiled for the best instruction set of this
-// machine. name_body must be ET_ALWAYS_INLINE. `linkage` is `static` or empty; the lists are parenthesised.
+// Defines `void name(parameters)`, which runs the version of `name_body(arguments)` that is compiled for the best
+// instruction set of this machine. name_body must be ET_ALWAYS_INLINE. `linkage` is `static` or empty; both lists are
+// in parentheses.
 #if ET_HAS_AVX2_VERSION
 #define ET_MULTIVERSION(linkage, name, parameters, arguments) \
   ET_TARGET_AVX2 static void name##_avx2 parameters {         \
@@ -73,8 +74,8 @@ struct FloatVector<8> {
 };
 #endif
 
-/// kWidth floats that the compiler keeps in as many registers as it takes. Passed by reference only: by value the
-/// calling convention would depend on the instruction set.
+/// kWidth floats, which the compiler keeps in as many registers as they need. Pass them by reference: the calling
+/// convention for values would depend on the instruction set.
 template <int kWidth>
 struct Floats {
 #if defined(__GNUC__) || defined(__clang__)

@@ -5,7 +5,7 @@
 
 namespace torch::executor::native {
 
-/// The input in memory as outer x size x inner, normalised along `size`.
+/// The input as it lies in memory: outer x size x inner, normalised along `size`.
 struct SoftmaxRows {
   int64_t outer = 1;
   int64_t size = 1;

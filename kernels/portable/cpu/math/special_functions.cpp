@@ -123,8 +123,8 @@ void hankel(int order, double x, double* p, double* q) {
 
 constexpr double kHankelFrom = 14;
 
-// sum (sign x^2 / 4)^k / (k! (k + order)!) (x / 2)^order, and the same with each term times the sum of the harmonic
-// numbers H_k + H_(k + order).
+// sum (sign x^2 / 4)^k / (k! (k + order)!) (x / 2)^order. `with_harmonics` gets the sum in which each term is
+// multiplied by H_k + H_(k + order), with the harmonic numbers H.
 double bessel_series(int order, double sign, double x, double* with_harmonics) {
   const double square = sign * x * x / 4;
   double term = order == 0 ? 1 : x / 2, harmonics = order == 0 ? 0 : 1;
@@ -216,7 +216,7 @@ double hurwitz_zeta(double x, double q) {
   if (!is_integer(x)) {
     return kNaN;
   }
-  // q = f - m: the terms below zero are those of another zeta function, up to their sign.
+  // q = f - m. The terms of the sum with q + k < 0 are, up to their sign, those of another zeta function.
   const double m = -std::floor(q), f = q + m;
   const double sign = std::fmod(x, 2) == 0 ? 1 : -1;
   return zeta_of_positive(x, f) + sign * (zeta_of_positive(x, 1 - f) - zeta_of_positive(x, m + 1 - f));

@@ -7,8 +7,8 @@
 
 namespace torch::executor::native {
 
-/// The logarithmic derivative of the gamma function (5.11, 5.5, 5.15): at 0 infinity of the opposite sign, at the other
-/// poles NaN.
+/// The logarithmic derivative of the gamma function (5.11, 5.5, 5.15). At 0 it is infinity with the opposite sign of
+/// the zero, at the other poles NaN.
 double digamma(double x);
 
 /// The Hurwitz zeta function sum (q + k)^-x (25.11): infinity at x = 1 and at the poles q = 0, -1, ...; NaN for x < 1
@@ -38,7 +38,7 @@ double bessel_y(int order, double x);
 /// e^-|x| I_order(x) (10.25, 10.40), order 0 or 1.
 double bessel_i_scaled(int order, double x);
 
-/// e^x K_order(x) (10.31, 10.32), infinite at 0 and NaN below; order 0 or 1, for x > 1 any.
+/// e^x K_order(x) (10.31, 10.32); infinite at 0 and NaN below. The order is 0 or 1; for x > 1, any order.
 double bessel_k_scaled(double order, double x);
 
 /// The Airy function Ai (9.4, 9.6, 9.7).

@@ -7,7 +7,7 @@
 
 namespace torch::executor::native {
 
-/// Mean and biased variance, by two passes: the mean first, then the squares of the distances from it.
+/// Mean and biased variance in two passes: first the mean, then the squared differences from it.
 template <typename Sum>
 struct Moments {
   Sum mean;
@@ -16,7 +16,8 @@ struct Moments {
 
 Moments<float> moments(const float* x, int64_t count);
 
-/// Of `count` values in any layout: `for_each(body)` calls `body(x)` for each of them, as often as it is called.
+/// The moments of `count` values in any layout. `for_each(body)` must call `body(x)` for each value; it is called
+/// twice.
 template <typename Sum, typename ForEach>
 Moments<Sum> moments_of(int64_t count, const ForEach& for_each) {
   Sum sum = 0;
@@ -27,7 +28,7 @@ Moments<Sum> moments_of(int64_t count, const ForEach& for_each) {
   return {mean, squares / static_cast<Sum>(count)};
 }
 
-/// Of contiguous values.
+/// The moments of contiguous values.
 template <typename T>
 Moments<AccumulateType<T>> moments(const T* x, int64_t count) {
   using Sum = AccumulateType<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tanh, erf, gelu and the logistic function of floats without branches, for loops that compilers vectorise (see
-// vector_math.h). The polynomials are minimax fits made for this file.
+// tanh, erf, GELU and sigmoid of floats without branches, for loops that compilers vectorise (see vector_math.h). The
+// polynomials are minimax fits made for this file.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,8 @@ ET_ALWAYS_INLINE float vector_sigmoid(float x) {
   return 1.0f / (1.0f + vector_exp(-x));
 }
 
-/// Within 2 units in the last place. x P(x^2) near zero, where 1 - 2 / (e^2|x| + 1) would cancel.
+/// tanh(x), with an error of at most 2 units in the last place. Near zero, where 1 - 2 / (e^2|x| + 1) would cancel, it
+/// is x P(x^2).
 ET_ALWAYS_INLINE float vector_tanh(float x) {
   const float magnitude = std::fabs(x);
   const float square = x * x;
@@ -53,7 +54,7 @@ ET_ALWAYS_INLINE float vector_erfc_tail(float x, float square) {
   return vector_exp(-square) * scaled;
 }
 
-/// Within 2 units in the last place.
+/// erf(x), with an error of at most 2 units in the last place.
 ET_ALWAYS_INLINE float vector_erf(float x) {
   const float magnitude = std::fabs(x);
   const float square = x * x;
@@ -62,7 +63,7 @@ ET_ALWAYS_INLINE float vector_erf(float x) {
   return magnitude < 1.0f ? near_zero : far;
 }
 
-/// 1 + erf(x), which does not cancel for negative x.
+/// 1 + erf(x), without cancellation for negative x.
 ET_ALWAYS_INLINE float vector_one_plus_erf(float x) {
   const float magnitude = std::fabs(x);
   const float square = x * x;

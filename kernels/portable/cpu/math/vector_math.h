@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementary functions and sums over contiguous floats that compilers vectorise, for every kernel of this library. Use
-// them in loops inside ET_ALWAYS_INLINE bodies that ET_MULTIVERSION (simd.h) compiles, as op_softmax.cpp does.
+// Elementary functions, and sums over contiguous floats, that compilers vectorise. Use them in loops of
+// ET_ALWAYS_INLINE functions that ET_MULTIVERSION (simd.h) compiles, as op_softmax.cpp does.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace torch::executor::native {
 
-/// e^x within 2 units in the last place over the whole range: 0 below -104, infinity above 88.8, NaN for NaN, and
-/// denormal results rounded twice. No branches.
+/// e^x without branches. The error is at most 2 units in the last place. The result is 0 below -104, infinity
+/// above 88.8 and NaN for NaN; denormal results are rounded twice.
 ///
 /// e^x = 2^n e^r with n the integer nearest to x / ln 2 and |r| <= ln 2 / 2, where seven terms of the Taylor series of
 /// e^r leave a relative error of 1e-8.
@@ -94,7 +94,7 @@ ET_ALWAYS_INLINE float vector_sum_of_squares(const float* x, int64_t count, floa
   return total;
 }
 
-/// Largest of count > 0 floats. NaNs may or may not be returned.
+/// The largest of count > 0 floats. If there is a NaN, the result may be NaN or not.
 ET_ALWAYS_INLINE float vector_max(const float* x, int64_t count) {
   float largest[8];
   for (int lane = 0; lane < 8; ++lane) {

@@ -8,7 +8,8 @@
 namespace torch::executor::native {
 namespace {
 
-/// The largest finite value of a floating-point dtype whose range eager checks; 0 for one that takes every number.
+/// The largest finite value of a floating-point dtype whose range eager checks; 0 for a dtype that accepts every
+/// number.
 double largest_float(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Half:
@@ -22,7 +23,7 @@ double largest_float(ScalarType dtype) {
   }
 }
 
-/// The range of an integer dtype; false for another one.
+/// Sets the range of an integer dtype; returns false for other dtypes.
 bool integer_range(ScalarType dtype, int64_t* low, uint64_t* high) {
   switch (dtype) {
     case ScalarType::Byte:

@@ -5,12 +5,12 @@
 
 namespace torch::executor::native {
 
-/// Whether a tensor of the dtype can hold the number, or fails with InvalidArgument. The rules are eager's: an integer
-/// dtype takes a fraction within its range, an unsigned one takes negative integers down to minus its largest value,
-/// bool takes everything, infinity and NaN are numbers of every floating-point dtype.
+/// Returns whether a tensor of the dtype can hold the number; if not, fails the context with InvalidArgument. The rules
+/// are those of eager: an integer dtype accepts fractions within its range, an unsigned one also negative integers down
+/// to minus its largest value, bool accepts everything, and floating-point dtypes accept infinity and NaN.
 bool check_scalar_range(KernelRuntimeContext& ctx, const char* op, const Scalar& scalar, ScalarType dtype);
 
-/// The same without a message, for a kernel that hands such numbers to another one.
+/// The same without a message and without failing the context.
 bool is_in_scalar_range(const Scalar& scalar, ScalarType dtype);
 
 }  // namespace torch::executor::native
