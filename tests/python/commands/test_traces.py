@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dumps
 import pytest
+from damage import damaged
 from hypothesis import given, settings
 
-import dumps
 from conftest import Files, Result
-from damage import damaged
 from sdk.command import CommandError
 from sdk.devtools import Inspector
 from sdk.devtools.etdump.serialize import read_etdump
@@ -143,7 +143,7 @@ def test_nodes_and_source_lines_from_an_etrecord(sdk: Call, files: Files, tmp_pa
 
 
 def test_rows_of_the_table_sum_up_to_the_method() -> None:
-    """The times of `three_runs`, by hand: 7 ms in all, of which 2 ms are the operator's mean and 2 ms the delegate's."""
+    """The times of `three_runs`, by hand: 7 ms in all, 2 ms each for the operator (its mean) and the delegate."""
     inspector = Inspector(etdump_data=dumps.three_runs())
     block = next(block for block in inspector.event_blocks if block.name == "Execute")
     assert method_time(block) == pytest.approx(7)

@@ -15,7 +15,7 @@ namespace extension {
 
 namespace {
 
-/// Aborts unless the memory is there for the CPU to read, in elements.
+/// Aborts unless the tensor is strided and its memory can be read by the CPU.
 void check_on_cpu(const at::Tensor& at) {
   ET_CHECK_MSG(at.device().is_cpu() && at.layout() == at::kStrided && !at.is_conj() && !at.is_neg(),
                "the at::Tensor is on %s, not strided or lazily negated; call cpu(), to_dense() or resolve_conj() first",
@@ -42,7 +42,7 @@ void check_same_layout(const at::Tensor& at, const torch::executor::Tensor& et) 
 }  // namespace
 
 torch::executor::ScalarType torch_to_executorch_scalar_type(caffe2::TypeMeta type) {
-  // The numbers are the same: both are those of the serialized formats.
+  // Both enumerations have the numbers of the serialized formats.
   const auto scalar_type = static_cast<torch::executor::ScalarType>(c10::typeMetaToScalarType(type));
   ET_CHECK_MSG(runtime::isValid(scalar_type), "the runtime has no dtype for PyTorch's %s",
                c10::toString(c10::typeMetaToScalarType(type)));

@@ -125,7 +125,7 @@ TEST_F(AtenUtilTest, KernelsRunOnAtTensors) {
   WRAP_TO_ATEN(scale_out, 3)(transposed.contiguous(), 3.0, std::nullopt, transposed_out);
   EXPECT_TRUE(at::equal(transposed_out, transposed * 3));
 
-  // Any strides: read and written as PyTorch means them.
+  // Tensors with any strides are read and written as in PyTorch.
   at::Tensor expanded_out = at::empty({2, 3});
   WRAP_TO_ATEN(scale_out, 3)(at::ones({1, 1}).expand({2, 3}), 3.0, std::nullopt, expanded_out);
   EXPECT_TRUE(at::equal(expanded_out, at::full({2, 3}, 3.0)));
@@ -148,7 +148,7 @@ TEST_F(AtenUtilTest, KernelsRefuseWhatTheyCannotRead) {
   EXPECT_THROW(WRAP_TO_ATEN(scale_out, 3)(at::empty({4}, at::kMeta), 2.0, std::nullopt, out), c10::Error);
 }
 
-// RTC-13: a program that gets and gives PyTorch's tensors, and whose kernel computes with PyTorch.
+// RTC-13: a program whose inputs and outputs are at::Tensor, and whose kernel computes with PyTorch.
 TEST_F(AtenUtilTest, ProgramsRunOnAtTensors) {
   Module module(std::string(CORPUS_FOLDER) + "/add/model.pte");
   const auto meta = module.method_meta("forward");

@@ -40,7 +40,7 @@ Result<Bundle> read_bundle(std::unique_ptr<DataLoader> file) {
   if (!bytes.ok()) {
     return bytes.error();
   }
-  // get_program_data() takes what may be written to, but does not write.
+  // get_program_data() takes a pointer to non-const data, but does not write to it.
   void* const data = const_cast<void*>(bytes->data());
   ET_CHECK_OR_RETURN_ERROR(bundled_program::is_bundled_program(data, size.get()), NotSupported,
                            "expected a bundled program of version '%s', found something else: load a program that is "

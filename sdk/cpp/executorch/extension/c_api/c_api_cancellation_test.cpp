@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stopping runs from another thread.
+// Cancelling runs from another thread.
 #include <chrono>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every program of tests/data/corpus gives through the C interface what PyTorch eager gave.
+// Every program of tests/data/corpus gives the results of PyTorch eager through the C interface.
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -59,7 +59,7 @@ class Inputs {
   std::vector<std::vector<double>> data_;  // aligned for every dtype
 };
 
-/// An element as a number; halves by their sign, exponent and fraction (IEEE 754 binary16).
+/// An element as a double. float16 is decoded from sign, exponent and fraction (IEEE 754 binary16).
 double number(et_dtype dtype, const uint8_t* bytes) {
   if (dtype == ET_DTYPE_FLOAT32) {
     float value;
@@ -86,7 +86,7 @@ double tolerance(et_dtype dtype) {
   return dtype == ET_DTYPE_FLOAT16 ? 2e-3 : dtype == ET_DTYPE_FLOAT32 ? 1e-5 : dtype == ET_DTYPE_FLOAT64 ? 1e-12 : 0;
 }
 
-/// Eager quantises the activations of this program all together, the backend each row by itself.
+/// In this program, eager quantises all activations with one scale, but the backend has a scale for each row.
 constexpr const char* kQuantizedByRow = "q8_dynamic_linear_xnn";
 
 void check_tensor(const et_tensor* found, const Value& expected, const std::string& program) {
@@ -190,7 +190,7 @@ TEST_P(CApiCorpusTest, GivesWhatEagerGave) {
 INSTANTIATE_TEST_SUITE_P(Programs, CApiCorpusTest, ::testing::ValuesIn(corpus::program_names()),
                          [](const auto& info) { return info.param; });
 
-/// Programs of a backend that was built would otherwise count as run although none was.
+/// Makes sure that the programs of each backend in this build were run, and not skipped.
 TEST(CApiCorpusListTest, RunsEveryProgramOfTheBackendsItWasBuiltWith) {
   EXPECT_GE(corpus::program_names().size(), 58u);
   std::set<std::string> found, expected;
@@ -210,7 +210,7 @@ TEST(CApiErrorTableTest, EveryMistakeHasItsStatusAndItsWords) {
   for (const corpus::Mistake& mistake : table.mistakes) {
     et_module* loaded = nullptr;
     et_error* error = nullptr;
-    // An empty program is one at an address.
+    // An empty program needs an address that is not null.
     const void* const bytes = mistake.program.empty() ? static_cast<const void*>("") : mistake.program.data();
     et_status status = et_module_load_buffer(bytes, mistake.program.size(), nullptr, nullptr, nullptr, &loaded, &error);
     const Module module(loaded);

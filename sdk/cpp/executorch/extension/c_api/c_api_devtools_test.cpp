@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ETDumps and bundled programs, and what a library without them says.
+// ETDumps and bundled programs, and the errors of a library that is built without them.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -127,7 +127,7 @@ TEST_F(BundledTest, GivesTheMemoryBackAndRefusesDamage) {
   for (const size_t size : {size_t{0}, size_t{7}, size_t{64}, bundle_bytes().size() / 2}) {
     std::vector<char> bytes = bundle_bytes();
     bytes.resize(size);
-    bytes.reserve(1);  // data() is then no null pointer
+    bytes.reserve(1);  // so that data() is not null
     int released = 0;
     const auto count = [](void*, void* context) { ++*static_cast<int*>(context); };
     et_module* module = nullptr;

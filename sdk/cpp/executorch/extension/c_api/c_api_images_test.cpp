@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Bytes become elements as they are.
+/// Options with which elements equal bytes.
 et_image_options options_of(int32_t width, int32_t height) {
   return {width, height, ET_IMAGE_RESIZE_STRETCH, -1.0f, 1.0f, {0, 0, 0}, {1, 1, 1}};
 }
@@ -61,7 +61,7 @@ TEST(CApiImagesTest, ValuesAreNormalizedByChannel) {
 }
 
 TEST(CApiImagesTest, LumaAndChromaBecomeColours) {
-  // Grey has chroma 128: 16 and 235 are black and white, or 0 and 255.
+  // Grey pixels have chroma 128. Luma 16 and 235 are black and white; in full range, 0 and 255.
   const uint8_t chroma[] = {128, 128};
   const et_image_options options = options_of(2, 1);
   for (const bool is_full : {false, true}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the C interface does when it is used wrongly: an error that says what was expected, never a crash.
+// Wrong use of the C interface gives an error that says what was expected, and never a crash.
 #include <atomic>
 #include <cstdlib>
 #include <new>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the C interface does when it is used as it should be.
+// Correct use of the C interface.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -87,7 +87,7 @@ TEST(CApiTest, LoadsFromAFileInEveryMode) {
     ASSERT_EQ(et_options_create(&options, nullptr), et_status{ET_STATUS_OK});
     ASSERT_EQ(et_options_set_load_mode(options, mode, nullptr), et_status{ET_STATUS_OK});
     const Module module = load("add", options);
-    et_options_free(options);  // not needed any more
+    et_options_free(options);  // the module has copied them
     expect_adds(module);
   }
 }
@@ -123,7 +123,7 @@ TEST(CApiTest, LoadsFromARangeOfADescriptorThatIsThenClosed) {
   for (const size_t before : {size_t{0}, size_t{8192}, size_t{5}}) {
     std::FILE* const file = std::tmpfile();
     ASSERT_NE(file, nullptr);
-    const std::string padding(before, 'x');  // its data() is never null, which fwrite() asks for
+    const std::string padding(before, 'x');  // unlike a vector, its data() is never null, which fwrite() requires
     std::fwrite(padding.data(), 1, padding.size(), file);
     std::fwrite(bytes.data(), 1, bytes.size(), file);
     std::fwrite("tail", 1, 4, file);
@@ -251,7 +251,7 @@ TEST(CApiTest, WritesAnOutputIntoTheCallersMemory) {
   EXPECT_EQ(floats(value_at(after, 0).payload.as_tensor), expected);
 }
 
-// Parameters that are trained: what is written to them is what the next run reads.
+// Outputs that are trained parameters: the next run reads what was written to them.
 TEST(CApiTest, GivesOutputsWithoutARun) {
   const Module module = C_API_MAKE(Module, et_module_load_file, DATA_FOLDER "/training/xor.pte", nullptr);
   const auto parameters = C_API_MAKE(ExecutionResult, et_module_outputs, module.get(), "forward");

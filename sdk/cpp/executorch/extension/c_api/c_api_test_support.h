@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of the C interface share. They use executorch.h only, as a binding would.
+// Support for tests of the C interface. The tests use executorch.h only, as a binding would.
 #pragma once
 
 #include <memory>

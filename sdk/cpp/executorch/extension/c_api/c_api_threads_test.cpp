@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that all modules share: counted, changed while others run, refused where it makes no sense.
+// The threads that all modules share: reading and changing their number, also while modules run.
 #include <atomic>
 #include <thread>
 

@@ -37,7 +37,7 @@ runtime::pal_emit_log_message_method platform_log = nullptr;
 thread_local LogCapture* innermost_capture = nullptr;
 thread_local bool inside_sink = false;
 
-/// What is given where even the memory for an error is missing. Never freed.
+/// The error object if there is no memory for another one. Never freed.
 et_error out_of_memory{ET_STATUS_MEMORY_ALLOCATION_FAILED, "out of memory"};
 
 et_log_level level_of(et_pal_log_level_t level) {
@@ -61,7 +61,7 @@ void emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t pal_level, co
     innermost_capture->add(message, length);
   }
   if (inside_sink) {
-    return;  // a sink that uses the library must not be told of itself
+    return;  // do not send a sink the log lines that it causes itself
   }
   std::shared_lock<std::shared_mutex> lock(sink_mutex);
   if (sink.function != nullptr) {
@@ -75,7 +75,7 @@ void emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t pal_level, co
   }
 }
 
-/// What is said of an error that logged nothing, which is so when logging is compiled out.
+/// The message of an error without log lines, as when logging is compiled out.
 const char* describe(Error status) {
   switch (status) {
     case Error::InvalidArgument:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stops runs: an error that Method::execute() looks at before each instruction.
+// Cancels runs: sets an error that Method::execute() checks before each instruction.
 #include <executorch/extension/c_api/interrupt.h>
 
 #include <executorch/extension/c_api/call.h>

@@ -15,7 +15,7 @@ using executorch::runtime::Error;
 
 using namespace executorch::extension::c_api;
 
-/// From malloc(), as an ETDump is.
+/// The data comes from malloc(), like an ETDump.
 struct et_bytes {
   std::unique_ptr<void, decltype(&std::free)> data;
   size_t size;
@@ -34,7 +34,7 @@ std::unique_ptr<runtime::EventTracer> make_etdump() {
   return std::make_unique<etdump::ETDumpGen>();
 }
 
-/// Of a module whose tracer is one of these. It would give the same dump again until there is more.
+/// Takes the dump and resets the tracer, which would otherwise return the same events again.
 et_bytes take(runtime::EventTracer& tracer) {
   auto& generator = static_cast<etdump::ETDumpGen&>(tracer);
   const etdump::ETDumpResult dump = generator.get_etdump_data();

@@ -103,10 +103,10 @@ class EventSinkTracer final : public runtime::EventTracer {
   void end(const EventTracerEntry& entry, const void* metadata, size_t metadata_len) {
     const et_timestamp_t now = runtime::pal_current_ticks();
     if (entry.event_id < 0 || static_cast<size_t>(entry.event_id) >= open_.size()) {
-      return;  // not one of ours, or from before the current block
+      return;  // not an open event of the current block
     }
     const Open event = open_[static_cast<size_t>(entry.event_id)];
-    // Events nest: those above have ended, or never will.
+    // Events nest, so events that began later have ended or will never end.
     open_.resize(static_cast<size_t>(entry.event_id));
     report(et_event{event.has_name ? event.name.c_str() : nullptr, event.delegate_id, entry.chain_id,
                     entry.debug_handle, 0, nanoseconds(entry.start_time), nanoseconds(now),

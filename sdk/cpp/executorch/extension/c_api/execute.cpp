@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a loaded module does: its methods' memory and runs.
+// Loading, running and unloading methods of a module.
 #include <executorch/extension/c_api/call.h>
 #include <executorch/extension/c_api/interrupt.h>
 #include <executorch/extension/c_api/module_state.h>
@@ -86,7 +86,7 @@ Error execute(et_module& module, const char* method, const et_value* values, siz
   if (!slot.ok()) {
     return slot.error();
   }
-  // Before any of them is read.
+  // Checked before any input is read.
   const size_t expected = slot.get()->meta.meta.num_inputs();
   ET_CHECK_OR_RETURN_ERROR(count == expected, InvalidArgument, "method '%s' takes %zu inputs, found %zu", method,
                            expected, count);
@@ -155,7 +155,7 @@ Error set_output(ModuleState& state, const char* method, size_t index, et_tensor
       "the tensor belongs to a result: an output needs one from et_tensor_create or et_tensor_wrap");
   const Claim claim(state);
   ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
-  // First, so that it cannot fail after the runtime has the pointer.
+  // Allocate first, because nothing may fail once the runtime has the pointer.
   auto& outputs = slot.get()->outputs;
   outputs.reserve(outputs.size() + 1);
   ET_CHECK_OK_OR_RETURN_ERROR(state.module->set_output(method, EValue(tensor.tensor), index));

@@ -36,7 +36,7 @@ Error read_options(const et_image_options* options, image::ImageProcessorConfig&
 
 Error read_orientation(const et_image* image, image::Orientation& orientation) {
   ET_CHECK_NOT_NULL(image);
-  // The numbers of one byte are those of the enumeration; whether it has this one is checked there.
+  // ImageProcessor checks the number, but its enumeration has only one byte.
   ET_CHECK_OR_RETURN_ERROR(image->orientation > 0 && image->orientation <= UINT8_MAX, InvalidArgument,
                            "expected the orientation 1, 3, 6 or 8, found %d", static_cast<int>(image->orientation));
   orientation = static_cast<image::Orientation>(image->orientation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs hold and what this build can run.
+// Describes programs, and the operators and backends of this build.
 #include <executorch/extension/c_api/call.h>
 #include <executorch/extension/c_api/module_state.h>
 #include <executorch/runtime/backend/interface.h>

@@ -110,7 +110,7 @@ Error load_file(const char* path, const et_options* options, et_module** out) {
   return finish(std::move(state), out);
 }
 
-/// Loads what `open(state)` gives a loader for.
+/// Loads a module from the loader that `open(state)` returns.
 template <typename Open>
 Error load_with(const et_options* options, et_module** out, Open&& open) {
   auto state = new_state(options);
@@ -128,7 +128,7 @@ Error load_with(const et_options* options, et_module** out, Open&& open) {
   return finish(std::move(state), out);
 }
 
-/// Loads the bundled program that `open(options)` gives a loader for.
+/// Loads a bundled program from the loader that `open(options)` returns.
 template <typename Open>
 Error load_bundled(const et_options* options, et_module** out, Open&& open) {
   return load_with(options, out, [&](ModuleState& state) -> Result<std::unique_ptr<DataLoader>> {

@@ -21,7 +21,7 @@ Error set_backend_option(et_options* options, const char* backend, const char* k
   ET_CHECK_NOT_NULL(options);
   ET_CHECK_NOT_NULL(backend);
   ET_CHECK_NOT_NULL(key);
-  // What does not fit would only be noticed, or cut, when a module is loaded.
+  // Otherwise names that are too long would be truncated, or refused only when a module is loaded.
   ET_CHECK_OR_RETURN_ERROR(backend[0] != '\0' && std::strlen(backend) < LoadBackendOptionsMap::kMaxBackendIdLength,
                            InvalidArgument, "expected the name of a backend of 1 to %zu bytes, found '%s'",
                            LoadBackendOptionsMap::kMaxBackendIdLength - 1, backend);

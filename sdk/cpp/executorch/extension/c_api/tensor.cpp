@@ -177,7 +177,7 @@ void* et_tensor_mutable_data(et_tensor* tensor) {
 }
 
 void et_tensor_free(et_tensor* tensor) {
-  // A tensor of a result is freed with it: asked for by mistake, nothing happens.
+  // A tensor of a result is freed with the result; freeing it by mistake has no effect.
   if (tensor != nullptr && tensor->storage != nullptr) {
     delete tensor;
   }

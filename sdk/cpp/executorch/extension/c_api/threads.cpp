@@ -18,11 +18,11 @@ namespace c_api {
 
 namespace {
 
-// Far more than any machine has: a number beyond it is a mistake, such as -1.
+// Far more than any machine has. Larger numbers are mistakes, such as -1.
 constexpr size_t kMaxThreads = 1024;
 
 std::shared_mutex pool_mutex;
-// A run may call back, and what is called back may run another module.
+// Nested uses are possible: a callback of a run may run another module.
 thread_local size_t uses_in_this_thread = 0;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What every loader promises, checked on each of them, and what only one of them does.
+// The contract of all loaders, checked on each of them, and the special behaviour of single loaders.
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/file_descriptor_data_loader.h>
@@ -52,7 +52,7 @@ struct Files {
   std::vector<std::string> paths;
 };
 
-// A file of this process: ctest runs other cases at the same time.
+// Writes a file whose name contains the process id, because ctest runs other cases at the same time.
 std::string write_file(const std::vector<uint8_t>& content, const std::string& name = "content.bin") {
   static Files files;
   const std::string path = testing::TempDir() + std::to_string(::getpid()) + "_" + name;
@@ -169,7 +169,7 @@ TEST_P(DataLoaderTest, RefusesANullDestination) {
   EXPECT_EQ(loader_->load_into(content_.size() + 1, 0, kProgram, nullptr), Error::InvalidArgument);
 }
 
-// Memory that was not given is as good as empty, whatever size was given with it.
+// A null pointer counts as empty memory, whatever its size.
 TEST(MemoryLoaderTest, RefusesToReadANullPointer) {
   executorch::runtime::runtime_init();
   const BufferDataLoader buffer(nullptr, 10), empty(nullptr, 0);

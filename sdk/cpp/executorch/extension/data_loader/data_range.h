@@ -20,8 +20,7 @@ inline runtime::Error check_data_range(size_t offset, size_t size, size_t total,
   return runtime::Error::Ok;
 }
 
-/// Checks where `size` bytes of `source` are to be written. Returns InvalidArgument for a null pointer, unless there
-/// are none.
+/// Checks the destination of `size` bytes of `source`. Returns InvalidArgument for a null pointer, unless `size` is 0.
 inline runtime::Error check_destination(const void* buffer, size_t size, const char* source) {
   ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || size == 0, InvalidArgument,
                            "%s: expected a destination for %zu bytes, found a null pointer", source, size);

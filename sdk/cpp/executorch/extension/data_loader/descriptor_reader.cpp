@@ -23,7 +23,7 @@ using runtime::Result;
 
 namespace {
 
-// The alignment travels in the context pointer: the matching operator delete needs it.
+// The context pointer holds the alignment, which the matching operator delete needs.
 void free_aligned(void* context, void* data, size_t) {
   ::operator delete(data, std::align_val_t(reinterpret_cast<uintptr_t>(context)));
 }
@@ -46,7 +46,7 @@ Result<size_t> descriptor_size(int fd, const char* name) {
 }
 
 Error read_exactly(int fd, const char* name, size_t offset, size_t size, void* destination) {
-  // One call reads at most this much: larger counts are implementation-defined, and refused by some systems.
+  // The most bytes of one read() call. Larger counts are implementation-defined, and some systems refuse them.
   constexpr size_t kMaxChunk = size_t{1} << 30;
   auto* out = static_cast<uint8_t*>(destination);
   size_t done = 0;

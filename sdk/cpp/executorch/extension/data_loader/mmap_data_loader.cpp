@@ -24,7 +24,7 @@ using runtime::Result;
 
 namespace {
 
-// Of so many bytes, to read them is faster than to map, touch and unmap pages.
+// Up to this size, reading is faster than mapping, touching and unmapping pages.
 constexpr size_t kFewBytes = size_t{16} << 10;
 
 // A mapping starts at a page boundary; the data inside it need not. Unmapping also drops the lock.
@@ -87,7 +87,7 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size, const Da
                            file_name_, map_size, offset - lead, std::strerror(errno));
   FreeableBuffer buffer(static_cast<uint8_t*>(pages) + lead, size, unmap, reinterpret_cast<void*>(page_size_));
   if (mlock_config_ == MlockConfig::UseMadvise) {
-    (void)::madvise(pages, map_size, MADV_WILLNEED);  // advice: nothing is wrong if it is not taken
+    (void)::madvise(pages, map_size, MADV_WILLNEED);  // only advice: ignore failure
   } else if (mlock_config_ != MlockConfig::NoMlock && ::mlock(pages, map_size) != 0) {
     ET_CHECK_OR_RETURN_ERROR(
         mlock_config_ == MlockConfig::UseMlockIgnoreErrors, NotSupported,

@@ -34,7 +34,7 @@ size_t edge_items_of(std::ostream& os) {
   return static_cast<size_t>(edge_items > 0 ? edge_items : kDefaultEdgeItems);
 }
 
-// A number that says that it is floating point: 1 is printed "1.".
+// Prints a number so that it shows that it is floating point: 1 as "1.".
 void print_floating(std::ostream& os, double value) {
   if (std::isnan(value)) {
     os << "nan";
@@ -190,7 +190,7 @@ void print_quoted(std::ostream& os, std::string_view text) {
   os << '"';
 }
 
-// Lists of tensors are never elided: a line each, unless there is one at most.
+// Prints a list of tensors, never elided: each on its own line if there are several.
 template <typename List, typename Item>
 void print_tensor_list(std::ostream& os, const List& list, Item&& item) {
   os << "(len=" << list.size() << ")[";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLanes = 8;
 
-/// Reversible for a given value: what differs once differs until a later value happens to undo it.
+/// A bijection of `state` for each value: states that differ still differ after the same value.
 uint64_t mix(uint64_t state, uint64_t value) {
   state = (state ^ value) * 0x9E3779B97F4A7C15u;
   return state ^ (state >> 32);
@@ -33,7 +33,7 @@ ContentName random_seed() {
 }
 
 ContentName name_content(const ContentName& seed, const void* data, size_t size) {
-  // Multiplications of one lane wait for each other, those of eight do not.
+  // Eight independent lanes hide the latency of multiplications.
   uint64_t lanes[kLanes];
   for (size_t i = 0; i < kLanes; ++i) {
     lanes[i] = mix(seed[i % 2], seed[1 - i % 2] + i);

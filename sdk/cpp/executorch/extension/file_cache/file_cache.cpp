@@ -23,7 +23,7 @@ namespace extension {
 
 namespace {
 
-constexpr uint64_t kAlignment = 128;  // of contents; enough for the vectors of every processor
+constexpr uint64_t kAlignment = 128;  // of contents, for the vectors of every processor
 constexpr uint64_t kFormat = 2;
 
 uint64_t round_up(uint64_t size) {
@@ -58,7 +58,7 @@ ContentName name_of(const RecordHeader& header, const ContentName& seed) {
   return name_content(seed, &header, offsetof(RecordHeader, name));
 }
 
-/// Calls `transfer`, pread or pwrite, until all is done. False, with errno, when that is not possible.
+/// Calls `transfer`, pread or pwrite, until all bytes are transferred. On failure, returns false and leaves errno set.
 template <typename Transfer, typename Byte>
 bool transfer_all(Transfer transfer, int descriptor, Byte* bytes, size_t size, uint64_t offset) {
   while (size > 0) {
@@ -86,7 +86,7 @@ uint64_t size_of(int descriptor) {
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-/// The nanoseconds of the modification time of a file of this size that is whole.
+/// The nanoseconds of the modification time that mark a file of this size as complete.
 long mark_of(const ContentName& seed, uint64_t size) {
   return static_cast<long>(name_content(seed, &size, sizeof(size))[0] % 1000000000);
 }
@@ -117,7 +117,7 @@ bool mark(int descriptor, const ContentName& seed) {
   return futimens(descriptor, times) == 0;
 }
 
-/// Of a file among processes; a lock that cannot be had, as on some network drives, is done without.
+/// Locks a file against other processes. Where locks do not work, as on some network drives, there is no lock.
 class FileLock final {
  public:
   FileLock(int descriptor, int kind) : descriptor_(descriptor) { (void)flock(descriptor_, kind); }
@@ -156,7 +156,7 @@ bool make_file(const std::string& path, const CacheOwner& owner) {
 
 enum class Kind { Ours, Stale, Foreign };
 
-/// Reads the header. An empty file is what a crash left of one.
+/// Reads the header. An empty file is the remains of a crash.
 Kind read_header(int descriptor, const CacheOwner& owner, ContentName* seed) {
   FileHeader header{};
   if (!read_all(descriptor, &header, sizeof(header), 0)) {
@@ -172,8 +172,8 @@ Kind read_header(int descriptor, const CacheOwner& owner, ContentName* seed) {
   return Kind::Ours;
 }
 
-/// Why an open file is not one that only this user can have written; null where it is. The mode and the owner are those
-/// of the file that was opened, whatever its path names by now.
+/// The reason why somebody else may have written to an open file; null if only this user may. It checks the descriptor,
+/// because the path may name another file by now.
 const char* why_untrusted(int descriptor) {
   struct stat status{};
   if (fstat(descriptor, &status) != 0) {
@@ -299,7 +299,7 @@ std::shared_ptr<const MappedBytes> FileCache::find(const CacheKey& key) {
   if (mapped != nullptr && check(*mapped, found->second)) {
     return mapped;
   }
-  // It stays among the records: until another replaces it, the file must not be marked as complete.
+  // The record stays in the list until another one replaces it, so that the file is not marked as complete.
   ET_LOG(Error, "%s: %s has damaged contents; they are computed again", owner_.name, path_.c_str());
   return nullptr;
 }
@@ -330,7 +330,7 @@ bool FileCache::write_record(const CacheKey& key, const void* data, const Record
   header.name = name_of(header, seed_);
   const uint8_t nothing[kAlignment] = {};
   const uint64_t end = record.offset + record.size;
-  // The header last: a record that is half written does not count.
+  // The header is written last, so that an incomplete record does not count.
   return write_all(descriptor_, data, static_cast<size_t>(record.size), record.offset) &&
          write_all(descriptor_, nothing, static_cast<size_t>(round_up(record.size) - record.size), end) &&
          write_all(descriptor_, &header, sizeof(header), record.offset - sizeof(header));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contents that take long to compute, such as packed weights, in a file that the next start maps.
+// A file for contents that take long to compute, such as packed weights. Later processes map the file.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 namespace executorch {
 namespace extension {
 
-/// The form of a content, such as a way to pack weights, and the names of the two things that it is computed from: a
-/// filter and a bias, for example.
+/// The form of a content, such as a packed layout, and the names of the two sources from which it is computed, such as
+/// a filter and a bias.
 using CacheKey = std::tuple<uint32_t, ContentName, ContentName>;
 
-/// Whose contents a file has.
+/// The software to which a file belongs.
 struct CacheOwner {
   const char* name;     ///< for messages
   char magic[8];        ///< the first bytes of the file
@@ -61,21 +61,22 @@ class FileCache final {
   FileCache(const FileCache&) = delete;
   FileCache& operator=(const FileCache&) = delete;
 
-  /// For the names of contents: drawn at random when the file was made.
+  /// The seed for names of contents. It is random and stored when the file is created.
   const ContentName& seed() const { return seed_; }
 
-  /// Null when it is not there. Reads the content, to see that it is whole, unless it was committed before the file was
-  /// opened.
+  /// The content of a key; null if there is none. Verifies the hash of the content, unless the file was marked as
+  /// complete when it was opened.
   std::shared_ptr<const MappedBytes> find(const CacheKey& key);
 
-  /// Whether there is a record that was computed from these two, in any form.
+  /// Whether there is a record, in any form, that was computed from these two sources.
   bool may_have(const ContentName& first, const ContentName& second);
 
-  /// Writes a record. Null when there is no place or no right to write, which is logged once.
+  /// Writes a record and maps it. Null if it cannot be written (the disk is full, or access is denied), which is logged
+  /// once.
   std::shared_ptr<const MappedBytes> add(const CacheKey& key, const void* data, size_t size);
 
   /**
-   * Writes what was added to the disk, and then marks the file as whole up to its end: the nanoseconds of its
+   * Flushes added records to the disk, and then marks the file as complete up to its end: the nanoseconds of its
    * modification time are drawn from the seed and the size. Whatever writes to it later changes that time, so that
    * contents are read again before they are used, and committed when all are found to be right. Does nothing when there
    * is nothing to commit, or no right to. A file system without nanoseconds, or that loses them, makes starts slower.
@@ -89,21 +90,21 @@ class FileCache final {
   struct Record {
     uint64_t offset, size;
     ContentName content;
-    /// Whether the content is known to be whole.
+    /// Whether the hash of the content has been verified, or the file was marked as complete.
     bool is_whole;
   };
 
   FileCache(std::string path, const CacheOwner& owner, int descriptor, bool writes)
       : path_(std::move(path)), owner_(owner), descriptor_(descriptor), writes_(writes) {}
 
-  /// Finds the records from end_ on, whose contents are whole if the caller says so.
+  /// Reads the headers of the records from end_ on. `are_whole`: whether their contents need no verification.
   void read_records(bool are_whole);
   bool write_record(const CacheKey& key, const void* data, const Record& record);
-  /// Maps the bytes [start, end) of the file. Null when that is not possible.
+  /// Maps the bytes [start, end) of the file; null on failure.
   std::shared_ptr<const FileMapping> map(uint64_t start, uint64_t end) const;
-  /// Among the other records, in one mapping.
+  /// Returns the content as part of one mapping of all records.
   std::shared_ptr<const MappedBytes> map_with_others(const Record& record);
-  /// Whether the content is what its record says.
+  /// Whether the hash of the content is that of its record.
   bool check(const MappedBytes& content, Record& record) const;
 
   const std::string path_;
@@ -113,13 +114,13 @@ class FileCache final {
   ContentName seed_{};
   std::mutex mutex_;
   std::map<CacheKey, Record> records_;
-  /// What the records were computed from.
+  /// The sources of all records.
   std::set<std::pair<ContentName, ContentName>> originals_;
-  /// Of all records that there were when it was made.
+  /// The mapping of all records that existed when it was created.
   std::weak_ptr<const FileMapping> mapping_;
   /// The end of the last complete record.
   uint64_t end_ = 0;
-  /// Whether the file is marked as whole.
+  /// Whether the file is marked as complete.
   bool is_committed_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SHA-256 (FIPS 180-4), by which exporters name weights: 64 lower-case hexadecimal digits.
+// SHA-256 (FIPS 180-4). Exporters name weights by it, as 64 lower-case hexadecimal digits.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace extension {
 
 using Sha256 = std::array<uint8_t, 32>;
 
-/// The hash of `size` bytes, by the instructions of the processor for it, if it has them.
+/// The hash of `size` bytes, computed with the processor's SHA instructions if it has them.
 Sha256 sha256(const void* data, size_t size);
 
 /// The same without these instructions.
 Sha256 sha256_portable(const void* data, size_t size);
 
-/// The hash that a text of 64 digits gives; nullopt for any other text.
+/// Parses a text of 64 hexadecimal digits; nullopt for any other text.
 std::optional<Sha256> read_sha256(std::string_view text);
 
 }  // namespace extension

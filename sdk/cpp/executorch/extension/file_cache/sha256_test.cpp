@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The examples of FIPS 180-4, and the processor's instructions beside the definition.
+// The examples of FIPS 180-4, and a comparison of the processor's SHA instructions with the definition.
 #include <executorch/extension/file_cache/sha256.h>
 
 #include <gtest/gtest.h>

@@ -52,7 +52,7 @@ std::string sample_ptd() {
                  {"empty", make_tensor_ptr({0, 3}, std::vector<float>{})}});
 }
 
-// Aligned as files are in memory.
+// A loader of a copy of `bytes` with the alignment of a mapped file.
 SharedPtrDataLoader loader_of(const std::string& bytes) {
   auto* copy = static_cast<char*>(::operator new(bytes.size() + 1, std::align_val_t(16)));
   std::memcpy(copy, bytes.data(), bytes.size());
@@ -184,7 +184,7 @@ TEST_F(FlatTensorTest, MemoryThatIsNotAlignedIsRefused) {
   EXPECT_EQ(FlatTensorDataMap::load(&loader).error(), Error::InvalidArgument);
 }
 
-/// Fails, or gives too little, from some read on.
+/// From a given read on, fails or returns too few bytes.
 class FailingLoader final : public DataLoader {
  public:
   FailingLoader(std::string bytes, int good_reads) : bytes_(std::move(bytes)), good_reads_(good_reads) {}
@@ -222,7 +222,7 @@ TEST_F(FlatTensorTest, ErrorsOfTheLoaderArePassedOn) {
   EXPECT_EQ(map->get_data("a").error(), Error::AccessFailed);
 }
 
-// What loads after damage must still be safe to read: the sanitizers watch.
+// A damaged file that still loads must be safe to read; the sanitizers check this.
 TEST_F(FlatTensorTest, EveryFlippedBitIsRefusedOrHarmless) {
   const std::string ptd = sample_ptd();
   for (size_t bit = 0; bit < ptd.size() * 8; ++bit) {

@@ -69,7 +69,7 @@ Crop crop_of(int32_t width, int32_t height, Orientation orientation, const Norma
   return {left, top, pixel(roi.x + roi.width, shown_width) - left, pixel(roi.y + roi.height, shown_height) - top};
 }
 
-/// Two neighbours of a position, and how much of the second.
+/// The two pixels around a position, and the weight of the second.
 struct Neighbours {
   int32_t first, second;
   float weight;
@@ -135,7 +135,7 @@ class ImageProcessor::Impl {
     return Error::Ok;
   }
 
-  /// Writes the image, scaled, and its padding. Everything is checked.
+  /// Writes the scaled image and its padding. The caller has checked all arguments.
   template <typename Image>
   void write(const Image& image, int32_t width, int32_t height, Orientation orientation, const NormalizedRect& roi,
              float* out) const {

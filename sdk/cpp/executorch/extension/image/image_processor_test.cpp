@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expected numbers are arithmetic, or what torch.nn.functional.interpolate gives.
+// Expected numbers come from arithmetic or from torch.nn.functional.interpolate.
 #include <executorch/extension/image/image_processor.h>
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class ImageProcessorTest : public testing::Test {
   static void SetUpTestSuite() { executorch::runtime::runtime_init(); }
 };
 
-/// Width by height pixels of which red is the index, green twice that, and blue 200; RGBA.
+/// An RGBA image in which red is the number of the pixel, green twice that, and blue 200.
 std::vector<uint8_t> numbered(int width, int height) {
   std::vector<uint8_t> bytes;
   for (int i = 0; i < width * height; ++i) {
@@ -118,7 +118,7 @@ TEST_F(ImageProcessorTest, TurnsTheImage) {
   EXPECT_THAT(shown(Orientation::DOWN, 3, 2), ElementsAre(5, 4, 3, 2, 1, 0));
   EXPECT_THAT(shown(Orientation::RIGHT, 2, 3), ElementsAre(3, 0, 4, 1, 5, 2)) << "clockwise";
   EXPECT_THAT(shown(Orientation::LEFT, 2, 3), ElementsAre(2, 5, 1, 4, 0, 3)) << "counterclockwise";
-  // The rectangle is of the image as displayed: here its last row.
+  // The rectangle refers to the displayed image; here it is the last row.
   const NormalizedRect last_row{0, 2.0f / 3, 1, 1.0f / 3};
   EXPECT_THAT(
       plane(
@@ -127,7 +127,7 @@ TEST_F(ImageProcessorTest, TurnsTheImage) {
       ElementsAre(5, 2));
 }
 
-// ITU-R BT.601: black, white, and a red of full saturation is 81, 90, 240 in the range of video.
+// ITU-R BT.601: black, white, and saturated red, which is 81, 90, 240 in video range.
 TEST_F(ImageProcessorTest, ReadsPlanesOfLumaAndChroma) {
   const std::vector<uint8_t> luma = {16, 235, 81, 81}, grey = {128, 128}, nv12 = {90, 240}, nv21 = {240, 90};
   const ImageProcessor processor(plain(2, 2));

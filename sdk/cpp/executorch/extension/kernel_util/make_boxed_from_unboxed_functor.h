@@ -81,7 +81,7 @@ struct decay_if_not_tensor<const aten::Tensor&> final {
   using type = const aten::Tensor&;
 };
 
-/// The argument that `v` holds. Its type was checked before: the executor's stack is, see WrapUnboxedIntoFunctor.
+/// The argument in `v`. WrapUnboxedIntoFunctor has checked its type.
 template <class T>
 struct evalue_to_arg final {
   static T call(runtime::EValue& v) { return runtime::internal::BoxedArgumentOf<T>::get(v); }

@@ -80,7 +80,7 @@ Result<std::unique_ptr<BundledModule>> BundledModule::from_file(const std::strin
     if (!bytes.ok()) {
       return bytes.error();
     }
-    // get_program_data() takes what may be written to, but does not write.
+    // get_program_data() takes a pointer to non-const data, but does not write to it.
     void* data = const_cast<void*>(bytes->data());
     ET_CHECK_OR_RETURN_ERROR(BUNDLED_PROGRAM_NAMESPACE::is_bundled_program(data, size.get()), InvalidArgument,
                              "%s: expected a bundled program of version '%s'", file_path.c_str(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call of Module takes and gives: all kinds of inputs, results that are values or errors, and reading only once.
+// Inputs of every kind, results that are values or errors, and files that are read only once.
 #include <executorch/extension/module/module.h>
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::vector<float> values(const EValue& value) {
   return {tensor.const_data_ptr<float>(), tensor.const_data_ptr<float>() + tensor.numel()};
 }
 
-/// Reads a file and counts how often.
+/// Reads a file and counts the reads.
 class CountingLoader final : public DataLoader {
  public:
   CountingLoader(const std::string& path, int* reads) : file_(FileDataLoader::from(path.c_str())), reads_(reads) {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs with planned memory on a device, which host memory stands in for: what Module allocates, and copies to and
-// from it.
+// Programs with planned memory on a device, which is simulated in host memory: what Module allocates there and copies.
 #include <executorch/extension/module/module.h>
 
 #include <memory>
@@ -91,7 +90,7 @@ class ModuleDeviceTest : public ::testing::Test {
   }
 
   static Error load(Module& module) {
-    // The registry's kernels are not used beside a list of one's own: all three are in it.
+    // With a list of kernels, the registry is not used, so the list has all three kernels.
     std::vector<Kernel> kernels = {Kernel("test::double.out", double_on_device)};
     for (const char* name : {"et_copy::_h2d_copy.out", "et_copy::_d2h_copy.out"}) {
       const auto kernel = executorch::runtime::get_op_function_from_registry(name);

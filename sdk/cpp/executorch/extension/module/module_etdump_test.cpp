@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A Module with an ETDumpGen: what is in the dump when the runtime is compiled with tracing, and that there is none
-// otherwise.
+// A Module with an ETDumpGen writes a dump if the runtime is compiled with tracing, and none otherwise.
 #include <cstdlib>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much a program may use, and several threads with modules of one program.
+// Resource limits of programs, and several threads with modules of one program.
 #include <memory>
 #include <string>
 #include <thread>

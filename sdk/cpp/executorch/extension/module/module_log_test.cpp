@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a Module says of a load that succeeds, where ET_MIN_LOG_LEVEL is Debug: this test compiles it so.
+// The log lines of a successful load. This test compiles Module with ET_MIN_LOG_LEVEL=Debug.
 #include <executorch/extension/module/module.h>
 
 #include <gmock/gmock.h>

@@ -73,7 +73,7 @@ Result<HierarchicalAllocator*> Module::planned_memory_for(const std::string& met
 
 namespace {
 
-/// Whether an output of a method is one of its inputs as it is, which has the caller's memory.
+/// Whether an output of a method is one of its inputs, unchanged and in the caller's memory.
 bool is_input(const Method& method, const executorch::aten::Tensor& output) {
   for (size_t i = 0; i < method.inputs_size(); ++i) {
     const EValue& input = method.get_input(i);
@@ -148,7 +148,7 @@ Error Module::load_method_once(const std::string& method_name, HierarchicalAlloc
     shared_buffers_->allocator()->set_zeroed(false);  // the next method finds what this one has left
   }
   if (!method.ok()) {
-    return method.error();  // the runtime has said which method and why
+    return method.error();  // the runtime has logged the reason
   }
   loaded->method = std::make_unique<Method>(std::move(method.get()));
   loaded->preset_inputs.resize(loaded->method->inputs_size());
@@ -210,7 +210,7 @@ Result<std::vector<EValue>> Module::execute(const std::string& method_name, cons
                                method_name.c_str(), inputs.size(), i);
     }
     ET_CHECK_OK_OR_RETURN_ERROR(method.set_inputs(executorch::aten::ArrayRef<EValue>(inputs.data(), inputs.size())));
-    // Before it runs: after that, want of memory would leave the caller without the results of a changed state.
+    // Allocate before the run. A failed allocation after it would lose the results although the state has changed.
     std::vector<EValue> outputs(method.outputs_size());
     ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
     ET_CHECK_OK_OR_RETURN_ERROR(method.get_outputs(outputs.data(), outputs.size()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Module on programs of tests/data/corpus; the expected values are arithmetic on small inputs or eager's, from the
-// files.
+// Runs programs of tests/data/corpus. Expected values come from arithmetic on small inputs, or from eager (in the
+// files).
 #include <executorch/extension/module/module.h>
 
 #include <gmock/gmock.h>
@@ -196,7 +196,7 @@ TEST(ModuleTest, WrongInputsAreRefused) {
   EXPECT_TRUE(module.forward({one, one}).ok()) << "a refused call leaves the module usable";
 }
 
-// The addresses: the program uses its input where it lies, and gives it as its first output, too.
+// Compares addresses: the program reads its input in place, and returns it as its first output.
 TEST(ModuleTest, InputsOutsideThePlanAreNotCopied) {
   Module module(corpus("../in_place.pte"));
   auto input_data = read_floats("no_planned_io/call0_in0.bin");

@@ -39,7 +39,7 @@ Error PlannedBuffers::allocate(const std::vector<Need>& needs) {
     if (!device.is_cpu()) {
       auto memory = runtime::DeviceMemoryBuffer::create(size, device.type(), device.index());
       if (!memory.ok()) {
-        return memory.error();  // it has been said what was missing
+        return memory.error();  // the reason has been logged
       }
       device_buffers_.push_back(std::move(memory.get()));
       spans_.push_back(device_buffers_.back().as_span());

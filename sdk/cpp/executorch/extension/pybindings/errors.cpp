@@ -60,7 +60,7 @@ void throw_error(const std::string& what, runtime::Error error, const LogCapture
     lines.append(py::reinterpret_steal<py::str>(
         PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace")));
   }
-  // What a damaged file is said to contain need not be UTF-8.
+  // Messages may quote a damaged file, which need not be UTF-8.
   auto message = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   py::object instance = py::reinterpret_borrow<py::object>(error_class)(message);

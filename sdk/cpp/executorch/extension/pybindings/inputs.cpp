@@ -26,7 +26,7 @@ std::string type_name(const py::handle& value) {
          py::str(py::type::of(value).attr("__qualname__")).cast<std::string>();
 }
 
-// Where the method says nothing, or something of another rank, the layout is contiguous.
+// The dim order that the method expects; contiguous if the method has none, or one of another rank.
 std::vector<DimOrderType> expected_dim_order(const runtime::MethodMeta& meta, size_t index, size_t rank) {
   std::vector<DimOrderType> dim_order(rank);
   std::iota(dim_order.begin(), dim_order.end(), 0);
@@ -87,7 +87,7 @@ struct TorchTensor {
   std::vector<ssize_t> strides;  // in bytes
 };
 
-// Without a call into Python. Nothing for tensors that this way does not know, or that no method takes.
+// Views a tensor without a call into Python. nullopt for tensors that this does not support.
 std::optional<TorchTensor> view_torch_tensor(const TorchApi& torch, const py::handle& value, size_t index) {
   const auto view = torch.view(value);
   const auto type = view ? TorchApi::scalar_type(view->dtype) : std::nullopt;
@@ -106,7 +106,7 @@ std::optional<TorchTensor> view_torch_tensor(const TorchApi& torch, const py::ha
   return tensor;
 }
 
-// Throws UnsupportedInputError where no method takes the tensor.
+// Reads a tensor by calls into Python. Throws UnsupportedInputError for a tensor that no method can take.
 TorchTensor ask_torch_tensor(const TorchApi& torch, const py::handle& value, size_t index) {
   const std::string where = "input " + std::to_string(index) + ": ";
   if (!value.attr("is_cpu").cast<bool>()) {

@@ -21,8 +21,8 @@ void emit_log_message(et_timestamp_t, et_pal_log_level_t level, const char* file
     innermost_capture->add(message, length);
     return;
   }
-  // sys.stderr shows up in notebooks. A thread without the GIL must not wait for it here: whoever holds it may be
-  // waiting for this thread.
+  // Python's sys.stderr is visible in notebooks. A thread without the GIL must not wait for it here, because the thread
+  // that holds it may be waiting for this one.
   if (Py_IsInitialized() && PyGILState_Check()) {
     PySys_FormatStderr("%c [%s:%zu] %.*s\n", static_cast<int>(level), filename, line, static_cast<int>(length),
                        message);

@@ -20,7 +20,8 @@ using runtime::Program;
 
 namespace {
 
-// Runs `function`, which returns an Error, without the GIL; throws what it logged if it fails, after `what()`.
+// Runs `function`, which returns an Error, without the GIL. If it fails, throws an error with `what()` and its log
+// lines.
 template <typename What, typename Function>
 void without_gil(What&& what, Function&& function) {
   const LogCapture capture;
@@ -69,7 +70,7 @@ PyProgram::PyProgram(Source program, std::vector<Source> data, const LoadOptions
   program_ = module->program();
 }
 
-/// Adds the external data to a module that nothing was loaded of.
+/// Adds the external data to a module before it loads anything.
 std::unique_ptr<Module> PyProgram::with_data(std::unique_ptr<Module> module) const {
   for (const Source& source : data_) {
     if (const Error error = module->add_data(source.open()); error != Error::Ok) {
@@ -103,7 +104,7 @@ PyMethodMeta PyProgram::method_meta(const std::string& method_name) const {
     for (const std::string& name : method_names()) {
       names += (names.empty() ? "'" : ", '") + name + "'";
     }
-    // The runtime's line says the same, without the file.
+    // Leave out the runtime's log line, which says the same without the file's name.
     throw_error("'" + name_ + "' has no method '" + method_name + "', it has " + names, meta.error(), LogCapture());
   }
   return PyMethodMeta{program_, meta.get()};
@@ -122,7 +123,7 @@ void PyProgram::write_etdump(const std::string& path, const std::optional<std::s
 
 PyModule::PyModule(PyProgram program) : program_(std::move(program)), module_(program_.new_module()) {}
 
-// The GIL is given up before the mutex is waited for, so that a thread that has the mutex can take the GIL.
+// Releases the GIL before it waits for the mutex, so that a thread that holds the mutex can take the GIL.
 PyModule::Lock PyModule::lock() {
   Tracing* const tracing = program_.tracing().get();
   Lock locked(tracing == nullptr ? mutex_ : tracing->mutex(), std::try_to_lock);
@@ -141,7 +142,7 @@ void PyModule::load_method(const std::string& method_name) {
               [&] { return module_->load_method(method_name, nullptr, tracer()); });
 }
 
-/// Where the methods record events; null when they do not.
+/// The tracer of the methods; null if no events are recorded.
 runtime::EventTracer* PyModule::tracer() const {
   Tracing* const tracing = program_.tracing().get();
   return tracing == nullptr ? nullptr : tracing->tracer();
@@ -174,7 +175,7 @@ PyModule::LoadedMethod& PyModule::method(const std::string& method_name) {
     return known->second;
   }
   const LogCapture capture;
-  // load_methods() leaves out those whose data is missing.
+  // load_methods() has skipped methods whose data is missing.
   const Error error = module_->load_method(method_name, nullptr, tracer());
   const runtime::Result<runtime::Method*> found =
       error == Error::Ok ? module_->method(method_name) : runtime::Result<runtime::Method*>(error);
@@ -205,7 +206,8 @@ Error PyModule::LoadedMethod::set_inputs(std::unique_ptr<Inputs>& passed) {
                              method->inputs_size(), evalues.size());
     return method->set_inputs(aten::ArrayRef<EValue>(evalues.data(), evalues.size()));
   }));
-  // The caller's variable receives the old inputs and frees them after the lock, as freeing may run Python code.
+  // The caller's variable gets the old inputs and frees them after the lock is released, because that may run Python
+  // code.
   std::swap(inputs, passed);
   return Error::Ok;
 }

@@ -21,10 +21,10 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// What a program is loaded with.
+/// Options for loading a program.
 struct LoadOptions {
   runtime::Program::Verification verification = runtime::Program::Verification::InternalConsistency;
-  /// See runtime::ResourceLimits; nothing for its default.
+  /// See runtime::ResourceLimits; nullopt for its default.
   std::optional<size_t> instruction_limit;
   /// Whether events are recorded, and the bytes for tensors that are recorded.
   bool enable_etdump = false;
@@ -42,7 +42,7 @@ class PyProgram final {
   const std::string& name() const { return name_; }
   std::vector<std::string> method_names() const;
   PyMethodMeta method_meta(const std::string& method_name) const;
-  /// Whether a method that cannot be loaded may lack its external data: a file of it is invalid, or has no such entry.
+  /// Whether `error` may mean that a method lacks its external data: a data file is invalid or has no such entry.
   bool is_about_data(runtime::Error error) const;
 
   /// A new Module of this program without loaded methods: methods of two modules share constants and no state.
@@ -72,7 +72,7 @@ class PyModule final {
 
   /// Loads a method. Throws ExecuTorchError; for an unknown name the text has all names.
   void load_method(const std::string& method_name);
-  /// Loads all methods, except those whose external data is missing or invalid: the call of one says that.
+  /// Loads all methods, except those whose external data is missing or invalid; calling one of these throws.
   void load_methods();
 
   /// Passes inputs, which are kept alive until those of this method are replaced, without running.

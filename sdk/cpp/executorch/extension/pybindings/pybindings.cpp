@@ -43,7 +43,8 @@ std::shared_ptr<PyModule> load_module(Source program, std::vector<Source> data, 
   LoadOptions deferring = options;
   deferring.defer_data = true;
   auto module = std::make_shared<PyModule>(PyProgram(std::move(program), std::move(data), deferring));
-  // What is missing for any method is said now, not at the first call; external data alone is read by what uses it.
+  // Load all methods now, so that errors are not delayed to the first call. Only missing external data is reported by
+  // the method that uses it.
   module->load_methods();
   return module;
 }
@@ -73,7 +74,7 @@ std::vector<Source> buffers(const OneOrMore<py::bytes>& given) {
   return sources_of<py::bytes>(given, Source::buffer);
 }
 
-/// Bytes first: pybind11 takes them for a std::string too.
+/// Bytes come first, because pybind11 also converts them to std::string.
 using BufferOrPath = std::variant<py::bytes, std::string>;
 
 Source source_of(const BufferOrPath& given) {
@@ -200,7 +201,7 @@ void bind_bundles(py::module_& m) {
           py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = kDefaultRtol,
           py::arg("atol") = kDefaultAtol, kVerifyDoc);
   m.def(
-      // The size is what older runtimes plan memory with; here programs say what they need.
+      // The second argument, a memory size for older runtimes, is ignored: programs say what they need.
       "_load_bundled_program_from_buffer", [](const py::bytes& buffer, size_t) { return PyBundle(buffer); },
       py::arg("buffer"), py::arg("non_const_pool_size") = 16384, "Keeps the buffer, and verifies it.");
   m.def(

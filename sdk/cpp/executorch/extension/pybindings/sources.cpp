@@ -18,7 +18,7 @@ namespace pybindings {
 
 namespace {
 
-/// A program owns its loader; this one shares it.
+/// A program owns its loader; this loader shares another one.
 class SharedLoader final : public runtime::DataLoader {
  public:
   explicit SharedLoader(std::shared_ptr<runtime::DataLoader> loader) : loader_(std::move(loader)) {}

@@ -21,7 +21,7 @@ class Source final {
   static Source buffer(const pybind11::bytes& bytes);
   /// Bytes that `data` owns, aligned as programs must be.
   static Source memory(std::string name, std::shared_ptr<void> data, size_t size);
-  /// What another loader reads; every source that is opened shares it.
+  /// The bytes that `loader` reads. All loaders that open() returns share it.
   static Source loader(std::string name, std::shared_ptr<runtime::DataLoader> loader);
 
   /// Its name in messages.

@@ -68,7 +68,7 @@ const TorchApi* TorchApi::get() {
   }
   static const TorchApi* api = nullptr;  // never freed, like torch itself
   if (api == nullptr || api->module_.ptr() != torch) {
-    // A module that is still being imported by another thread has not all its names yet.
+    // If another thread is still importing torch, the module lacks some of its names.
     for (const char* needed : {"Tensor", "strided", "empty_strided", "frombuffer"}) {
       if (PyObject_HasAttrString(torch, needed) == 0) {
         return nullptr;

@@ -28,7 +28,7 @@ using Dump = std::unique_ptr<void, decltype(&std::free)>;
   throw py::error_already_set();
 }
 
-/// Beside the file, then renamed: a full disk leaves no half of it.
+/// Writes a temporary file and renames it, so that a full disk leaves no incomplete file.
 void write_file(const std::string& path, const void* data, size_t size) {
   const std::string unfinished = path + ".unfinished";
   std::FILE* const file = std::fopen(unfinished.c_str(), "wb");
@@ -75,7 +75,7 @@ void DebugBuffer::clear() {
 
 runtime::Result<size_t> DebugBuffer::write(const void* ptr, size_t length) {
   needed_ = (needed_ + kAlignment - 1) / kAlignment * kAlignment + length;
-  // One warning says later what the sink would log for each tensor. What was recorded is the beginning of everything.
+  // Instead of a log line for each tensor, write() warns once. Tensors are recorded until the first that does not fit.
   if (needed_ > size_) {
     ++missed_;
     return runtime::Error::OutOfResources;

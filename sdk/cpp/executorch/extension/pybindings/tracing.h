@@ -18,13 +18,13 @@ namespace pybindings {
 /// Throws NotImplementedError in a build whose runtime calls no event tracers.
 void check_has_event_tracer();
 
-/// The elements of recorded tensors, in memory. Counts what it has no room for.
+/// A memory buffer for the elements of recorded tensors. It counts the tensors that do not fit.
 class DebugBuffer final : public etdump::DataSinkBase {
  public:
   /// Throws std::bad_alloc.
   explicit DebugBuffer(size_t size);
 
-  /// Errors: OutOfResources when it does not fit; nothing is written then.
+  /// Errors: OutOfResources if the data does not fit; then nothing is written.
   runtime::Result<size_t> write(const void* ptr, size_t length) override;
   size_t get_used_bytes() const override { return sink_.get_used_bytes(); }
 
@@ -33,13 +33,14 @@ class DebugBuffer final : public etdump::DataSinkBase {
 
   const uint8_t* data() const { return memory_.get(); }
   size_t size() const { return size_; }
-  /// Bytes that would have held everything since it was cleared, but for tensors of a list after one that did not fit.
+  /// The buffer size that would have been enough since the last clear(), not counting tensors of a list after one that
+  /// did not fit.
   size_t needed_bytes() const { return needed_; }
   /// Number of values that did not fit.
   size_t missed() const { return missed_; }
 
  private:
-  /// Of the elements of each tensor, in bytes.
+  /// The alignment of each tensor's elements, in bytes.
   static constexpr size_t kAlignment = 64;
   struct Free {
     void operator()(uint8_t* memory) const { ::operator delete(memory, std::align_val_t(kAlignment)); }
@@ -58,14 +59,14 @@ class DebugBuffer final : public etdump::DataSinkBase {
  */
 class Tracing final {
  public:
-  /// @param debug_buffer_size Bytes for the tensors that instructions and methods return; none are recorded without.
+  /// @param debug_buffer_size Bytes for the tensors that instructions and methods return; with 0, none are recorded.
   explicit Tracing(size_t debug_buffer_size);
 
   /// Where the runtime records events.
   runtime::EventTracer* tracer() { return &etdump_; }
   std::mutex& mutex() { return mutex_; }
 
-  /// Call before events are recorded, with the mutex held: what was written to a file is forgotten.
+  /// Call before events are recorded, with the mutex held. Discards events that have been written to a file.
   void begin();
 
   /// Writes the events since the last time as an ETDump and the recorded tensors, if any, to files. Call with the GIL.

@@ -24,7 +24,7 @@ bool is_barebones_unsigned(aten::ScalarType type) {
   return type == ScalarType::UInt16 || type == ScalarType::UInt32 || type == ScalarType::UInt64;
 }
 
-/// Without its fraction; the nearest number that To has for one beyond its range, 0 for NaN.
+/// Truncates a number; outside the range of To, returns its nearest limit, and 0 for NaN.
 template <typename To>
 To saturate(double value) {
   // The largest value of 64 bits is no double: the next one is 2^64.

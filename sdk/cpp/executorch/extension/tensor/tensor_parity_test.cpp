@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of what PyTorch calls each function. Every call here has the arguments of that table in its order;
-// the expected values are what the ATen function of the same row gives.
+// The documented table of functions and their PyTorch counterparts. Each call has the arguments of the table in its
+// order; the expected values are those of the ATen function in the same row.
 #include <executorch/extension/tensor/tensor.h>
 
 #include <gmock/gmock.h>

@@ -78,7 +78,7 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data, std::vector<
   std::vector<StridesType> expected = dense_strides(sizes, dim_order);
   ET_CHECK_MSG(strides.empty() || strides.size() == rank, "expected %zu strides, found %zu", rank, strides.size());
   for (size_t i = 0; i < strides.size(); ++i) {
-    // The step of a dimension with one index is never taken.
+    // The stride of a dimension of size 1 is never used.
     ET_CHECK_MSG(strides[i] == expected[i] || sizes[i] <= 1,
                  "stride %zu is %d, a dense tensor of these sizes and this dim order has %d there", i,
                  static_cast<int>(strides[i]), static_cast<int>(expected[i]));

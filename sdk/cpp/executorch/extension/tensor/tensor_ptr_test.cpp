@@ -59,7 +59,7 @@ TensorShapeDynamism shape_dynamism(const TensorPtr& tensor) {
 }  // namespace
 
 #ifndef USE_ATEN_LIB  // an at::Tensor owns its sizes
-// TEN-01: the plain tensor, of which everything belongs to others.
+// TEN-01: a plain tensor owns neither data nor metadata.
 TEST_F(TensorPtrTest, TensorsReferToWhatOthersOwn) {
   SizesType size_array[] = {2, 3};
   DimOrderType dim_order_array[] = {0, 1};
@@ -335,7 +335,7 @@ TEST_F(TensorPtrTest, ShapesMayChangeWithinTheirBounds) {
   EXPECT_EQ(shape_dynamism(fixed), TensorShapeDynamism::STATIC);
   EXPECT_EQ(resize_tensor_ptr(fixed, {2, 3}), Error::Ok);
   EXPECT_EQ(resize_tensor_ptr(fixed, {3, 2}), Error::NotSupported);
-  // Without an allocator to grow with, unbounded is bounded by what the tensor was made with.
+  // No allocator can grow the tensor, so that the first size limits it even if it is unbounded.
   auto unbound = zeros({2, 3}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
   EXPECT_EQ(resize_tensor_ptr(unbound, {1, 3}), Error::Ok);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps a portable tensor and its memory together, and copies to memory of devices.
+// Storage of portable tensors with their metadata, and copies to memory of devices.
 #include <executorch/extension/tensor/tensor_storage.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Storage final {
   Storage& operator=(const Storage&) = delete;
 
   internal::TensorShape shape;
-  void* data;  // what the deleter is owed, even if the tensor was pointed elsewhere
+  void* data;  // argument of the deleter, even if the tensor's pointer was changed
   std::function<void(void*)> deleter;
   aten::TensorImpl impl;
   aten::Tensor tensor;
@@ -90,7 +90,7 @@ TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target) {
   }
   auto memory = runtime::DeviceMemoryBuffer::create(data->size(), target.type(), target.index());
   if (!memory.ok()) {
-    return nullptr;  // what was missing has been said
+    return nullptr;  // the reason has been logged
   }
   const auto owner = std::make_shared<runtime::DeviceMemoryBuffer>(std::move(*memory));
   runtime::DeviceAllocator* allocator = runtime::get_device_allocator(target.type());

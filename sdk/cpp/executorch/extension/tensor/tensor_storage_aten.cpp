@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same for at::Tensor, which keeps its memory itself.
+// tensor_storage.h for at::Tensor, which owns its memory itself.
 #include <executorch/extension/tensor/tensor_storage.h>
 
 #include <c10/core/Allocator.h>
@@ -22,7 +22,7 @@ TensorPtr make_tensor_with_storage(TensorShape&& shape, void* data, aten::Scalar
   }
   ::c10::DataPtr memory(data, device);
   if (deleter) {
-    // The deleter is owed the data even if the tensor is pointed elsewhere, and null data too.
+    // The deleter gets the original data, also if it is null or the tensor's pointer was changed.
     struct Owner {
       void* data;
       std::function<void(void*)> deleter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work that asks for the pool while the pool is busy: within its tasks, and in other threads.
+// Parallel loops while the pool is busy: within its tasks, and in other threads.
 #include <pthreadpool.h>
 
 #include <algorithm>

@@ -60,7 +60,7 @@ TEST(Team, AHelperDoesTheLastPartWhileTheLeaderDoesTheFirst) {
   std::atomic<bool> has_met{false};
   std::thread helper([&] {
     while (!has_met) {
-      team.help();  // it gives up when nothing comes for long
+      team.help();  // returns if no work comes for a long time
     }
   });
   const std::thread::id helper_id = helper.get_id();

@@ -75,7 +75,7 @@ void ThreadPool::_unsafe_destroy_threadpool() {
 
 void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
   const auto call = [&fn](size_t i) {
-    // What `fn` runs in turn stays on its thread: the others have parts of this task.
+    // Parallel loops within `fn` stay on their thread, because the other threads work on this task.
     const NoThreadPoolGuard guard;
     fn(i);
   };

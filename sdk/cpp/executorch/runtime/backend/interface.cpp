@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxBackends = 16;
 
-// Zero-initialised: registering works before any constructor of this library would have run.
+// Zero-initialised, so that backends can register before any constructor of this library runs.
 Backend backends[kMaxBackends];
 size_t backend_count = 0;
 

@@ -20,7 +20,8 @@ Error evalue_type_error(Tag found, const char* expected) {
 
 namespace {
 
-// Stores an element in memory that may not have been constructed: assignment would first destroy what is not there.
+// Constructs an element in place. The memory may be uninitialised, and assignment would destroy an object that is not
+// there.
 template <typename T>
 void store(T& slot, const T& value) {
   if constexpr (std::is_trivially_destructible_v<T>) {

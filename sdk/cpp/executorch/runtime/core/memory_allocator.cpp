@@ -14,7 +14,7 @@ void* MemoryAllocator::allocate_from_buffer(size_t size, size_t alignment) {
     ET_LOG(Error, "expected an alignment that is a power of two, found %" ET_PRIsize_t, alignment);
     return nullptr;
   }
-  // Distances, not addresses: an address behind the buffer could wrap around.
+  // Compare distances instead of addresses, because an address past the buffer could wrap around.
   const size_t padding = (alignment - (reinterpret_cast<uintptr_t>(cur_) & (alignment - 1))) & (alignment - 1);
   const size_t available = static_cast<size_t>(end_ - cur_);
   if (padding > available || size > available - padding) {
@@ -31,7 +31,7 @@ void* MemoryAllocator::allocate_from_buffer(size_t size, size_t alignment) {
 }
 
 void* MemoryAllocator::allocate_elements(size_t count, size_t element_size, size_t alignment) {
-  // Without a division where it is not needed: it takes longer than the allocation.
+  // Avoid the division if the product cannot overflow: it takes longer than the allocation.
   constexpr size_t kHalf = size_t{1} << (sizeof(size_t) * CHAR_BIT / 2);
   if ((count >= kHalf || element_size >= kHalf) && count > SIZE_MAX / element_size) {
     ET_LOG(Error, "%" ET_PRIsize_t " elements of %" ET_PRIsize_t " bytes overflow the address space", count,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a backend is given, and what happens when it refuses.
+// The arguments that a backend gets, and what happens if it fails.
 #include <cstring>
 #include <string>
 #include <utility>
@@ -77,7 +77,7 @@ class DelegateTest : public BackendFixture<backend, registered> {
     backend.fails = false;
   }
 
-  /// out = x + what the payload says.
+  /// out = x + the number in the payload.
   static void call(ProgramBuilder& b, int32_t delegate) {
     const int32_t x = b.tensor(at(0));
     const int32_t out = b.tensor(at(16));

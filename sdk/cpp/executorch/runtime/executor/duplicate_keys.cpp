@@ -10,8 +10,8 @@ namespace runtime {
 namespace internal {
 namespace {
 
-/// 64-bit FNV-1a (Fowler, Noll, Vo) of a NUL-terminated string, folded: the low bits choose a pass and a slot, and
-/// alone would mix too little.
+/// 64-bit FNV-1a (Fowler, Noll, Vo) of a NUL-terminated string, folded to 32 bits, because the low bits, which choose a
+/// pass and a slot, are mixed too little.
 uint32_t hash_key(const char* key) {
   uint64_t hash = 14695981039346656037u;
   for (; *key != '\0'; ++key) {

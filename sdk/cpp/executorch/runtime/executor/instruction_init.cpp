@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second half of loading a method: what may happen to values, and the operators of instructions.
+// The second half of loading a method: checks what instructions do with values, and finds the operators' kernels.
 #include <cstring>
 #include <new>
 
@@ -106,7 +106,8 @@ class Operands final {
   uint32_t size_ = 0;
 };
 
-/// The kernel for these tensors. A caller's own list need not have the operators that every program may use.
+/// The kernel for these tensors. If the caller's list lacks an operator that every program may use, it comes from the
+// registry.
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors, Span<const Kernel> kernel_registry) {
   if (kernel_registry.empty()) {
     return internal::find_kernel(name, tensors);
@@ -127,7 +128,7 @@ bool is_view_call(const executorch_flatbuffer::ExecutionPlan& plan, const execut
 
 }  // namespace
 
-/// Finds out what may happen to each value while the method runs.
+/// Determines, for each value, what instructions may do with it.
 Error Method::flag_values() {
   if (num_values_ == 0) {
     return Error::Ok;
@@ -177,7 +178,7 @@ Error Method::flag_values() {
       }
       if (const auto* free_call = instruction.instr_args_as_FreeCall()) {
         uint8_t& flags = value_flags_[free_call->value_index()];
-        // Planned memory and constants are never given back.
+        // The memory of planned and constant values must not be released.
         if ((flags & kBorrowed) != 0) {
           flags |= kMayHaveNoData;
         }
@@ -188,7 +189,7 @@ Error Method::flag_values() {
       }
     }
   }
-  // A list may have as many items as there are values: look at them here, once, and not at every use.
+  // A list may have as many items as there are values, so check them here once instead of at every use.
   for (size_t i = 0; i < num_values_; ++i) {
     const Operands items(*plan_->values()->Get(static_cast<uint32_t>(i)));
     for (uint32_t k = 0; k < items.size(); ++k) {
@@ -270,7 +271,7 @@ Error Method::init_instruction(const executorch_flatbuffer::Instruction& seriali
       return resolve_kernel(*serialized.instr_args_as_KernelCall(), kernel_registry, instruction, operator_missing);
     case InstructionArguments::DelegateCall:
       instruction->kind = Instruction::Kind::Delegate;
-      // Constructed later; the place is known.
+      // The delegate is constructed later, but its address is known.
       instruction->delegate = delegates_ + serialized.instr_args_as_DelegateCall()->delegate_index();
       return Error::Ok;
     case InstructionArguments::MoveCall:
@@ -299,7 +300,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   ET_CHECK_OK_OR_RETURN_ERROR(check_kernel_outputs(call, name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_operand_memory(call, name));
   if (internal::same_text(name, internal::kViewOperator)) {
-    // It is what gives its output data, and looks at its input itself.
+    // This operator sets the data of its output, and checks its input itself.
     instruction->check_data = false;
   }
   TensorMeta tensors[kMaxKeyTensors];
@@ -307,7 +308,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   for (uint32_t i = 0; i < instruction->num_args; ++i) {
     EValue* value = instruction->args[i];
     if (!value->isTensor()) {
-      // A list is checked by its first tensor.
+      // For a list, the key uses its first tensor.
       const Operands items(*plan_->values()->Get(static_cast<uint32_t>(call.args()->Get(i))));
       uint32_t first = 0;
       while (first < items.size() && items[first] < 0) {
@@ -324,7 +325,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
     }
     const auto& tensor = value->toTensor();
 #ifdef USE_ATEN_LIB
-    // PyTorch's tensors have strides, which do not tell the order of dimensions of size 1: the program does.
+    // Strides of at::Tensor do not determine the order of dimensions of size 1, so read the dim order from the program.
     const auto* order = plan_->values()->Get(static_cast<uint32_t>(value - values_))->val_as_Tensor()->dim_order();
     const executorch::aten::ArrayRef<uint8_t> dim_order(order == nullptr ? nullptr : order->data(), size_of(order));
 #else
@@ -338,7 +339,7 @@ Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span
   instruction->kernel = find_kernel(name, key, kernel_registry);
   if (ET_LOG_ENABLED && instruction->kernel == nullptr && !operator_missing[op_index] &&
       find_kernel(name, {}, kernel_registry) != nullptr) {
-    // It is there, for other tensors: say which ones it is missing for.
+    // There are kernels for other tensors: log for which tensors one is missing.
     (void)get_op_function_from_registry(name, key);
   }
   operator_missing[op_index] |= instruction->kernel == nullptr;

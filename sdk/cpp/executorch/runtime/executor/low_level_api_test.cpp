@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program from a file to its outputs, with the classes of the runtime alone, as an application without Module does
-// it.
+// Loads and runs a program with the classes of the runtime only, as an application without Module does.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -33,7 +32,7 @@ using namespace executorch::runtime::testing;  // NOLINT: test helpers
 
 class LowLevelApiTest : public MethodFixture {
  protected:
-  /// Memory for all planned buffers of "forward", and what manages it.
+  /// Memory for all planned buffers of "forward", with its allocators.
   struct Memory {
     explicit Memory(const Program& program) {
       const auto meta = program.method_meta("forward");
@@ -101,7 +100,7 @@ TEST_F(LowLevelApiTest, FromAFileToItsOutputs) {
   EXPECT_EQ(result[1], 6);
   EXPECT_EQ(output.toTensor().const_data_ptr(), memory.spans[1].data() + 16);
 
-  // The output is the method's: it changes with the next run. A copy does not.
+  // The method owns the output, which changes in the next run; a copy does not.
   const std::vector<float> copy = read(output);
   std::vector<float> second{10, 20};
   ASSERT_EQ(method->set_input(EValue(tensor(second, {2})), 0), Error::Ok);
@@ -109,7 +108,7 @@ TEST_F(LowLevelApiTest, FromAFileToItsOutputs) {
   EXPECT_EQ(read(output), (std::vector<float>{20, 40}));
   EXPECT_EQ(copy, (std::vector<float>{2, 4}));
 
-  // An arena that is smaller than the plan, and one that is not there.
+  // An arena that is smaller than planned, and a missing arena.
   memory.spans[1] = Span<uint8_t>(memory.spans[1].data(), 16);
   for (const size_t arenas : {2, 1}) {
     HierarchicalAllocator too_little({memory.spans.data(), arenas});

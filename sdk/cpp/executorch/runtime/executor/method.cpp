@@ -66,7 +66,7 @@ Method::Method(Method&& rhs) noexcept
       interrupt_(rhs.interrupt_) {}
 
 Method::~Method() {
-  // Backends first: they may look at values and named data while they let go.
+  // Destroy delegates first, because backends may read values and named data in destroy().
   while (num_delegates_ > 0) {
     delegates_[--num_delegates_].~BackendDelegate();
   }
@@ -159,7 +159,7 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(output_idx < outputs_size(), InvalidArgument,
                            "Output %zu was given memory, the method has %zu outputs", output_idx, outputs_size());
-  // The size of the file, not the present one: the tensor may grow back to it.
+  // Compare with the size in the file and not the current one, because the tensor may grow back to it.
   ET_ASSIGN_OR_RETURN(meta, method_meta().output_tensor_meta(output_idx));
   const int32_t index = output_index(output_idx);
   ET_CHECK_OR_RETURN_ERROR(!meta.is_memory_planned(), InvalidState,

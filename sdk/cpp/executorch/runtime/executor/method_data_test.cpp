@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the data of a method's tensors comes from: initial values, zeros, the program's named data and other files.
+// The sources of tensors' data: initial values, zeros, the program's named data and other files.
 #include <map>
 #include <string>
 #include <utility>
@@ -71,7 +71,7 @@ class FloatMap final : public NamedDataMap {
     return std::next(entries_.begin(), index)->first.c_str();
   }
 
-  /// Buffers that were given and not freed.
+  /// Buffers that were returned and not freed yet.
   mutable int borrowed = 0;
 
  private:

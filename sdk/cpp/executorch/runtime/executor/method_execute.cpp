@@ -25,7 +25,7 @@ using internal::size_of;
 namespace {
 
 bool lacks_data(const Tensor& tensor) {
-  // One of unbounded size may have no elements so far, and get them from the kernel.
+  // An output of unbounded size may have no memory until the kernel allocates it.
   return tensor.const_data_ptr() == nullptr &&
          (tensor.numel() > 0 ||
           internal::shape_dynamism_of(tensor) == executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND);
@@ -49,14 +49,14 @@ bool lacks_data(const EValue& value) {
   return false;
 }
 
-// A second, shorter way to run kernels is not worth its code where code is to be small.
+// Builds for small code have no fast path for kernels.
 #ifdef __OPTIMIZE_SIZE__
 constexpr bool kRunKernelsInPlace = false;
 #else
 constexpr bool kRunKernelsInPlace = true;
 #endif
 
-/// Whether an instruction is a call of a kernel and nothing else: most are, and the loop of execute() runs them itself.
+/// Whether an instruction is just a kernel call, as most are. The loop of execute() runs such calls directly.
 bool is_plain_kernel(const Instruction& instruction, const EventTracer* tracer) {
   return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data && tracer == nullptr;
 }
@@ -82,7 +82,7 @@ void name_kernel_event(const executorch_flatbuffer::Operator& op, char (&name)[k
   name[used] = '\0';
 }
 
-/// True: go on with the next instruction. False: jump.
+/// Reads the condition of a jump: true means to go on with the next instruction, false to jump.
 Result<bool> read_condition(const EValue& value) {
   if (value.isBool()) {
     return value.toBool();
@@ -101,8 +101,8 @@ Result<bool> read_condition(const EValue& value) {
   return true;
 }
 
-/// Copies the elements, not the handle: each value keeps its own planned memory, which may be reused the moment its own
-/// lifetime ends.
+/// Copies the elements instead of making `to` point to them: each value keeps its own planned memory, which another
+/// value may use as soon as its lifetime ends.
 Error move_tensor(const Tensor& from, const Tensor& to) {
   ET_CHECK_OR_RETURN_ERROR(from.scalar_type() == to.scalar_type(), InvalidProgram,
                            "A tensor of dtype %s is moved to one of dtype %s", toString(from.scalar_type()),
@@ -181,7 +181,7 @@ Error Method::execute() {
   return Error::Ok;
 }
 
-/// What execute() returns when it has run all instructions that it may.
+/// The error of execute() when it reaches the instruction limit.
 Error Method::too_long() const {
   ET_LOG(Error,
          "Method '%s' has run %zu instructions, the limit: it may have a loop without an end. To allow more, raise "
@@ -190,7 +190,7 @@ Error Method::too_long() const {
   return Error::OutOfResources;
 }
 
-/// What execute() returns when it was stopped before that instruction.
+/// The error of execute() when it was interrupted before that instruction.
 Error Method::stopped(Error reason, size_t instruction) const {
   ET_LOG(Error, "Method '%s' was stopped before instruction %zu", plan_->name()->c_str(), instruction);
   return reason;
@@ -245,7 +245,7 @@ Error Method::begin_execution() {
                              i, plan_->name()->c_str(), inputs_size());
   }
   if (has_views_) {
-    // What they showed in the last execution may be gone.
+    // The tensors of which they were views in the last execution may no longer exist.
     for (size_t i = 0; i < num_values_; ++i) {
       if ((value_flags_[i] & kView) != 0) {
         internal::set_data(values_[i].toTensor(), nullptr, 0);
@@ -310,7 +310,7 @@ Error Method::run_kernel(const Instruction& instruction) {
   if (ET_UNLIKELY(error != Error::Ok)) {
     return kernel_failed(error);
   }
-  if (instruction.num_args > 0) {  // the last argument is the result: the output, or the list of them
+  if (instruction.num_args > 0) {  // the last argument is the output, or the list of outputs
     internal::event_tracer_log_evalue(event_tracer_, *instruction.args[instruction.num_args - 1]);
   }
   return error;
@@ -339,7 +339,7 @@ Error Method::run_delegate(const Instruction& instruction) {
            position_.instruction, plan_->name()->c_str(), error_name(error), static_cast<unsigned>(error));
     return error;
   }
-  for (EValue* arg : args) {  // the program does not say which are outputs: an ETRecord does
+  for (EValue* arg : args) {  // log all arguments: only an ETRecord says which are outputs
     internal::event_tracer_log_evalue(event_tracer_, *arg);
   }
   return error;
@@ -367,7 +367,7 @@ Error Method::check_data(const Instruction& instruction) const {
   return Error::Ok;
 }
 
-/// The operator of the instruction at position_; null when that calls none.
+/// The operator that the instruction at position_ calls; null if it calls none.
 const executorch_flatbuffer::Operator* Method::current_operator() const {
   const auto* call = current_instruction().instr_args_as_KernelCall();
   return call == nullptr ? nullptr : plan_->operators()->Get(static_cast<uint32_t>(call->op_index()));

@@ -20,7 +20,7 @@ using internal::size_of;
 
 namespace {
 
-/// Room for `count` objects that are not constructed yet; a count of 0 gives null.
+/// Uninitialised memory for `count` objects; null if the count is 0.
 template <typename T>
 Result<T*> allocate(MemoryAllocator* allocator, size_t count) {
   if (count == 0) {
@@ -28,7 +28,7 @@ Result<T*> allocate(MemoryAllocator* allocator, size_t count) {
   }
   T* memory = allocator->allocateList<T>(count);
   if (memory == nullptr) {
-    return Error::MemoryAllocationFailed;  // the allocator has said how much it lacks
+    return Error::MemoryAllocationFailed;  // the allocator has logged the size
   }
   return memory;
 }
@@ -60,7 +60,7 @@ Error Method::init(const NamedDataMap* external_data, const LoadBackendOptionsMa
   for (size_t i = 0; i < inputs_size(); ++i) {
     input_set_[i] = false;
   }
-  // Operators are looked up before any backend does its work, and all that is missing is named in one go.
+  // Look up operators before backends do expensive work, and report everything that is missing at once.
   const Error backends = check_backends();
   ET_ASSIGN_OR_RETURN(delegates,
                       allocate<BackendDelegate>(memory_manager_->method_allocator(), size_of(plan_->delegates())));
@@ -71,7 +71,7 @@ Error Method::init(const NamedDataMap* external_data, const LoadBackendOptionsMa
   return init_delegates(backend_options);
 }
 
-/// Backends see the program's own named data and the external data as one.
+/// Merges the program's named data and the external data into one map for backends.
 Error Method::merge_named_data(const NamedDataMap* external_data) {
   const auto own = program_->get_named_data_map();
   if (!own.ok() || external_data == nullptr) {
@@ -165,7 +165,7 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, uint32
     }
     case KernelTypes::BoolList: {
       const auto* items = serialized.val_as_BoolList()->items();
-      // Every byte is 0 or 1: the verification looked.
+      // The verifier has checked that every byte is 0 or 1.
       return store(allocator, aten::ArrayRef<bool>(reinterpret_cast<const bool*>(items->data()), items->size()), value);
     }
     case KernelTypes::IntList: {

@@ -25,8 +25,8 @@ namespace {
 using Sizes = executorch::aten::ArrayRef<executorch::aten::SizesType>;
 using DimOrder = executorch::aten::ArrayRef<DimOrderType>;
 
-/// Whether two tensors of the same sizes lie in memory in the same way: their dimensions with more than one element
-/// follow each other in the same order. Without a dim order `a` is contiguous; `b` has one.
+/// Whether two tensors of the same sizes have the same layout: their dimensions with more than one element must be in
+/// the same order. If `a` is empty, it is contiguous; `b` is never empty.
 bool is_same_order(Sizes sizes, DimOrder a, DimOrder b) {
   size_t j = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -61,7 +61,7 @@ bool accepts_sizes(const Tensor& input, const Tensor& found, const flatbuffers::
   }
 }
 
-/// The same number, or both NaN with the same bits. In bits, because boards may have no doubles.
+/// Whether both have the same bits. It compares bits, because boards may lack instructions for doubles.
 bool is_same(double a, double b) {
   uint64_t a_bits = 0, b_bits = 0;
   std::memcpy(&a_bits, &a, sizeof(a));
@@ -135,7 +135,7 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
   const auto& serialized = *plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
   const bool planned = serialized.allocation_info() != nullptr;
   const bool has_data = from.const_data_ptr() != nullptr;
-  // The host cannot write to memory of a device: such an input is copied by an instruction, or used in place.
+  // The host cannot write to a device's memory: such inputs are copied by an instruction, or used in place.
   ET_CHECK_OR_RETURN_ERROR(planned ? to.device().is_cpu() && from.device().is_cpu() : to.device() == from.device(),
                            InvalidArgument, "Input %zu is expected in %s of device type %d, found device type %d",
                            input_idx, planned ? "planned memory" : "memory", static_cast<int>(to.device().type()),
@@ -188,7 +188,7 @@ Error Method::check_scalar_input(const EValue& found, size_t input_idx) const {
   bool same = true;
   switch (serialized.val_type()) {
     case KernelTypes::Null:
-      // An open scalar, or an argument that was None.
+      // The input may be any scalar if instructions use it, and None if it was None at export and nothing uses it.
       ET_CHECK_OR_RETURN_ERROR(found.isScalar() || (!used && found.isNone()), InvalidArgument,
                                "Input %zu must be an Int, Double or Bool%s, found %s", input_idx,
                                used ? "" : ", or None", tag_to_string(found.tag));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which inputs a method takes, and what it says to the others: one line each.
+// The inputs that a method accepts, and the log line for each that it refuses.
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 
 class MethodInputsTest : public MethodFixture {
  protected:
-  /// The input is refused, with this line and no other.
+  /// Expects that the input is refused, with this log line and no other.
   static void refuses(Method& method, const EValue& value, size_t index, const char* line) {
     logged.clear();
     EXPECT_EQ(method.set_input(value, index), Error::InvalidArgument);

@@ -328,7 +328,7 @@ TEST_F(MethodTest, MemoryThatIsTooSmallIsAnError) {
   EXPECT_EQ(load(b).error(), Error::MemoryAllocationFailed);
 }
 
-/// Wants more than half of the temporary memory, and keeps nothing of it.
+/// Allocates more than half of the temporary memory, which is released after the call.
 void wasteful_kernel(executorch::runtime::KernelRuntimeContext& context, executorch::runtime::Span<EValue*> /*args*/) {
   const auto memory = context.allocate_temp(600);
   if (!memory.ok()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kernels write: which arguments are outputs, that those are no constants, and that they lie apart from the
-// inputs.
+// Checks what kernels write: finds the outputs among the arguments, and checks that they are not constant and do not
+// overlap with inputs.
 //
 // What a kernel writes must lie apart from what it reads. Kernels check their inputs before they write the first
 // element and rely on them until they wrote the last: a mask that is the end of the output, or an index that is, would
@@ -20,11 +20,11 @@ using internal::size_of;
 
 namespace {
 
-// Operators whose outputs cannot be told from their arguments, as those of internal::kViewOperator.
+// An operator whose outputs do not follow from its arguments; internal::kViewOperator is another one.
 constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
 constexpr const char kBatchNormOperator[] = "aten::_native_batch_norm_legit.out";
 
-/// The most outputs that an operator has as arguments of their own. Lists of outputs may be longer.
+/// The most outputs that are separate arguments. Lists of outputs may be longer.
 constexpr uint32_t kMaxOutputs = 16;
 /// Lists of indices and masks are no longer than tensors have dimensions. Longer ones are concatenated: their elements
 /// are copied, whatever they are.
@@ -32,7 +32,7 @@ constexpr uint32_t kMaxListItems = 64;
 
 }  // namespace
 
-/// From `begin` on, as large as the tensor can become.
+/// The memory that a tensor may use, at its largest size.
 struct Method::MemoryRange {
   uintptr_t begin;
   size_t size;
@@ -42,7 +42,7 @@ struct Method::MemoryRange {
   }
 };
 
-/// Takes down which value the output of a view shows.
+/// Records of which value the output of a view operator is a view.
 Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
   ET_CHECK_PROGRAM(size_of(call.args()) == 3 && values_[call.args()->Get(2)].isTensor(), "A view has no output tensor");
   const int32_t view = call.args()->Get(2);
@@ -57,7 +57,7 @@ Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
   }
   ET_CHECK_PROGRAM(view_bases_[view] < 0, "Value %" PRId32 " is made a view twice", view);
   for (size_t i = 0; i < inputs_size(); ++i) {
-    // The caller's data would be copied to what the view showed last.
+    // Otherwise the caller's data would be copied to the value of which it was a view in the last execution.
     ET_CHECK_PROGRAM(input_index(i) != view, "Value %" PRId32 " is an input of the method and a view of another value",
                      view);
   }
@@ -71,7 +71,7 @@ Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
 Method::MemoryRange Method::memory_of(int32_t value) const {
   for (size_t depth = 0; view_bases_ != nullptr && view_bases_[value] >= 0; ++depth) {
     if (depth == num_values_) {
-      return {0, 0};  // Views in a circle never show anything.
+      return {0, 0};  // a cycle of views never gets any data
     }
     value = view_bases_[value];
   }
@@ -145,7 +145,7 @@ Error Method::check_operand_memory(const executorch_flatbuffer::KernelCall& call
   for (uint32_t i = 0; i < num_outputs; ++i) {
     const auto output = static_cast<int32_t>(returned->items()->Get(i));
     for (uint32_t j = 0; j < i; ++j) {
-      // Tensors without elements are one value wherever they are.
+      // Tensors without elements may be the same value.
       ET_CHECK_PROGRAM(returned->items()->Get(j) != output || memory_of(output).size == 0,
                        "%s has value %" PRId32 " for two of its outputs", name, output);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs whose kernels would write to what they read.
+// Programs whose kernels would write to memory that they read.
 #include <vector>
 
 #include <executorch/runtime/executor/test/method_fixture.h>

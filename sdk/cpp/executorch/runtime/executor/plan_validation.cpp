@@ -211,7 +211,7 @@ class PlanValidator final {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(chain.outputs(), "chain output"));
     const auto* instructions = chain.instructions();
     const uint32_t count = size_of(instructions);
-    seen_.clear();  // where an instruction may jump to depends on its chain
+    seen_.clear();  // jump targets depend on the chain
     for (uint32_t i = 0; i < count; ++i) {
       const auto* instruction = instructions->Get(i);
       if (!seen_.has(instruction)) {

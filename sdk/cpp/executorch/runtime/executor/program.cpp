@@ -31,7 +31,7 @@ constexpr size_t kProgramAlignment = 16;
 constexpr size_t kIdentifierOffset = 4;
 constexpr size_t kIdentifierLength = 4;
 
-/// Where the parts of a program file are.
+/// The offsets and sizes of the parts of a program file.
 struct Layout {
   size_t program_size;
   size_t segment_base_offset;  ///< 0: no segments
@@ -84,8 +84,8 @@ Result<Layout> find_parts(const DataLoader* loader, size_t file_size) {
   return layout;
 }
 
-/// The schema of what load() reads itself: without the elements of a method's values, operators and chains and of the
-/// constants, which are nearly all that a program consists of.
+/// The schema of the parts that load() reads itself. It leaves out the elements of values, operators, chains and
+/// constants, which are most of a program.
 struct LoadedParts {
   internal::TableField fields[std::size(executorch_flatbuffer::kProgramFields)] = {};
 
@@ -121,7 +121,7 @@ Error verify_structure(const void* data, size_t size, Program::Verification veri
   return Error::Ok;
 }
 
-/// No method asks for more planned memory than it may.
+/// Checks the planned memory of each method against the limit.
 Error check_planned_memory(const executorch_flatbuffer::Program& program, const ResourceLimits& limits) {
   for (uint32_t i = 0; i < size_of(program.execution_plan()); ++i) {
     const auto* plan = program.execution_plan()->Get(i);

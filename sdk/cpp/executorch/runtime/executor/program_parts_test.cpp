@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that have every kind of part: that all of it loads, that any allocation may fail while it does, and what is
-// said when a part is not there.
+// Programs with every kind of part: they load, any allocation may fail meanwhile, and missing parts give an error.
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// Does nothing, and counts what it holds.
+/// A backend that does nothing but count its handles.
 class IdleBackend final : public CountingBackend {
  public:
   Result<DelegateHandle*> init(BackendInitContext&, FreeableBuffer*, ArrayRef<CompileSpec>) const override {
@@ -34,7 +33,7 @@ class IdleBackend final : public CountingBackend {
 IdleBackend backend;
 const Error registered = executorch::runtime::register_backend({"IdleBackend", &backend});
 
-/// Memory that ends at allocation number `n`.
+/// An allocator that fails from allocation number `n` on.
 class EndingAllocator final : public MemoryAllocator {
  public:
   EndingAllocator(Span<std::max_align_t> pool, size_t n)

@@ -37,12 +37,12 @@ class ProgramValidationTest : public ::testing::Test {
     BufferDataLoader loader(bytes.data(), bytes.size());
     const auto program = Program::load(&loader);
     const Error error = program.ok() ? load_method(*program) : program.error();
-    // A program by itself is judged alike.
+    // validate_program() must come to the same result.
     EXPECT_TRUE(!program.ok() || executorch::runtime::validate_program(fb::GetProgram(bytes.data())) == error);
     return error;
   }
 
-  /// What is checked does not depend on kernels and other files, which are not there.
+  /// Validation must not depend on kernels and other files, which are missing here.
   static Error load_method(const Program& program) {
     static uint8_t planned[256];
     Span<uint8_t> buffers[] = {Span<uint8_t>(planned)};
@@ -105,7 +105,7 @@ TEST_F(ProgramValidationTest, TensorLayoutsAreChecked) {
   EXPECT_EQ(load_tensor(dynamism), Error::InvalidProgram);
 }
 
-// InternalConsistency is a property of the program: it is not left to the loading of the method.
+// With InternalConsistency, the contents of methods are checked when the program is loaded, not with each method.
 TEST_F(ProgramValidationTest, TheContentsOfMethodsAreValidatedWithTheProgram) {
   TensorSpec huge;
   huge.planned = false;
@@ -287,7 +287,7 @@ TEST_F(ProgramValidationTest, FilesThatAreNoProgramsAreRefused) {
   EXPECT_EQ(Program::check_header(other.data(), all), Program::HeaderStatus::NotPresent);
 }
 
-// Verification by default, in every build type: this is what keeps it so.
+// Every build type must verify programs by default.
 TEST_F(ProgramValidationTest, VerificationIsTheDefault) {
   ProgramBuilder builder;
   const ProgramBytes bytes = builder.finish();

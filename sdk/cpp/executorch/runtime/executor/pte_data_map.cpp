@@ -41,7 +41,7 @@ Result<PteDataMap::Location> PteDataMap::locate(std::string_view key) const {
     return Location{segment_base_offset_ + static_cast<size_t>(segment->offset()), static_cast<size_t>(segment->size()),
                     index};
   }
-  // No log: asking is how callers find out which file has a key.
+  // Not logged, because callers search several files for a key.
   return Error::NotFound;
 }
 

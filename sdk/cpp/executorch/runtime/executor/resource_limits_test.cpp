@@ -79,7 +79,7 @@ TEST_F(ResourceLimitsTest, InstructionsOfALoopThatNeverEnds) {
   EXPECT_EQ(method->step(), Error::Ok) << "who steps counts for himself";
 }
 
-/// The limits of an application that sets none.
+/// The default limits.
 TEST_F(ResourceLimitsTest, ALoopThatNeverEndsEndsByDefault) {
   ProgramBuilder builder;
   builder.jump_false(builder.boolean(false), 0);
@@ -90,7 +90,7 @@ TEST_F(ResourceLimitsTest, ALoopThatNeverEndsEndsByDefault) {
   EXPECT_THAT(log(), HasSubstr("raise ResourceLimits::instructions"));
 }
 
-/// Not a limit, but the other way out of such a loop.
+/// Without a limit, an interrupt ends such a loop.
 TEST_F(ResourceLimitsTest, AnotherThreadStopsALoopThatNeverEnds) {
   ProgramBuilder builder;
   builder.jump_false(builder.boolean(false), 0);
@@ -144,7 +144,7 @@ TEST_F(ResourceLimitsTest, TableDepth) {
     builder.tensor(at(0));
     ResourceLimits limits;
     limits.table_depth = depth;
-    // A program holds a plan, that a value, that a tensor, that its place.
+    // Tables are nested: program, plan, value, tensor, allocation info.
     EXPECT_EQ(load_with(builder, limits), depth >= 7 ? Error::Ok : Error::InvalidProgram) << depth;
   }
 }

@@ -47,7 +47,7 @@ Result<void*> planned_data(const executorch_flatbuffer::AllocationDetails& alloc
   const uint32_t index = allocation.memory_id() - 1;
   const auto address = allocator->get_offset_address(index, static_cast<size_t>(offset), nbytes);
   if (!address.ok()) {
-    return Error::MemoryAllocationFailed;  // the allocator has said which buffer and how large it must be
+    return Error::MemoryAllocationFailed;  // the allocator has logged the buffer and its size
   }
   return *address;
 }
@@ -69,7 +69,7 @@ const executorch_flatbuffer::Tensor* as_attribute(const executorch_flatbuffer::E
   if (extra == nullptr || extra->fully_qualified_name() == nullptr) {
     return nullptr;
   }
-  // Constants carry names too, but are not to be written: without planned memory they have data in the file.
+  // Constants may have names, too. They have data in the file and no planned memory, and must not be written to.
   const bool has_constant_data =
       tensor->data_buffer_idx() != 0 || extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL;
   return tensor->allocation_info() == nullptr && has_constant_data ? nullptr : tensor;
@@ -138,7 +138,7 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
       ET_CHECK_OK_OR_RETURN_ERROR(
           program->load_mutable_subsegment_into(segment, s_tensor->data_buffer_idx(), nbytes, data));
     } else if (is_mutable_buffer && !allocator->is_zeroed() && nbytes > 0) {
-      // A mutable buffer without a value of its own starts as zeros, whatever the memory held before.
+      // A mutable buffer without an initial value starts with zeros.
       std::memset(data, 0, nbytes);
     }
     return data;

@@ -11,11 +11,11 @@ namespace internal {
 
 namespace {
 
-/// Whether the number is one that programs carry; every one of them has a size.
+/// Whether the number is a dtype that programs may contain. Each of these has an element size.
 bool is_known(executorch_flatbuffer::ScalarType type) {
   using executorch_flatbuffer::ScalarType;
-  // The schema has no names for the complex types, 8 to 10, which exporters write all the same. Between the first and
-  // the last there is a gap: bits of less than two bytes.
+  // The schema has no names for the complex types, 8 to 10, but exporters write them. Dtypes of less than two bytes'
+  // bits are missing in the range.
   const bool is_gap = type > ScalarType::QUINT2X4 && type < ScalarType::BITS16;
   return type >= ScalarType::MIN && type <= ScalarType::MAX && !is_gap;
 }
@@ -47,7 +47,7 @@ Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const 
               tensor.shape_dynamism() >= executorch_flatbuffer::TensorShapeDynamism::MIN &&
                   tensor.shape_dynamism() <= executorch_flatbuffer::TensorShapeDynamism::MAX,
               "a tensor has the unknown shape dynamism %d", static_cast<int>(tensor.shape_dynamism()));
-  // Every reading of a field looks it up in the table: once is enough.
+  // Read each field once, because every access searches the table.
   const auto* sizes = tensor.sizes();
   const auto* dim_order = tensor.dim_order();
   const uint32_t dim = size_of(sizes);
@@ -56,7 +56,7 @@ Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const 
   ET_CHECK_OK_OR_RETURN_ERROR(validate_dim_order(dim_order, dim, place));
 
   CheckedSize bytes(elementSize(static_cast<aten::ScalarType>(tensor.scalar_type())));
-  // Strides are 32 bits wide, and computed even where a size of 0 leaves no element to address.
+  // Strides have 32 bits, and are computed even if a size is 0 and there are no elements.
   CheckedSize stride(1);
   for (uint32_t i = 0; i < dim; ++i) {
     const int32_t size = sizes->Get(i);

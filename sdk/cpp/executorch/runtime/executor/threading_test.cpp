@@ -43,7 +43,7 @@ ProgramBytes make_program() {
   return builder.finish();
 }
 
-/// Loads the method into memory of its own and runs it. What went wrong, or null.
+/// Loads the method into its own memory and runs it. Returns a description of the failure, or null.
 const char* load_and_run(const Program& program, float input) {
   alignas(std::max_align_t) uint8_t arena[256];
   Span<uint8_t> planned[] = {Span<uint8_t>(arena, sizeof(arena))};

@@ -30,7 +30,7 @@ using ::executorch::runtime::internal::FixedText;
 constexpr size_t kMaxKernels = MAX_KERNEL_NUM;
 static_assert(kMaxKernels > 0 && kMaxKernels < 0xffff, "MAX_KERNEL_NUM must be within 1 to 65534");
 
-// Smallest power of two that is at least twice the capacity: probes stay short in a full table.
+// The smallest power of two that is at least twice the capacity, so that probes are short even if the table is full.
 constexpr size_t slot_count() {
   size_t n = 2;
   while (n < 2 * kMaxKernels) {
@@ -47,7 +47,7 @@ Kernel kernels[kMaxKernels];
 uint16_t slots[kSlots];
 size_t kernel_count = 0;
 
-// FNV-1a (Fowler, Noll, Vo), folded: the low bits alone would mix too little for short names.
+// FNV-1a (Fowler, Noll, Vo), folded, because its low bits are mixed too little for short names.
 size_t first_slot(const char* name) {
   uint32_t hash = 2166136261u;
   for (; *name != '\0'; ++name) {
@@ -60,7 +60,7 @@ size_t next_slot(size_t slot) {
   return (slot + 1) & (kSlots - 1);
 }
 
-// Where a kernel's code is, for messages.
+// The library that contains a kernel's code, for messages.
 const char* library_of(OpFunction function) {
   const char* name = et_pal_get_shared_library_name(reinterpret_cast<const void*>(function));
   return name == DYNAMIC_LIBRARY_NOT_SUPPORTED || name == DYNAMIC_LIBRARY_NOT_FOUND ? "this program" : name;
@@ -101,8 +101,7 @@ Error add(const Kernel& kernel) {
   return Error::Ok;
 }
 
-// Takes back the kernel that was added last. Nothing was added behind it in its probe sequence, so its slot becomes
-// free.
+// Removes the kernel that was added last. No other kernel follows it in its probe sequence, so its slot becomes free.
 void remove_last() {
   size_t slot = first_slot(kernels[kernel_count - 1].name_);
   while (slots[slot] != kernel_count) {
@@ -123,7 +122,7 @@ bool lists_dtypes(const char* key, Span<const TensorMeta> tensors) {
   return true;
 }
 
-// The best kernel among candidates that are offered one by one: an exact match of the key, else the fallback.
+// Selects the best of several kernels: an exact match of the key, else the fallback.
 class Selection {
  public:
   Selection(const char* name, Span<const TensorMeta> meta_list) : name_(name), meta_list_(meta_list) { key_[0] = '\0'; }
@@ -277,8 +276,8 @@ Error register_kernels(const Span<const Kernel> new_kernels) {
 
 namespace {
 
-/// The prim operators are there from the start: whoever looks at the registry first registers them, and there is no
-/// static initialiser. What goes wrong is logged here, and an error of Program::load().
+/// Registers the prim operators at the first use of the registry, so that no static initialiser is needed. A failure is
+/// logged here, and is an error of Program::load().
 void provide_prim_ops() {
   (void)::executorch::runtime::prim_ops::register_prim_ops();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table is global and only grows: every test uses names of its own.
+// The table is global and never shrinks, so every test uses other names.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ void op(KernelRuntimeContext& context, Span<EValue*>) {
   context.fail(static_cast<Error>(id));
 }
 
-// Registered before main() and before any other constructor may have run, as user code does it.
+// Registered before main(), possibly before any other constructor, as user code does.
 const Error registered_by_initialiser = register_kernel(Kernel("registry_test::static.out", op<1>));
 
 DimOrderType contiguous[] = {0, 1, 2, 3};
@@ -112,7 +112,7 @@ TEST(OperatorRegistryTest, AFailureRegistersNothing) {
 TEST(OperatorRegistryTest, HoldsMaxKernelsAndNoMore) {
   PalSpy spy;
   InterceptWith intercept(spy);
-  // One more than the table holds by default; all of them leave it again.
+  // One kernel more than fits by default; then none of them is registered.
   static std::vector<std::string> names;
   std::vector<Kernel> kernels;
   for (int i = 0; i < 2001; ++i) {
@@ -145,7 +145,7 @@ TEST(OperatorRegistryTest, ListsOfAProgramAreSearchedInOrder) {
   EXPECT_FALSE(registry_has_op_function("registry_test::list.out"));
 }
 
-// SB-05: what a build registers that leaves out the code for other dtypes.
+// SB-05: the registration of a build that leaves out the code for other dtypes.
 TEST(OperatorRegistryTest, SB_05_AKernelForSomeDtypesServesAllDimOrders) {
   const Kernel kernels[] = {
       Kernel("registry_test::dtypes.out", "dtypes/000010100000000000000000000100", op<14>),

@@ -45,7 +45,7 @@ PalImpl PalImpl::create(pal_init_method init, pal_abort_method abort, pal_curren
 }
 
 bool register_pal(PalImpl impl) {
-  // An allocator and its release function belong together: half a pair would free memory of the other heap.
+  // The functions to allocate and to free must be replaced together; otherwise memory would be freed in the wrong heap.
   if ((impl.allocate == nullptr) != (impl.free == nullptr)) {
     ET_LOG(Error, "register_pal (%s): `allocate` and `free` must be given together or not at all; nothing was changed.",
            impl.source_filename != nullptr ? impl.source_filename : "unknown source");
@@ -61,7 +61,7 @@ bool register_pal(PalImpl impl) {
   if (changed) {
     active_pal.source_filename = impl.source_filename;
   }
-  // runtime_init() may have run before, with the functions that are replaced now.
+  // runtime_init() may have run already, with the previous functions.
   if (impl.init != nullptr) {
     impl.init();
   }
@@ -78,7 +78,7 @@ void pal_init() {
 
 ET_NORETURN void pal_abort() {
   active_pal.abort();
-  // A replacement that returns must not let the caller go on with broken invariants.
+  // If the replacement returns, the caller must still not continue.
   et_pal_abort();
 }
 

@@ -98,7 +98,8 @@ void end_profiling(uint32_t token_id) {
 }
 
 void dump_profile_stats(prof_result_t* prof_result) {
-  // Names become text in place; a second dump must not read text as a pointer, so the spans end here.
+  // The dump has replaced pointers to names by their text. Reset the spans, so that a second dump does not read text as
+  // pointers.
   for (uint32_t block = 0; block < num_blocks; ++block) {
     for (uint32_t i = 0; i < header(block).prof_entries; ++i) {
       prof_event_t& event = events(block)[i];

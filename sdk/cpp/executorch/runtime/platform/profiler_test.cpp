@@ -41,7 +41,7 @@ TEST(ProfilerTest, RecordsSpansAndAllocations) {
   mem_prof_event_t allocation;
   std::memcpy(&allocation, result.prof_data + prof_mem_alloc_events_offset, sizeof(allocation));
   EXPECT_EQ(allocation.allocation_size, 64u);
-  // After a dump everything starts anew.
+  // A dump resets the profiler.
   EXECUTORCH_END_PROF(EXECUTORCH_BEGIN_PROF("later"));
   EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
   EXPECT_EQ(result.num_blocks, 1u);

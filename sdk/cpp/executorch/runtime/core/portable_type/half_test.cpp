@@ -61,7 +61,7 @@ void check_every_midpoint(int exponent_bits, int mantissa_bits) {
     for (uint32_t magnitude = 0; magnitude < infinity; ++magnitude) {
       const uint32_t bits = sign | magnitude;
       const double low = value_of(bits, exponent_bits, mantissa_bits);
-      // The neighbour of the largest number is the power of two behind it, not infinity.
+      // For rounding, the number after the largest one is the next power of two, not infinity.
       const double previous = magnitude == 0 ? 0 : value_of(bits - 1, exponent_bits, mantissa_bits);
       const double high =
           magnitude + 1 == infinity ? low + (low - previous) : value_of(bits + 1, exponent_bits, mantissa_bits);

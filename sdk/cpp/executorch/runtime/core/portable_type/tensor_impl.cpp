@@ -25,7 +25,7 @@ Result<ssize_t> safe_numel(const TensorImpl::SizesType* sizes, ssize_t dim) {
       empty = true;
       continue;
     }
-    // Checked also when another size is 0: the sizes alone decide what is valid, not their order.
+    // Checked also if another size is 0, so that the order of the sizes does not matter.
     ET_CHECK_OR_RETURN_ERROR(numel <= std::numeric_limits<ssize_t>::max() / sizes[i], InvalidArgument,
                              "the number of elements overflows at dimension %" ET_PRIssize_t " of size %d", i,
                              static_cast<int>(sizes[i]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExecutorBackend: an example of a backend with a compiler of its own, which here is this SDK's: the payload is a
-// program.
+// ExecutorBackend: an example of a backend with its own compiler. Here that is this SDK's compiler, so that the payload
+// is a program.
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -19,7 +19,9 @@ namespace testing {
 
 namespace {
 
-/// The inner program with everything that must outlive its method, which goes first.
+/// The inner program with everything that must outlive its method. The method is the last member, so that it is
+/// destroyed
+// first.
 struct Handle {
   std::optional<extension::BufferDataLoader> loader;
   std::optional<Program> program;
@@ -91,7 +93,7 @@ class ExecutorBackend final : public BackendInterface {
     MemoryAllocator* allocator = context.get_runtime_allocator();
     const void* data = processed->data();
     if (reinterpret_cast<uintptr_t>(data) % alignof(std::max_align_t) != 0) {
-      // A program inside a program may be aligned to less than a program asks for.
+      // A program inside another one may not have the alignment that programs need.
       void* copy = allocator->allocate(processed->size(), alignof(std::max_align_t));
       ET_CHECK_OR_RETURN_ERROR(copy != nullptr, MemoryAllocationFailed, "no memory for a delegate");
       data = std::memcpy(copy, data, processed->size());

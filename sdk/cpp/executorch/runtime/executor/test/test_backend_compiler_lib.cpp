@@ -20,16 +20,16 @@ namespace testing {
 
 namespace {
 
-/// A part of a method, ready to run: the program, room for results, and the weights.
+/// A delegated part of a method: its program, memory for results, and the weights.
 struct Handle {
   DemoProgram program;
-  /// One an instruction: room for its result.
+  /// Memory for the result of each instruction.
   std::vector<void*> room;
   /// The weights in the order in which operands name them.
   std::vector<void*> weights;
 };
 
-/// Copies the weights: the file aligns them as it likes.
+/// Copies the weights, because the file may not align them.
 Error load_weights(const DemoProgram& program, const NamedDataMap* map, MemoryAllocator* allocator, Handle* handle) {
   for (const DemoInstruction& instruction : program.instructions) {
     for (const DemoOperand& operand : instruction.operands) {
@@ -60,7 +60,7 @@ Error load_weights(const DemoProgram& program, const NamedDataMap* map, MemoryAl
   return Error::Ok;
 }
 
-/// What an argument of the delegate call holds. Tensors must be of `dtype` and dense in the order of their dimensions.
+/// Reads an argument of the delegate call. Tensors must have the dtype `dtype` and be contiguous.
 Error read_argument(const EValue& argument, size_t index, aten::ScalarType dtype, DemoValue* value) {
   if (argument.isScalar()) {
     value->kind = DemoValue::Kind::kNumber;
@@ -82,7 +82,7 @@ Error read_argument(const EValue& argument, size_t index, aten::ScalarType dtype
   return Error::Ok;
 }
 
-/// What one instruction reads. `weight` counts the weights that were read so far.
+/// Reads an operand of an instruction. `weight` counts the weights that were read so far.
 Error read_operand(const Handle& handle, const DemoOperand& operand, aten::ScalarType dtype, Span<EValue*> inputs,
                    const std::vector<DemoValue>& results, size_t* weight, DemoValue* value) {
   switch (operand.kind) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BackendWithDelegateMappingDemo: an example of a backend whose instructions tools can follow back to the model. Its
+// BackendWithDelegateMappingDemo: an example of a backend whose instructions tools can trace back to the model. Its
 // payload is `3#conv_relu_op,0,sin_decomp_from_tan,1,last,2,`: names and the identifiers of the debug handle map.
 #include <cstring>
 #include <string_view>

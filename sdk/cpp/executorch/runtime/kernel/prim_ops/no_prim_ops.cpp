@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For firmware whose program has no prim operators: linked as an object, it takes the place of the library prim_ops.
+// Replaces the library prim_ops, if it is linked as an object, in firmware whose program has no prim operators.
 #include <executorch/runtime/kernel/prim_ops/prim_ops.h>
 
 namespace executorch {

@@ -29,7 +29,7 @@ Number make_real(double value) {
   return {false, 0, value};
 }
 
-/// What an operation gives.
+/// The result of an operation.
 using Outcome = Result<EValue>;
 
 Outcome out_of_range(const char* name) {
@@ -188,7 +188,7 @@ Outcome ceil(const Number& a) {
   return to_integer(std::ceil(a.real), "ceil");
 }
 
-/// Halves go to the even neighbour, as Python's round().
+/// Rounds ties to even, like Python's round().
 Outcome round(const Number& a) {
   if (a.is_int) {
     return EValue(a.integer);
@@ -274,7 +274,7 @@ void unary(KernelRuntimeContext& context, Span<EValue*> args) {
   }
 }
 
-/// condition ? a : b, with the type of the one that is taken.
+/// condition ? a : b. The result has the type of the selected value.
 void sym_ite(KernelRuntimeContext& context, Span<EValue*> args) {
   Number condition;
   if (check_args(context, args, 4) && read_number(*args[0], &condition)) {

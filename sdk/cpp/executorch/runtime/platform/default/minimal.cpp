@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Default platform layer of systems without anything: no clock, no log, no heap. Every function is weak; an
-// application that needs one of them defines its own.
+// Default platform layer of systems without a clock, a log and a heap. Every function is weak; an application that
+// needs one of them defines its own.
 #include <executorch/runtime/platform/compiler.h>
 #include <executorch/runtime/platform/platform.h>
 

@@ -12,7 +12,7 @@
 
 namespace {
 
-// Nanoseconds of steady_clock at which the platform was initialised or first asked for the time; 0 is "not yet".
+// Nanoseconds of steady_clock when the platform was initialised or the time was first read; 0 if it has not started.
 std::atomic<int64_t> start_ns{0};
 
 int64_t now_ns() {
@@ -51,7 +51,7 @@ ET_WEAK void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_
                                      ET_UNUSED size_t length) {
   const uint64_t microseconds = timestamp / 1000;
   const uint64_t seconds = microseconds / 1000000;
-  // One call a line: stderr is locked for its duration, so lines of several threads do not mix.
+  // Write each line with one call, which locks stderr, so that lines of several threads do not mix.
   fprintf(stderr, "%c %02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%06" PRIu64 " executorch:%s:%zu] %s\n",
           static_cast<int>(level), seconds / 3600, seconds / 60 % 60, seconds % 60, microseconds % 1000000, filename,
           line, message);

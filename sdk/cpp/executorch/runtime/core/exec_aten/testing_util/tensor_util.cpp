@@ -27,7 +27,7 @@ bool elements_are_close(const aten::Tensor& a, const aten::Tensor& b, double rto
   for (ssize_t i = 0; i < a.numel(); ++i) {
     bool close;
     if constexpr (std::is_integral_v<T>) {
-      // Exact first: a double does not hold every int64_t.
+      // Compare exactly first, because a double cannot hold every int64_t.
       close = data_a[i] == data_b[i] ||
               (!(rtol == 0 && atol == 0) &&
                numbers_are_close(static_cast<double>(data_a[i]), static_cast<double>(data_b[i]), rtol, atol));

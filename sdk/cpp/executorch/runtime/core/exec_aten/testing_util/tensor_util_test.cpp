@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The test helpers are tested first: every other test trusts them.
+// Tests of the test helpers, on which every other test depends.
 #include <cmath>
 #include <limits>
 #include <sstream>

@@ -23,7 +23,7 @@ runtime::Result<ssize_t> checked_numel(const Size* sizes, ssize_t dim) {
     ET_CHECK_OR_RETURN_ERROR(sizes[i] >= 0, InvalidArgument, "dimension %zd has the negative size %" PRId64, i,
                              int64_t{sizes[i]});
     empty = empty || sizes[i] == 0;
-    // A size of 0 makes up for no overflow: the sizes alone decide what is valid, not their order.
+    // Skip sizes of 0, so that an overflow of the others is an error whatever the order of the sizes.
     ET_CHECK_OR_RETURN_ERROR(sizes[i] == 0 || !__builtin_mul_overflow(numel, int64_t{sizes[i]}, &numel),
                              InvalidArgument, "the number of elements overflows at dimension %zd of size %" PRId64, i,
                              int64_t{sizes[i]});
@@ -53,7 +53,7 @@ namespace runtime {
 namespace internal {
 namespace {
 
-/// Called by PyTorch when a kernel needs more memory for an output of dynamic shape than it has.
+/// PyTorch calls this allocator when an output of dynamic shape needs more memory than it has.
 class NoMoreMemory final : public ::c10::Allocator {
  public:
   ::c10::DataPtr allocate(size_t nbytes) override {

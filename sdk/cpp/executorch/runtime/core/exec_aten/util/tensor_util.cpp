@@ -165,7 +165,7 @@ bool tensors_have_same_size_at_dims(aten::Tensor a, size_t dim_a, aten::Tensor b
 
 bool tensors_have_same_shape(aten::Tensor a, aten::Tensor b) {
   if (a.numel() == 1 && b.numel() == 1) {
-    return true;  // PyTorch treats one-element tensors of any rank alike where kernels ask this.
+    return true;  // as PyTorch, which accepts one-element tensors of any rank here
   }
   ET_CHECK_OR_RETURN_FALSE(a.sizes().equals(b.sizes()), "expected tensors of the same shape, found %s and %s",
                            shape_text(a).data(), shape_text(b).data());

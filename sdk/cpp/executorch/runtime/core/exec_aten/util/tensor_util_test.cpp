@@ -24,7 +24,7 @@ class TensorUtilTest : public ::testing::Test {
   PalSpy spy_;
 };
 
-// Expects a predicate to be false and to say why.
+// Expects a predicate to be false and to log the reason.
 #define EXPECT_FALSE_AND_LOGS(predicate, text)           \
   do {                                                   \
     InterceptWith intercept(spy_);                       \

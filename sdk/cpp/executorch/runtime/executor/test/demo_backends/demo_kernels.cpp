@@ -18,13 +18,13 @@ namespace {
 
 using Kind = DemoValue::Kind;
 
-/// The operands of one instruction, and where its result goes.
+/// The operands and the result of one instruction.
 struct Call {
   const DemoInstruction& instruction;
   Span<const DemoValue> operands;
   DemoValue* result;
 
-  /// Operand `i`; nothing where the program gives fewer.
+  /// Operand `i`; an empty value if the program has fewer.
   const DemoValue& operand(size_t i) const {
     static const DemoValue kNone;
     return i < operands.size() ? operands[i] : kNone;
@@ -39,7 +39,7 @@ struct Call {
     return true;
   }
 
-  /// Sets the sizes of the result, which must fit its room.
+  /// Sets the sizes of the result; false if its memory is too small.
   bool set_sizes(std::initializer_list<int64_t> sizes) const {
     result->kind = Kind::kTensor;
     result->dim = sizes.size();
