@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weights of GGUF files, quantised as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ._blocks import FORMATS
+from ._file import GGUFError, GGUFFile, GGUFTensor
+from ._tensor import ExportableGGUFTensor, _max_uniform_group_size
+
+__all__ = [
+    "Q4_K_GROUP_SIZE",
+    "Q5_K_GROUP_SIZE",
+    "Q6_K_GROUP_SIZE",
+    "_Q4_K_BLOCK_BYTES",
+    "_Q5_K_BLOCK_BYTES",
+    "_Q6_K_BLOCK_BYTES",
+    "ExportableGGUFTensor",
+    "GGUFError",
+    "GGUFFile",
+    "GGUFTensor",
+    "_max_uniform_group_size",
+    "iter_gguf",
+]
+
+Q4_K_GROUP_SIZE, Q5_K_GROUP_SIZE, Q6_K_GROUP_SIZE = (FORMATS[name].group for name in ("q4_k", "q5_k", "q6_k"))
+"""Weights that share a scale."""
+_Q4_K_BLOCK_BYTES, _Q5_K_BLOCK_BYTES, _Q6_K_BLOCK_BYTES = (FORMATS[name].bytes for name in ("q4_k", "q5_k", "q6_k"))
+
+
+def iter_gguf(path: str | Path) -> Iterator[tuple[str, ExportableGGUFTensor | Tensor]]:
+    """Name and value of each tensor of a GGUF file, in its order.
+
+    Floats (F32, F16, BF16) are plain tensors in their shape. Quantised tensors (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K,
+    Q5_K, Q6_K) are `ExportableGGUFTensor`. Both share the memory of the mapped file, which is read when they are used.
+    Raises `GGUFError` for a file that is not valid, OSError for one that cannot be opened.
+    """
+    file = GGUFFile(path)
+    for name, tensor in file.tensors.items():
+        if isinstance(tensor.type, torch.dtype):
+            yield name, file[name]
+        else:
+            yield name, ExportableGGUFTensor(file[name], tensor.type.name, torch.bfloat16)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The block formats of GGUF: how the bytes of a quantised row become numbers.
+
+A row is a sequence of blocks of the same size. All formats here are affine in groups: a weight is
+`scale * q - minimum`, with one scale and one minimum for each group of 16 or 32 weights. The layouts are those of
+ggml's `ggml-common.h` (`block_q4_0`, ..., `block_q6_K`); tests compare with the Python package `gguf` bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+QK_K = 256
+"""Weights of a block of the formats whose name ends in K."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The numbers of some blocks. The weights are `scale * q - minimum`, computed in float32."""
+
+    q: Tensor
+    """int8 [blocks, weights of a block]: integers as the format defines them, offset included (Q4_0: -8 to 7)."""
+    scale: Tensor
+    """float32 [blocks, groups of a block]."""
+    minimum: Tensor | None
+    """float32 [blocks, groups of a block]; None where the format has none."""
+
+
+@dataclass(frozen=True)
+class BlockFormat:
+    """A quantised type of ggml."""
+
+    name: str
+    """ggml's name in lower case."""
+    type_id: int
+    """ggml's `ggml_type`."""
+    weights: int
+    """Weights of a block."""
+    bytes: int
+    """Bytes of a block."""
+    group: int
+    """Weights that share a scale."""
+    bits: int
+    """Bits of an integer weight."""
+    decode: Callable[[Tensor], Groups]
+    """From uint8 [blocks, bytes]."""
+
+
+def _half(block: Tensor, offset: int) -> Tensor:
+    """The float16 at a byte offset of each block, as float32 [blocks, 1]."""
+    return block[:, offset : offset + 2].contiguous().view(torch.float16).float()
+
+
+def _nibbles(packed: Tensor) -> Tensor:
+    """[..., n] bytes to [..., 2 n] integers: the low halves of all bytes, then the high ones."""
+    return torch.cat([packed & 15, packed >> 4], dim=-1)
+
+
+def _bits(packed: Tensor, bits: int) -> Tensor:
+    """[blocks, n] bytes to [blocks, 8 / bits, n] integers: part i has bits `i * bits` and up of each byte."""
+    shifts = torch.arange(0, 8, bits, dtype=torch.uint8)[:, None]
+    return (packed[:, None] >> shifts) & ((1 << bits) - 1)
+
+
+def _fifth_bits(block: Tensor, offset: int) -> Tensor:
+    """[blocks, 32] integers 0 or 16: bit i of the little-endian word at `offset` belongs to weight i."""
+    return _bits(block[:, offset : offset + 4], 1).transpose(1, 2).reshape(-1, 32) << 4
+
+
+def _signed(q: Tensor, zero: int) -> Tensor:
+    return (q.to(torch.int16) - zero).to(torch.int8)
+
+
+def _q4_0(block: Tensor) -> Groups:
+    return Groups(_signed(_nibbles(block[:, 2:]), 8), _half(block, 0), None)
+
+
+def _q4_1(block: Tensor) -> Groups:
+    return Groups(_signed(_nibbles(block[:, 4:]), 0), _half(block, 0), -_half(block, 2))
+
+
+def _q5_0(block: Tensor) -> Groups:
+    return Groups(_signed(_nibbles(block[:, 6:]) | _fifth_bits(block, 2), 16), _half(block, 0), None)
+
+
+def _q5_1(block: Tensor) -> Groups:
+    q = _nibbles(block[:, 8:]) | _fifth_bits(block, 4)
+    return Groups(_signed(q, 0), _half(block, 0), -_half(block, 2))
+
+
+def _q8_0(block: Tensor) -> Groups:
+    return Groups(block[:, 2:].contiguous().view(torch.int8), _half(block, 0), None)
+
+
+def _six_bit_pairs(packed: Tensor) -> tuple[Tensor, Tensor]:
+    """The 8 scales and 8 minima of six bits that 12 bytes hold, float32 [blocks, 8] each.
+
+    Bytes 0 to 3 and 4 to 7 hold the first four of each in their low six bits. Their two high bits are the high bits of
+    the last four, whose low four bits are the halves of bytes 8 to 11.
+    """
+    first, second, low = packed[:, :4], packed[:, 4:8], packed[:, 8:]
+    scales = torch.cat([first & 63, (low & 15) | (first >> 6 << 4)], dim=1)
+    minima = torch.cat([second & 63, (low >> 4) | (second >> 6 << 4)], dim=1)
+    return scales.float(), minima.float()
+
+
+def _paired_nibbles(packed: Tensor) -> Tensor:
+    """[blocks, 128] bytes to [blocks, 256]: of each 32 bytes the low halves, then the high ones."""
+    return _nibbles(packed.reshape(-1, 4, 32)).reshape(-1, QK_K)
+
+
+def _q4_k(block: Tensor) -> Groups:
+    scales, minima = _six_bit_pairs(block[:, 4:16])
+    return Groups(_signed(_paired_nibbles(block[:, 16:]), 0), _half(block, 0) * scales, _half(block, 2) * minima)
+
+
+def _q5_k(block: Tensor) -> Groups:
+    scales, minima = _six_bit_pairs(block[:, 4:16])
+    q = _paired_nibbles(block[:, 48:]) | _bits(block[:, 16:48], 1).reshape(-1, QK_K) << 4
+    return Groups(_signed(q, 0), _half(block, 0) * scales, _half(block, 2) * minima)
+
+
+def _q6_k(block: Tensor) -> Groups:
+    low = _nibbles(block[:, :128].reshape(-1, 2, 64)).reshape(-1, QK_K)
+    high = _bits(block[:, 128:192].reshape(-1, 32), 2).reshape(-1, QK_K)
+    scales = block[:, 192:208].contiguous().view(torch.int8).float()
+    return Groups(_signed(low | high << 4, 32), _half(block, 208) * scales, None)
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        BlockFormat("q4_0", 2, 32, 18, 32, 4, _q4_0),
+        BlockFormat("q4_1", 3, 32, 20, 32, 4, _q4_1),
+        BlockFormat("q5_0", 6, 32, 22, 32, 5, _q5_0),
+        BlockFormat("q5_1", 7, 32, 24, 32, 5, _q5_1),
+        BlockFormat("q8_0", 8, 32, 34, 32, 8, _q8_0),
+        BlockFormat("q4_k", 12, QK_K, 144, 32, 4, _q4_k),
+        BlockFormat("q5_k", 13, QK_K, 176, 32, 5, _q5_k),
+        BlockFormat("q6_k", 14, QK_K, 210, 16, 6, _q6_k),
+    )
+}
+"""By name."""
+
+
+def groups_of(raw: Tensor, format: BlockFormat) -> Groups:
+    """The numbers of a matrix. `raw`: uint8 [rows, bytes of a row]. q has a row a row, scale and minimum as well."""
+    decoded = format.decode(raw.reshape(-1, format.bytes))
+    rows = len(raw)
+    minimum = None if decoded.minimum is None else decoded.minimum.reshape(rows, -1)
+    return Groups(decoded.q.reshape(rows, -1), decoded.scale.reshape(rows, -1), minimum)
+
+
+def dequantize(raw: Tensor, format: BlockFormat) -> Tensor:
+    """The weights of a matrix in float32 [rows, weights of a row]. `raw`: uint8 [rows, bytes of a row]."""
+    groups = groups_of(raw, format)
+    weights = groups.q.reshape(*groups.scale.shape, format.group) * groups.scale[..., None]
+    if groups.minimum is not None:
+        weights = weights - groups.minimum[..., None]
+    return weights.reshape(groups.q.shape)
