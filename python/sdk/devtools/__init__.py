@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tools that show what a program is and does."""
+"""Tools that inspect programs and their runs."""
 
 from __future__ import annotations
 

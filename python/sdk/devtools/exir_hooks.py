@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this package does for the compiler, which looks for these functions: see `sdk.exir.hooks`."""
+"""Functions of this package that the compiler calls: see `sdk.exir.hooks`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def warn_of_missing_kernels(program: Any) -> None:
             f"them before you export, or ignore this MissingKernelWarning where the program runs with kernels of your "
             f"own.",
             MissingKernelWarning,
-            stacklevel=4,  # the caller of the method that writes or returns the bytes
+            stacklevel=4,  # attributes the warning to the caller of the method that writes or returns the bytes
         )
 
 

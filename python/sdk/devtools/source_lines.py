@@ -10,7 +10,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def source_line(stack_trace: str, folders: bool = False) -> str:
-    """`model.py:12`: the innermost line that is neither torch's nor made up; "" where there is none.
+    """`model.py:12`: the innermost line that is in a file and not in torch; "" if there is none.
 
     `folders` keeps the path of the file.
     """

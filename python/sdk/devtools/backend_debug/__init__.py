@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was given to backends."""
+"""Reports of what was delegated to backends."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many calls of each operator a graph gave to backends, and how many it kept."""
+"""Counts the calls of each operator that were delegated to backends, and those that were not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 @dataclass
 class DelegationBreakdown:
-    """Calls of one operator, inside of delegates and outside."""
+    """The calls of one operator inside and outside of delegates."""
 
     op_type: str = ""
     delegated: int = 0
@@ -25,7 +25,9 @@ class DelegationBreakdown:
 
 @dataclass
 class DelegationInfo:
-    """The calls of a graph and of its branches. What reads a delegate's result is a call outside of it: getitem."""
+    """The calls of a graph and of its branches. The `getitem` calls that read a delegate's results count as outside of
+    it.
+    """
 
     num_delegated_subgraphs: int = 0
     num_delegated_nodes: int = 0
@@ -54,7 +56,7 @@ class DelegationInfo:
 
 
 def get_delegation_info(graph_module: GraphModule) -> DelegationInfo:
-    """Counts the calls of a lowered graph and of its branches, and those of the graphs its delegates were made of."""
+    """Counts the calls of a lowered graph and of its branches, and of the graphs that were lowered to its delegates."""
     info = DelegationInfo()
     for module in kept_graphs(graph_module):
         for _, lowered, _ in get_lowered_submodules(module):

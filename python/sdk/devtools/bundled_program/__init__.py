@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundled programs: a program together with inputs to try it on and the outputs that are expected (`.bpte`)."""
+"""Bundled programs: a program together with test inputs and expected outputs (`.bpte`)."""

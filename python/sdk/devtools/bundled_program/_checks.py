@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether test cases fit the methods of a program. What does not is an AssertionError, also with `python -O`."""
+"""Checks that test cases fit the methods of a program. If not, it raises AssertionError, also with `python -O`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _check_number(kind: str, index: int, value: float, like: Any, place: str) ->
     if isinstance(like, schema.Tensor) and kind == "output":
         raise AssertionError(f"The {index}-th expected output shall be a tensor, but now is {type(value)}: {place}.")
     if isinstance(like, schema.Null) and kind == "input":
-        return  # any number, which the method takes as it is
+        return  # the method accepts any number
     expected = _NUMBERS.get(type(like))
     if expected is None:
         raise AssertionError(f"{value} was given where the program has {_describe(like)}: {place}.")

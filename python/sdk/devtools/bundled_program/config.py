@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program is tried on: test cases, and suites of them, one for each method."""
+"""Test cases of a program, and suites of them, one for each method."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DataContainer: TypeAlias = Union[list, tuple, dict]  # noqa: UP007
 
 
 class MethodTestCase:
-    """One call of a method: its inputs, and the outputs that are expected, if they are to be checked."""
+    """One call of a method: its inputs, and the expected outputs if they are to be checked."""
 
     def __init__(self, inputs: MethodInputType, expected_outputs: MethodOutputType | None = None) -> None:
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`BundledProgram`: a program with test cases, checked against what its methods take and return."""
+"""`BundledProgram`: a program with test cases, which are checked against the inputs and outputs of its methods."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BundledProgram:
             assert self._pte_file_path is not None
             data = Path(self._pte_file_path).read_bytes()
             return _flatbuffer_to_program(data), data
-        # A manager calls it executorch_program; a program of one step before there were managers, program.
+        # The attribute is `executorch_program` in managers, and `program` in the older `ExecutorchProgram`.
         program = getattr(self.executorch_program, "executorch_program", None) or self.executorch_program.program
         return program, None
 
@@ -82,7 +82,7 @@ class BundledProgram:
             cases = [
                 bundle_schema.BundledMethodTestCase(
                     [_to_value(value, like) for value, like in zip(case.inputs, inputs, strict=True)],
-                    # No outputs are expected, or all of them are.
+                    # A case has either no expected outputs or all of them.
                     [_to_value(value, like) for value, like in zip(case.expected_outputs, outputs, strict=False)],
                 )
                 for case in suite.test_cases

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The schema of ETDumps as dataclasses, one for each flatbuffer table of a `.etdp`.
 
-Times are ticks of the device's clock. -1 and None stand for what an event does not have. An event inside a delegate has
+Times are ticks of the device's clock. -1 and None mean that an event does not have a field. An event inside a delegate
+has
 either an integer or a text as its identifier.
 """
 

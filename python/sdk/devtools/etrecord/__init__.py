@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords: what the debugging tools need to know of a program beside its file."""
+"""ETRecords: what the debugging tools need to know about a program beyond its file."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def parse_etrecord(etrecord_path: str | os.PathLike[str]) -> ETRecord:
     programs = {name: _program(name, members) for name in members if f"{name}_state_dict" in members}
     edge_name = _Names.EDGE_DIALECT_EXPORTED_PROGRAM.value
     edge = {n.removeprefix(f"{edge_name}/"): p for n, p in programs.items() if n.startswith(f"{edge_name}/")}
-    if edge_name in programs:  # as it was before there could be several
+    if edge_name in programs:  # the older form, for a single program
         edge["forward"] = programs[edge_name]
     extra = {n: p for n, p in programs.items() if n != _Names.EXPORTED_PROGRAM.value and not n.startswith(edge_name)}
     return ETRecord(
@@ -122,7 +122,7 @@ def _tensors(name: ETRecordReservedFileNames, members: dict[str, bytes]) -> Any:
         return None
     try:
         return torch.load(io.BytesIO(members[name.value]), weights_only=True)
-    except Exception as error:  # torch.load raises what its readers raise
+    except Exception as error:  # torch.load passes on any exception of its readers
         raise RuntimeError(
             f"the ETRecord's {name.value!r} holds more than tensors, numbers and lists of them, or is damaged; "
             "make the record again"

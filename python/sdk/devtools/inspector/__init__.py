@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program spent its time on and what it computed, event by event.
+"""Shows the time and the results of a program's run, event by event.
 
     from sdk.devtools import Inspector
 
     inspector = Inspector(etdump_path="model.etdp", etrecord="model.etrecord")
     inspector.print_data_tabular()
 
-Reading an ETDump and finding the nodes of its events are of use without the class too: `sdk.devtools.etdump.serialize`
+Parts of this package are useful without the class: `sdk.devtools.etdump.serialize`
 reads the file, `_blocks` groups its events, `_matching` finds their nodes in an ETRecord.
 """
 

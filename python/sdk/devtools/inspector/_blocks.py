@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the runs of an ETDump to blocks of events."""
+"""Groups the runs of an ETDump into blocks of events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sdk.devtools.inspector._values import DebugBuffer, InferenceOutput, is_infe
 
 @dataclass(frozen=True)
 class Reading:
-    """How the numbers of an ETDump are read."""
+    """Options for reading the numbers of an ETDump."""
 
     source_time_scale: TimeScale = TimeScale.NS
     target_time_scale: TimeScale = TimeScale.MS
@@ -34,7 +34,7 @@ class Reading:
 
 @dataclass
 class _Run:
-    """One run: its events by what they stand for, and the outputs of the method."""
+    """One run: its events by signature, and the outputs of the method."""
 
     data: RunData
     events: dict[EventSignature, InstructionEvent]
@@ -61,7 +61,7 @@ def blocks_of(runs: Iterable[RunData], reading: Reading) -> list[EventBlock]:
 
 
 def resolve(block: EventBlock, sources: Sources) -> None:
-    """Gives the events of a block what an ETRecord knows of them."""
+    """Adds the ETRecord's information to the events of a block."""
     for event in block.events:
         instruction = event._instruction_id
         if instruction is None or instruction < 0:

@@ -22,7 +22,7 @@ def compare_results(
     metrics: list[str] | None = None,
     plot: bool = False,
 ) -> dict[str, list[float]]:
-    """How far outputs are from those that are expected.
+    """Compares outputs with expected ones.
 
     Args:
         reference_output: The outputs to expect, for instance those of eager mode.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far recorded values are from those that are expected.
+"""Distances between recorded values and expected ones.
 
 With the expected values r, the recorded ones v and the difference d = v - r of n elements:
 
@@ -40,7 +40,7 @@ def convert_to_float_tensor(input_data: Any) -> torch.Tensor:
 
 
 def _pair(reference: Any, value: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Expected values, recorded ones, and what they differ by. Raises ValueError where their sizes differ."""
+    """Expected values, recorded values, and their difference. Raises ValueError where their sizes differ."""
     r, v = convert_to_float_tensor(reference), convert_to_float_tensor(value)
     if r.numel() != v.numel():
         raise ValueError(f"expected values of one size, found {tuple(r.shape)} and {tuple(v.shape)}")
@@ -48,7 +48,7 @@ def _pair(reference: Any, value: Any) -> tuple[torch.Tensor, torch.Tensor, torch
     same = (r == v) | (r.isnan() & v.isnan())
     difference = torch.where(same, 0.0, v - r)
     difference = torch.where(same | difference.isfinite(), difference, math.inf)
-    # What cannot be added up, and does not differ, says nothing.
+    # Equal elements that are not finite cannot be added up, so leave them out.
     return torch.where(same & ~r.isfinite(), 0.0, r), torch.where(same & ~v.isfinite(), 0.0, v), difference
 
 

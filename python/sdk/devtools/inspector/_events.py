@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Inspector shows: events, and the blocks of events of equal runs."""
+"""Events that the Inspector shows, in blocks of equal runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DelegateTimeScaleConverter = Callable[["int | str", "int | float"], "int | float
 
 
 class DelegateMetadata(dict[str, Any]):
-    """What an ETRecord says of a delegate: its `name`, and its `delegate_map` from identifiers to debug handles."""
+    """What an ETRecord says about a delegate: its `name`, and its `delegate_map` from identifiers to debug handles."""
 
 
 class PerfData:
@@ -111,7 +111,7 @@ class Event:
 
     @property
     def delegate_debug_metadatas(self) -> list[str] | dict[str, Any]:
-        """The same as the user's parser reads it; as text without a parser."""
+        """The same, converted by the user's parser, or to text without a parser."""
         if not self.is_delegated_op or not self._delegate_debug_metadatas:
             return []
         if self._delegate_metadata_parser is None:
@@ -154,7 +154,7 @@ class Event:
 
 @dataclass
 class EventBlock:
-    """The events of runs that did the same: the runs of a method (`Execute`), or what came before (`Default`).
+    """The events of equal runs: the runs of a method (`Execute`), or what happened before (`Default`).
 
     Attributes:
         name: The runtime's name.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debug handles of edge nodes for the nodes of the graph that was exported."""
+"""Gives nodes of the exported graph the debug handles of edge nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def propagate_back_debug_handle(
 
     Args:
         exported_program: What `torch.export` returned. The metadata of its nodes is changed, if True is returned.
-        exported_program_graph_id: Which graph the edge nodes know it as: `ETRecord.export_graph_id`.
+        exported_program_graph_id: The number by which edge nodes refer to this graph: `ETRecord.export_graph_id`.
         edge_dialect_program: The edge program of it.
         disable_debug_handle_valdiation: Accept edge nodes that come from no node of the program.
 
@@ -74,7 +74,7 @@ def get_aot_debug_handle_to_op_name_mapping(graph_module: GraphModule) -> dict[D
 
 
 def copy_for_handles(program: ExportedProgram) -> ExportedProgram:
-    """A program whose nodes can be given handles while the original's keep theirs. Tensors are shared."""
+    """A copy of a program, whose nodes can get other handles. Tensors are shared."""
     twin = copy.copy(program)
     twin._graph_module = copy.deepcopy(program.graph_module, {id(t): t for t in _constants(program.graph_module)})
     return twin

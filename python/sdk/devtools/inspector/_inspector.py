@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Inspector`: what a program spent its time on and computed, from an ETDump and an ETRecord."""
+"""`Inspector`: the time and the results of a program's run, from an ETDump and an ETRecord."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Inspector:
         )
 
     def _rows(self, include_units: bool, include_delegate_debug_data: bool) -> list[dict[str, Any]]:
-        """What is printed of each event."""
+        """The columns that are printed for each event."""
         return [
             {name: value for name, value in row.items() if name not in _UNPRINTED_COLUMNS}
             for block in self.event_blocks
@@ -191,7 +191,7 @@ class Inspector:
         return trace_events(self._etdump, self._etrecord, self._source_time_scale, method)
 
     def markdown(self, top: int = 20) -> str:
-        """Where the time of each kind of run went, as Markdown tables with the `top` slowest operators."""
+        """Markdown tables of the `top` slowest operators, one for each kind of run."""
         blocks = [block for block in self.event_blocks if method_time(block) > 0]
         return "\n".join(markdown(block, top) for block in blocks)
 
@@ -251,7 +251,7 @@ class Inspector:
         disable_debug_handle_valdiation: bool = False,
         reference_graph: str | None = None,
     ) -> pd.DataFrame:
-        """Compares what the runtime computed with what eager mode computes, operator by operator.
+        """Compares the results of the runtime with those of eager mode, operator by operator.
 
         The program must have run on the inputs of the ETRecord: those of `update_representative_inputs()` or of its
         bundled program's first case, or else those that it was exported with. It needs an ETDump with intermediate
@@ -284,7 +284,7 @@ class Inspector:
         return comparator.compare(mapping, reference.names, runtime_names)
 
     def layers(self, reference_graph: str | None = None) -> list[Layer]:
-        """The values of the runtime that eager mode computes too, with those, in the order of the graph. Arguments and
+        """Pairs of values that the runtime and eager mode have both computed, in the order of the graph. Arguments and
         errors as for `calculate_numeric_gap`."""
         return self._layers(reference_graph, False)[0]
 

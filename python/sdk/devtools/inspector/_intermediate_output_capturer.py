@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every operator of a graph computes in eager mode."""
+"""Captures the result of every operator of a graph in eager mode."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes of a model the events of an ETDump come from.
+"""Finds the nodes of a model that the events of an ETDump belong to.
 
 source = Sources.of(record, runs)        # of the method whose instructions the events fit
 source.handles(instruction, identifier)  # debug handles of an instruction, or of an operator inside a delegate
@@ -34,7 +34,7 @@ Handles = int | Sequence[int] | None
 
 
 class MismatchError(ValueError):
-    """An ETDump and an ETRecord that are of different programs."""
+    """The ETDump and the ETRecord are of different programs."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Sources:
         )
 
     def _problem(self, events: Sequence[tuple[int, str, int | str | None]]) -> str | None:
-        """What in the events does not fit the method, or None."""
+        """Describes what in the events does not fit the method; None if all do."""
         where = f"method {self.method!r} of the ETRecord"
         last = max((*self._handles, *self._delegates), default=-1)
         for instruction, name, identifier in events:
@@ -135,7 +135,7 @@ class Sources:
         return None
 
     def delegate(self, instruction: int | None) -> DelegateMetadata | None:
-        """What the delegate of an instruction says of itself; None where it calls none."""
+        """The information of the delegate that an instruction calls; None if it calls none."""
         found = None if instruction is None else self._delegates.get(instruction)
         return None if found is None else DelegateMetadata(found)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the runtime computed, beside what eager mode computes from the same inputs, layer by layer."""
+"""Compares the results of the runtime with those of eager mode for the same inputs, layer by layer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sdk.exir.record import ETRecord
 
 @dataclass(frozen=True)
 class Layer:
-    """A value that both have computed.
+    """A value that the runtime and eager mode have both computed.
 
     `handle` is the debug handle of its operator, `runtime_handle` has those of what the runtime ran at once.
     """
@@ -43,7 +43,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Reference:
-    """What eager mode computes: results and names of operators by debug handle, in the order of the graph."""
+    """Results of eager mode: values and names of operators by debug handle, in the order of the graph."""
 
     outputs: dict[DebugHandle, Any]
     names: dict[DebugHandle, list[str]]
@@ -72,7 +72,7 @@ def run_reference(
     wanted = [node for node in module.graph.nodes if node.op == "placeholder"]
     if len(flat) != len(wanted):
         raise ValueError(f"the ETRecord has {len(flat)} inputs, method {sources.method!r} takes {len(wanted)}")
-    # Writes of the program stay its own.
+    # Copy buffers, so that the program does not write to the record's.
     buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
     try:
         outputs = IntermediateOutputCapturer(module).run_and_capture(*_copies(flat))

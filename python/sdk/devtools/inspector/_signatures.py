@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which events of an ETDump belong together: those of an instruction, and those of equal instructions in other runs."""
+"""Groups events of an ETDump: those of an instruction, and those of equal instructions in other runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class InstructionEventSignature:
 
 @dataclass(frozen=True)
 class ProfileEventSignature:
-    """What is measured of an instruction."""
+    """The profile event of an instruction."""
 
     name: str
     instruction_id: int | None
@@ -61,7 +61,7 @@ class ProfileEventSignature:
 
 @dataclass(frozen=True)
 class DebugEventSignature:
-    """What is recorded of an instruction."""
+    """The recorded value of an instruction."""
 
     name: str = ""
     instruction_id: int | None = -1

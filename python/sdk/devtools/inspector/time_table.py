@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time of a method went, as a Markdown table for a pull request."""
+"""The time of a method by operator, as a Markdown table for a pull request."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def method_time(block: EventBlock) -> float:
 
 
 def markdown(block: EventBlock, top: int = 20) -> str:
-    """The `top` slowest rows as a table, with what the others take, and the total."""
+    """A table of the `top` slowest rows, the sum of the others, and the total."""
     rows = time_rows(block)
     total = method_time(block) or sum(row.mean for row in rows) or 1.0
     unit = block.target_time_scale.value
@@ -90,7 +90,7 @@ def _time(event: Event) -> float:
 
 
 def _leaves(block: EventBlock) -> Iterator[tuple[Event, float]]:
-    """The events of instructions with the part of their time in which no other one lies."""
+    """The events of instructions, each with its time without that of the events inside it."""
     inside: dict[int, float] = {}
     timed = [
         e for e in block.events if e.perf_data is not None and e._instruction_id is not None and e._instruction_id >= 0

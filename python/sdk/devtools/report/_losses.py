@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program does not keep of its model."""
+"""Finds what a program loses of its model."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 
 
 class LossKind(str, Enum):
-    """What can get lost on the way from a model to its program."""
+    """The kinds of losses between a model and its program."""
 
     FALLBACK = "fallback"
     """An operator that was offered to a backend runs on a kernel."""
@@ -34,7 +34,7 @@ class LossKind(str, Enum):
 
 @dataclass(frozen=True)
 class Loss:
-    """One thing that the program does not keep."""
+    """One thing that the program loses."""
 
     kind: LossKind
     method: str
@@ -46,11 +46,11 @@ class Loss:
 
 
 class MissingKernelWarning(UserWarning):
-    """A program is written that the runtime of this package cannot load, because it has no kernel of an operator."""
+    """The runtime of this package cannot load the program that is written: it has no kernel for an operator."""
 
 
 class LossError(ExportError):
-    """Raised with `strict` where something would be lost. `losses` has them one by one."""
+    """Raised with `strict` if something would be lost; `losses` lists everything."""
 
     def __init__(self, losses: Collection[Loss]) -> None:
         listed = "\n".join(f"  - {loss}" for loss in losses)

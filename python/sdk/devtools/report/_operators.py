@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operators of a program this package's runtime can run, and which the original's."""
+"""Compares the operators of a program with the kernels of this package's runtime and of ExecuTorch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Receipt`: the table of a program, and what the program does not keep of its model."""
+"""`Receipt`: the table of a program, and what the program loses of its model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdk.devtools.report._text import table
 
 @dataclass(frozen=True)
 class Receipt:
-    """The table of a program, and what it does not keep."""
+    """The table of a program, and its losses."""
 
     rows: tuple[Row, ...]
     losses: tuple[Loss, ...]

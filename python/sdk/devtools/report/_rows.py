@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of a method: read from its program as it was emitted, and from the programs inside its delegates."""
+"""Makes the rows of a method from its emitted program and from the programs inside its delegates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _MethodRows:
                 yield from self._delegate(module, node, prefix)
             elif node.op == "call_function" and node.target not in (operator.getitem, memory.alloc, memory.free):
                 if node.target is torch.ops.aten.copy_.default and is_written_already(node):
-                    continue  # No instruction: the value is computed where it is kept.
+                    continue  # There is no instruction: the value is computed in the buffer's memory.
                 yield self._call(node, prefix)
                 for name, branch in branches.get(node, ()):
                     yield from self.graph(branch, f"{prefix}{name}/")

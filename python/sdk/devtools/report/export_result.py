@@ -33,7 +33,7 @@ class OutputError:
 
     @property
     def within(self) -> bool:
-        # Around zero a share means little: a difference far below the tolerance itself is fine.
+        # Near zero, a share means little, so a difference far below the tolerance is fine.
         return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an emitted program contains: operators, delegates, weights and the memory plan, read from the program itself.
 
-Reading the emitted `sdk.exir.schema.Program`, and not the graphs that it came from, makes the summary true by
-construction: it describes what the runtime will see.
+It reads the emitted `sdk.exir.schema.Program` instead of the graphs, so that the summary describes what the runtime
+loads.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
         results = _results(plan, call)
         for value in _arguments(plan, call):
             uses.setdefault(value, []).append(position)
-            # What is neither an input nor a constant is written before it is read, or is memory of another tensor.
+            # Other tensors are written before they are read, or share the memory of another one.
             writer.setdefault(value, _name(plan, call) if value in results else "a view of another tensor")
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:
@@ -149,7 +149,7 @@ def _arguments(plan: schema.ExecutionPlan, call: Any) -> list[int]:
 
 
 def _results(plan: schema.ExecutionPlan, call: Any) -> set[int]:
-    """The values that an instruction may write: a kernel returns its last argument; of a delegate, any may be one."""
+    """The values that an instruction may write: the last argument of a kernel, and any argument of a delegate."""
     if isinstance(call, schema.KernelCall):
         return set(_expanded(plan, call.args[-1:]))
     if isinstance(call, schema.MoveCall):

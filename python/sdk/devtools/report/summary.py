@@ -93,7 +93,7 @@ def operators(method: MethodFacts) -> str:
 
 
 def delegated(method: MethodFacts, result: ExportResult) -> str:
-    """Which part went to which backend, and which did not."""
+    """The parts that went to each backend, and the rest."""
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
     if result.offered is None:
         return "nothing: no backend was asked for"
@@ -111,7 +111,7 @@ def left_behind(rows: Sequence[Row]) -> list[str]:
 
 
 def original(receipt: Receipt) -> str:
-    """What ExecuTorch itself lacks."""
+    """The operators that ExecuTorch itself lacks."""
     return f"ExecuTorch 1.4 cannot load the program, because it has no {', '.join(receipt.newer_operators)}"
 
 

@@ -38,7 +38,7 @@ PROGRAM_ALIGNMENT = 32
 
 
 class _OwnBytes(Bytes):
-    """Bytes that nothing else refers to: a program may write to an input in place, and equal data would change."""
+    """Bytes that are not shared with equal data: a program may write to an input in place."""
 
     def write(self, writer: Writer, value: bytes) -> int:
         return writer.append(value, self.align, U32.pack(len(value)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model of two methods, random test suites, and both together: what tests of bundled programs begin with."""
+"""A model with two methods, random test suites, and both together, for tests of bundled programs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def get_random_test_suites(
     n_sets_per_plan_test: int,
     n_method_test_suites: int,
 ) -> tuple[list[str], list[list[MethodInputType]], list[list[MethodOutputType]], list[MethodTestSuite]]:
-    """Suites for methods that there are not, with random inputs and outputs.
+    """Suites for methods that do not exist, with random inputs and outputs.
 
     Returns:
         The names, and for each its inputs, its expected outputs, and the suite of both.
@@ -104,7 +104,7 @@ def get_random_test_suites_with_eager_model(
     dtype: torch.dtype,
     n_sets_per_plan_test: int,
 ) -> tuple[list[list[MethodInputType]], list[MethodTestSuite]]:
-    """Suites for the methods of a model, with random inputs and what the model makes of them.
+    """Suites for the methods of a model, with random inputs and the model's outputs for them.
 
     Returns:
         The inputs of each method, and the suites.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures of the distance between what the runtime computed and what it should have."""
+"""Measures of the distance between the runtime's results and expected ones."""
 
 from __future__ import annotations
 
