@@ -10,7 +10,8 @@ from torch.export import export
 from sdk.exir import memory, to_edge
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.operator.manip import ScratchTensorMetadata, attach_get_scratch_metas_fn
-from sdk.exir.passes import SpecPropPass, ToOutVarPass, to_scratch_op_pass
+from sdk.exir.pass_base import ExportPass
+from sdk.exir.passes import ScalarToTensorPass, SpecPropPass, ToOutVarPass, to_scratch_op_pass
 from sdk.exir.passes._device_copy_ops_registry import lib as device_copies  # noqa: F401  (registers the operators)
 from sdk.exir.passes.const_prop_pass import ConstPropPass
 from sdk.exir.passes.convert_constant_dim_order_pass import convert_constant_dim_order_pass
@@ -22,6 +23,7 @@ from sdk.exir.passes.quantize_io_pass import (
 )
 from sdk.exir.scalar_type import ScalarType
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+from zoo.function import Function
 
 
 def test_weights_become_contiguous():
@@ -153,6 +155,20 @@ def test_inputs_and_outputs_that_are_not_quantised():
         manager.transform([QuantizeOutputs(manager, [1])])
     with pytest.raises(ValueError, match="is not only quantised"):
         extract_io_quant_params(manager)
+
+
+def test_numbers_become_tensors_of_the_precision_of_the_others():
+    """A pass adds a number to a float64 tensor: 0.1 of float32 is another number."""
+
+    class AddTenth(ExportPass):
+        def call_operator(self, op, args, kwargs, meta):
+            return super().call_operator(op, (args[0], 0.1), kwargs, meta)
+
+    for dtype in (torch.float32, torch.float64):
+        args = (torch.ones(3, dtype=dtype), torch.ones(3, dtype=dtype))
+        edge = to_edge(export(Function(lambda x, y: x * y), args)).transform([AddTenth(), ScalarToTensorPass()])
+        (result,) = _load_for_executorch_from_buffer(edge.to_executorch().buffer).forward(args)
+        torch.testing.assert_close(result, args[0] * 0.1, rtol=0, atol=0)
 
 
 def test_scratch_memory():

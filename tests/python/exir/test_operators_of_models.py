@@ -57,6 +57,12 @@ CASES = {
     "aminmax": (lambda x: torch.aminmax(x, dim=1), (X,)),
     "sort": (lambda x: {"sorted": torch.sort(x[1])}, (X,)),
     "topk": (lambda x: torch.topk(x, 2), (X,)),
+    "take": (lambda x, i: torch.take(x, i), (X, torch.tensor([[0, -1, 11], [-12, 5, 5]]))),
+    "take_one": (lambda x, i: torch.take(x, i), (X, torch.tensor(-3))),
+    "take_of_one": (lambda x, i: torch.take(x, i), (X[0, 1], torch.tensor([0, -1]))),
+    "linspace_of_integers": (lambda x: x + torch.linspace(4.3, -3, 50, dtype=torch.int64), (torch.zeros(()),)),
+    "linspace_of_an_odd_number": (lambda x: x + torch.linspace(0, 7, 51, dtype=torch.int32), (torch.zeros(()),)),
+    "linspace_between_tensors": (lambda x, y: torch.linspace(x, y, 8, dtype=torch.uint8), (X[0, 2], X[1, 3] * 50)),
 }
 
 
@@ -73,6 +79,18 @@ def test_same_numbers_as_eager(name):
         assert len(got) == len(want)
         for a, b in zip(got, want, strict=True):
             torch.testing.assert_close(a, b, equal_nan=True)
+
+
+def test_numbers_among_float64_are_not_rounded():
+    """0.1 of float32 is another number."""
+
+    def function(x, y):
+        return x * 0.1, 0.1 - x, x / 0.3, x + y * 0.1, torch.where(x > 0, x * 0.7, 0.1)
+
+    args = (X.double(), torch.tensor(0.7, dtype=torch.float64))
+    program = to_edge(export(Function(function), args)).to_executorch()
+    for a, b in zip(_load_for_executorch_from_buffer(program.buffer).forward(args), function(*args), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=0)
 
 
 def test_structure_of_named_tuples():

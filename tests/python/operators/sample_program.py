@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -217,8 +218,13 @@ def _products(op: OpInfo, results: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _in_double(sample: Sample) -> list[torch.Tensor] | None:
-    """The results of eager from float64 copies of all floating-point inputs; None if it does not take them."""
+    """The results of eager from float64 copies of all floating-point inputs, and in float64 where an argument names
+    another floating-point dtype; None if eager does not take them."""
+    wide = copy.copy(sample)
+    wide.leaves = [
+        torch.float64 if isinstance(leaf, torch.dtype) and leaf.is_floating_point else leaf for leaf in sample.leaves
+    ]
     try:
-        return tensors_of(sample(*(x.double() if x.is_floating_point() else x for x in sample.inputs())))
+        return tensors_of(wide(*(x.double() if x.is_floating_point() else x for x in sample.inputs())))
     except Exception:
         return None

@@ -119,14 +119,17 @@ class EdgeEmitter:
 
     def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
         with unset_fake_temporarily():
-            return self._constants(self._graph, torch.tensor(number).to(self._number_dtype(op, number, args)))
+            # Python's numbers are those of float64.
+            value = torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
+            return self._constants(self._graph, value.to(self._number_dtype(op, number, args)))
 
     def _number_dtype(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> torch.dtype:
         """The dtype of a number among the tensors of a call."""
         tensors = [value_of(a) for a in args if isinstance(a, Node) and isinstance(value_of(a), torch.Tensor)]
         with unset_fake_temporarily():
             if op not in PROMOTING_OPS or not tensors:
-                return torch.tensor(number).dtype
+                is_double = isinstance(number, float) and any(tensor.dtype == torch.float64 for tensor in tensors)
+                return torch.float64 if is_double else torch.tensor(number).dtype
             dtype = torch.result_type(torch.empty((1,), dtype=tensors[0].dtype), number)
             if op is aten.div.Tensor and not (dtype.is_floating_point or dtype.is_complex):
                 dtype = torch.get_default_dtype()

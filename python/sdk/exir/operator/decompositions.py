@@ -243,6 +243,24 @@ def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) ->
     return torch.gather(x, dim, index.to(torch.int64)) if index.dtype == torch.uint8 else NotImplemented
 
 
+def _linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> Any:
+    """Integers: the ends are converted to the dtype first, and the numbers between them computed in float64, as eager
+    does. PyTorch's decomposition computes them in float32 between ends that are not converted."""
+    if dtype is None or dtype.is_floating_point or dtype.is_complex or steps < 2:
+        return torch._decomp.decomposition_table[aten.linspace.default](start, end, steps, dtype=dtype, **options)
+    first, last = (
+        end.to(dtype).to(torch.float64) if isinstance(end, Tensor) else float(int(end)) for end in (start, end)
+    )
+    step = (last - first) / (steps - 1)
+    index = torch.arange(steps, dtype=torch.float64)
+    return torch.where(index < steps // 2, first + step * index, last - step * (steps - 1 - index)).to(dtype)
+
+
+def _take(x: Tensor, index: Tensor) -> Tensor:
+    # In PyTorch's decomposition an index without dimensions is read as a number when it runs.
+    return aten.index.Tensor(x.reshape(-1), [index])
+
+
 def _linear_cross_entropy(
     x: Tensor,
     weight: Tensor,
@@ -331,6 +349,10 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.grid_sampler_3d.default: _grid_sampler_3d,
     aten.hardtanh.default: _hardtanh,
     aten.hypot.default: _hypot,
+    aten.linspace.Scalar_Tensor: _linspace,
+    aten.linspace.Tensor_Scalar: _linspace,
+    aten.linspace.Tensor_Tensor: _linspace,
+    aten.linspace.default: _linspace,
     aten.polar.default: _polar,
     aten.replication_pad1d.default: _replication_pad1d,
     aten.round.decimals: _round_to_decimals,
@@ -338,6 +360,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.soft_margin_loss.default: _soft_margin_loss,
     aten.special_zeta.other_scalar: _scalar_second(aten.special_zeta.default),
     aten.special_zeta.self_scalar: _scalar_first(aten.special_zeta.default),
+    aten.take.default: _take,
     prims.convert_element_type.default: _convert_element_type,
     prims.shift_left.default: lambda x, bits: _shift_left(x if isinstance(x, Tensor) else _like(bits, x), bits),
     **{packet.n_scalar: _scalar_second(packet.default) for packet in _POLYNOMIALS},

@@ -24,8 +24,12 @@ class ScalarToTensorPass(ExportPass):
         schema = op._op._schema if isinstance(op, EdgeOpOverload) else getattr(op, "_schema", None)
         if schema is None:
             return super().call_operator(op, args, kwargs, meta)
+        # A float32 number would be rounded among float64 tensors.
+        is_double = any(isinstance(value, ProxyValue) and _is_double(value) for value in args)
         new_args = tuple(
-            torch.tensor(value) if isinstance(value, (int, float, bool)) and _takes_tensor(parameter) else value
+            torch.tensor(value, dtype=torch.float64 if is_double and isinstance(value, float) else None)
+            if isinstance(value, (int, float, bool)) and _takes_tensor(parameter)
+            else value
             for value, parameter in zip(args, schema.arguments, strict=False)
         )
         return super().call_operator(op, new_args, kwargs, meta)
@@ -36,3 +40,7 @@ class ScalarToTensorPass(ExportPass):
 
 def _takes_tensor(parameter: Any) -> bool:
     return str(parameter.type) in ("Tensor", "Optional[Tensor]")
+
+
+def _is_double(value: ProxyValue) -> bool:
+    return isinstance(value.data, torch.Tensor) and value.data.dtype == torch.float64
