@@ -23,7 +23,7 @@ _TORCH = str(Path(torch.__file__).parent)
 
 
 def source_of(node: object) -> str:
-    """Where in the user's code a node comes from, as a line to append to a message; empty if that is not known."""
+    """The line of the user's code that a node comes from, as text to append to a message; empty if unknown."""
     trace = node.meta.get("stack_trace") if isinstance(node, Node) else None
     frames = list(_FRAME.finditer(trace)) if trace else []
     if not frames:
@@ -54,7 +54,7 @@ def pass_name(fn: Any) -> str:
 
 
 def describe_node(node: Node) -> str:
-    """A node with what it computes, from what: `aten_add_tensor = aten.add.Tensor(x, y) -> float32[2, 3]`."""
+    """A node with its operator, arguments and result: `aten_add_tensor = aten.add.Tensor(x, y) -> float32[2, 3]`."""
     if node.op != "call_function":
         return f"{node.name} ({node.op})"
     arguments = ", ".join([*map(str, node.args), *(f"{k}={v}" for k, v in node.kwargs.items())])
@@ -78,7 +78,7 @@ def describe_value(value: Any) -> str:
 
 
 def explain_failed_pass(error: BaseException, fn: Any, passes: list[Any]) -> None:
-    """Adds to an error which pass failed, at which node, and from which line of the model that node comes. The
+    """Adds to an error the pass that failed, the node, and the line of the model that the node comes from. The
     innermost pass is the one that failed; those around it only add their position in `passes`."""
     if getattr(error, "_failed_pass", None) is None:
         node = getattr(error, "_failed_node", None) or _node_in(error.__traceback__)
@@ -105,8 +105,9 @@ def _is_ours(fn: Any) -> bool:
 
 
 def _node_in(traceback: TracebackType | None) -> Node | None:
-    """The node that a pass was looking at when it failed: what the innermost frame from the pass on calls `node`, or
-    the interpreter's current one."""
+    """The node that a pass was handling when it failed: the variable `node` of the innermost frame that has one, or the
+    interpreter's current node.
+    """
     found: Node | None = None
     for local in _locals(traceback):
         for name in ("node", "n", "user"):

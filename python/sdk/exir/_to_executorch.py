@@ -71,7 +71,7 @@ def lower_to_executorch(
     spec_pass.update_placeholder_tensor_specs(program, gm)
     for step in _after_specs(config, method, program.graph_signature.user_inputs):
         _run_pass(step, program)
-    gm = program.graph_module  # A pass of the configuration may have made a new one.
+    gm = program.graph_module  # A pass of the configuration may have made a new graph module.
     if config.external_constants:
         tag = config.external_constants if callable(config.external_constants) else None
         external_constants_pass(gm, tag)

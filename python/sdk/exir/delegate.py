@@ -14,8 +14,8 @@ from torch.utils import _pytree as pytree
 
 class ExecutorchCallDelegate(HigherOrderOperator):
     """`executorch_call_delegate(lowered_module, *inputs)` returns the tuple of the lowered module's results. Both are
-    flat: the leaves of what the module that was lowered takes and returns. A module that returns a tensor gives that
-    tensor, as TorchDynamo expects of this operator.
+    flat: the leaves of what the module that was lowered takes and returns. If the module returns a tensor, so does the
+    operator, as TorchDynamo expects.
 
     In Python it runs the module that was lowered, so a partly lowered graph gives the same numbers as before.
     """
@@ -28,8 +28,9 @@ class ExecutorchCallDelegate(HigherOrderOperator):
 
 
 def run_original(lowered_module: Any, inputs: tuple[Any, ...]) -> Any:
-    """The results, flat, of the program that a module was lowered from, for flat inputs; a tensor where it returns
-    one."""
+    """Runs the original program of a lowered module on flat inputs. Returns flat results, or a tensor if the program
+    returns one.
+    """
     program = lowered_module.original_module
     args, kwargs = pytree.tree_unflatten(inputs, program.call_spec.in_spec)
     results = program.module()(*args, **kwargs)

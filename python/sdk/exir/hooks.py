@@ -25,7 +25,7 @@ _FILE = "exir_hooks.py"
 
 @cache
 def hook(name: str) -> Callable[..., Any] | None:
-    """The function of that name, from the first package that has one in alphabetical order; None where none has."""
+    """The function of that name in the first package, in alphabetical order, that defines it; None if none does."""
     packages = {file.parent.name for folder in sdk.__path__ for file in Path(folder).glob(f"*/{_FILE}")}
     for package in sorted(packages):
         found = getattr(importlib.import_module(f"sdk.{package}.{Path(_FILE).stem}"), name, None)

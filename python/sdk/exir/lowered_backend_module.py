@@ -96,7 +96,7 @@ class LoweredBackendModule(torch.nn.Module):
         delegate_alignment: int | None = None,
         memory_planning: MemoryPlanningPass | None = None,
     ) -> bytes:
-        """A `.pte` whose method "forward" is this module and nothing else."""
+        """A `.pte` whose only method, "forward", calls this module."""
         pte = PTEFile(program=self.program(memory_planning=memory_planning), named_data=self._named_data_store_output)
         data = serialize_pte_binary(
             pte_file=pte,
@@ -117,7 +117,8 @@ class LoweredBackendModule(torch.nn.Module):
         return emit_program(programs, emit_stacktrace=emit_stacktrace).program
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Takes and returns what the module that was lowered did, nested lists and dicts included. Raises TypeError for
+        """Takes the inputs and returns the outputs of the original module, nested lists and dicts included. Raises
+        TypeError for
         inputs of another structure."""
         if torch.compiler.is_dynamo_compiling():
             # TorchDynamo (strict export) does not trace into torch.export's specs: such modules take tensors, and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions that stand for memory in a graph. Calling them computes shapes; none of them becomes a kernel call."""
+"""Functions that represent memory in a graph. Calling them computes shapes; they are not emitted as kernel calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def view(base: torch.Tensor, size: list[int]) -> torch.Tensor:
 
 
 def free(spec: TensorSpec) -> None:
-    """Marks where memory that the planner did not bound may be released."""
+    """Marks the point where memory of unbounded size may be released."""
 
 
 for _function in (alloc, view, free):

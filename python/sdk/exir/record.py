@@ -80,7 +80,7 @@ class ETRecord:
         self._representative_inputs = _representative_inputs
 
     def copy(self) -> ETRecord:
-        """A record of the same graphs, without what belongs to a program that runs."""
+        """A record of the same graphs, without the data of an emitted program."""
         return ETRecord(
             self.exported_program,
             self.export_graph_id,

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from typing import Any
 
-# Fields that hold one of several tables. JSON names the table in a field of its own.
+# Fields that hold one of several tables. JSON names the table in a separate field.
 _UNION_FIELDS = {"val", "instr_args"}
 
 

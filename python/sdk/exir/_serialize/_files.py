@@ -10,7 +10,7 @@ from typing import Any
 
 
 def write_atomically(path: Path, data: Any) -> None:
-    """Writes under a temporary name and renames: `path` holds a complete file, or what it held before."""
+    """Writes a temporary file and renames it, so that `path` has either the complete new contents or the old ones."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:

@@ -102,7 +102,7 @@ def _deserialize_to_flat_tensor(flatbuffer: bytes | memoryview) -> FlatTensor:
 
 
 def _get_extended_header(flat_tensor_data: bytes) -> FlatTensorHeader | None:
-    """The header of a `.ptd` file, or None if there is none at its place."""
+    """The header of a `.ptd` file; None if there is none."""
     data = flat_tensor_data[HEADER_OFFSET : HEADER_OFFSET + FlatTensorHeader.EXPECTED_LENGTH]
     if len(data) < FlatTensorHeader.EXPECTED_LENGTH:
         return None
@@ -120,7 +120,7 @@ class FlatTensorSerializer(DataSerializer):
     def serialize(self, data: DataPayload) -> Cord:
         alignment_of: dict[int, int] = {}
         for entry in data.named_data.values():
-            own = entry.alignment or 1  # 0 is none, as the original reads and writes entries
+            own = entry.alignment or 1  # the original reads and writes 0 as "no layout"
             alignment_of[entry.buffer_index] = math.lcm(alignment_of.get(entry.buffer_index, 1), own)
         segments = SegmentWriter(self.config.segment_alignment)
         segment_of = {index: segments.add(data.buffers[index], align) for index, align in alignment_of.items()}

@@ -13,7 +13,7 @@ __all__ = ["DataSegment", "FlatTensor", "NamedData", "TensorLayout"]
 
 @dataclass
 class NamedData:
-    """A key, the segment with its bytes and, unless they are opaque, the layout of the tensor that they are."""
+    """A key, the segment with its bytes and, if they are a tensor, its layout."""
 
     key: str
     segment_index: int

@@ -83,7 +83,7 @@ class NamedDataStore:
                 entry.alignment = math.lcm(entry.alignment, alignment)
                 if tensor_layout is not None and entry.tensor_layout not in (None, tensor_layout):
                     raise ValueError(f"the key {key!r} has the layout {entry.tensor_layout}, now {tensor_layout}")
-            # A key has one home: data that is already stored elsewhere stays there.
+            # A key is stored in one place only: data that is already stored elsewhere stays there.
             return
         index = self._pool.add(data)
         self.key_to_buffer_idx[key] = index

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensor data that is not copied before it is written, and pools that store equal data once."""
+"""Tensor data that is written without a copy, and pools that store equal data once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a format for data outside of the program has to provide."""
+"""The interface of a format for data outside of the program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Upper bounds of sizes that depend on data: torch.export leaves some out, and has others wrong."""
+"""Upper bounds of sizes that depend on data. torch.export omits some of them, and others are wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def corrected(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, 
 
 
 def has_bound(op: torch._ops.OpOverload) -> bool:
-    """Whether `bound_sizes` does something for an operator."""
+    """Whether `bound_sizes` handles an operator."""
     return op in _BOUNDS
 
 

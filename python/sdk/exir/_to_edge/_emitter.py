@@ -35,7 +35,7 @@ ConstantSink = Callable[[Graph, torch.Tensor], Node]
 
 @dataclass
 class EdgeOptions:
-    """How far to lower: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order`
+    """Options of lowering: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order`
     replaces memory formats."""
 
     preserved: frozenset[torch._ops.OpOverload] = frozenset()
@@ -72,7 +72,7 @@ class EdgeEmitter:
 
     def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """Called by the recorder: another fake tensor for the node of `tensor`."""
-        self._to_node(tensor)  # A constant becomes a node now.
+        self._to_node(tensor)  # Create the node of a constant when it is first used.
         with torch.no_grad(), self._fake_mode:
             other = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
         self._tensor_nodes[id(other)] = (other, self._tensor_nodes[id(tensor)][1])
@@ -103,8 +103,7 @@ class EdgeEmitter:
         return new
 
     def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Numbers where the schema expects a tensor become constants of the dtype the operation would
-        give them."""
+        """Turns numbers where the schema expects a tensor into constants of the dtype that the operation would use."""
         new_args = list(args)
         for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
             if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
@@ -173,8 +172,8 @@ class EdgeEmitter:
     def _evaluate(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
         """The fake result of a call, given nodes or fake tensors."""
         fake_args, fake_kwargs = self._to_values((args, kwargs))
-        # C++ functions that ask for plain sizes, such as those of constant_pad_nd and upsample_bilinear2d.vec, make
-        # symbolic sizes fixed. PyTorch registers Python functions beside them, which do not.
+        # C++ functions that take plain sizes, such as those of constant_pad_nd and upsample_bilinear2d.vec, turn
+        # symbolic sizes into numbers. PyTorch also registers Python functions for them, which keep symbols.
         is_symbolic = any(map(_is_symbolic, pytree.tree_leaves((fake_args, fake_kwargs))))
         functions = enable_python_dispatcher() if is_symbolic else contextlib.nullcontext()
         with torch.no_grad(), self._fake_mode, functions:

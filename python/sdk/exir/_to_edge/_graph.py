@@ -49,8 +49,9 @@ class EdgeGraph:
 
 
 def _origin_of(node: Node) -> dict[str, Any]:
-    """What nodes that are made for `node` keep of its metadata, and where they come from, as torch's own tracer says
-    it: tools find the ATen node of an edge node by it."""
+    """The metadata for nodes that are made for `node`: a part of its own, and their origin in the form of torch's
+    tracer, by which tools find the ATen node of an edge node.
+    """
     meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}
     if node.op == "call_function":
         meta["from_node"] = [NodeSource(node, "to_edge", NodeSourceAction.CREATE)]
@@ -126,7 +127,7 @@ class EdgeLowering(WriteLowering):
         except NeedsRetracingError:
             raise
         except Exception as error:
-            # The error describes the branch's node already; this adds the node that calls the branch.
+            # The error already describes the node in the branch; add the node that calls the branch.
             add_context(error, f"while lowering to edge dialect the node\n  {describe_node(node)}{source_of(node)}")
             raise
 
@@ -184,7 +185,7 @@ class EdgeLowering(WriteLowering):
                     self._same[node] = self._origin(returned)
             if isinstance(args[0], (tuple, list)):
                 return args[0][args[1]]
-            # The layout of an output may differ from what exporting computed: take it from the producer.
+            # The layout of an output may differ from that at export: take it from the producer.
             return self._getitem(args[0], args[1])
         val = node.meta.get("val")
         if isinstance(val, SYM_TYPES) and val.node.expr in self._symbols._nodes:
@@ -287,10 +288,10 @@ class EdgeLowering(WriteLowering):
         return self._graph.get_attr(name)
 
     def _inline(self, node: Node, module: GraphModule, operands: tuple) -> Any:
-        """Splices in a region that only changed autograd's mode. `operands` are nodes of the surrounding graph."""
+        """Inlines a region that only changes autograd's mode. `operands` are nodes of the surrounding graph."""
         outer, pending = self._module, iter(operands)
         self._module = module
-        # Inside the region, positions lie between that of its call and the next node's.
+        # Positions inside the region are between that of its call and that of the next node.
         count = len(module.graph.nodes) + 1
         self._order.update({n: self._order[node] + (i + 1) / count for i, n in enumerate(module.graph.nodes)})
         result: Any = None

@@ -55,7 +55,7 @@ def lower_to_edge(
 
 
 def _training_notes(program: ExportedProgram) -> list[str]:
-    """Says which operators compute as in training: a model that was not meant to was exported without `.eval()`."""
+    """Names the operators that compute as in training, in case the model was exported without `.eval()` by mistake."""
     notes = []
     for node in program.graph.nodes:
         place = TRAINING_ARGUMENT.get(node.target)
@@ -180,7 +180,7 @@ def _argument(value: Any, old: Any) -> Any:
 
 
 def _add_output(lowered: EdgeGraph, program: ExportedProgram) -> list[OutputSpec]:
-    """Adds the output node: first the new values of what was written to, then the program's outputs."""
+    """Adds the output node: first the new values of mutated buffers and inputs, then the program's outputs."""
     signature = program.graph_signature
     inputs = {spec.arg.name: spec for spec in signature.input_specs if hasattr(spec.arg, "name")}
     values, specs = [], []

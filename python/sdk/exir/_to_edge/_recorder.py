@@ -29,7 +29,7 @@ Emit = Callable[[torch._ops.OpOverload, tuple, dict], Any]
 
 
 class NeedsRetracingError(Exception):
-    """The decomposition needs what only a trace of the whole program gives, for example writes through a view."""
+    """The decomposition needs a trace of the whole program, for example because it writes through a view."""
 
 
 class DecompositionRecorder(TorchDispatchMode):

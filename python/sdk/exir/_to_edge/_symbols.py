@@ -23,7 +23,7 @@ class SymbolTable:
         self._sources: dict[sympy.Symbol, tuple[Node, int]] = {}
 
     def add(self, node: Node, value: Any) -> None:
-        """Takes note of the value of a node: a symbolic number, or a tensor whose sizes are symbols."""
+        """Adds the value of a node: a symbolic number, or a tensor whose sizes are symbols."""
         if isinstance(value, SYM_TYPES):
             self._nodes.setdefault(value.node.expr, node)
         elif isinstance(value, torch.Tensor):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""In-place operators in a functional graph: each write gives its target, and what the target is a view of, a new value.
+"""In-place operators in a functional graph: each write gives a new value to its target, and to the tensor of which the
+target is a view.
 
-A write through a view needs a way back to the tensor that owns the memory (a scatter). Where there is none, or where
-another view sees the write, `NeedsRetracingError` asks for a trace of the whole program instead.
+A write through a view needs a scatter into the tensor that owns the memory. If there is no such operator, or if another
+view sees the write, `NeedsRetracingError` asks for a trace of the whole program instead.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form
 
 
 class WriteLowering(EdgeEmitter):
-    """State of the old graph's nodes while they are lowered, and how a write changes it."""
+    """The values of the old graph's nodes during lowering, and the effect of writes on them."""
 
     def __init__(self, fake_mode: FakeTensorMode, options: EdgeOptions, constants: ConstantSink) -> None:
         super().__init__(fake_mode, options, constants)
@@ -46,7 +47,7 @@ class WriteLowering(EdgeEmitter):
         return torch.fx.node.map_aggregate(value, lambda a: self._env[self._origin(a)] if isinstance(a, Node) else a)
 
     def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
-        """Replaces an in-place operator: from here on its target, and what the target is a view of, mean new values."""
+        """Replaces an in-place operator: from here on, its target and the target's bases stand for new values."""
         if list(mutated_arguments(op)) != [0]:
             raise NeedsRetracingError(f"{op} writes to several arguments")
         target = self._origin(node.args[0])

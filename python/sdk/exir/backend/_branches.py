@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constants of a program where they are used: in its graph, and in the branches and bodies of its control flow."""
+"""Finds the constants of a program where they are used: in its graph, and in the branches and bodies of its control
+flow.
+"""
 
 from __future__ import annotations
 
@@ -76,14 +78,14 @@ def _fixed_operands(node: Node) -> list[Node]:
 
 
 def _fixed_inputs(node: Node, branches: list[GraphModule]) -> list[tuple[Node, ...]]:
-    """For each of the fixed operands, the placeholders of the branches that it comes in through."""
+    """For each fixed operand, the placeholders of the branches that receive it."""
     first = sum(len(node.args[i]) for i in _OPERANDS[node.target.name()][:-1])
     inputs = [[n for n in branch.graph.nodes if n.op == "placeholder"][first:] for branch in branches]
     return list(zip(*inputs, strict=True))
 
 
 def drop_unused_operands(module: GraphModule, owned: set[Node]) -> None:
-    """Removes the operands that no branch uses any more because backends own what they were; edits `module`.
+    """Removes operands that no branch uses any more because a backend owns their values; edits `module`.
 
     `owned` are the placeholders that backends took over. Those that passed such a value on to an inner branch are
     added.
@@ -112,7 +114,7 @@ def drop_unused_operands(module: GraphModule, owned: set[Node]) -> None:
 
 
 def tags_of_constants(program: ExportedProgram) -> dict[Node, str]:
-    """The tag of each constant that nodes of one tag, in one graph, use and nothing else."""
+    """The tag of each constant that only nodes of one tag, in one graph, use."""
     uses: dict[str, list[Node]] = {}
     constants = constant_placeholders(program)
     for node, spec in constants.items():

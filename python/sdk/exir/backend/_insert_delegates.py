@@ -102,7 +102,7 @@ def _insert_delegate(partition: Partition, lowered: LoweredBackendModule, result
     members = set(partition.nodes)
     with graph.inserting_before(output):
         attribute = graph.get_attr(name)
-        # What this partition reads may be the result of one that was replaced before it.
+        # Inputs of this partition may be results of a partition that was replaced before it.
         inputs = [results.get(node, node) for node in partition.inputs]
         call = graph.call_function(executorch_call_delegate, (attribute, *inputs))
         call.meta["val"] = [n.meta.get("val") for n in partition.outputs]
@@ -133,7 +133,7 @@ def _remove_modules(partition: Partition) -> None:
 
 
 def sort_topologically(graph: Graph) -> None:
-    """Moves nodes so that each comes after what it reads, changing the order as little as possible. Raises
+    """Moves nodes so that each comes after its inputs, changing the order as little as possible. Raises
     `_CycleError` if there is a cycle."""
     order: list[Node] = []
     state: dict[Node, int] = {}

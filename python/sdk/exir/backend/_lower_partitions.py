@@ -52,7 +52,7 @@ class Partition:
     program: ExportedProgram
 
     def describe(self) -> str:
-        """Which partition this is, for messages."""
+        """Describes the partition for messages."""
         names = [n.name for n in self.nodes if n.op == "call_function"]
         shown = ", ".join(names if len(names) <= 4 else [*names[:2], "...", names[-1]])
         return f"the partition {self.tag!r} of {len(names)} nodes ({shown})"
@@ -90,11 +90,12 @@ def _partition(
     members = set(nodes)
     available = dict(constants)
     if module is program.graph_module:
-        # State that is written to can be owned as well, in the graph where it is read and written.
+        # Buffers that the program changes can be owned, too, in the graph that reads and writes them.
         state = {s.arg.name: s for s in program.graph_signature.input_specs if s.kind == InputKind.BUFFER}
         available.update({n: state[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in state})
     external = list(dict.fromkeys(a for node in nodes for a in node.all_input_nodes if a not in members))
-    # Modules that the partition calls cannot be inputs: they become part of it, and stay where others use them too.
+    # Modules that the partition calls cannot be inputs, so they become part of it; if other nodes use them, the graph
+    # keeps them, too.
     borrowed = [node for node in external if node.op == "get_attr"]
     external = [node for node in external if node.op != "get_attr"]
     owned = {node: available[node] for node in external if node in available and node.meta.get(_TAG) == tag}

@@ -147,7 +147,7 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
         add_context(error, f"in {name}.partition, method {method!r}")
         raise
     if isinstance(result, ExportedProgram) and hasattr(partitioner, "partition_tags"):
-        # The form of older partitioners: the tags are an attribute of theirs.
+        # Older partitioners have the tags as an attribute.
         result = PartitionResult(result, partitioner.partition_tags)
     if not isinstance(result, PartitionResult) and not hasattr(result, "partition_tags"):
         raise TypeError(f"{name}.partition must return a PartitionResult, got {type(result).__name__}")

@@ -18,7 +18,7 @@ __all__ = ["BackendDetails", "CompileSpec", "ExportedProgram", "PreprocessResult
 
 @dataclass
 class PreprocessResult:
-    """What a backend makes of a program.
+    """The result of compiling a program with a backend.
 
     `processed_bytes` is passed to the backend's `init()` at run time, unchanged. `debug_handle_map` maps the
     backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,

@@ -2,7 +2,7 @@
 """Decisions that partitioners and backends declare; `sdk.devtools.report` shows them.
 
 A partitioner says why it leaves a node: `refuse(node, backend_id, reason)`, or, inside of `partition`, with a
-`WhyNoPartition`, which fills in the backend. A backend says inside of `preprocess` what its payload does not keep:
+`WhyNoPartition`, which fills in the backend. Inside of `preprocess`, a backend declares what its payload loses:
 `declare_loss("downcast", "the weights are stored as float16")`.
 """
 
@@ -67,7 +67,7 @@ class WhyNoPartition:
 
 
 def declare_loss(kind: str, what: str) -> None:
-    """Says what the payload that `preprocess` is making does not keep. `kind` is a value of
+    """Declares a loss of the payload that `preprocess` is making. `kind` is a value of
     `sdk.devtools.report.LossKind`, for example "downcast". Without effect outside of `to_backend`."""
     losses = _declared.get()
     if losses is not None and (kind, what) not in losses:
@@ -111,7 +111,7 @@ def _calls(module: GraphModule, prefix: str) -> Iterator[tuple[str, Node]]:
 
 
 def _backend_of(partitioner: Any, backend_ids: Collection[str]) -> str:
-    """The backend that a partitioner is for, or the partitioner's own name where it is for several or says nothing."""
+    """The backend of a partitioner; the partitioner's name if it has several backends, or does not say."""
     if len(set(backend_ids)) == 1:
         return next(iter(backend_ids))
     spec = getattr(partitioner, "delegation_spec", None)

@@ -141,7 +141,7 @@ def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
 
 
 class DelegateMappingBuilder:
-    """Collects which nodes an instruction of a backend came from.
+    """Collects the nodes from which each instruction of a backend was made.
 
     Instructions are numbered from 0 on if `generated_identifiers`, otherwise the backend names them with ints or
     strings.

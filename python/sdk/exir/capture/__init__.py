@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of the lowering steps, and `capture`, the way to a program before `torch.export.export` was there.
+"""Options of the lowering steps, and `capture`, the predecessor of `torch.export.export`.
 
 `sdk.exir.capture` is this package and, as in the original, the function: `exir.capture(f, args)` calls
 `sdk.exir.program._captured.capture`.

@@ -2,8 +2,8 @@
 """Emission of branches and loops. A program has no blocks: the graphs of a node are emitted in sequence, with
 jumps between them.
 
-What a loop carries from one iteration to the next has values, and memory, of its own: the results of the node. They are
-set to the initial values, and at the end of each iteration to what the body has computed.
+The values that a loop carries from one iteration to the next have separate memory: they are the results of the node.
+They are set to the initial values, and at the end of each iteration to the body's results.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ControlFlowEmitter:
         """`if false jump to ELSE; <then>; move; jump to END; ELSE: <else>; move; END:`."""
         condition, _, _, operands = (*self.node.args, ())[:4]
         then_branch, else_branch = self.graphs
-        # A move makes these values refer to a branch's tensors, so nothing else may use them.
+        # A move makes these values refer to a branch's tensors, so they must not be shared.
         results = self.method.results(self.node, self.node.meta["spec"], shared=False)
         refs = self._refs(operands)
 
@@ -96,7 +96,7 @@ class ControlFlowEmitter:
         return carry
 
     def map(self) -> Any:
-        """A `scan` that carries nothing."""
+        """Emits a `scan` without a carry."""
         _, inputs, additional = self.node.args
         return self._scan([], inputs, additional)
 
@@ -134,7 +134,7 @@ class ControlFlowEmitter:
         """`i = 0; LOOP: if not i < count jump to END; <body>; i = i + 1; jump to LOOP; END:`. Yields `i`."""
         values = self.method.values
         index, more = values.add(Int(0)), values.add(Bool(False))
-        # Values outlive a call, so a counter is set each time.
+        # Values outlive a call, so the counter must be set in each call.
         self._move(values.literal(0), index)
         start = self._here()
         self._kernel("executorch_prim::lt", "Scalar", index, count, more)
@@ -155,7 +155,7 @@ class ControlFlowEmitter:
         return size
 
     def _set(self, carry: Sequence[Ref], new: Sequence[Ref]) -> None:
-        """Assigns the new values of the carry as if at the same time."""
+        """Assigns all new values of the carry as if simultaneously."""
         values = self.method.values
         pairs = [(source, target) for source, target in zip(new, carry, strict=True) if source != target]
         moved: list[tuple[Ref, Ref]] = []
@@ -176,7 +176,7 @@ class ControlFlowEmitter:
     # Checks
 
     def _check_separate(self, source: Ref, target: Ref, carry: Sequence[Ref]) -> None:
-        """Rejects a new value that lies in the memory of another part of the carry, which is set before it."""
+        """Rejects a new value in the memory of another part of the carry that is set before it."""
         values = self.method.values
         place = values.tensor(source).allocation_info
         taken = [values.tensor(c).allocation_info for c in carry if c != target and _is_tensor(values, c)]

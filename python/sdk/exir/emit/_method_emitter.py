@@ -46,7 +46,7 @@ from sdk.exir.schema import (
 )
 from sdk.exir.tensor import TensorSpec, make_allocation_info, make_tensor_value
 
-# What a node stands for: a value, or several for a node that returns a list.
+# The value of a node, or a list of values for a node that returns a list.
 Result = Any
 
 
@@ -120,7 +120,7 @@ class MethodEmitter:
         )
 
     def is_supplied_by_user(self, ref: Ref) -> bool:
-        """Whether a value is a tensor without memory: one that the program's user gives a buffer to."""
+        """Whether a value is a tensor without memory, for which the application supplies a buffer."""
         value = self.values.items[ref].val
         return (
             isinstance(value, Tensor)
@@ -168,7 +168,7 @@ class MethodEmitter:
         if isinstance(spec, TensorSpec):
             ref = self._spec_values[spec] = self.values.add(self._tensor(node, spec))
         elif isinstance(value, (torch.SymBool, torch.SymInt, torch.SymFloat)):
-            # No value yet: a number would mean that the program is only valid for this number.
+            # The file has no value: with a number, the program would be valid for this number only.
             ref = self.values.add(Null())
         elif value is None or isinstance(value, (bool, int, float, str)):
             ref = self.values.add(self.values.constant(value))
@@ -201,8 +201,8 @@ class MethodEmitter:
             )
         elif planned:
             value.data_buffer_idx = self.data.add_state(tensor, spec.dim_order, target)
-            # A name without data tells the runtime to start from zeros. Not in an arena that methods share: loading
-            # the second one would reset what the first has written.
+            # A name without data tells the runtime to start with zeros. It is left out in an arena that methods share,
+            # because loading a second method would reset the state of the first.
             shared = spec.mem_id == self.program.graph_module.meta.get("shared_buffer_arena")
             if self.emit_buffer_names or (value.data_buffer_idx == 0 and not shared):
                 value.extra_tensor_info = replace(
@@ -216,7 +216,7 @@ class MethodEmitter:
     def _attribute(self, graph_module: GraphModule, node: Node) -> Ref | None:
         value = operator.attrgetter(str(node.target))(graph_module)
         if not isinstance(value, torch.Tensor):
-            return None  # The graph of a branch, or a lowered module: the node that uses it emits it.
+            return None  # The graph of a branch, or a lowered module; it is emitted with the node that uses it.
         spec = TensorSpec.from_tensor(value, const=True)
         index = self.data.add_constant(value, spec.dim_order, str(node.target))
         return self.values.share(make_tensor_value(index, None, spec))
@@ -240,7 +240,7 @@ class MethodEmitter:
         return value
 
     def results(self, node: Node, spec: Any, shared: bool = True) -> Result:
-        """Values for what a node makes, in the structure of its spec."""
+        """Values for the results of a node, in the structure of its spec."""
         if isinstance(spec, (list, tuple)):
             return [self.results(node, item, shared) for item in spec]
         if not isinstance(spec, TensorSpec):
@@ -249,7 +249,8 @@ class MethodEmitter:
         if known is not None:
             return known
         value = self._tensor(node, spec)
-        # Static tensors with the same memory and layout share a value: the plan never has two in use at one offset.
+        # Static tensors with the same memory and layout share a value, because the plan never uses two at one offset
+        # simultaneously.
         replaceable = spec in self._visible or value.extra_tensor_info is not None or not value.allocation_info
         shared = shared and spec.is_static_shape_tensor and not replaceable
         ref = self._spec_values[spec] = self.values.share(value) if shared else self.values.add(value)

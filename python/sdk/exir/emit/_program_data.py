@@ -40,7 +40,7 @@ class ProgramData:
             pool.items.append(b"")
         self._external, self._delegates = DataPool(), DataPool()
         self.external_map: dict[str, dict[str, int]] = {}
-        # Tied weights are found by their memory, without reading them again.
+        # Find tied weights by their memory, without hashing their data again.
         self._seen: dict[tuple[object, ...], int] = {}
         self._keep_alive: list[torch.Tensor] = []
 
@@ -59,7 +59,7 @@ class ProgramData:
 
     def add_state(self, tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> int:
         """The index in the mutable data of a buffer's initial value; 0 for zeros, which take no room."""
-        # A copy: a module that is run, to compare with, changes its state.
+        # Copy the value, because running the module changes its state.
         data = bytes(tensor_data(tensor, dim_order, name))
         return self._state.add(data) if data.count(0) < len(data) else 0
 
@@ -76,7 +76,7 @@ class ProgramData:
         return index
 
     def add_delegate(self, processed: bytes) -> int:
-        """The index in the delegate data of what a backend's `preprocess` has returned."""
+        """The index, in the delegate data, of a payload that `preprocess` has returned."""
         return self._delegates.add(bytes(processed))
 
     @property

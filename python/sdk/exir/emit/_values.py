@@ -39,12 +39,12 @@ class Values:
         self._shared: dict[str, Ref] = {}
 
     def add(self, value: KernelTypes) -> Ref:
-        """A separate value: one that is written, or that the caller sees."""
+        """Adds a value that is not shared, because it is written to or the caller sees it."""
         self.items.append(EValue(value))
         return Ref(len(self.items) - 1)
 
     def share(self, value: KernelTypes) -> Ref:
-        """A value that can be shared: it is only read, or its memory is reused by the plan."""
+        """Adds or finds a value that can be shared, because it is only read or the plan reuses its memory."""
         # The representation tells 1 from True and 0.0 from -0.0, which compare equal.
         key = repr(value)
         index = self._shared.get(key)

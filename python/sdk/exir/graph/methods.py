@@ -32,7 +32,9 @@ def as_methods(programs: Programs) -> dict[str, ExportedProgram]:
 
 
 def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
-    """torch.export makes one input of two examples that are the same tensor object: the program ignores the other."""
+    """Warns about example inputs that are the same tensor object: torch.export merges them, and the program ignores one
+    of the inputs.
+    """
     if program.example_inputs is None:
         return
     by_tensor: dict[int, list[str]] = {}

@@ -13,7 +13,7 @@ from torch.fx import Graph, GraphModule, Node
 
 
 def copy_graph_module(gm: GraphModule) -> GraphModule:
-    """A graph module with graph and metadata of its own. Tensors and lowered modules are shared, branches are
+    """A copy of a graph module with its own graph and metadata. Tensors and lowered modules are shared, branches are
     copied."""
     graph = Graph()
     mapping: dict[Node, Node] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory planning: how long each tensor of a graph is needed, and where in which arena it lives.
+"""Memory planning: the lifetime of each tensor of a graph, and its arena and offset.
 
 A planner sees a set of `TensorSpec`s with a `lifetime` each and assigns `mem_id` (the arena; 1 unless a pass has
 chosen another) and `mem_offset`. Specs are storage: nodes that share a spec, and views, share memory. The memory of a

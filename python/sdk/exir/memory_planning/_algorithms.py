@@ -34,8 +34,9 @@ class MemoryAlgoResult:
 
 
 class _OrderedSpecs(set[TensorSpec]):
-    """A set that is iterated in the order of the graph: specs are hashed by address, which differs between runs, and an
-    algorithm that follows the order of its argument must give the same plan on every run."""
+    """A set that is iterated in the order of the graph. Specs are hashed by address, which differs between runs, but an
+    algorithm must give the same plan on every run.
+    """
 
     def __init__(self, specs: Iterable[TensorSpec]) -> None:
         self._order = tuple(dict.fromkeys(specs))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that may be written where an operand was: the operator allows it, and nothing reads the operand afterwards.
+"""Places results in the memory of an operand, if the operator allows it and nothing reads the operand afterwards.
 
 The new values of buffers go straight to the buffers' memory where that is possible, so that a write to a part of a
-cache touches this part only. A result that is placed so has the operand's spec as its `inplace_base`, and
-is the same value of the program.
+cache touches this part only. Such a result has the operand's spec as its `inplace_base`, and is the same value of the
+program.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def place_results_on_operands(
 
 
 def is_written_already(write: Node) -> bool:
-    """Whether what is to be copied to a buffer has been computed in the buffer's memory."""
+    """Whether the value to be copied to a buffer was computed in the buffer's memory."""
     if write.target is not torch.ops.aten.copy_.default:
         return False
     target, source = (arg.meta.get("spec") for arg in write.args[:2])
@@ -120,14 +120,14 @@ def is_written_already(write: Node) -> bool:
 
 
 def same_tensor(spec: TensorSpec) -> TensorSpec:
-    """The first spec of the chain of results that are written one over the other, which are one value."""
+    """The first spec of a chain of results that overwrite each other and are one value."""
     while spec.inplace_base is not None and spec.inplace_offset is None and getattr(spec, "base", None) is None:
         spec = spec.inplace_base
     return spec
 
 
 class _Graph:
-    """Who reads which storage, and when."""
+    """The readers of each storage, and their positions in the graph."""
 
     def __init__(self, graph_module: GraphModule) -> None:
         self.module = graph_module
@@ -135,7 +135,7 @@ class _Graph:
         self.index = {node: i for i, node in enumerate(self.nodes)}
         # Storage -> indices of the nodes that use it.
         self.uses: dict[TensorSpec, set[int]] = {}
-        # Storage that no result may be put on, and that may not be moved.
+        # Storage that no result may overwrite, and that must keep its place.
         self.pinned: set[TensorSpec] = set()
         self.made: dict[TensorSpec, Node] = {}
         for i, node in enumerate(self.nodes):
@@ -149,7 +149,7 @@ class _Graph:
                 self.made[target] = node
 
     def write_to_operands(self) -> None:
-        """Puts results on operands that die with the operator."""
+        """Places results in the memory of operands whose lifetime ends with the operator."""
         for node in self.nodes:
             result = _single_result(node)
             if result is None or _operator(node) not in _IN_PLACE or not self._movable(result):
@@ -186,7 +186,7 @@ class _Graph:
                 self._join(result, home)
                 return
             self._join(result, home)
-            # Then an operand may be made there too; best one that is itself written over the buffer's old value.
+            # Then an operand may be computed there, too; prefer one that itself overwrites the buffer's old value.
             made = [self.made[source] for source in self._dying_operands(node)]
             node = next((n for n in made if _operator(n) in _IN_PLACE), made[0] if made else None)
 
@@ -206,7 +206,7 @@ class _Graph:
             self._join(result, home)
 
     def _dying_operands(self, node: Node) -> Iterator[TensorSpec]:
-        """Storage of operands that the result of a node may be put on."""
+        """Storage of operands that the result of a node may overwrite."""
         for operand in filter_nodes(node.args):
             home = _home(operand)
             if home is None or home not in self.made or home in self.pinned:
@@ -218,7 +218,7 @@ class _Graph:
         return result not in self.pinned and result in self.uses and storage_spec(result) is result
 
     def _fits(self, node: Node, operand: Node, home: TensorSpec) -> bool:
-        """Whether a result may be put on an operand, as far as sizes, places and the other operands go."""
+        """Whether sizes, offsets and the other operands allow a result to overwrite an operand."""
         name = _operator(node)
         result = node.meta["spec"]
         if name not in _ELEMENTWISE and not (name in _PARTIAL_WRITES and operand is node.args[0]):
@@ -255,7 +255,7 @@ def _operator(node: Node) -> str:
 
 
 def _single_result(node: Node) -> TensorSpec | None:
-    """The spec of a node that writes one tensor, to memory of its own."""
+    """The spec of a node that writes a single tensor, to its own memory."""
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
         return None
     spec = node.meta.get("spec")

@@ -20,7 +20,7 @@ _REFINEMENTS = 24
 # Random changes that are tried if nothing else is close to the bound, for up to a hundred blocks; fewer for more.
 _SEARCHES = 1000
 
-# Search stops at this ratio to the lower bound: what more search could save is not worth the time.
+# Search stops at this ratio to the lower bound, where more search could save too little.
 _CLOSE = 1.01
 
 
@@ -62,7 +62,7 @@ def _place_all(
     for index in order:
         size = blocks[index].size
         taken = sorted((offsets[other], blocks[other].size) for other in conflicts[index] if offsets[other] >= 0)
-        free = 0  # where the space begins that no block so far in `taken` covers
+        free = 0  # the end of all blocks in `taken` so far
         chosen = smallest = None
         for offset, other_size in taken:
             gap = offset - free
@@ -129,9 +129,8 @@ def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
 def _long_before_short(
     blocks: Sequence[Block], conflicts: Sequence[Sequence[int]], floor: int
 ) -> Iterator[tuple[tuple[int, list[int]], list[int]]]:
-    """Plans, and their orders, in which small and short-lived blocks do not split up the room that others need.
-
-    It is so in recurrent networks, which pile up the results of their steps.
+    """Plans, and their orders, in which small and short-lived blocks do not fragment the space that others need. This
+    helps recurrent networks, which accumulate the results of their steps.
     """
     area = [block.size * (block.last - block.first + 1) for block in blocks]
     for share in (0.9, 0.8, 0.5):

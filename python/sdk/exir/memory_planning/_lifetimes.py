@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which storage a graph's tensors have, and from which node to which node it is needed."""
+"""Finds the storage of a graph's tensors, and its lifetime: the first and the last node that need it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def storage_spec(spec: TensorSpec) -> TensorSpec:
 
 
 def place_in_storage(spec: TensorSpec) -> tuple[TensorSpec, int]:
-    """The spec that owns the memory, and where in it a spec begins, in bytes."""
+    """The spec that owns the memory, and the offset of a spec in it, in bytes."""
     offset = 0
     while True:
         view_of = getattr(spec, "base", None)
@@ -89,7 +89,7 @@ def _is_written(argument: torch._C.Argument) -> bool:
 
 
 def _do_user_inputs_exist(graph_signature: ExportGraphSignature | None) -> bool:
-    """Whether the program takes a tensor, or anything that is not a constant, from its user."""
+    """Whether the program has an input that is not a constant."""
     if graph_signature is None:
         return False
     return any(
@@ -171,7 +171,7 @@ def collect_specs_from_nodes(
         elif node.op == "output" and ignore_graph_output:
             unwanted.update(spec for spec in get_node_tensor_specs(node) if storage_spec(spec) is spec)
     if not ignore_mutable_buffers:
-        # A method may return its state; that does not take the state's memory away.
+        # A method may return its state, which then keeps its memory.
         unwanted -= {s for n in nodes if n.op == "placeholder" and n.name in mutated for s in get_node_tensor_specs(n)}
 
     seen: set[TensorSpec] = set()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that are parts of an operand: slices, selections, splits and reshapes whose elements are contiguous in it.
+"""Finds results that are parts of an operand: slices, selections, splits and reshapes whose elements are contiguous in
+it.
 
 Such a result is a view of the operand's memory: its spec has the operand's as `inplace_base`, `inplace_offset`
-bytes from its start, and the program has no instruction for it. That is done where nothing writes to the bytes while
-they have a reader, and where keeping the operand for longer does not raise the most bytes that are alive at once.
+bytes from its start, and the program has no instruction for it. This requires that nothing writes to the bytes while
+they are still read, and that the longer lifetime of the operand does not raise the peak of live bytes.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def are_parts(node: Node) -> bool:
 
 @dataclass
 class _Access:
-    """What a node reads or writes of a storage: the bytes from `start` up to `end`."""
+    """The bytes of a storage that a node reads or writes, from `start` up to `end`."""
 
     index: int
     start: int
@@ -106,7 +107,7 @@ class _Candidate:
 
 
 class _Graph:
-    """Who reads and writes which bytes of which storage, and how many bytes are alive at each node."""
+    """The readers and writers of each storage's bytes, and the number of live bytes at each node."""
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class _Graph:
         if node.op == "placeholder":
             for spec in results:
                 self._access(spec, 0, writes=True)
-                if is_state:  # for the next call
+                if is_state:  # the buffer's value is kept for the next call
                     self._access(spec, len(self.nodes))
             return
         for spec in operands:
@@ -160,7 +161,7 @@ class _Graph:
         return min(indices), min(max(indices), len(self.nodes) - 1)
 
     def _count(self, root: TensorSpec, sign: int) -> None:
-        """Adds a storage to the bytes that are alive, or removes it."""
+        """Adds a storage to the live bytes, or removes it."""
         if root not in self.accesses:
             return
         first, last = self._lifetime(root)
@@ -203,7 +204,7 @@ class _Graph:
         )
 
     def _join_all(self, candidates: Sequence[_Candidate]) -> bool:
-        """Makes results parts of their operands, unless that takes more memory; returns whether it has."""
+        """Makes results parts of their operands, unless that raises the peak; returns whether it did."""
         alive = {mem_id: bytes_.copy() for mem_id, bytes_ in self.alive.items()}
         accesses = dict(self.accesses)
         joined = [candidate for candidate in candidates if self._join(candidate)]

@@ -221,7 +221,9 @@ def place_on_bases(graph_module: GraphModule) -> None:
 
 
 def _update_lifetimes(graph_module: GraphModule, graph_signature: ExportGraphSignature | None) -> None:
-    """Innermost graphs last: whether a result is an operand can depend on in-place operators, which this finds."""
+    """Updates lifetimes, innermost graphs last, because whether a result is an operand can depend on in-place
+    operators, which this finds.
+    """
     for node in graph_module.graph.nodes:
         for branch in control_flow_branches(graph_module, node):
             _update_lifetimes(branch, None)

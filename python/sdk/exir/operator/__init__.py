@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Single operators: what the compiler knows of PyTorch's, those that it registers itself, and their out variants."""
+"""Single operators: properties of PyTorch's operators, the operators that the compiler registers, and out variants."""

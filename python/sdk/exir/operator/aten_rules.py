@@ -124,7 +124,7 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
     import torch._decomp
 
-    # Runtimes have no kernel for vector_norm, although it counts as core.
+    # Runtimes have no kernel for vector_norm, although it is a core operator.
     extra = torch._decomp.get_decompositions([aten.linalg_vector_norm, *PYTORCH_DECOMPOSITIONS])
     table = {**torch._decomp._core_aten_decompositions_post_autograd(), **extra, **OWN_DECOMPOSITIONS}
     # A copying view that would be decomposed into the view itself and a copy stays as it is.

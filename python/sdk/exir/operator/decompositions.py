@@ -28,7 +28,7 @@ def _hypot(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _copysign(x: Tensor, sign: Any) -> Tensor:
-    """A zero has a sign too: that of its reciprocal."""
+    """The sign of a zero is that of its reciprocal."""
     if not isinstance(sign, Tensor):
         sign = torch.full_like(x, sign, dtype=torch.float32 if not x.is_floating_point() else x.dtype)
     magnitude = torch.abs(x if x.is_floating_point() else x.to(torch.float32))
@@ -51,13 +51,14 @@ def _like(x: Tensor, value: Any) -> Tensor:
 
 
 def _replication_pad1d(x: Tensor, padding: Any) -> Tensor:
-    # Core ATen has those of two and three dimensions only.
+    # Core ATen has only two and three dimensions.
     return aten.replication_pad2d(x.unsqueeze(-2), [*padding, 0, 0]).squeeze(-2)
 
 
 def _soft_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    """Rounded after each step, as eager does: PyTorch's decomposition computes float16 in float32, in which exp()
-    does not overflow."""
+    """Rounds after each step, as eager does. PyTorch's decomposition computes float16 in float32, where exp() does not
+    overflow.
+    """
     loss = torch.log1p(torch.exp(-target * x))
     return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
 
@@ -91,7 +92,7 @@ def _round_to_decimals(x: Tensor, *, decimals: int) -> Tensor:
 
 
 def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """The sum of the products is one product of the matrices side by side."""
+    """The sum of the products is one product of the concatenated matrices."""
     batch, rows, inner = a.shape
     side_by_side = a.permute(1, 0, 2).reshape(rows, batch * inner)
     below = b.reshape(batch * inner, b.shape[2])
@@ -123,7 +124,7 @@ def _embedding_bag(*args: Any, **kwargs: Any) -> Any:
 
 
 def _fractional_starts(sample: Tensor, size: int, out: int, window: int) -> Tensor:
-    """Where the windows along a dimension start: [..., out], from one random number each."""
+    """The starts of the windows along a dimension, [..., out], from one random number for each batch and channel."""
     last = size - window
     if out == 1:
         return torch.full([*sample.shape, 1], last, dtype=torch.int64)
@@ -157,7 +158,7 @@ def _fractional_max_pool(
 
 
 def _mirrored(x: Tensor, low: float, high: float) -> Tensor:
-    """x, mirrored at both ends until it is between them."""
+    """Reflects x at both ends until it is between them."""
     if low == high:
         return torch.zeros_like(x)
     distance = torch.abs(x - low)
@@ -169,7 +170,9 @@ def _mirrored(x: Tensor, low: float, high: float) -> Tensor:
 def _grid_sampler_3d(
     x: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """x: [N, C, D, H, W], grid: [N, ..., 3] of places along W, H and D. Each result is a sum over eight neighbours."""
+    """x: [N, C, D, H, W], grid: [N, ..., 3] with positions along W, H and D. Each result is a weighted sum of eight
+    neighbours.
+    """
     if x.dtype in (torch.float16, torch.bfloat16):
         wide = _grid_sampler_3d(x.float(), grid.float(), interpolation_mode, padding_mode, align_corners)
         return wide.to(x.dtype)
@@ -239,7 +242,7 @@ def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right:
 
 
 def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
-    # Eager takes uint8 where there is nothing to gather.
+    # Eager accepts uint8 indices if there is nothing to gather.
     return torch.gather(x, dim, index.to(torch.int64)) if index.dtype == torch.uint8 else NotImplemented
 
 
@@ -272,7 +275,7 @@ def _linear_cross_entropy(
     label_smoothing: float,
     *_: Any,
 ) -> Tensor:
-    """The loss without chunks, which save memory of gradients."""
+    """The loss without chunks, which only save memory for gradients."""
     dtype = torch.promote_types(x.dtype, torch.float32)
     wide_bias, wide_class_weight = (t if t is None else t.to(dtype) for t in (bias, class_weight))
     loss = torch.nn.functional.cross_entropy(
@@ -308,7 +311,7 @@ NAMED_DECOMPOSITIONS: dict[str, Callable] = {
 
 
 def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
-    """The two parts of each dimension in the other order. PyTorch's decomposition computes indices in each call."""
+    """Exchanges the two parts of each dimension. PyTorch's decomposition would compute indices in each call."""
     if not dims:
         return _roll(x.flatten(), shifts, [0]).view(x.shape)
     if not all(isinstance(size, int) for size in (*x.shape, *shifts)):

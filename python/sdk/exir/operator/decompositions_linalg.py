@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Linear algebra, in the factorizations that kernels compute: LU, Cholesky, QR, SVD and symmetric eigenvalues."""
+"""Linear algebra, decomposed into the factorizations that kernels compute: LU, Cholesky, QR, SVD and symmetric
+eigenvalues.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def _lu(a: Tensor, *, pivot: bool = True) -> Any:
 
 
 def _solve_triangular(a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """The kernel takes batches of one shape."""
+    """Expands both to the same batch shape, which the kernel requires."""
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if a.shape[:-2] == b.shape[:-2]:
         return NotImplemented

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distributions, in uniform and normal random numbers."""
+"""Distributions, decomposed into uniform and normal random numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _normal(shape: Sequence[Any], dtype: torch.dtype) -> Tensor:
 
 
 def _float_of(dtype: torch.dtype) -> torch.dtype:
-    """The dtype to compute a distribution in whose results are `dtype`: 24 bits at least."""
+    """The dtype in which to compute a distribution with results of `dtype`: it has a precision of 24 bits or more."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 

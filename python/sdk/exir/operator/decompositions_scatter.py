@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that put elements in places: in index_put, scatter_reduce and slice_scatter."""
+"""Operators that write elements at indices, decomposed into index_put, scatter_reduce and slice_scatter."""
 
 from __future__ import annotations
 
@@ -71,8 +71,9 @@ def _scatter_reduced_value(x: Tensor, dim: int, index: Tensor, value: Any, *, re
 
 
 def _nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """Each element that is not zero goes to its number in row-major order; the others, and those that have no place,
-    to one more row, which is dropped."""
+    """Writes the index of each nonzero element to the row of its number in row-major order. The others, and those
+    beyond `size`, go to an additional row, which is dropped.
+    """
     if x.dim() == 0:
         return aten.full([size, 0], fill_value, dtype=torch.int64)
     found = (x != 0).reshape(-1)
@@ -110,7 +111,7 @@ def _segment_reduce(
         ends = torch.cumsum(lengths, -1)
     segments, extent = ends.shape[-1], data.shape[axis]
     positions = torch.arange(extent, dtype=ends.dtype).expand([*ends.shape[:-1], extent]).contiguous()
-    # Elements behind the last segment go to one that is dropped.
+    # Elements after the last segment go to an additional segment, which is dropped.
     segment = torch.searchsorted(ends, positions, right=True)
     trailing = [1] * (data.dim() - axis - 1)
     places = segment.reshape([*segment.shape, *trailing]).expand(data.shape)

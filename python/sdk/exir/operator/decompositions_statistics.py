@@ -57,13 +57,15 @@ def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tens
 
 
 def _count(place: Tensor, bins: int, weight: Tensor | None, dtype: torch.dtype) -> Tensor:
-    """How often (or with what weight) each of `bins` places occurs; `bins` itself is the place of what is outside."""
+    """The count (or the sum of weights) of each of `bins` bins. Values outside the range have the bin number `bins`."""
     ones = torch.ones_like(place, dtype=dtype) if weight is None else weight.reshape(-1).to(dtype)
     return aten.scatter_add(torch.zeros([bins + 1], dtype=dtype), 0, place, ones)[:bins]
 
 
 def _range_of(x: Tensor, low: float, high: float, widen: float) -> tuple[Tensor, Tensor]:
-    """The range of a histogram: if both ends are equal that of the values, and if those are equal wider."""
+    """The range of a histogram. If both ends are equal, it is the range of the values, which is widened if all values
+    are equal.
+    """
     if low != high or x.numel() == 0:
         low, high = (low, high) if low != high else (low - widen, high + widen)
         return torch.full([], low, dtype=x.dtype), torch.full([], high, dtype=x.dtype)
@@ -82,7 +84,7 @@ def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 
 def _places(x: Tensor, edges: Tensor) -> Tensor:
-    """The bin of each value, in ascending edges of which the last bin contains both; -1 for what is outside."""
+    """The bin of each value; -1 outside the edges, which are ascending. The last bin includes both of its edges."""
     bins = edges.shape[0] - 1
     place = torch.searchsorted(edges.contiguous(), x.contiguous(), right=True) - 1
     place = torch.where(x == edges[-1], bins - 1, place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Another name of `sdk.exir.passes.constant_prop_pass`, which the original has too."""
+"""The original's other name for `sdk.exir.passes.constant_prop_pass`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constant propagation: computes ahead of time what depends on constants only.
+"""Constant propagation: computes ahead of time the results that depend only on constants.
 
 `constant_prop_pass` works on an exported program, whose weights are inputs of its graph. `ConstPropPass` works on a
 graph module, whose weights are attributes.

@@ -14,8 +14,9 @@ from sdk.exir.pass_base import ExportPass
 
 
 class DebugHandleGeneratorPass(ExportPass):
-    """Gives every operator of the program that was captured a handle from 1 on, branches included: the nodes that an
-    operator was decomposed into share it, and so do elements of a result."""
+    """Gives every operator of the captured program a handle from 1 on, branches included. The nodes into which an
+    operator was decomposed share its handle, and so do `getitem` nodes.
+    """
 
     def call(self, graph_module: GraphModule) -> PassResult:
         handle = UNSET_DEBUG_HANDLE

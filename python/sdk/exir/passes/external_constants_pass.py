@@ -45,7 +45,7 @@ def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None)
 
 
 def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> PassResult:
-    """Marks the parameters that the program computes gradients of, or changes: what training replaces."""
+    """Marks the parameters that training changes: those that the program changes, or of which it computes gradients."""
     signature = program.graph_signature
     trained = {spec.target for spec in signature.output_specs if spec.kind in _TRAINED}
     marked = 0

@@ -11,8 +11,8 @@ from sdk.exir.pass_base import ExportPass, NodeMetadata, ProxyValue
 class InitializedMutableBufferPass(ExportPass):
     """Sets `meta["et_init_buffer"]` on buffers whose name contains one of the patterns.
 
-    This exporter stores the initial value of every mutable buffer, so the mark changes nothing; existing code
-    keeps working.
+    This exporter stores the initial value of every mutable buffer, so the mark has no effect. The pass exists for
+    compatibility.
     """
 
     def __init__(self, patterns: list[str]) -> None:

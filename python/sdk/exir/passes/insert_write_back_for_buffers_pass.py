@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the new values of buffers back at the end of a method.
 
-In a functional graph a method returns the values that are to be written. The program instead ends with `copy_(buffer,
+A method with a functional graph returns the new values. The program instead ends with `copy_(buffer,
 new_value)` for every changed buffer (or input) and returns only the user's outputs.
 """
 
@@ -60,7 +60,7 @@ def _key(spec: Any) -> str:
 
 
 def protect_values_from_write_back(gm: GraphModule, signature: ExportGraphSignature) -> int:
-    """Copies old values of buffers that are still needed when the buffers are overwritten; returns how many.
+    """Copies old values of buffers that are read after the buffers are overwritten; returns their number.
 
     An output, or the new value of another buffer, may be the buffer itself. Both are read after the first write.
     """

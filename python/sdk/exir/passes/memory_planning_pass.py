@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`MemoryPlanningPass`: the last pass before emission. Gives every tensor of a program its place in memory."""
+"""`MemoryPlanningPass`: the last pass before emission. Gives every tensor of a program its arena and offset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdk.exir.tensor import ALIGNMENT, TensorSpec
 
 @dataclass
 class _MemoryPlanningState:
-    """What the methods of one program have planned so far, for memory that they share."""
+    """The plans of the methods of one program so far, for memory that they share."""
 
     graph_modules: list[GraphModule] = field(default_factory=list)
     # Specs of each buffer, by its fully qualified name.
@@ -148,7 +148,7 @@ class MemoryPlanningPass(PassBase):
             internal_assert(len(shapes) == 1, f"buffer {name!r} differs between methods: {sorted(map(str, shapes))}")
             for spec in specs:
                 spec.realign(self.alignment)
-                # A method that only reads the buffer must see what another one has written.
+                # A method that only reads the buffer must read what another method has written.
                 spec.const = False
                 spec.mem_id, spec.mem_obj_id, spec.mem_offset = arena, 0, offset
             offset += specs[0].allocated_memory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`PropagateDeviceConfig`: where copies between host and device are left to the caller."""
+"""`PropagateDeviceConfig`: which copies between host and device are left to the caller."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""On which device a delegate works, as its compile specs say, and the copies to and from that device."""
+"""Places the tensors of delegates on the devices that their compile specs name, and inserts copies to and from these
+devices.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ Device = tuple[DeviceType, int]
 class PropagateDevicePass:
     """Puts the tensors of delegates that name a device into its memory, and copies between them and the rest.
 
-    Each input is copied with `et_copy._h2d_copy` before the delegate, each output with `et_copy._d2h_copy` behind it. A
+    Each input is copied with `et_copy._h2d_copy` before the delegate, each output with `et_copy._d2h_copy` after it. A
     tensor that goes from one delegate to another on the same device stays there. Nodes must have specs; memory planning
     then gives the tensors an arena on their device.
     """
@@ -85,7 +87,7 @@ class _Copies:
         self.on_device: dict[tuple[Node, Device], Node] = {}
 
     def insert(self) -> bool:
-        """True if there is a delegate on a device."""
+        """Inserts the copies. Returns True if there is a delegate on a device."""
         delegates = [(node, device) for node in self.graph_module.graph.nodes if (device := self._device_of(node))]
         for node, device in delegates:
             for position, argument in enumerate(node.args):
@@ -123,7 +125,7 @@ class _Copies:
         return is_input and all(self._device_of(user) == device for user in value.users)
 
     def _copy_back(self, delegate: Node, device: Device) -> None:
-        """Outputs are on the device; whoever reads them elsewhere reads a copy."""
+        """Inserts copies of the outputs for readers that are not on the device."""
         specs = delegate.meta["spec"]
         for spec in specs if isinstance(specs, (tuple, list)) else [specs]:
             if isinstance(spec, TensorSpec):

@@ -47,7 +47,7 @@ def _fuse_add(module: GraphModule, quantize: Node) -> bool:
     source, *out = quantize.args
     add, low = source, out[2]
     if isinstance(source, Node) and source.target is _aten.relu.default and len(source.users) == 1:
-        # What is not negative is not below the zero point when it is quantised, so add's clamp is the relu.
+        # A quantised relu clamps at the zero point, which the fused add does with its lower limit.
         add, low = source.args[0], max(out[2], out[1])
     if not isinstance(add, Node) or add.target is not _aten.add.Tensor or len(add.users) != 1:
         return False
@@ -60,7 +60,7 @@ def _fuse_add(module: GraphModule, quantize: Node) -> bool:
         arguments += operand.args[:5]
     dtypes = {arguments[0].meta["val"].dtype, arguments[5].meta["val"].dtype, out[4]}
     if len(dtypes) != 1:
-        return False  # The fused operator works on one type.
+        return False  # The fused operator needs one type for inputs and output.
     _replace(module, quantize, _quantized.add.default, (*arguments, out[0], out[1], low, out[3]))
     return True
 

@@ -30,7 +30,7 @@ class Manager(Protocol):
 
 _room = exir_ops.edge.quantized_decomposed
 _aten = torch.ops.quantized_decomposed
-# Quantising and what undoes it, in edge dialect and before.
+# Quantize and dequantize operators, in edge and ATen dialect.
 _PAIRS = {
     _room.quantize_per_tensor.default: _room.dequantize_per_tensor.default,
     _aten.quantize_per_tensor.default: _aten.dequantize_per_tensor.default,

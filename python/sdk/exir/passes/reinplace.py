@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lets operators overwrite an argument that nothing else reads, instead of a copy of it.
+"""Replaces operators by in-place forms if nothing else reads the argument that they overwrite.
 
 The memory planner places results on operands that die anyway (`_in_place.py`); this pass makes it visible in the graph,
 for kernels that have an in-place form of their own, such as `index_put_`.
@@ -94,8 +94,9 @@ def _layout(node: Node) -> Any:
 
 
 def _unwritable(ep: ExportedProgram) -> set[Node]:
-    """What a program must not change while it runs: weights, constants and the caller's inputs. Nor buffers, because an
-    earlier value of one may be an output; the planner writes their new values in place where that is right."""
+    """The values that an in-place form must not overwrite: weights, constants and the caller's inputs. Buffers are
+    included, because an earlier value may be an output; the planner writes their new values in place if possible.
+    """
     names = {s.arg.name for s in ep.graph_signature.input_specs if s.kind != InputKind.TOKEN and hasattr(s.arg, "name")}
     return {n for n in ep.graph.nodes if (n.op == "placeholder" and n.name in names) or n.op == "get_attr"}
 

@@ -30,7 +30,7 @@ _COPIES = frozenset(
 class RemoveNoopPass(ExportPass):
     """Removes copies to the same dtype, sizes and layout, and permutations that permute nothing.
 
-    A copy that is returned stays: an output has memory of its own.
+    A copy that is returned stays, because an output needs separate memory.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:

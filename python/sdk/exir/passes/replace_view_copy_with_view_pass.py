@@ -23,7 +23,7 @@ def _is_view_copy(node: Node) -> bool:
 
 
 class _ViewSpec(TensorSpec):
-    """The spec of a view: sizes of its own, everything about its memory taken from (and given to) the base."""
+    """The spec of a view: it has its own sizes, but reads and sets all properties of memory in its base."""
 
     _SHARED = (
         "const",
@@ -77,7 +77,7 @@ class _ViewSpec(TensorSpec):
 
 
 class ReplaceViewCopyWithViewPass(PassBase):
-    """Runs after spec propagation. Views that are returned keep their copy: an output has memory of its own."""
+    """Runs after spec propagation. Views that are returned keep their copy, because an output needs separate memory."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replaces symbolic sizes in specs by the numbers that memory is planned for."""
+"""Replaces symbolic sizes in specs by the numbers for which memory is planned."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`capture` and the programs of a single method that it returns. New code uses `torch.export.export` and `to_edge`,
-which these call."""
+"""The older function `capture`, and the programs of a single method that it returns. They call `torch.export.export`
+and `to_edge`, which new code uses directly.
+"""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class ExecutorchProgramManager:
 
     @property
     def delegate_map(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """For every method, instruction number to what the delegate that it calls says of itself."""
+        """For every method, instruction number to the debug information of the delegate that it calls."""
         return self._emitter_output.method_to_delegate_debug_id_map
 
     @property
@@ -130,8 +130,8 @@ class ExecutorchProgramManager:
         write_atomically(target, self._pte_data)
 
     def get_receipt(self, captured: Mapping[str, ExportedProgram] | None = None) -> Any:
-        """A `sdk.devtools.report.Receipt`: every node, where it runs and why not elsewhere, and what the program does
-        not keep of the model.
+        """A `sdk.devtools.report.Receipt`: every node, where it runs and why not elsewhere, and what the program loses
+        of the model.
 
         With `captured`, the programs that torch.export gave, by method name, dtypes are compared too.
         """

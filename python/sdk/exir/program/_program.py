@@ -146,7 +146,7 @@ def _read(programs: Programs) -> dict[str, ExportedProgram]:
 def _decompose_leftovers(
     manager: EdgeProgramManager, config: EdgeCompileConfig, preserved: frozenset[torch._ops.OpOverload]
 ) -> EdgeProgramManager:
-    """Decomposes what was kept whole for a partitioner that did not take it."""
+    """Decomposes operators that were kept whole for a partitioner that then did not take them."""
     user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
     programs = {}

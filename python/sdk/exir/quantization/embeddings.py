@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Embeddings whose tables are quantised, by torchao's `quantize_` or by PT2E, as the operators
 `quantized_decomposed.embedding_{byte,4bit,2bit}`: rows are dequantised as they are read, and the table stays as small
-as it is. Otherwise all of it would become floats when the model is lowered."""
+as it is. Otherwise the whole table would be stored as float32."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LIFTED = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 @dataclass(frozen=True)
 class _Table:
-    """What the operator reads.
+    """The arguments of the operator.
 
     Attributes:
         values: [rows, bytes]: int8 or uint8; of 4 and 2 bits packed in uint8.
@@ -44,7 +44,7 @@ class _Table:
 
 def keep_quantized_embeddings(program: ExportedProgram) -> ExportedProgram:
     """`program`, or a copy with such operators where an embedding reads the dequantisation of constants. Computes the
-    same numbers. What the kernels have no operator for stays as it is."""
+    same numbers. Tables for which there is no kernel stay unchanged."""
     names = [(node, str(node.target)) for node in program.graph.nodes if node.op == "call_function"]
     found = [node for node, name in names if name == _EMBEDDING and _table_of(program, node.args[0]) is not None]
     if not found:

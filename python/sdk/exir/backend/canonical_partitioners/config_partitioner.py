@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A partitioner made of one description for each operator: what it is called, whether a call is taken, and which nodes
-go with it."""
+"""A partitioner with a configuration for each operator: its name, which calls are delegated, and which nodes are
+delegated with a call.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def format_target_name(target_name: str) -> str:
 
 
 class PartitionerConfig(ABC):
-    """How one operator is taken."""
+    """The configuration of one operator."""
 
     @property
     @abstractmethod
@@ -42,7 +43,7 @@ class PartitionerConfig(ABC):
 
     @abstractmethod
     def check_constraints(self, node: Node, ep: ExportedProgram) -> bool:
-        """Whether a call of the operator is taken."""
+        """Whether to delegate a call of the operator."""
 
     def get_original_aten(self) -> torch._ops.OpOverload | None:
         """The operator of ATen that `to_edge_transform_and_lower` keeps whole; None where edge dialect has it."""
@@ -50,11 +51,12 @@ class PartitionerConfig(ABC):
 
     @abstractmethod
     def get_partition(self, node: Node, ep: ExportedProgram) -> list[Node]:
-        """The nodes that are taken together with a call, which is one of them; an empty list leaves it."""
+        """The nodes that are delegated together with a call, including it; empty to leave the call."""
 
 
 class ConfigerationBasedPartitioner(Partitioner):
-    """Gives what its configurations take to one backend, in the largest connected parts. (The spelling is that of the
+    """Gives all calls that its configurations accept to one backend, in the largest connected parts. (The spelling is
+    that of the
     original.)"""
 
     def __init__(self, delegation_spec: DelegationSpec, partitioner_configs: Iterable[PartitionerConfig]) -> None:
@@ -85,7 +87,7 @@ class ConfigerationBasedPartitioner(Partitioner):
         return [op for op in originals if op is not None], is_taken if originals else None
 
     def get_matched_nodes_from_configs(self, ep: ExportedProgram) -> list[list[Node]]:
-        """For each call that is taken, the nodes that go with it; what shares a node is one list."""
+        """For each call that is delegated, the nodes that go with it. Lists that share a node are merged."""
         groups: list[set[Node]] = []
         for node in ep.graph.nodes:
             config = self._config_of(node)

@@ -16,8 +16,8 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 class GroupBasedPartitioner(CapabilityBasedPartitioner):
     """The supported nodes of each group end up in one partition, connected or not.
 
-    A group that cannot be computed in one piece, because a node outside of it lies between its nodes, is left out:
-    its nodes are in no partition. Without groups this is CapabilityBasedPartitioner.
+    A group that is not convex, because a path between its nodes leads through another node, is left out: its nodes are
+    in no partition. Without groups this is CapabilityBasedPartitioner.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class GroupBasedPartitioner(CapabilityBasedPartitioner):
         modules = dict(self.graph_module.named_modules())
         nodes = [n for n in self.graph_module.graph.nodes if n.op == "call_function"]
         supported = {n for n in nodes if self.operator_support.is_node_supported(modules, n)}
-        # An element of a result belongs to the node that makes the result.
+        # A getitem node belongs to the node whose result it reads.
         elements = [n for n in nodes if n.target is operator.getitem]
         supported -= {n for n in elements if n.args[0] not in supported}
         for node in nodes:
@@ -79,7 +79,7 @@ class GroupBasedPartitioner(CapabilityBasedPartitioner):
 
 
 class _Partitions:
-    """Disjoint sets of nodes, each of which can be computed in one piece."""
+    """Disjoint convex sets of nodes: no path between nodes of a set leads through another node."""
 
     def __init__(self) -> None:
         self.of: dict[Node, set[Node]] = {}
@@ -93,7 +93,7 @@ class _Partitions:
             del self.of[member]
 
     def merge(self, nodes: Sequence[Any]) -> bool:
-        """Unites the sets of some nodes; False, and no change, if something else lies between them."""
+        """Unites the sets of some nodes. Returns False, without a change, if the union is not convex."""
         if any(node not in self.of for node in nodes):
             return False
         union: set[Node] = set().union(*(self.of[node] for node in nodes))
@@ -105,7 +105,7 @@ class _Partitions:
         return True
 
     def _comes_back(self, union: set[Node]) -> bool:
-        """Whether something outside of `union` needs a result of it, and is needed by it."""
+        """Whether a node outside of `union` depends on it, and `union` depends on that node."""
         pending = [user for node in union for user in node.users if user not in union]
         seen = set(pending)
         while pending:

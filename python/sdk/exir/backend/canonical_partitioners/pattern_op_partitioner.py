@@ -50,7 +50,7 @@ def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase)
     nodes = list(graph_module.graph.nodes)
     is_supported: dict[Node, bool] = {}
     for node in nodes:
-        # One of several results is wherever the call is.
+        # A getitem node is in the partition of its call.
         call = node.args[0] if _is_result_of_call(node) else node
         is_supported[node] = support.is_node_supported(modules, node) if call is node else is_supported[call]
     stage: dict[Node, int] = {}
@@ -60,7 +60,7 @@ def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase)
         if is_supported[node]:
             stage[node] = max((stage[reader] + (not is_supported[reader]) for reader in readers), default=0)
         else:
-            # -1: nothing supported reads what it computes.
+            # -1: no supported node reads its result.
             stage[node] = max((stage[reader] for reader in readers), default=-1)
     for node in nodes:
         if _is_result_of_call(node):
@@ -71,7 +71,7 @@ def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase)
 
 
 def _is_result_of_call(node: Node) -> bool:
-    """Whether it takes one of the results of a call of which nothing else is read."""
+    """Whether the node reads one of several results of a call, and no other result is read."""
     if node.target is not operator.getitem or not isinstance(node.args[0], Node):
         return False
     return all(user.target is operator.getitem for user in node.args[0].users)
@@ -89,7 +89,7 @@ def generate_pattern_op_partitions(
     for pattern in patterns or ():
         matcher = SubgraphMatcher(_without_unused_inputs(pattern), ignore_literals=ignore_literals)
         for match in matcher.match(graph_module.graph):
-            # What the pattern's placeholders match is input of the partition, not part of it.
+            # Nodes that match the pattern's placeholders are inputs of the partition, not part of it.
             nodes.append([n for p, n in match.nodes_map.items() if p.op == "call_function" and isinstance(n, Node)])
     return generate_partitions_from_list_of_nodes(graph_module, nodes, op_support)
 

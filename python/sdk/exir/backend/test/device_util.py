@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partitioners whose delegates run on a device, or do not say where."""
+"""Partitioners whose delegates name a device, or none."""
 
 from __future__ import annotations
 

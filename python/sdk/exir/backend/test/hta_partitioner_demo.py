@@ -19,7 +19,7 @@ _SIZE = 32
 
 
 class _LSTMConv(torch.nn.Module):
-    """One step of an LSTM, and a strided convolution over what it gives."""
+    """One step of an LSTM, and a strided convolution of its result."""
 
     def __init__(self) -> None:
         super().__init__()
