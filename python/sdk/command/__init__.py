@@ -29,6 +29,7 @@ __all__ = [
     "OK",
     "CommandError",
     "Parser",
+    "check_writable",
     "closest",
     "describe",
     "existing",

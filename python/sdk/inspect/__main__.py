@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, existing, finish, print_json, write_bytes, write_json
+from sdk.command.arguments import count
 
 _EPILOG = """\
 examples
@@ -40,16 +41,10 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
     trace.add_argument("--source-time-scale", choices=_UNITS, default="ns", help="the unit of the device's ticks (ns)")
     trace.add_argument("--trace", type=Path, metavar="OUT.json", help="write a trace for Perfetto or chrome://tracing")
     trace.add_argument("--markdown", action="store_true", help="print a Markdown table of where the time went")
-    trace.add_argument("--top", type=_positive, default=20, help="rows of that table, the slowest first (20)")
+    trace.add_argument("--top", type=count(1), default=20, help="rows of that table, the slowest first (20)")
     trace.add_argument("--csv", type=Path, metavar="OUT.csv", help="write the pandas frame of the events")
     parser.add_argument("--html", type=Path, metavar="OUT.html", help="write one page to look at")
     return finish(parser, argv, _run)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found `{text}`")
-    return int(text)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sdk.devtools.bundled_program.schema import bundled_program_schema as bundle_schema
 from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
-from sdk.devtools.report.element_types import type_name
+from sdk.devtools.element_types import type_name
 from sdk.devtools.report.facts import MethodFacts, program_facts
 from sdk.exir import schema
 from sdk.exir._serialize._flat_tensor import _deserialize_to_flat_tensor

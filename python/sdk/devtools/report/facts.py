@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdk.devtools.report.element_types import BYTES, type_name
+from sdk.devtools.element_types import BYTES, type_name
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
 

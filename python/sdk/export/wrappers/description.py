@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sdk.devtools.report.element_types import BYTES, type_name
+from sdk.devtools.element_types import BYTES, type_name
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Types of arguments."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+
+
+def count(least: int) -> Callable[[str], int]:
+    """Whole numbers from `least` to 2^40."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= 1 << 40:
+            raise argparse.ArgumentTypeError(f"expected a whole number from {least}, found `{text}`")
+        return int(text)
+
+    return parse
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between them."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(map(math.isfinite, found)):
+        raise argparse.ArgumentTypeError(f"expected numbers with commas between them, found `{text}`")
+    return found

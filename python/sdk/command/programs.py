@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that a command runs: loading them, and what their methods take. Imports neither torch nor the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sdk.command import CommandError, closest, describe, existing
+from sdk.devtools.element_types import type_name
+from sdk.exir.scalar_type import ScalarType
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An input of a method.
+
+    Attributes:
+        index: Its number.
+        tag: `Tensor`, `Int`, `Double`, ...
+        dtype: NumPy's name, of a tensor.
+        shape: Of a tensor; the largest one where it is dynamic.
+        dim_order: Of a tensor, outermost first.
+        nbytes: Of a tensor of that shape.
+    """
+
+    index: int
+    tag: str
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    dim_order: tuple[int, ...] = ()
+    nbytes: int = 0
+
+    def __str__(self) -> str:
+        what = f"{self.dtype}[{', '.join(map(str, self.shape))}]" if self.tag == "Tensor" else self.tag.lower()
+        return f"input {self.index} ({what})"
+
+
+def runtime() -> ModuleType:
+    """The runtime's module. Raises CommandError where the package was installed without."""
+    try:
+        from sdk.extension.pybindings import portable_lib
+    except ImportError as error:
+        raise CommandError(f"expected the runtime in this package, found none: {describe(error)}") from error
+    return portable_lib
+
+
+def set_threads(count: int | None) -> int:
+    """Sets how many threads kernels run on, where `count` is not None; returns how many they are. CommandError."""
+    library = runtime()
+    if count is not None:
+        try:
+            library._unsafe_reset_threadpool(count)
+        except (ValueError, NotImplementedError, RuntimeError) as error:
+            raise CommandError(f"--threads: {describe(error)}") from error
+    return int(library._threadpool_get_thread_count())
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a file is a bundled program. Raises CommandError where it is neither that nor a program."""
+    with existing(path).open("rb") as file:
+        head = file.read(8)
+    if head[4:8] not in (b"ET12", b"BP08"):
+        found = f"{len(head)} bytes" if len(head) < 8 else f"the identifier {head[4:8]!r} at byte 4"
+        raise CommandError(f"`{path}`: expected a program (.pte) or a bundled program (.bpte), found {found}")
+    return head[4:8] == b"BP08"
+
+
+def read_bundle(path: Path) -> Any:
+    """The content of a bundled program. Raises CommandError where it is damaged."""
+    from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
+
+    try:
+        return deserialize_from_flatbuffer_to_bundled_program(path.read_bytes())
+    except ValueError as error:
+        raise CommandError(f"`{path}` is no bundled program that can be read: {describe(error)}") from error
+
+
+def load(
+    program: Path | bytes, name: str, data: Sequence[Path] = (), enable_etdump: bool = False, debug_buffer_size: int = 0
+) -> Any:
+    """A `sdk.runtime.Program`. `name` is for messages. Raises CommandError where the runtime refuses it."""
+    library = runtime()
+    from sdk.runtime import Runtime
+
+    try:
+        return Runtime.get().load_program(
+            program,
+            data_map=[existing(path) for path in data] or None,
+            enable_etdump=enable_etdump,
+            debug_buffer_size=debug_buffer_size,
+        )
+    except (library.ExecuTorchError, NotImplementedError, OSError) as error:
+        raise CommandError(f"`{name}` cannot be loaded: {describe(error)}") from error
+
+
+def load_method(program: Any, name: str, method: str | None) -> Any:
+    """A method of a loaded program: the one that is asked for, the only one, or `forward`. Raises CommandError."""
+    known = sorted(program.method_names)
+    if method is None:
+        method = known[0] if len(known) == 1 else "forward"
+    if method not in known:
+        raise CommandError(
+            f"`{name}`: expected a method of the program, found `{method}`: pass --method with one of "
+            f"{', '.join(known)}.{closest(method, known)}"
+        )
+    try:
+        return program.load_method(method)
+    except runtime().ExecuTorchError as error:
+        advice = " Pass its data with --data file.ptd." if "external" in str(error) or "data map" in str(error) else ""
+        raise CommandError(f"the method `{method}` of `{name}` cannot be loaded: {describe(error)}.{advice}") from error
+
+
+def slots(method: Any) -> list[Slot]:
+    """The inputs of a loaded method."""
+    meta = method.metadata
+    found = []
+    for index in range(meta.num_inputs()):
+        tag = meta.input_tag(index)
+        if tag != "Tensor":
+            found.append(Slot(index, tag))
+            continue
+        info = meta.input_tensor_meta(index)
+        found.append(
+            Slot(index, tag, dtype_name(info), tuple(info.sizes()), tuple(info.dim_order()), int(info.nbytes()))
+        )
+    return found
+
+
+def dtype_name(info: Any) -> str:
+    """NumPy's name of the dtype of a `TensorInfo`; torch's where NumPy has none."""
+    return type_name(ScalarType(info.dtype()))
+
+
+def bundled_value(value: Any) -> Any:
+    """A value of a test case as the runtime takes it: an array, a tensor where NumPy lacks the dtype, or a number.
+
+    Raises CommandError where a tensor's bytes are not those of its shape.
+    """
+    held = value.val
+    if not hasattr(held, "scalar_type"):
+        return next(getattr(held, name) for name in ("int_val", "bool_val", "double_val") if hasattr(held, name))
+    shape, order = list(held.sizes), list(held.dim_order) or list(range(len(held.sizes)))
+    if sorted(order) != list(range(len(shape))):
+        raise CommandError(f"a tensor of a test case has the dim order {order} for the shape {shape}: it is damaged")
+    return from_raw(held.data, type_name(held.scalar_type), shape, order, "a tensor of a test case")
+
+
+def from_raw(data: bytes, dtype: str, shape: Sequence[int], dim_order: Sequence[int], what: str) -> Any:
+    """An array over raw bytes in a dim order; a torch tensor where NumPy lacks the dtype. Raises CommandError."""
+    import numpy as np
+
+    numpy_lacks = not hasattr(np, dtype) and dtype != "bool"
+    if numpy_lacks:
+        import torch
+
+        kind = getattr(torch, dtype, None)
+        if not isinstance(kind, torch.dtype):
+            raise CommandError(f"{what} has the dtype {dtype}, which cannot be passed")
+        size = kind.itemsize
+    else:
+        size = np.dtype(dtype).itemsize
+    count = 1
+    for extent in shape:
+        count *= extent
+    if any(extent < 0 for extent in shape) or count * size != len(data):
+        raise CommandError(
+            f"{what}: expected {count * size} bytes for {dtype}{list(shape)}, found {len(data)}: pass all of them"
+        )
+    stored = [shape[dim] for dim in dim_order]
+    inverse = [list(dim_order).index(dim) for dim in range(len(shape))]
+    if numpy_lacks:
+        flat = torch.frombuffer(bytearray(data), dtype=kind) if data else torch.empty(0, dtype=kind)
+        return flat.reshape(stored).permute(inverse)
+    return np.frombuffer(data, dtype).reshape(stored).transpose(inverse).copy(order="K")

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run a program on inputs from files, and write its outputs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.command import FAILED, OK, CommandError, Parser, describe, finish, print_json
+from sdk.command.arguments import count, numbers
+
+_EPILOG = """\
+inputs, in the order of the method's
+  --input FILE.npy          an array
+  --input FILE.npz          arrays for several inputs; so has FILE.pt, which torch.save() wrote
+  --input PHOTO.jpg         a picture, resized to the input (needs Pillow)
+  --input SOUND.wav         samples from -1 to 1
+  --input FILE.bin          any other file: raw bytes, little-endian, in the input's dim order;
+                            FILE.bin:2x8 where its shape is smaller than the largest one
+  --input zeros|ones|random values of the input's largest shape
+  --input =3                a number; =true, =0.5
+  --case N                  of a bundled program, the inputs of its test case N (0 without)
+
+examples
+  sdk run mobilenet.pte --input dog.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 \\
+      --resize-to 256 --labels imagenet.txt
+  sdk run model.pte --input x.npy --output y.npy --threads 4
+  sdk run model.bpte --case 2 --etdump run.etdp
+  sdk run --backend-info
+"""
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> int:
+    """Runs a program; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "the program fails while it runs", _EPILOG)
+    parser.add_argument("model", nargs="?", type=Path, help="a program (.pte) or a bundled program (.bpte)")
+    parser.add_argument("--method", help="the method to run (the only one, or forward)")
+    parser.add_argument(
+        "--data", type=Path, action="append", default=[], help="a file of external data (.ptd); repeatable"
+    )
+    parser.add_argument("--input", action="append", default=[], metavar="FILE", help="an input; see below; repeatable")
+    parser.add_argument("--case", type=count(0), help="the test case of a bundled program whose inputs to take")
+    parser.add_argument("--cast", action="store_true", help="convert inputs to the dtypes of the method")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="one .npz or .pt for all outputs, or a .npy or raw file for each; repeatable",
+    )
+    parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
+    parser.add_argument(
+        "--repeat", type=count(1), default=1, help="how often to run (1); outputs are those of the last time"
+    )
+    parser.add_argument(
+        "--top", type=count(1), help="how many of the largest values to list of an output (5 of scores)"
+    )
+    parser.add_argument("--labels", type=Path, help="a file with the name of a class in each line")
+    parser.add_argument("--backend-info", action="store_true", help="list the backends that are registered, and end")
+    trace = parser.add_argument_group("recording")
+    trace.add_argument(
+        "--etdump", type=Path, metavar="OUT.etdp", help="record the run for `sdk inspect` and the Inspector"
+    )
+    trace.add_argument(
+        "--debug-buffer", type=Path, metavar="OUT.bin", help="record the results of all instructions too"
+    )
+    trace.add_argument(
+        "--debug-buffer-size", type=count(1), default=1 << 28, metavar="BYTES", help="room for them (256 MiB)"
+    )
+    pictures = parser.add_argument_group("pictures")
+    pictures.add_argument(
+        "--resize",
+        choices=("crop", "stretch", "pad"),
+        default="crop",
+        help="cut out the middle, stretch, or add black bars (crop)",
+    )
+    pictures.add_argument(
+        "--resize-to", type=count(1), metavar="N", help="the shorter side before the middle is cut out"
+    )
+    pictures.add_argument(
+        "--mean", type=numbers, default=(0.0,), help="what is subtracted from values between 0 and 1, by channel"
+    )
+    pictures.add_argument("--std", type=numbers, default=(1.0,), help="what they are divided by then, by channel")
+    pictures.add_argument("--bgr", action="store_true", help="blue first")
+    sound = parser.add_argument_group("sound")
+    sound.add_argument("--channel", type=_channel, default="mix", help="mix, all, or the number of one (mix)")
+    sound.add_argument("--sample-rate", type=count(1), metavar="HZ", help="refuse files with another rate")
+    sound.add_argument("--fit", action="store_true", help="cut off or fill with zeros to the length of the input")
+    return finish(parser, argv, _run)
+
+
+def _channel(text: str) -> str:
+    if text not in ("mix", "all") and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected mix, all or a number, found `{text}`")
+    return text
+
+
+def _run(options: argparse.Namespace) -> int:
+    from sdk.command.programs import runtime, set_threads
+
+    if options.backend_info:
+        return _backend_info(options.json)
+    if options.model is None:
+        raise CommandError("expected a program, found none: pass a .pte or a .bpte")
+    if options.debug_buffer and not options.etdump:
+        raise CommandError("--debug-buffer needs --etdump: the recorded values belong to its events")
+    set_threads(options.threads)
+    program, method, inputs = _prepare(options)
+    library = runtime()
+    from sdk.run import _outputs
+
+    labels = [] if options.labels is None else _outputs.read_labels(options.labels)
+    try:
+        for _ in range(options.repeat):
+            values = list(method.execute(inputs))
+    except (library.UnsupportedInputError, TypeError) as error:
+        raise CommandError(f"the method does not take these inputs: {describe(error)}") from error
+    except library.ExecuTorchError as error:
+        if error.error == "InvalidArgument":
+            raise CommandError(f"the method does not take these inputs: {describe(error)}") from error
+        print(f"sdk run: the program failed: {describe(error)}", file=sys.stderr)
+        return FAILED
+    found = _facts(method, values, options, labels)
+    if options.etdump:
+        _write_dump(program, options)
+    _print(options, method, inputs, found)
+    return OK
+
+
+def _prepare(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
+    """The loaded program, its method, and the inputs."""
+    from sdk.command.programs import is_bundle, load, load_method, read_bundle, slots
+    from sdk.run._inputs import InputOptions, read_inputs
+    from sdk.run._pictures import PictureOptions
+
+    name = str(options.model)
+    bundle = read_bundle(options.model) if is_bundle(options.model) else None
+    recording = options.debug_buffer_size if options.debug_buffer else 0
+    program = load(
+        options.model if bundle is None else bytes(bundle.program), name, options.data, bool(options.etdump), recording
+    )
+    method = load_method(program, name, options.method)
+    if options.case is not None and bundle is None:
+        raise CommandError(f"--case: expected a bundled program (.bpte), found the program `{name}`: it has no cases")
+    if bundle is not None and not options.input:
+        return program, method, _case(bundle, method.metadata.name(), options.case or 0, name)
+    picture = PictureOptions(options.resize, options.resize_to, options.mean, options.std, options.bgr)
+    reading = InputOptions(picture, options.channel, options.sample_rate, options.fit, options.cast)
+    return program, method, read_inputs(options.input, slots(method), reading)
+
+
+def _case(bundle: Any, method: str, case: int, name: str) -> list[Any]:
+    from sdk.command.programs import bundled_value
+
+    cases = [case for suite in bundle.method_test_suites if suite.method_name == method for case in suite.test_cases]
+    if case >= len(cases):
+        raise CommandError(f"--case {case}: `{name}` has {len(cases)} cases of the method `{method}`, numbered from 0")
+    return [bundled_value(value) for value in cases[case].inputs]
+
+
+def _facts(
+    method: Any, values: Sequence[Any], options: argparse.Namespace, labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    from sdk.command.programs import dtype_name
+    from sdk.run import _outputs
+
+    meta = method.metadata
+    found = []
+    for index, value in enumerate(values):
+        tensor = index < meta.num_outputs() and meta.output_tag(index) == "Tensor"
+        dtype = dtype_name(meta.output_tensor_meta(index)) if tensor else None
+        found.append(_outputs.facts(value, dtype, options.top, labels))
+    if options.output:
+        for entry, file in zip(found, _outputs.write(options.output, values), strict=True):
+            entry["file"] = file
+    return found
+
+
+def _write_dump(program: Any, options: argparse.Namespace) -> None:
+    from sdk.command import check_writable
+
+    check_writable([path for path in (options.etdump, options.debug_buffer) if path])
+    program.write_etdump_result_to_file(str(options.etdump), options.debug_buffer and str(options.debug_buffer))
+
+
+def _print(options: argparse.Namespace, method: Any, inputs: Sequence[Any], found: list[dict[str, Any]]) -> None:
+    from sdk.run import _outputs
+
+    if not options.json:
+        print("\n".join(_outputs.lines(found)))
+        return
+    taken = [
+        {"type": "tensor", "dtype": str(v.dtype).removeprefix("torch."), "shape": list(v.shape)}
+        if hasattr(v, "shape")
+        else {"type": "none" if v is None else type(v).__name__, "value": v}
+        for v in inputs
+    ]
+    etdump = str(options.etdump) if options.etdump else None
+    name = method.metadata.name()
+    print_json({"model": str(options.model), "method": name, "inputs": taken, "outputs": found, "etdump": etdump})
+
+
+def _backend_info(as_json: bool) -> int:
+    from sdk.command.lines import columns
+    from sdk.command.programs import runtime, set_threads
+
+    library = runtime()
+    backends = [
+        {"name": name, "available": bool(library._is_available(name))}
+        for name in sorted(library._get_registered_backend_names())
+    ]
+    operators, threads = len(set(library._get_operator_names())), set_threads(None)
+    if as_json:
+        print_json({"backends": backends, "operators": operators, "threads": threads})
+        return OK
+    rows = [(str(b["name"]), "available" if b["available"] else "not available on this machine") for b in backends]
+    print("\n".join(["backends", *columns(rows or [("none", "")]), f"operators  {operators}", f"threads    {threads}"]))
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

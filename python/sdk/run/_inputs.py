@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From `--input` to the values of a method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from sdk.command import CommandError, describe, existing
+from sdk.command.programs import Slot, from_raw
+from sdk.run import _pictures, _sound
+from sdk.run._pictures import PictureOptions
+
+_SHAPED = re.compile(r"(?P<path>.+):(?P<shape>\d+(?:x\d+)*)")
+_FILLS = ("zeros", "ones", "random")
+_SPARE = 1 << 16
+"""Bytes of headers that a file may have beside its array."""
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """How files become inputs."""
+
+    picture: PictureOptions = field(default_factory=PictureOptions)
+    channel: str = "mix"
+    sample_rate: int | None = None
+    fit: bool = False
+    cast: bool = False
+
+
+def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptions) -> list[Any]:
+    """The values that a method takes, in their order.
+
+    Args:
+        given: What `--input` named: files, which may hold several values, `zeros`, `ones`, `random`, or `=NUMBER`.
+        slots: The inputs of the method.
+        options: How files become inputs.
+
+    Raises:
+        CommandError: A file cannot be read, or there are not as many values as inputs.
+    """
+    values: list[Any] = []
+    for text in given:
+        if len(values) >= len(slots):
+            raise _count(slots, f"more ({text} is one too many)")
+        values += _values(text, slots, len(values), options)
+    if len(values) != len(slots):
+        raise _count(slots, str(len(values)))
+    return [_cast(value, slot, options.cast) for value, slot in zip(values, slots, strict=True)]
+
+
+def filled(slot: Slot, fill: str, generator: np.random.Generator) -> Any:
+    """A value of the input's largest shape: `zeros`, `ones`, or `random` (normal, or 0 and 1 of integers)."""
+    if slot.tag != "Tensor":
+        return {"Int": 1, "Double": 1.0, "Bool": True}.get(slot.tag)
+    if fill != "random":
+        data = np.full(slot.shape, float(fill == "ones"), np.float32)
+    elif "float" in slot.dtype:
+        data = generator.standard_normal(slot.shape, np.float32)
+    else:
+        data = generator.integers(0, 2, slot.shape).astype(np.float32)
+    if hasattr(np, slot.dtype) or slot.dtype == "bool":
+        return data.astype(slot.dtype)
+    import torch
+
+    return torch.from_numpy(data).to(getattr(torch, slot.dtype))
+
+
+def _count(slots: Sequence[Slot], found: str) -> CommandError:
+    listed = ", ".join(map(str, slots)) or "no inputs"
+    return CommandError(f"expected {len(slots)} values ({listed}), found {found}: pass --input once for each")
+
+
+def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) -> list[Any]:
+    slot = slots[at]
+    if text.startswith("="):
+        return [_number(text)]
+    if text in _FILLS and not Path(text).exists():
+        return [filled(slot, text, np.random.default_rng(at))]
+    shape: tuple[int, ...] | None = None
+    match = _SHAPED.fullmatch(text)
+    if match and not Path(text).exists():
+        text, shape = match["path"], tuple(map(int, match["shape"].split("x")))
+    path = existing(text)
+    ending = path.suffix.lower()
+    several: dict[str, Callable[[Path, Sequence[Slot]], list[Any]]] = {".npz": _npz, ".pt": _torch, ".pth": _torch}
+    if ending in several:
+        return several[ending](path, slots[at:])
+    if slot.tag != "Tensor":
+        raise CommandError(f"{slot} takes a number: pass --input =NUMBER, found the file `{path}`")
+    if ending == ".npy":
+        return [_npy(path, slot)]
+    if ending in _pictures.ENDINGS:
+        return [_pictures.as_input(path, slot, options.picture)]
+    if ending == ".wav":
+        return [_sound.as_input(path, slot, options.channel, options.sample_rate, options.fit)]
+    return [_raw(path, slot, shape)]
+
+
+def _number(text: str) -> int | float | bool:
+    if text in ("=true", "=false"):
+        return text == "=true"
+    try:
+        return int(text[1:])
+    except ValueError:
+        pass
+    try:
+        return float(text[1:])
+    except ValueError:
+        raise CommandError(f"--input {text}: expected a number, true or false after `=`") from None
+
+
+def _npy(path: Path, slot: Slot) -> Any:
+    try:
+        # Mapped: a header that promises more than the file has is an error, and no memory is taken for it.
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+    except Exception as error:  # numpy's reader of headers raises whatever the file makes it raise
+        raise CommandError(f"`{path}` is no .npy file that can be read: {describe(error)}") from error
+
+
+def _npz(path: Path, slots: Sequence[Slot]) -> list[Any]:
+    largest = max((slot.nbytes for slot in slots), default=0)
+    try:
+        with ZipFile(path) as file:
+            sizes = {info.filename: info.file_size for info in file.infolist()}
+        for name, size in sizes.items():
+            if size > 8 * largest + _SPARE:
+                raise CommandError(
+                    f"`{path}`: expected arrays for {', '.join(map(str, slots))}, found `{name}` with {size} bytes"
+                )
+        with np.load(path, allow_pickle=False) as arrays:
+            return [arrays[name] for name in arrays.files]
+    except CommandError:
+        raise
+    except (BadZipFile, Exception) as error:
+        raise CommandError(f"`{path}` is no .npz file that can be read: {describe(error)}") from error
+
+
+def _torch(path: Path, slots: Sequence[Slot]) -> list[Any]:
+    from sdk.export.cli.inputs import read_inputs as read_saved
+
+    value = read_saved(path)
+    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+    flat: list[Any] = []
+    for item in items:
+        flat += item if isinstance(item, (list, tuple)) else [item]
+    return flat
+
+
+def _raw(path: Path, slot: Slot, shape: tuple[int, ...] | None) -> Any:
+    order = slot.dim_order
+    if shape is not None and len(shape) != len(slot.shape):
+        raise CommandError(
+            f"`{path}`: expected a shape of {len(slot.shape)} dimensions for {slot}, found {list(shape)}"
+        )
+    if path.stat().st_size > slot.nbytes:
+        raise CommandError(f"`{path}`: expected at most {slot.nbytes} bytes for {slot}, found {path.stat().st_size}")
+    return from_raw(path.read_bytes(), slot.dtype, shape or slot.shape, order, f"`{path}`")
+
+
+def _cast(value: Any, slot: Slot, cast: bool) -> Any:
+    """Checks the dtype, so that the message can say what to do; the runtime checks everything else."""
+    found = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if slot.tag != "Tensor" or not found or found == slot.dtype:
+        return value
+    if not cast:
+        raise CommandError(f"expected {slot.dtype} for {slot}, found {found}: pass --cast to convert it")
+    if hasattr(value, "detach"):
+        import torch
+
+        return value.to(getattr(torch, slot.dtype))
+    if not hasattr(np, slot.dtype):
+        import torch
+
+        return torch.from_numpy(value).to(getattr(torch, slot.dtype))
+    return value.astype(slot.dtype)
