@@ -28,3 +28,14 @@ def numbers(text: str) -> tuple[float, ...]:
     if not found or not all(map(math.isfinite, found)):
         raise argparse.ArgumentTypeError(f"expected numbers with commas between them, found `{text}`")
     return found
+
+
+def seconds(text: str) -> float:
+    """A positive time of at most a day."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 86400:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, found `{text}`")
+    return found

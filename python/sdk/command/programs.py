@@ -114,6 +114,62 @@ def load_method(program: Any, name: str, method: str | None) -> Any:
         raise CommandError(f"the method `{method}` of `{name}` cannot be loaded: {describe(error)}.{advice}") from error
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A method that is ready to be called, its program and inputs, and the bundled program where it is from one."""
+
+    program: Any
+    method: Any
+    inputs: list[Any]
+    bundle: Any | None
+
+
+def prepare(
+    model: Path,
+    method: str | None,
+    data: Sequence[Path],
+    given: Sequence[str] | None,
+    case: int | None,
+    fill: str | None = None,
+    options: Any = None,
+    etdump: bool = False,
+    debug_buffer_size: int = 0,
+) -> Prepared:
+    """Loads a program or a bundled program, and reads its inputs. Raises CommandError.
+
+    Args:
+        model: The file.
+        method: Its name; None for the only one, or `forward`.
+        data: Files of external data.
+        given: What `--input` named; None for those of a test case, or for `fill`.
+        case: The test case of a bundled program; None for the first one.
+        fill: What inputs are filled with where nothing else is given; None where they must be given.
+        options: How files become inputs: `sdk.run._inputs.InputOptions`.
+        etdump: Record events.
+        debug_buffer_size: Room for recorded tensors, in bytes.
+    """
+    from sdk.run._inputs import InputOptions, read_inputs
+
+    name = str(model)
+    bundle = read_bundle(model) if is_bundle(model) else None
+    program = load(model if bundle is None else bytes(bundle.program), name, data, etdump, debug_buffer_size)
+    loaded = load_method(program, name, method)
+    if case is not None and bundle is None:
+        raise CommandError(f"--case: expected a bundled program (.bpte), found the program `{name}`: it has no cases")
+    if given is None and bundle is not None:
+        return Prepared(program, loaded, _inputs_of_case(bundle, loaded.metadata.name(), case or 0, name), bundle)
+    if given is None and fill is not None:
+        given = [fill] * len(slots(loaded))
+    return Prepared(program, loaded, read_inputs(given or (), slots(loaded), options or InputOptions()), bundle)
+
+
+def _inputs_of_case(bundle: Any, method: str, case: int, name: str) -> list[Any]:
+    cases = [case for suite in bundle.method_test_suites if suite.method_name == method for case in suite.test_cases]
+    if case >= len(cases):
+        raise CommandError(f"--case {case}: `{name}` has {len(cases)} cases of the method `{method}`, numbered from 0")
+    return [bundled_value(value) for value in cases[case].inputs]
+
+
 def slots(method: Any) -> list[Slot]:
     """The inputs of a loaded method."""
     meta = method.metadata

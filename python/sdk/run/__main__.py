@@ -133,33 +133,22 @@ def _run(options: argparse.Namespace) -> int:
 
 def _prepare(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
     """The loaded program, its method, and the inputs."""
-    from sdk.command.programs import is_bundle, load, load_method, read_bundle, slots
-    from sdk.run._inputs import InputOptions, read_inputs
+    from sdk.command.programs import prepare
+    from sdk.run._inputs import InputOptions
     from sdk.run._pictures import PictureOptions
 
-    name = str(options.model)
-    bundle = read_bundle(options.model) if is_bundle(options.model) else None
-    recording = options.debug_buffer_size if options.debug_buffer else 0
-    program = load(
-        options.model if bundle is None else bytes(bundle.program), name, options.data, bool(options.etdump), recording
-    )
-    method = load_method(program, name, options.method)
-    if options.case is not None and bundle is None:
-        raise CommandError(f"--case: expected a bundled program (.bpte), found the program `{name}`: it has no cases")
-    if bundle is not None and not options.input:
-        return program, method, _case(bundle, method.metadata.name(), options.case or 0, name)
     picture = PictureOptions(options.resize, options.resize_to, options.mean, options.std, options.bgr)
-    reading = InputOptions(picture, options.channel, options.sample_rate, options.fit, options.cast)
-    return program, method, read_inputs(options.input, slots(method), reading)
-
-
-def _case(bundle: Any, method: str, case: int, name: str) -> list[Any]:
-    from sdk.command.programs import bundled_value
-
-    cases = [case for suite in bundle.method_test_suites if suite.method_name == method for case in suite.test_cases]
-    if case >= len(cases):
-        raise CommandError(f"--case {case}: `{name}` has {len(cases)} cases of the method `{method}`, numbered from 0")
-    return [bundled_value(value) for value in cases[case].inputs]
+    found = prepare(
+        options.model,
+        options.method,
+        options.data,
+        options.input or None,
+        options.case,
+        options=InputOptions(picture, options.channel, options.sample_rate, options.fit, options.cast),
+        etdump=bool(options.etdump),
+        debug_buffer_size=options.debug_buffer_size if options.debug_buffer else 0,
+    )
+    return found.program, found.method, found.inputs
 
 
 def _facts(

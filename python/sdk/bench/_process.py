@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A process in which one program runs, seen from the command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sdk.command import CommandError
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program to measure: its name for people, its files, the method, and the file that lists the inputs."""
+
+    name: str
+    program: Path
+    data: Sequence[Path]
+    method: str
+    inputs: Path
+
+
+class Process:
+    """A fresh process. Use it in a `with` statement, which ends it."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        command = [sys.executable, "-m", "sdk.bench._worker"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def start(self, cold: bool, threads: int | None) -> dict[str, Any]:
+        """Starts the program; see `_worker.Worker.start`."""
+        subject = self._subject
+        return self._ask(
+            "start",
+            program=str(subject.program),
+            data=[str(path) for path in subject.data],
+            method=subject.method,
+            inputs=str(subject.inputs),
+            cold=cold,
+            threads=threads,
+        )
+
+    def measure(self, seconds: float, warm_up: float = 0.0, batch: int | None = None) -> dict[str, Any]:
+        """Calls it for some time; see `_worker.Worker.measure`."""
+        return self._ask("measure", seconds=seconds, warm_up=warm_up, batch=batch)
+
+    def memory(self) -> int:
+        """Bytes above the process before the program was loaded."""
+        return int(self._ask("memory")["bytes"])
+
+    def _ask(self, what: str, **arguments: Any) -> dict[str, Any]:
+        """Raises CommandError where the process fails or ends."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps({"do": what, **arguments}) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        line = self._process.stdout.readline()
+        if not line:
+            status = self._process.wait()
+            said = self._process.stderr.read().strip().splitlines() if self._process.stderr is not None else []
+            raise CommandError(
+                f"`{self._subject.name}`: the process that ran it ended with the status {status}: "
+                f"{said[-1] if said else 'it said nothing'}"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise CommandError(f"`{self._subject.name}` cannot be measured: {answer['error']}")
+        return answer
