@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lowers a program for a target, runs it on several numbers of threads, and says what became of it."""
+"""Lowers a program for a target, runs it on several numbers of threads, and classifies the outcome."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ taken in another order."""
 
 
 class Outcome(enum.Enum):
-    """What became of a program. In each of them but FAILED the results are those of eager."""
+    """The outcome of a program. In all outcomes except FAILED, the results are those of eager."""
 
     RIGHT = "yes"  # the target computes all of it
     PARTLY = "partly"  # kernels compute a part of it
@@ -105,7 +105,7 @@ def examine_calls(
 
 
 def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
-    """Where a lowered program computes the calls of a `Calls`, or a whole model of another class."""
+    """Finds out where a lowered program computes the calls of a `Calls`, or the whole of another model."""
     delegated = [
         node
         for name in get_delegates(module.graph)
@@ -122,12 +122,12 @@ def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
     return Cell(Outcome.PARTLY if delegated else Outcome.REFUSED, joined(reasons or {NO_REASON}))
 
 
-# Hundreds of results that are all needed at the end: other plans take longer to find than everything else.
+# Hundreds of results are all live at the end, for which other algorithms are very slow.
 _CONFIG = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(memory_planning_algo=naive))
 
 
 def _computes(node: Node) -> bool:
-    """Not arithmetic on sizes, and not what takes a result out of a tuple."""
+    """Whether a node computes, that is, is neither arithmetic on sizes nor getitem."""
     if node.op != "call_function" or node.target is operator.getitem:
         return False
     return any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))
@@ -157,7 +157,9 @@ Run = Callable[[tuple[Any, ...]], list[Tensor]]
 
 
 def _runner(buffer: bytes, target: Target, folder: Path) -> Run:
-    """Loads a program: into the runtime under test, or as the backend's declaration says, from a file in `folder`."""
+    """Loads a program from a file in `folder`: with the runtime under test, or with the runner of the backend's
+    declaration.
+    """
     if target.backend is not None and target.backend.runner is not None:
         file = folder / "program.pte"
         file.write_bytes(buffer)
@@ -188,7 +190,7 @@ def _run_and_compare(run: Run, model: nn.Module, calls: Sequence[tuple[Any, ...]
 
 
 def _are_same(found: list[Tensor], right: list[Tensor]) -> bool:
-    """To the bit."""
+    """Whether both are bitwise equal."""
     return len(found) == len(right) and all(
         a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b) for a, b in zip(found, right, strict=True)
     )
@@ -199,7 +201,9 @@ HANG_SECONDS = 300
 
 
 class HangError(Exception):
-    """A program did not return. Its thread cannot be ended, nor the pool be changed that it may be waiting for."""
+    """A program did not return. Its thread cannot be stopped, and the pool for which it may be waiting must not be
+    changed.
+    """
 
 
 def _watched(run: Run, inputs: tuple[Any, ...]) -> list[Tensor]:
@@ -277,8 +281,9 @@ def compare(
     exact: Sequence[Tensor | None] | None = None,
     names: Sequence[str] | None = None,
 ) -> str | None:
-    """What differs, in a line; None if nothing does. An element may be as far from the exact value as ROUNDING times
-    the worst one of eager."""
+    """Describes the difference in one line; None if there is none. The error of an element may be ROUNDING times the
+    largest error of eager.
+    """
     if len(found) != len(expected):
         return f"{len(found)} results, expected {len(expected)}"
     for position, (ours, eager) in enumerate(zip(found, expected, strict=True)):

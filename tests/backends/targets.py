@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What programs are lowered for: the kernels of the runtime that is tested, and every registered backend it has."""
+"""The targets of lowering: the kernels of the runtime under test, and its registered backends."""
 
 from __future__ import annotations
 

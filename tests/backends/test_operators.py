@@ -62,7 +62,7 @@ def test_operator(name: str, target: Target) -> None:
 
 
 def test_a_wrong_result_fails() -> None:
-    """The suite itself: another operator than the one whose results are expected is found out."""
+    """A test of the suite itself: it fails if a program computes another operator than the expected one."""
     cell = examine_operator("sin.default", targets()[0], computes=torch.ops.aten.cos.default)
     assert cell.outcome is Outcome.FAILED
     assert "elements differ" in cell.reasons[0]

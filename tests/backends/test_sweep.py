@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every operator of Core ATen at sizes around each vector, tile, block and thread's part of our kernels, on the kernels
+"""Every operator of Core ATen at sizes around those of the kernels' vectors, tiles and blocks and around the grain
+sizes, on the kernels
 and on every backend, on 1, 2, 3 and 8 threads, with dynamic shapes at both ends of their range.
 
 The gate runs a call and a dynamic shape of each operator, in one program for a family of operators; the slow tests run
@@ -31,7 +32,7 @@ def expect_right(programs: list[Program], target: Target) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
 def test_sample(family: object) -> None:
-    """For all targets in one test: making the cases takes as long as running those that are chosen."""
+    """One test for all targets, because making the cases takes as long as running the sample."""
     names = [name for name, cases in SWEEPS.items() if cases.__module__ == family.__name__]  # type: ignore[attr-defined]
     cases = [(name, case) for name in names for case in sample_of(name, CALLS_IN_GATE)]
     programs = programs_of(cases)

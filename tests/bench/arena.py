@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How close an arena comes to the most bytes that are alive at once."""
+"""Compares the size of an arena with its lower bound, the peak of live bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from sdk.exir.passes import MemoryPlanningPass
 
 
 class MeasuredArena:
-    """The default algorithm, which keeps the bound and the size of the last arena planned: that of the whole graph."""
+    """The default algorithm. It also stores the bound and the size of the last arena that it planned, which is that of
+    the whole graph.
+    """
 
     def __init__(self) -> None:
         self.alive_bytes = self.bytes = 0
@@ -28,7 +30,7 @@ class MeasuredArena:
 
 
 def measure_arena(exported: Any) -> MeasuredArena:
-    """Lowers what `torch.export` returned; the sizes are those of the method as it is planned by default."""
+    """Lowers an exported program and returns the sizes of the default plan."""
     measured = MeasuredArena()
     to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(measured)))
     return measured

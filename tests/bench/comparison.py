@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How samples of two engines are compared, and which results count."""
+"""Compares samples of two engines, and decides which results count."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Series:
 
     @property
     def lower_quartile(self) -> float:
-        """What engines are compared by: other work on the machine only adds time, to some samples and not to others."""
+        """The value by which engines are compared, because other work on the machine only adds time, and not to all
+        samples.
+        """
         return sorted(self.samples)[len(self.samples) // 4]
 
     @property
@@ -43,14 +45,14 @@ class Series:
 
 
 def verdict(ours: Series, theirs: Series) -> Verdict:
-    """Of two engines' times: "level" where their interquartile ranges meet."""
+    """Compares the times of two engines; "level" if their interquartile ranges overlap."""
     if ours.upper_quartile < theirs.lower_quartile:
         return "ahead"
     return "behind" if ours.lower_quartile > theirs.upper_quartile else "level"
 
 
 def signal_to_noise(expected: Any, found: Any) -> float:
-    """Of two arrays of one size: decibels of what is expected over the difference (SQNR)."""
+    """The SQNR of two arrays of one size, in dB: the power of the expected one over that of the difference."""
     import numpy as np
 
     expected = np.asarray(expected, dtype=np.float64).ravel()

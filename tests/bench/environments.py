@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Python of each engine, in an environment that is made when it is first asked for."""
+"""The Python of each engine, in an environment that is created on first use."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ def _made(*arguments: str) -> str:
 
 @cache
 def oracle_python() -> str:
-    """That of the original, onnxruntime, and of what writes programs for engines without torch.
-    `PTE_SDK_ORACLE_PYTHON` names one that is there."""
+    """The Python with the original and onnxruntime, which also writes the programs of engines without torch.
+    `PTE_SDK_ORACLE_PYTHON` names an existing one.
+    """
     return os.environ.get("PTE_SDK_ORACLE_PYTHON") or _made(str(REQUIREMENTS))
 
 
 @cache
 def own_python(module: str) -> str:
-    """That with the packages of `module`'s NAME.txt. `PTE_SDK_PEERS` names a folder that has an environment NAME for
-    each."""
+    """The Python with the packages of `module`'s NAME.txt. `PTE_SDK_PEERS` names a folder with an existing environment
+    NAME for each module.
+    """
     if folder := os.environ.get("PTE_SDK_PEERS"):
         return str(Path(folder) / module / "bin" / "python")
     return _made("--into", module, str(ENGINES / f"{module}.txt"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Engines side by side: one process each, one of them at work at a time, in turns, so that other work on the machine
-disturbs all of them alike."""
+"""Measures engines side by side. Each has a process; they take turns, one at work at a time, so that other work on the
+machine disturbs all of them alike.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from bench.worker import ROOT, load_model
 
 
 class EngineError(RuntimeError):
-    """An engine could not do what it was asked."""
+    """An engine failed to handle a request."""
 
     def __init__(self, text: str, reason: str | None = None) -> None:
         super().__init__(text)

@@ -32,8 +32,9 @@ def operations(spec: str) -> int:
 
 
 def measure(table: PeerTable, rounds: int, seconds: float) -> Iterator[str]:
-    """A row a model whose program `table` has written. The peak is measured again in each turn, so that a share
-    compares two figures of the same seconds."""
+    """A row for each model whose program `table` has written. The peak is measured again in each turn, so that both
+    figures of a share are from the same seconds.
+    """
     import numpy as np
 
     table.models = {**table.models, "peak": PEAK}

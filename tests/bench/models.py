@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The models that are measured, at the sizes in which they are used."""
+"""The models that are measured, at realistic sizes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in C++ that are built when a figure needs them, and what lies in a backend's own folder."""
+"""C++ programs that are built on demand, and measurements in a backend's folder."""
 
 from __future__ import annotations
 

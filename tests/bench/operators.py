@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each operator of a model takes, by the events of a build with the event tracer."""
+"""The time of each operator of a model, from the events of a build with the event tracer."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def trace(program: Path, seconds: float, backend: str) -> tuple[float, list[Even
 
 
 def by_name(events: list[Event]) -> dict[str, tuple[int, float]]:
-    """Operators with the same name: how many, and their seconds, most first. The time of delegates that is in none of
-    their operators is one entry."""
+    """The number and the seconds of operators with the same name, most time first. One entry is the time of delegates
+    outside of their operators.
+    """
     sums: dict[str, tuple[int, float]] = {}
     inside = sum(event.seconds for event in events if event.name not in (KERNEL, DELEGATE))
     for event in events:

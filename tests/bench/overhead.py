@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an instruction costs beside its operator: a program of 1,000 additions of two ints, run through Python.
+"""The overhead of an instruction without its operator: a program of 1,000 additions of two ints, run through Python.
 
 The additions are executorch_prim::add.Scalar, which take a few nanoseconds: what is left is the interpreter, the start
-and the end of the method, and the call from Python. Both runtimes run the same file, in turns. Of the samples the 5th
-percentile counts: nothing interrupted it.
+and the end of the method, and the call from Python. Both runtimes run the same file, in turns. The 5th percentile of
+the samples counts, which was not interrupted.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ VERDICTS = ("ahead", "level", "behind")
 
 
 def page(table: PeerTable) -> str:
-    """All of a run."""
+    """The page of one run."""
     columns = list(table.columns)
     parts = [versions(table.versions)]
     for kind in kinds(table.rows):
@@ -39,7 +39,7 @@ def title(precision: str, threads: int) -> str:
 
 
 def versions(found: dict[str, dict[str, str]]) -> str:
-    """A line: each engine with its packages."""
+    """A line with the packages of each engine."""
     texts = [
         f"{column} ({', '.join(f'{package} {version}' for package, version in packages.items())})"
         for column, packages in found.items()
@@ -86,7 +86,7 @@ def summary(rows: list[Row]) -> str:
 
 
 def cliffs(rows: list[Row]) -> str:
-    """The models on which this SDK takes more than `MOST_TIME` times the fastest peer's time, and how many times."""
+    """The models on which this SDK takes more than `MOST_TIME` times the fastest peer's time, with the ratio."""
     lines = []
     for kind in kinds(rows):
         ratios = {row.model: 1 / advantage for row in rows_of(rows, kind) if (advantage := row.advantage())}
@@ -96,7 +96,7 @@ def cliffs(rows: list[Row]) -> str:
 
 
 def missing(rows: list[Row]) -> str:
-    """What has no time, by engine and reason."""
+    """The models without a time, by engine and reason."""
     models: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         for column, reason in row.reasons.items():
@@ -115,6 +115,6 @@ def missing(rows: list[Row]) -> str:
 
 
 def readable(reason: str) -> str:
-    """On one line, without what Markdown would take for its own."""
+    """Puts a text on one line, without characters that Markdown interprets."""
     text = " ".join(reason.replace("|", "/").replace("`", "'").replace("<", "(").replace("*", "").split())
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"

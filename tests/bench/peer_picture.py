@@ -15,7 +15,7 @@ HEAD, LINE, FOOT = 78, 26, 34  # pixels down
 
 
 def colors() -> dict[str, str]:
-    """Of each column, this SDK's first."""
+    """The color of each column, this SDK's first."""
     engines = {OURS: "sdk", **peers()}
     return {column: declaration(engine).color for column, engine in engines.items()}
 
@@ -56,7 +56,7 @@ def picture(rows: list[Row], threads: int) -> str:
         lines.append(f'<text class="end" x="{NAMES - 12}" y="{HEAD + LINE * number + 12}">{escape(model)}</text>')
     for row in shown:
         ours = row.samples[OURS].lower_quartile
-        # This SDK's dot is drawn last, above those that are as fast.
+        # Draw this SDK's dot last, on top of equally fast ones.
         for engine in sorted(filter(row.counts, row.samples), key=lambda name: name == OURS):
             found = row.samples[engine].lower_quartile
             at, down = across(found / ours, panels.index(row.precision)), HEAD + LINE * models.index(row.model) + 8

@@ -40,12 +40,12 @@ class Row:
     least_peers: int = LEAST_PEERS
 
     def counts(self, column: str) -> bool:
-        """Whether it was measured, and its result is the model's."""
+        """Whether the column was measured and its result is accurate."""
         exact = self.precision == "float32" or self.decibels.get(column, 0.0) > LEAST_DECIBELS
         return column in self.samples and exact
 
     def peers(self) -> list[str]:
-        """Those that count."""
+        """The peers that count."""
         return [column for column in self.samples if column != OURS and self.counts(column)]
 
     def fastest_peer(self) -> str | None:
@@ -59,7 +59,7 @@ class Row:
         return self.samples[fastest].lower_quartile / self.samples[OURS].lower_quartile
 
     def verdict(self) -> Verdict | None:
-        """Of this SDK beside the fastest peer."""
+        """The verdict on this SDK and the fastest peer."""
         fastest = self.fastest_peer()
         return verdict(self.samples[OURS], self.samples[fastest]) if fastest and self.counts(OURS) else None
 
@@ -96,7 +96,7 @@ class PeerTable:
         return self.directory / f"{model.replace(' ', '_').replace(',', '')}.{engine}.{declaration(engine).suffix}"
 
     def write_programs(self, precisions: list[str] | None = None) -> None:
-        """Writes the programs that are not there; the reason of a failure is kept in a file beside."""
+        """Writes missing programs. The reason for a failure is stored in a file beside the program."""
         for model, spec in self.models.items():
             for suffix in (PRECISIONS[precision] for precision in precisions or PRECISIONS):
                 for engine in (column + suffix for column in self.columns.values()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this SDK and the original have in common as engines: the same calls under another package name."""
+"""The common part of this SDK and the original as engines: the same calls under another package name."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ class PteEngine:
         }
 
     def capture(self, spec: str) -> Any:
-        """What torch.export makes of a model, quantised where there is a quantizer: statically, calibrated with the
-        example inputs."""
+        """Exports a model. If there is a quantizer, the model is statically quantised and calibrated with the example
+        inputs.
+        """
         import torch
 
         model, inputs = load_model(spec)
@@ -70,15 +71,16 @@ class PteEngine:
         return self.compiler().to_edge(exported)
 
     def lower(self, exported: Any, output: str) -> Any:
-        """From what torch.export returned to the written file."""
+        """Lowers an exported program and writes the file."""
         manager = self.to_edge(exported).to_executorch()
         with Path(output).open("wb") as file:
             manager.write_to_file(file)
         return manager
 
     def memory(self, spec: str, output: str) -> dict[str, Any]:
-        """The process's memory while it lowers, beside what it has before: Python, torch, the compiler's modules, what
-        torch.export returned, and the weights."""
+        """The additional memory of the process while it lowers. Python, torch, the compiler's modules, the exported
+        program and the weights are in memory before.
+        """
         import torch
 
         with torch.no_grad():
@@ -113,7 +115,7 @@ class PteEngine:
     def load(self, path: str, inputs: list[Any]) -> Callable[[], Any]:
         import torch
 
-        # The program and the method: an application can run nothing before it has both.
+        # Load the program and the method, because an application needs both.
         program = importlib.import_module(f"{self.package}.runtime").Runtime.get().load_program(path)
         method = program.load_method("forward")
         tensors = [torch.from_numpy(i) for i in inputs]

@@ -84,7 +84,7 @@ def _cpuinfo() -> list[str]:
 
 
 def update_page(page: Path, table: str, command: str, section: str = "bench") -> None:
-    """Replaces what stands between the page's marks of `section` by the command and its table."""
+    """Replaces the text between the page's marks of `section` by the command and its table."""
     begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
     before, _, rest = page.read_text().partition(begin)
     _, _, after = rest.partition(end)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bytes of the runtime: of tests/size, the least that loads and runs a model, without kernels or messages."""
+"""Measures the size of the runtime: of tests/size, the smallest program that loads and runs a model, without kernels or
+messages.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ KIB = 1024
 
 @dataclass(frozen=True)
 class Target:
-    """A processor, the preset for it, and the largest text that is acceptable."""
+    """A processor, its preset, and the limit for the text section."""
 
     name: str
     preset: str
@@ -58,7 +60,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Selective:
-    """A build for the operators and dtypes of one model, on x86_64, and the most that it may weigh."""
+    """A build for the operators and dtypes of one model on x86_64, and its size limit."""
 
     name: str
     selection: str  # a program, or a selection that was made of one
@@ -70,7 +72,7 @@ SELECTIVE = (
     Selective("add", "tests/data/corpus/add/model.pte", 8 * KIB, 45 * KIB),
     Selective("MobileNetV2", "tests/size/mobilenet_v2.yaml", 60 * KIB, 100 * KIB),
 )
-# What such a program may consist of: no other library is linked.
+# The only libraries that such a program may link.
 PARTS = ("runtime", "the program", "kernels", "libc.a", "libgcc.a", "libm.a")
 
 

@@ -41,12 +41,12 @@ class Functional:
 
 
 def functional(spec: str) -> Functional:
-    """The model of `spec`, as it is where nothing mutates a buffer."""
+    """Makes the state of the model of `spec` explicit. A model that mutates no buffer stays as it is."""
     import torch
 
     model, inputs = load_model(spec)
     with torch.no_grad():
-        # Without functionalisation mutations are nodes of the graph, which its signature does not list.
+        # Functionalise first, because otherwise the signature does not list mutations.
         signature = torch.export.export(model, inputs, strict=False).run_decompositions({}).graph_signature
     names = list(signature.buffers_to_mutate.values())
     if not names:

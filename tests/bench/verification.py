@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What full verification adds to loading a program and its method, as applications load them: `Module` in C++, from the
+"""The cost of full verification when a program and its method are loaded as applications do: `Module` in C++, from the
 path of a file to a method that can be executed.
 
 CPU time, in the system and outside of it, of tests/bench/load: with `InternalConsistency`, which verifies the structure
@@ -30,8 +30,9 @@ ROUNDS = 41
 
 @dataclass(frozen=True)
 class Cost:
-    """Microseconds of loading without verification from a file that is read and from one that is mapped, and
-    what verification adds to either."""
+    """Microseconds of loading without verification, from a file that is read and from one that is mapped, and the
+    additional time of verification.
+    """
 
     read: float
     mapped: float
@@ -52,7 +53,7 @@ class Cost:
 
 
 def alone() -> None:
-    """One processor, and before others where that is allowed."""
+    """Runs on one processor, with a high priority if that is allowed."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with contextlib.suppress(PermissionError):

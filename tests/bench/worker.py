@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One engine in one process, told by JSON lines on standard input what to do; answers on standard output.
+"""One engine in one process. It reads requests as JSON lines from standard input and writes answers to standard output.
 
 Requests: ``{"do": "versions" | "import" | "export" | "memory" | "load" | "check" | "run", ...}``. CPU times are
 seconds; of the whole process for imports, exports and runs, of the calling thread for loads. Memory is bytes of
@@ -103,7 +103,7 @@ class Worker:
         return clock.figures()
 
     def do_export(self, model: str, output: str) -> dict[str, Any]:
-        """From after ``import torch`` to the written file; and once more, when everything is imported."""
+        """The time from after ``import torch`` to the written file, and again when everything is imported."""
         import torch  # noqa: F401
 
         with Clock() as first:
@@ -124,7 +124,7 @@ class Worker:
         return {"cpu": self.engine.export(model, output)["lowering_cpu"]}
 
     def do_memory(self, model: str, output: str) -> dict[str, Any]:
-        """What lowering needs beside the weights and what any process that lowers has."""
+        """The memory of lowering, without the weights and the imported modules."""
         return self.engine.memory(model, output)
 
     def do_load(self, path: str, inputs: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def calls_of(name: str) -> list[Call]:
 
 
 class OneCall(nn.Module):
-    """Calls an overload: a module of its own, so that the nodes of each call can be told from others."""
+    """Calls an overload. Each call is a separate module, so that its nodes can be identified."""
 
     def __init__(self, overload: Callable[..., Any]) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ def _describe(one: Call) -> str:
 
 
 class _Text(str):
-    """A text that lists show without quotes."""
+    """A string that is shown without quotes in lists."""
 
     __repr__ = str.__str__
 

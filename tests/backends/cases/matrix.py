@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Matrix multiplications and convolutions.
 
-The tiles of kernels/optimized and of backends on the processors that the suite has run on have up to 14 rows and 64
-columns; rows and columns here are each size up to two tiles where it is cheap, and those around the tiles elsewhere.
+The tiles of kernels/optimized, and of backends on the processors on which the suite was run, have up to 14 rows and 64
+columns. Rows and columns here are all sizes up to two tiles if that is cheap, and otherwise those around a tile.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _() -> list[Call]:
 @operator("bmm.default")
 def _() -> list[Call]:
     calls = [call(normal(2, m, k), normal(2, k, n)) for m, k, n in _sizes()]
-    # Heads of a BERT on 70 tokens: the batch and the rows of a product are both worth sharing.
+    # Heads of a BERT on 70 tokens: threads could share the batch or the rows of each product.
     return [*calls, call(normal(12, 70, 64), normal(12, 64, 70)), call(normal(12, 70, 70), normal(12, 70, 64))]
 
 

@@ -15,7 +15,7 @@ HALF_SHAPES = ((17,), (2, 3, 5))
 
 
 def each_shape(make: Callable[..., Tensor], *rest: object, **options: object) -> list[Call]:
-    """A call for each of SHAPES, in channels-last order and on a slice, with values from `make`."""
+    """Calls for each of SHAPES, also in channels-last order and on a slice, with values from `make`."""
     flat = [call(make(*shape), *rest, **options) for shape in SHAPES]
     last = make(2, 3, 5, 7).to(memory_format=torch.channels_last)
     gray = make(2, 1, 5, 7).to(memory_format=torch.channels_last)

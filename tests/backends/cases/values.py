@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shapes and values of the calls.
 
-The vectors of our kernels have 4 (NEON), 8 (AVX2) and 16 (AVX-512) float32 lanes, and 64 int8 lanes at most; loops are
+The kernels' vectors have 4 (NEON), 8 (AVX2) or 16 (AVX-512) float32 lanes, and at most 64 int8 lanes; loops are
 unrolled up to four times. `AROUND_VECTORS` has each of these sizes, one less and one more. `LARGE` is above every grain
 of kernels/optimized, so it is shared among threads, and odd, so the last part differs from the others.
 """
@@ -38,7 +38,7 @@ def uniform(low: float, high: float, *shape: int, dtype: torch.dtype = torch.flo
 
 
 def integers(low: int, high: int, *shape: int, dtype: torch.dtype = torch.int64) -> Tensor:
-    """From `low` up to and without `high`."""
+    """Integers from `low` to `high` - 1."""
     return torch.randint(low, high, shape).to(dtype)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes around every boundary of our kernels, operator by operator, beside the calls of backends.cases."""
+"""Calls with sizes around every boundary of the kernels, by operator, in addition to those of backends.cases."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where our kernels take another path: sizes read from the constants in their sources.
+"""The sizes at which kernels take another path, read from the constants in their sources.
 
 A constant that is renamed or moved fails the suite, so that the sizes follow the kernels.
 """
@@ -20,7 +20,7 @@ _XNNPACK = "backends/xnnpack/runtime"
 
 @cache
 def constants(path: str, name: str) -> tuple[int, ...]:
-    """The values that a source file gives `name`: a number, or a product of numbers, each as often as it is there."""
+    """All values of the constant `name` in a source file: numbers, or products of numbers."""
     text = (_ROOT / path).read_text()
     found = re.findall(rf"\b{name} = (?:int64_t\(|size_t\{{)?(\d+)[)}}]?((?: \* \d+)*)(?= ?[,;)}}])", text)
     if not found:
@@ -35,7 +35,7 @@ def constants(path: str, name: str) -> tuple[int, ...]:
 
 
 def around(*values: int) -> tuple[int, ...]:
-    """Each value, one less and one more, from 1 on, in order."""
+    """Each value, the one below and the one above, without those below 1, in ascending order."""
     return tuple(sorted({v + d for v in values for d in (-1, 0, 1) if v + d > 0}))
 
 
@@ -102,7 +102,7 @@ INTEGER_ROWS = constants(f"{_XNNPACK}/kernels/integer_products_vnni.cpp", "kTile
 
 
 def grain_for(work: int, per_index: int) -> int:
-    """As grain_for() of the runtime: indices that are worth a thread."""
+    """The grain size, as computed by grain_for() of the runtime."""
     return -(-work // max(per_index, 1))
 
 

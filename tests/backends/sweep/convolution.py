@@ -59,7 +59,7 @@ def pointwise() -> list[Call]:
 
 
 def depthwise() -> list[Call]:
-    """A filter for each channel: channels around vectors; kernels, strides, paddings and dilations of models."""
+    """Depthwise: numbers of channels around vector sizes; kernels, strides, paddings and dilations of models."""
     kernels = (
         (3, 1, 1, 1),
         (3, 2, 1, 1),
@@ -92,7 +92,7 @@ def depthwise() -> list[Call]:
     far = [convolve((1, 3, 3, 140), (3, 1, 1, 3), dilation=(1, d), groups=3) for d in around(FILTER_PARAMETER)]
     far += [convolve((1, 3, 3, 80), (3, 1, 1, 3), padding=(0, p), groups=3) for p in around(FILTER_PARAMETER)]
     far += [convolve((1, 3, 3, 200), (3, 1, 1, 3), stride=(1, s), groups=3) for s in around(FILTER_PARAMETER)]
-    # Planes around a thread's part, and one whose rows are in several bands.
+    # Numbers of planes around the grain size, and a plane in several bands.
     shared = [
         convolve((1, planes, 33, 35), (planes, 1, 3, 3), padding=1, groups=planes)
         for planes in around(grain_for(PRODUCTS, 33 * 35 * 9), 160)
@@ -102,7 +102,7 @@ def depthwise() -> list[Call]:
 
 
 def windows() -> list[Call]:
-    """Dense filters larger than a pixel."""
+    """Convolutions without groups, with windows larger than a pixel."""
     kernels = (
         (3, 1, 1, 1),
         (3, 2, 1, 1),
@@ -151,7 +151,7 @@ def windows() -> list[Call]:
 
 
 def other_ranks() -> list[Call]:
-    """Signals and volumes."""
+    """Convolutions over one and three dimensions."""
     signals = [
         convolve((2, i, size), (o, i // groups, k), padding=k // 2, groups=groups)
         for i, o, groups in ((4, 8, 1), (8, 8, 8), (6, 9, 3))

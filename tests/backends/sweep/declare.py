@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a sweep is declared, and the programs that it becomes."""
+"""Declarations of sweeps, and the programs that are made of them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _dynamic_program(cases: Sequence[tuple[Callable[..., Any], Dynamic]]) -> Pro
 def _dynamic_dims(
     least: Tensor, example: Tensor, most: Tensor, sizes: tuple[int, int, int], dim: Any
 ) -> dict[int, Any]:
-    """What each dimension of a tensor is of the size that varies: as large, or a multiple of it."""
+    """For each dimension of a tensor: its factor of the size that varies."""
     found: dict[int, Any] = {}
     for axis, (low, middle, high) in enumerate(zip(least.shape, example.shape, most.shape, strict=True)):
         if low == middle == high:
@@ -118,7 +118,7 @@ def _dynamic_dims(
 
 
 def offset(tensor: Tensor) -> Tensor:
-    """The same elements, not at the beginning of their memory: a view whose data are not aligned to a vector."""
+    """A view of the same elements at an offset in memory, so that they are not aligned to a vector."""
     if tensor.numel() == 0:
         return tensor
     memory = torch.zeros(tensor.numel() + 1, dtype=tensor.dtype)

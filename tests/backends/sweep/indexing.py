@@ -32,12 +32,14 @@ def along(shape: tuple[int, ...], dim: int, count: int) -> tuple[int, ...]:
 
 
 def places(shape: tuple[int, ...], dim: int, count: int) -> Tensor:
-    """Indices into dimension `dim` of a tensor of `shape`: as many of them as there, `count` in that dimension."""
+    """Indices into dimension `dim` of a tensor of `shape`. The index tensor has the same shape, except for `count` in
+    that dimension.
+    """
     return integers(0, shape[dim], *along(shape, dim, count))
 
 
 def distinct(shape: tuple[int, ...], dim: int) -> Tensor:
-    """The same, with no place twice."""
+    """The same, without repeated indices."""
     return torch.rand(shape).argsort(dim)
 
 

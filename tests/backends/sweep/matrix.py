@@ -30,7 +30,7 @@ Sizes = tuple[int, int, int]
 
 
 def products() -> list[Sizes]:
-    """Rows, depth and columns around each tile alone, around tiles in all three, around the parts of threads."""
+    """Rows, depth or columns around the size of a tile, all three around it, and sizes around the grain size."""
     rows = [(m, k, n) for m in (1, 2, *ROWS) for k, n in ((17, 33), (64, LANES[-1]))]
     columns = [
         (m, k, n) for n in (1, 2, *COLUMNS) for m, k in ((1, 33), (TILE_ROWS[0] + 1, 17), (TILE_ROWS[-1] + 1, 64))
@@ -43,7 +43,7 @@ def products() -> list[Sizes]:
 
 
 def shared() -> list[Sizes]:
-    """Depths around a thread's part of rows, and of columns, of one, two and eight parts."""
+    """Depths around those at which one, two and eight threads share rows, or columns."""
     unit = TILE_ROWS[-1]
     sizes = []
     for parts in (1, 2, 8):

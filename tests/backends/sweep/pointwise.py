@@ -68,7 +68,7 @@ def _() -> list[Case]:
 
 @sweep("native_dropout.default")
 def _() -> list[Case]:
-    """Without elements eager's mask is of another dtype than its meta kernel says."""
+    """Without elements, eager's mask has another dtype than its meta kernel returns."""
     calls: list[Case] = [one for one in unary(normal, 0.5, False) if isinstance(one, Call) and _has_elements(one)]
     return [*calls, Dynamic(lambda n: call(normal(n, 5), 0.5, False))]
 
@@ -88,7 +88,7 @@ def _() -> list[Case]:
 
 
 def _dropping(shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-    """Shapes that `shape` broadcasts: one dimension of size 1, all but one, fewer dimensions, none."""
+    """Shapes that broadcast to `shape`: with one dimension of size 1, all but one, fewer dimensions, none."""
     rank = len(shape)
     yield from (tuple(1 if d == dim else n for d, n in enumerate(shape)) for dim in range(rank))
     yield from (tuple(n if d == dim else 1 for d, n in enumerate(shape)) for dim in range(rank))
@@ -224,7 +224,7 @@ def _() -> list[Case]:
 
 @sweep("copy.default")
 def _() -> list[Case]:
-    """The source takes the destination's shape."""
+    """The source is broadcast to the destination's shape."""
     into = [(left, right) for left, right in broadcasts() if torch.broadcast_shapes(left, right) == left]
     calls = [call(normal(*left), normal(*right)) for left, right in into]
     images = [call(last(normal(*shape)), normal(*shape)) for shape in image_shapes()]

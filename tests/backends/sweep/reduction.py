@@ -32,7 +32,7 @@ IMAGES = ((2, 8, 5, 7), (1, 17, 3, 3), (2, 1, 5, 7), (2, 33, 1, 1), (2, 5, 2, 3,
 
 
 def subsets(rank: int) -> Iterable[list[int]]:
-    """Dimensions to reduce: each, neighbours and others, all of them."""
+    """Dimensions to reduce: each alone, adjacent and other pairs, all."""
     for count in range(1, rank + 1):
         yield from (list(dims) for dims in combinations(range(rank), count))
 
@@ -107,7 +107,7 @@ def _() -> list[Case]:
 
 
 def factors(*shape: int) -> torch.Tensor:
-    """Signs, and few powers of two: the products are exact in any order."""
+    """Signs and a few powers of two, so that products are exact in any order."""
     kind = integers(0, 200, *shape)
     return torch.where(kind < 100, 1.0, -1.0) * torch.where(kind == 0, 2.0, torch.where(kind == 100, 0.5, 1.0))
 
@@ -150,7 +150,7 @@ def _() -> list[Case]:
 @sweep("var.dim")
 def _() -> list[Case]:
     calls = [one for one in lists(takes_nothing=False) if not isinstance(one, Dynamic)]
-    # Of one element there is no variance with a correction.
+    # The variance of one element with a correction does not exist.
     plain: list[Case] = [call(one.args[0], one.args[1], False, one.args[2]) for one in calls]
     return [
         *plain,
@@ -167,7 +167,7 @@ def _() -> list[Case]:
 
 
 def _different(*shape: int) -> torch.Tensor:
-    """Values without a tie, whose order decides nothing."""
+    """Distinct values, so that the order of equal ones does not matter."""
     count = torch.Size(shape).numel()
     return torch.randperm(count).reshape(shape).float()
 

@@ -25,7 +25,7 @@ def sized(size: int) -> list[tuple[int, ...]]:
 
 
 def element_shapes() -> list[tuple[int, ...]]:
-    """Around the vectors and blocks of kernels in each number of dimensions, and around the parts of threads."""
+    """Shapes with sizes around those of vectors and blocks, in each number of dimensions, and around the grain size."""
     small = [shape for size in VECTORS[::2] for shape in sized(size)]
     return [
         *SPECIAL,
@@ -43,7 +43,7 @@ def last(tensor: Tensor) -> Tensor:
 
 
 def image_shapes() -> list[tuple[int, ...]]:
-    """Of two and three dimensions of pixels, with channels around vectors, and with one channel or pixel."""
+    """Images and volumes with numbers of channels around the sizes of vectors, and with one channel or pixel."""
     flat = [(2, channels, 3, 5) for channels in (1, *VECTORS[:9])]
     return [
         *flat,

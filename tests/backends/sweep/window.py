@@ -41,7 +41,7 @@ WINDOWS: tuple[tuple[list[int], list[int], list[int], bool], ...] = (
 
 
 def windows_of(x: Tensor) -> list[tuple[list[int], list[int], list[int], bool]]:
-    """Those whose kernel fits into the padded image."""
+    """The windows that fit into the padded image."""
     return [one for one in WINDOWS if all(x.shape[d - 2] + 2 * one[2][d] >= one[0][d] for d in range(2))]
 
 
@@ -125,7 +125,7 @@ VOLUMES = ((1, 3, 4, 6, 5), (2, 1, 3, 4, 9), (1, LANES[1] + 1, 2, 3, LANES[-1] +
 @sweep("max_pool3d_with_indices.default", "avg_pool3d.default")
 def _() -> list[Case]:
     plain = [call(image(*shape, is_last=is_last), [2, 2, 2]) for shape in VOLUMES for is_last in BOTH]
-    # PyTorch's meta kernel counts no padding.
+    # PyTorch's meta kernel ignores the padding.
     padded = [
         call(image(*shape, is_last=is_last), [3, 3, 3], [2, 1, 2], [1, 1, 1])
         for shape in VOLUMES

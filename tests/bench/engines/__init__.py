@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The engines of `scripts/bench`: one module each, found by its name.
 
-`litert` and `litert-int8` are engines of the module `litert`, whose `DECLARATION` says how they are run. A new engine
-is a new module, and `NAME.txt` beside it where it needs packages of its own.
+`litert` and `litert-int8` are engines of the module `litert`, whose `DECLARATION` says how to run them. A new engine is
+a new module, with `NAME.txt` beside it if it needs other packages.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ CONVERSION_SECONDS = 900
 
 
 class ImpossibleError(RuntimeError):
-    """An engine has no way to do what it was asked; the text stands in the tables."""
+    """An engine does not support a request. Tables show the text."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """How the engines of a module are run.
+    """How to run the engines of a module.
 
     Attributes:
         title: Their column in tables.
@@ -68,7 +68,7 @@ def module_of(engine: str) -> str:
 
 
 def declaration(engine: str) -> Declaration:
-    """Of the module that has `engine`."""
+    """The declaration of the module that has `engine`."""
     found = import_module(f"{__name__}.{module_of(engine)}").DECLARATION
     assert isinstance(found, Declaration)
     return found

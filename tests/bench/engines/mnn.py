@@ -15,8 +15,8 @@ from bench.engines import PEER_PYTHON, Declaration, ImpossibleError, is_int8, ru
 from bench.engines.onnxruntime import export_onnx
 from bench.states import load_states, save_states
 
-# Its commands install a package that reports what is converted into the Python that is first in PATH; the function
-# behind them does not.
+# Call the function instead of the command: the command installs a package that reports conversions into the first
+# Python in PATH.
 MNN_CONVERT = "import sys, _tools; _tools.mnnconvert(['MNNConvert', *sys.argv[1:]])"
 
 
@@ -73,7 +73,7 @@ class MnnEngine:
             for each, value in feed:
                 each.write(value.tolist() if value.size == 1 else value)
             results = net.onForward([*(each for each, _ in feed), *kept])
-            kept[:] = results[own:]  # what one call returns is the next one's state
+            kept[:] = results[own:]  # the results of a call are the state of the next one
             return [result.read() for result in results[:own]]
 
         return call

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""OpenVINO on the CPU with the hint for latency, converted from what torch.export returns. `openvino-int8` is NNCF's
+"""OpenVINO on the CPU with the latency hint, converted from an exported program. `openvino-int8` is NNCF's
 post-training quantisation, calibrated with the example inputs. A model's state is OpenVINO's own (ReadValue,
 Assign)."""
 

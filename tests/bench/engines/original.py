@@ -39,7 +39,7 @@ class OriginalEngine(PteEngine):
         except Exception:
             if not self.delegates or self.int8:  # folded batch norms are float32
                 raise
-            # Its pass that folds batch norms fails on some models: fold them before.
+            # The original's pass that folds batch norms fails on some models, so fold them before.
             import torch
             from torch.fx.experimental.optimization import fuse
 

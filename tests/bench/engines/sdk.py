@@ -21,7 +21,7 @@ class SdkEngine(PteEngine):
         return [backend(self.backend).make("partitioner")] if self.backend else []
 
     def quantizer(self) -> Any:
-        """That of the backend's scheme `int8`."""
+        """The quantizer of the backend's scheme `int8`."""
         if not self.int8:
             return None
         from sdk.backends.registry import backend
