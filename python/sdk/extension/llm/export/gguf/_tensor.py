@@ -175,3 +175,11 @@ def _max_uniform_group_size(
 
 
 dequantize_in_layers(ExportableGGUFTensor)
+
+
+@ExportableGGUFTensor.implements([torch.ops.aten.split_with_sizes.default])
+def _(func: Any, types: Any, args: Any, kwargs: Any) -> list[ExportableGGUFTensor]:
+    weight, rows, *dim = args
+    if any(dim):
+        raise NotImplementedError("a GGUF tensor can be split into rows only: a row's blocks stay together")
+    return [ExportableGGUFTensor(raw, weight.ggml_type, weight.orig_dtype) for raw in weight.raw.split(rows)]

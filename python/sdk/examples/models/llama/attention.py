@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Attention over a key-value cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .lora import projection
+from .model_args import ModelArgs
+from .norm import RMSNorm, ScalelessRMSNorm
+from .rope import Rope
+
+
+class ForwardOptions(TypedDict, total=False):
+    """What a transformer's call may say beside the tokens."""
+
+    input_pos: Tensor
+    """int64 [1], the position of the first token, or [tokens], that of each."""
+    last_valid_token_pos: int
+    """The token whose logits are computed; the last one when missing."""
+
+
+class Attention(nn.Module):
+    """What implementations of attention have in common: `forward(x, freqs_cos, freqs_sin, **options)`.
+
+    x is [batch, tokens, dim]. Returns the same shape, and None or what changes in the options of the next layer.
+    """
+
+
+ATTENTION_REGISTRY: dict[str, type[Attention]] = {}
+"""Implementations by the value of `ModelArgs.attention_type`."""
+
+
+def register_attention(name: str) -> Callable[[type[Attention]], type[Attention]]:
+    """Decorator: makes an implementation known under a name, which is compared without case."""
+
+    def register(implementation: type[Attention]) -> type[Attention]:
+        ATTENTION_REGISTRY[name.lower()] = implementation
+        return implementation
+
+    return register
+
+
+class KVCache(nn.Module):
+    """Keys and values of all positions so far, [batch, heads, positions, head_dim] each."""
+
+    def __init__(
+        self,
+        max_batch_size: int,
+        max_context_length: int,
+        n_heads: int,
+        head_dim: int,
+        enable_dynamic_shape: bool = True,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.max_context_length, self.n_heads, self.head_dim = max_context_length, n_heads, head_dim
+        self.max_batch_size, self.enable_dynamic_shape = max_batch_size, enable_dynamic_shape
+        shape = (max_batch_size, n_heads, max_context_length, head_dim)
+        self.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
+        self.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
+
+    def update(self, input_pos: Tensor, k_val: Tensor, v_val: Tensor) -> tuple[Tensor, Tensor]:
+        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] positions. Returns the whole cache."""
+        self.k_cache[:, :, input_pos] = k_val
+        self.v_cache[:, :, input_pos] = v_val
+        return self.k_cache, self.v_cache
+
+
+class SDPA(nn.Module):
+    """softmax(scale q k^T, where the mask is true) v. Shapes: [batch, heads, tokens or positions, head_dim].
+
+    Heads of keys and values are shared by neighbouring heads of queries. The mask is [tokens, positions].
+    """
+
+    def __init__(self, scale: float | None = None, softcap: float | None = None) -> None:
+        super().__init__()
+        self.scale, self.softcap = scale, softcap
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        if self.softcap is None:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale, enable_gqa=True)
+        groups = q.shape[1] // k.shape[1]
+        k, v = (part.repeat_interleave(groups, dim=1) for part in (k, v))
+        scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
+        scores = self.softcap * torch.tanh(scores / self.softcap)
+        return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1) @ v
+
+
+@register_attention("mha")
+class AttentionMHA(Attention):
+    """Multi-head attention whose heads of queries may share keys and values (Ainslie et al., 2023)."""
+
+    def __init__(self, args: ModelArgs, layer_id: int, rope: Rope, **_: Any) -> None:
+        super().__init__()
+        assert args.n_kv_heads is not None and args.head_dim is not None
+        if args.n_heads % args.n_kv_heads:
+            raise ValueError(f"n_heads={args.n_heads} is no multiple of n_kv_heads={args.n_kv_heads}")
+        self.layer_id, self.rope = layer_id, rope
+        self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.n_kv_heads, args.head_dim
+        self.use_kv_cache, self.qk_norm_before_rope = args.use_kv_cache, args.qk_norm_before_rope
+        sliding = args.layer_types is not None and args.layer_types[layer_id] == "sliding_attention"
+        self.sliding_window = args.sliding_window if sliding else None
+        self.rotates = not args.no_rope_layer_interval or (layer_id + 1) % args.no_rope_layer_interval != 0
+        bias, kv_dim = args.attention_qkv_bias, self.n_kv_heads * self.head_dim
+        self.wq = projection(args, args.dim, self.n_heads * self.head_dim, "q_proj", bias=bias)
+        self.wk = projection(args, args.dim, kv_dim, "k_proj", bias=bias)
+        self.wv = projection(args, args.dim, kv_dim, "v_proj", bias=bias)
+        self.wo = projection(args, self.n_heads * self.head_dim, args.dim, "o_proj", "output_proj")
+        self.use_qk_norm = args.use_qk_norm
+        if args.use_qk_norm:
+            self.q_norm_fn, self.k_norm_fn = self._head_norm(args), self._head_norm(args)
+        self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
+        if args.use_kv_cache:
+            self.kv_cache = KVCache(args.max_batch_size, args.max_context_len, self.n_kv_heads, self.head_dim)
+
+    @staticmethod
+    def _head_norm(args: ModelArgs) -> nn.Module:
+        assert args.head_dim is not None
+        if not args.qk_norm_affine:
+            return ScalelessRMSNorm(args.head_dim, args.norm_eps)
+        return RMSNorm(args.head_dim, args.norm_eps, args.rms_norm_add_unit_offset)
+
+    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
+        """`options["positions"]`: int64 [tokens]."""
+        positions: Tensor = options["positions"]
+        q, k, v = (layer(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for layer in (self.wq, self.wk, self.wv))
+        if self.use_qk_norm and self.qk_norm_before_rope:
+            q, k = self.q_norm_fn(q), self.k_norm_fn(k)
+        if self.rotates:
+            q, k = self.rope(q, k, freqs_cos, freqs_sin)
+        if self.use_qk_norm and not self.qk_norm_before_rope:
+            q, k = self.q_norm_fn(q), self.k_norm_fn(k)
+        seen = positions
+        if self.use_kv_cache:
+            k, v = self.kv_cache.update(positions, k, v)
+            seen = torch.arange(self.kv_cache.max_context_length)
+        mask = seen <= positions[:, None]
+        if self.sliding_window is not None:
+            mask = mask & (seen > positions[:, None] - self.sliding_window)
+        y = self.SDPA(q, k, v, mask).transpose(1, 2).flatten(2)
+        return self.wo(y), None

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gated feed-forward blocks (Shazeer, 2020), with LoRA adapters (Hu et al., 2021) where a model has them."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from .lora import projection
+from .model_args import ModelArgs
+
+
+class FeedForward(nn.Module):
+    """w2(act(w1(x)) * w3(x)): w1 is the gate, w3 the up projection, w2 the down projection."""
+
+    def __init__(self, args: ModelArgs) -> None:
+        super().__init__()
+        assert args.hidden_dim is not None
+        self.w1 = projection(args, args.dim, args.hidden_dim, "gate_proj")
+        self.w2 = projection(args, args.hidden_dim, args.dim, "down_proj")
+        self.w3 = projection(args, args.dim, args.hidden_dim, "up_proj")
+        self.act_fn = args.act_fn.get_function()
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.w2(self.act_fn(self.w1(x)) * self.w3(x))
+        return y

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Decoder-only transformers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .attention import ATTENTION_REGISTRY, Attention, ForwardOptions
+from .feed_forward import FeedForward
+from .model_args import ModelArgs
+from .norm import RMSNorm
+from .rope import Rope
+from .short_conv import ShortConv
+
+_UNSUPPORTED = (
+    "moe",
+    "use_q_gate",
+    "mlp_type",
+    "num_kv_shared_layers",
+    "normalize_tok_embeddings",
+    "use_attn_o_gate",
+    "use_attn_o_norm",
+    "use_residual_gate",
+    "use_ffn_learnable_scales",
+    "output_soft_cap_temp",
+    "output_linear_intermediate_dim",
+    "output_bias",
+)
+"""Fields of `ModelArgs` that must have their defaults."""
+_LAYER_TYPES = ("full_attention", "sliding_attention", "conv")
+
+
+class TransformerBlock(nn.Module):
+    """Attention or a short convolution, then a feed-forward block: each after a norm, and added to its input."""
+
+    def __init__(self, args: ModelArgs, attention: Attention) -> None:
+        super().__init__()
+        self.mixer = "conv" if isinstance(attention, ShortConv) else "attention"
+        self.add_module(self.mixer, attention)
+        self.feed_forward = FeedForward(args)
+        self.attention_norm, self.ffn_norm = _norm(args), _norm(args)
+        self.post_attention_norm = _norm(args) if args.post_attention_norm else nn.Identity()
+        self.post_ffn_norm = _norm(args) if args.post_ffn_norm else nn.Identity()
+        self.sliding = getattr(attention, "sliding_window", None) is not None
+        self.scale = 1.0 if args.residual_multiplier is None else args.residual_multiplier
+
+    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, positions: Tensor) -> Tensor:
+        y, _ = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, positions=positions)
+        x = x + self._scaled(self.post_attention_norm(y))
+        return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x))))
+
+    def _scaled(self, branch: Tensor) -> Tensor:
+        return branch if self.scale == 1.0 else branch * self.scale
+
+
+class Transformer(nn.Module):
+    """From tokens to logits. With a key-value cache, calls continue a sequence at `input_pos`."""
+
+    def __init__(self, params: ModelArgs, layers: nn.ModuleList, rope: Rope, local_rope: Rope | None = None) -> None:
+        """`local_rope`: of the layers with a sliding window; `rope` when None."""
+        super().__init__()
+        self.params, self.layers, self.rope, self.local_rope = params, layers, rope, local_rope
+        if params.apply_embedding:
+            self.tok_embeddings = nn.Embedding(_pruned(params.vocab_size, params.input_prune_map), params.dim)
+        self.norm = _norm(params)
+        if params.apply_output:
+            self.output = nn.Linear(params.dim, _pruned(params.vocab_size, params.output_prune_map), bias=False)
+        self.max_seq_len, self.max_context_len = params.max_seq_len, params.max_context_len
+        for name, map in (("input", params.input_prune_map), ("output", params.output_prune_map)):
+            if map is not None:
+                self.register_buffer(f"{name}_prune_index", _prune_index(params, map, name), persistent=False)
+
+    def forward(
+        self, tokens: Tensor | None = None, attn_options: ForwardOptions | None = None, h: Tensor | None = None
+    ) -> Tensor:
+        """Logits [batch, vocab_size] of the last token, or [batch, tokens, vocab_size] with `generate_full_logits`.
+
+        Takes either int64 [batch, tokens] or embeddings `h` [batch, tokens, dim]. Without `apply_output` the result has
+        `dim` numbers in place of logits. Raises ValueError unless one of the two is given.
+        """
+        if (tokens is None) == (h is None):
+            raise ValueError(
+                "expected either tokens or embeddings (h), found " + ("both" if h is not None else "neither")
+            )
+        options = attn_options or {}
+        x = self._embed(tokens) if h is None else h
+        positions = torch.arange(x.shape[1])
+        if (first := options.get("input_pos")) is not None:
+            positions = positions + first if len(first) == 1 else first
+        freqs = self.rope.get_freqs(positions)
+        local_freqs = freqs if self.local_rope is None else self.local_rope.get_freqs(positions)
+        for layer in self.layers:
+            x = layer(x, *(local_freqs if layer.sliding else freqs), positions)
+        if not self.params.generate_full_logits:
+            x = x[:, options.get("last_valid_token_pos", -1)]
+        x = self.norm(x)
+        return self._logits(x) if self.params.apply_output else x
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        if self.params.input_prune_map is not None:
+            tokens = self.input_prune_index[tokens]
+        x: Tensor = self.tok_embeddings(tokens)
+        return x if self.params.embedding_scale_factor == 1.0 else x * self.params.embedding_scale_factor
+
+    def _logits(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.output(x)
+        if self.params.logits_scaling is not None:
+            logits = logits / self.params.logits_scaling
+        if (cap := self.params.final_logit_softcapping) is not None:
+            logits = cap * torch.tanh(logits / cap)
+        if self.params.output_prune_map is None:
+            return logits
+        whole = torch.full((*logits.shape[:-1], self.params.vocab_size), float("-inf"), dtype=logits.dtype)
+        return whole.index_copy(-1, self.output_prune_index, logits)
+
+
+def _norm(args: ModelArgs) -> RMSNorm:
+    return RMSNorm(args.dim, args.norm_eps, args.rms_norm_add_unit_offset)
+
+
+def _pruned(vocab_size: int, prune_map: dict[int, int] | None) -> int:
+    return vocab_size if prune_map is None else len(prune_map)
+
+
+def _prune_index(params: ModelArgs, prune_map: dict[int, int], name: str) -> Tensor:
+    """For the input int64 [vocab_size], the rows of the pruned embedding; for the output the tokens of its rows.
+
+    Tokens that the input map leaves out have row 0. Raises ValueError for a map that is not one of 0, 1, ... to tokens.
+    """
+    whole = [prune_map.get(row, -1) for row in range(len(prune_map))]
+    if not all(0 <= token < params.vocab_size for token in whole) or len(set(whole)) < len(whole):
+        raise ValueError(
+            f"{name}_prune_map must map 0 to {len(prune_map) - 1} to different tokens below {params.vocab_size}"
+        )
+    tokens = torch.tensor(whole)
+    if name == "output":
+        return tokens
+    return torch.zeros(params.vocab_size, dtype=torch.int64).index_copy(0, tokens, torch.arange(len(whole)))
+
+
+def construct_transformer(model_args: ModelArgs) -> Transformer:
+    """The model that the hyperparameters describe, with random weights. Raises ValueError for what is not supported."""
+    defaults = ModelArgs()
+    if unsupported := [name for name in _UNSUPPORTED if getattr(model_args, name) != getattr(defaults, name)]:
+        raise ValueError(f"these fields of ModelArgs are not supported: {', '.join(unsupported)}")
+    types = model_args.layer_types or ["full_attention"] * model_args.n_layers
+    if len(types) != model_args.n_layers or not set(types) <= set(_LAYER_TYPES):
+        raise ValueError(
+            f"layer_types must name one of {', '.join(_LAYER_TYPES)} for each of {model_args.n_layers} layers"
+        )
+    if "sliding_attention" in types and model_args.sliding_window is None:
+        raise ValueError("layers with sliding_attention need sliding_window")
+    if (kind := model_args.attention_type.lower()) not in ATTENTION_REGISTRY:
+        raise ValueError(f"the attention type {kind!r} is not known; known are {', '.join(ATTENTION_REGISTRY)}")
+    rope = Rope(model_args)
+    local_rope = Rope(model_args, model_args.local_rope_theta) if model_args.local_rope_theta is not None else None
+    layers = nn.ModuleList()
+    for layer_id, type in enumerate(types):
+        layer_rope = local_rope if local_rope is not None and type == "sliding_attention" else rope
+        attention = (
+            ShortConv(model_args)
+            if type == "conv"
+            else ATTENTION_REGISTRY[kind](model_args, layer_id, layer_rope, **model_args.attention_kwargs)
+        )
+        layers.append(TransformerBlock(model_args, attention))
+    return Transformer(model_args, layers, rope, local_rope)

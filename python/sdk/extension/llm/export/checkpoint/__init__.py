@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints of language models: from files to a `Transformer` with its weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
+from sdk.examples.models.llama.model_args import ModelArgs
+
+from ..gguf import GGUFFile
+from ._gguf import gguf_args, gguf_weights
+from ._hugging_face import hugging_face_args, hugging_face_weights
+from ._names import CheckpointError, Weights, split_rows
+
+__all__ = [
+    "CheckpointError",
+    "gguf_args",
+    "gguf_weights",
+    "hugging_face_args",
+    "hugging_face_weights",
+    "load_model",
+    "set_weights",
+    "split_rows",
+]
+
+
+def load_model(path: str | Path, **overrides: Any) -> Transformer:
+    """The model of a GGUF file, or of a folder with `config.json` and safetensors files, with its weights.
+
+    `overrides`: fields of `ModelArgs`, such as `max_context_len` and `use_kv_cache`. Quantised weights of GGUF files
+    stay quantised (`ExportableGGUFTensor`). Raises CheckpointError for a checkpoint that is incomplete or of a model
+    that is not supported, `GGUFError` for a file that is not valid, OSError for files that cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _load_folder(path, overrides)
+    if path.suffix.lower() != ".gguf":
+        raise CheckpointError(f"{path}: expected a .gguf file, or a folder with config.json and .safetensors files")
+    file = GGUFFile(path)
+    args = gguf_args(file, **overrides)
+    return _with_weights(args, gguf_weights(file, args), path)
+
+
+def _load_folder(folder: Path, overrides: dict[str, Any]) -> Transformer:
+    try:
+        config = json.loads((folder / "config.json").read_text())
+    except json.JSONDecodeError as error:
+        raise CheckpointError(
+            f"{folder / 'config.json'}, line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    try:
+        args = hugging_face_args(config, **overrides)
+    except KeyError as error:
+        raise CheckpointError(f"{folder / 'config.json'} lacks {error.args[0]!r}") from None
+    weights = hugging_face_weights(_safetensors(folder), config["model_type"], args)
+    return _with_weights(args, {name: value.float() for name, value in weights.items()}, folder)
+
+
+def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
+    from safetensors import SafetensorError, safe_open
+
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise CheckpointError(f"{folder} has no .safetensors files")
+    for path in files:
+        try:
+            with safe_open(path, framework="pt") as file:
+                for name in file.keys():  # noqa: SIM118, it is not a dictionary
+                    yield name, file.get_tensor(name)
+        except SafetensorError as error:
+            raise CheckpointError(f"{path}: {error}") from None
+
+
+def _with_weights(args: ModelArgs, weights: Weights, path: Path) -> Transformer:
+    with _WithoutWeights():
+        model = construct_transformer(args)
+    try:
+        set_weights(model, weights)
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from None
+    return model
+
+
+class _WithoutWeights(TorchFunctionMode):
+    """Layers that are made meanwhile have parameters without memory: nothing is allocated and filled to be replaced."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **{**(kwargs or {}), **({"device": "meta"} if func is torch.empty else {})})
+
+
+def set_weights(model: torch.nn.Module, weights: Weights) -> None:
+    """Makes tensors the parameters of a model, without copying them.
+
+    Raises CheckpointError, before it changes anything, when names or shapes are not those of the model.
+    """
+    expected = dict(model.named_parameters(remove_duplicate=False))
+    problems = [f"{name} is missing" for name in expected.keys() - weights.keys()]
+    problems += [f"{name} is not part of the model" for name in weights.keys() - expected.keys()]
+    problems += [
+        f"{name} has the shape {list(weights[name].shape)}, expected {list(value.shape)}"
+        for name, value in expected.items()
+        if name in weights and weights[name].shape != value.shape
+    ]
+    if problems:
+        more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
+        raise CheckpointError("; ".join(sorted(problems)[:5]) + more)
+    for name, value in weights.items():
+        owner, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(owner), attribute, torch.nn.Parameter(value, requires_grad=False))

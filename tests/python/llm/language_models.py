@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small language models with random weights: those of transformers, and ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import transformers
+
+from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
+from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.export.checkpoint import hugging_face_args, hugging_face_weights, set_weights
+
+SMALL = {
+    "vocab_size": 96,
+    "hidden_size": 48,
+    "intermediate_size": 80,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "pad_token_id": 0,
+}
+LONG_ROPE = {
+    "rope_type": "longrope",
+    "rope_theta": 10000.0,
+    "partial_rotary_factor": 0.75,
+    "short_factor": [1.0, 1.25, 1.5],
+    "long_factor": [1.0, 2.0, 4.0],
+    "original_max_position_embeddings": 64,
+}
+LLAMA3_ROPE = {
+    "rope_type": "llama3",
+    "rope_theta": 5e5,
+    "factor": 32.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+SLIDING = ["sliding_attention", "full_attention", "sliding_attention"]
+CONFIGS: dict[str, Any] = {
+    "llama": lambda: transformers.LlamaConfig(**SMALL),
+    "llama3": lambda: transformers.LlamaConfig(**SMALL, rope_parameters=LLAMA3_ROPE, tie_word_embeddings=True),
+    "llama_with_wide_heads": lambda: transformers.LlamaConfig(**SMALL, head_dim=16),
+    "qwen2": lambda: transformers.Qwen2Config(**SMALL),
+    "qwen3": lambda: transformers.Qwen3Config(**SMALL, head_dim=16),
+    "phi3": lambda: transformers.Phi3Config(**SMALL, rope_parameters=LONG_ROPE, original_max_position_embeddings=64),
+    "gemma3": lambda: transformers.Gemma3TextConfig(
+        **SMALL,
+        head_dim=16,
+        sliding_window=5,
+        layer_types=SLIDING,
+        query_pre_attn_scalar=20,
+        final_logit_softcapping=3.0,
+    ),
+    "lfm2": lambda: transformers.Lfm2Config(
+        **SMALL, layer_types=["conv", "full_attention", "conv"], block_multiple_of=16
+    ),
+}
+
+
+def both(name: str, **overrides: Any) -> tuple[Any, Transformer]:
+    """A model of transformers with random weights, and ours with the same."""
+    torch.manual_seed(0)
+    theirs: Any = transformers.AutoModelForCausalLM.from_config(CONFIGS[name]()).eval()
+    for parameter in theirs.parameters():  # norms and biases must not be ones and zeros
+        parameter.data.add_(torch.randn_like(parameter) * 0.1)
+    config = theirs.config.to_dict()
+    args = hugging_face_args(config, max_context_len=40, generate_full_logits=True, **overrides)
+    ours = construct_transformer(args).eval()
+    set_weights(ours, hugging_face_weights(theirs.state_dict().items(), config["model_type"], args))
+    return theirs, ours
+
+
+def small(**fields: Any) -> Transformer:
+    """A model whose rows are whole blocks."""
+    torch.manual_seed(1)
+    common = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}
+    return construct_transformer(ModelArgs(**common, max_context_len=40, generate_full_logits=True, **fields)).eval()
