@@ -39,3 +39,14 @@ def seconds(text: str) -> float:
     if not 0 < found <= 86400:
         raise argparse.ArgumentTypeError(f"expected a number of seconds, found `{text}`")
     return found
+
+
+def share(text: str) -> float:
+    """A number from 0 up."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 up, found `{text}`")
+    return found

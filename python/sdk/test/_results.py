@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Outputs beside what is expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from sdk.export.cli.verify import TOLERANCE, tensor_difference
+
+RIGHT, WRONG, FAILED, NOT_RUN, RAN = "right", "wrong", "failed", "not run", "ran"
+
+
+@dataclass
+class Result:
+    """What became of a case on a runtime.
+
+    Attributes:
+        status: `right`, `wrong`, `failed` (the runtime refused it or failed), `not run` (this runtime cannot take it),
+            or `ran` (nothing is expected).
+        reason: Why it is `wrong`, `failed` or `not run`; "" where numbers say it.
+        max_abs: The largest absolute difference of all outputs.
+        max_rel: The largest difference as a share of the largest magnitude in its output.
+        limit: What `max_rel` may be, of the output that comes nearest to it or exceeds it most.
+    """
+
+    method: str
+    case: int
+    status: str
+    reason: str = ""
+    max_abs: float | None = None
+    max_rel: float | None = None
+    limit: float | None = None
+
+    def facts(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass
+class Runtime:
+    """The results on one runtime."""
+
+    name: str
+    results: list[Result] = field(default_factory=list)
+
+
+def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any], tolerance: float | None) -> Result:
+    """Compares outputs with those of a case. None in `found` is an output that the runtime does not hand out.
+
+    Args:
+        method: Its name.
+        case: Its number.
+        found: Tensors and numbers.
+        expected: The same; empty where nothing is expected.
+        tolerance: The share of an output's largest magnitude by which it may differ; None for 1e-4 of float32, 1e-6 of
+            float64, 1e-2 of float16 and 5e-2 of bfloat16. Other dtypes must be equal.
+    """
+    if not expected:
+        return Result(method, case, RAN)
+    if all(have is None for have in found):
+        return Result(method, case, RAN, "the outputs are no tensors, which this runner does not write")
+    if len(found) != len(expected):
+        reason = f"expected {len(expected)} outputs, found {len(found)}"
+        return Result(method, case, WRONG, reason)
+    result = Result(method, case, RIGHT, max_abs=0.0, max_rel=0.0, limit=0.0)
+    margin = -math.inf
+    for index, (have, want) in enumerate(zip(found, expected, strict=True)):
+        if have is None:
+            result.reason = f"output {index} is no tensor, which this runner does not write: it was not compared"
+            continue
+        if isinstance(want, torch.Tensor):
+            if not isinstance(have, torch.Tensor) or (have.shape, have.dtype) != (want.shape, want.dtype):
+                reason = f"output {index}: expected {_named(want)}, found {_named(have)}"
+                return Result(method, case, WRONG, reason)
+            limit = TOLERANCE.get(want.dtype, 0.0) if tolerance is None else tolerance
+            max_abs, max_rel = tensor_difference(want, have)
+        else:
+            limit = 1e-6 if tolerance is None else tolerance
+            same = type(have) is type(want) and (have == want or _close(have, want, limit))
+            max_abs = max_rel = 0.0 if same else math.inf
+        assert result.max_abs is not None
+        result.max_abs = max(result.max_abs, max_abs)
+        if max_rel - limit > margin:
+            margin, result.max_rel, result.limit = max_rel - limit, max_rel, limit
+        if max_rel > limit:
+            result.status = WRONG
+    return result
+
+
+def _close(have: Any, want: Any, limit: float) -> bool:
+    return isinstance(want, float) and (math.isclose(have, want, rel_tol=limit) or (have != have and want != want))
+
+
+def _named(value: Any) -> str:
+    if not isinstance(value, torch.Tensor):
+        return f"a {type(value).__name__}"
+    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sdk test`: the cases of bundled programs on the Python module and on executor_runner."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from damage import damaged
+from hypothesis import given, settings
+
+from conftest import Files, Result
+from sdk.command import CommandError
+from sdk.devtools import BundledProgram
+from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from sdk.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from sdk.exir import to_edge
+from sdk.test import _cases, _results, _runtimes
+
+Call = Callable[..., Result]
+
+
+def found_runner() -> Path | None:
+    return next((runner.path for runner in _runtimes.find_runners()), None)
+
+
+RUNNER = found_runner()
+needs_runner = pytest.mark.skipif(RUNNER is None, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
+
+
+def bundle(
+    path: Path, model: torch.nn.Module, example: Sequence[Any], cases: Sequence[MethodTestCase], **how: Any
+) -> Path:
+    program = to_edge(torch.export.export(model, tuple(example), **how)).to_executorch()
+    content = BundledProgram(program, [MethodTestSuite("forward", list(cases))])
+    path.write_bytes(serialize_from_bundled_program_to_flatbuffer(content))
+    return path
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+def statuses(found: Result) -> dict[str, list[str]]:
+    return {one["name"]: [result["status"] for result in one["results"]] for one in found.json["runtimes"]}
+
+
+def test_every_runtime_at_hand(sdk: Call, files: Files) -> None:
+    """The three cases of eager mode are right in Python and, where it is built, on executor_runner."""
+    found = sdk("test", files["net.bpte"], "--json")
+    assert found.status == 0
+    runtimes = statuses(found)
+    assert runtimes["python"] == ["right"] * 3
+    assert len(runtimes) == (1 if RUNNER is None else 2)
+    assert found.json["right"] == 3 * len(runtimes)
+    for one in found.json["runtimes"]:
+        assert all(result["max_rel"] <= result["limit"] == 1e-4 for result in one["results"])
+    text = sdk("test", files["net.bpte"], "--case", 1)
+    assert "case 1  right  largest difference" in text.out
+    assert "case 0" not in text.out
+
+
+@pytest.mark.parametrize("by_runner", [False, pytest.param(True, marks=needs_runner)])
+def test_a_wrong_case_is_wrong_by_its_difference(sdk: Call, tmp_path: Path, by_runner: bool) -> None:
+    x = torch.tensor([1.0, -4.0])
+    cases = [MethodTestCase([x], [2 * x]), MethodTestCase([x], [2 * x + torch.tensor([0.0, 0.5])]), MethodTestCase([x])]
+    path = bundle(tmp_path / "twice.bpte", Twice(), (x,), cases)
+    arguments = ["--only-runners", "--runner", RUNNER] if by_runner else []
+    found = sdk("test", path, *arguments, "--json")
+    assert found.status == 1
+    results = found.json["runtimes"][0]["results"]
+    assert [result["status"] for result in results] == ["right", "wrong", "ran"]
+    assert results[1]["max_abs"] == pytest.approx(0.5)
+    assert results[1]["max_rel"] == pytest.approx(0.5 / 7.5)
+    assert results[0]["max_abs"] == 0.0
+    assert sdk("test", path, *arguments, "--tolerance", 0.1).status == 0
+    assert sdk("test", path, *arguments, "--tolerance", 0.06).status == 1
+
+
+@needs_runner
+def test_what_a_runner_cannot_take_is_said(sdk: Call, tmp_path: Path) -> None:
+    """A smaller shape than the largest one: right in Python, not run by executor_runner."""
+    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    shapes = ({0: torch.export.Dim("n", min=1, max=4)},)
+    path = bundle(
+        tmp_path / "dynamic.bpte", Twice(), (torch.ones(4, 3),), [MethodTestCase([x], [2 * x])], dynamic_shapes=shapes
+    )
+    found = sdk("test", path, "--json")
+    assert found.status == 0
+    assert list(statuses(found).values()) == [["right"], ["not run"]]
+    alone = sdk("test", path, "--only-runners", "--runner", RUNNER)
+    assert alone.status == 1
+    assert "the largest shape" in alone.out
+
+
+def test_cases_do_not_see_the_state_of_each_other(sdk: Call, tmp_path: Path) -> None:
+    class Counter(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count: torch.Tensor
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count += 1
+            return x + self.count
+
+    x = torch.ones(1)
+    path = bundle(tmp_path / "counter.bpte", Counter(), (x,), [MethodTestCase([x], [x + 1])] * 2)
+    assert sdk("test", path).status == 0
+
+
+def test_a_runner_that_fails_or_hangs(sdk: Call, files: Files, tmp_path: Path) -> None:
+    for name, body in (("fails", "echo 'E no such thing' >&2; exit 3"), ("hangs", "sleep 60"), ("lies", "exit 0")):
+        script = tmp_path / name
+        script.write_text(f"#!/bin/sh\n{body}\n")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    fails = sdk("test", files["net.bpte"], "--only-runners", "--runner", tmp_path / "fails")
+    assert (fails.status, fails.out.count("failed  status 3: E no such thing")) == (1, 3)
+    arguments = ["--only-runners", "--case", 0, "--timeout", 0.2]
+    hangs = sdk("test", files["net.bpte"], *arguments, "--runner", tmp_path / "hangs")
+    assert (hangs.status, "did not end within 0.2 s" in hangs.out) == (1, True)
+    lies = sdk("test", files["net.bpte"], "--only-runners", "--runner", tmp_path / "lies")
+    assert (lies.status, lies.out.count("expected the file output-0.bin")) == (1, 3)
+
+
+def test_a_runner_of_another_machine_runs_in_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head of an ELF file for aarch64, and a program in its emulator's place."""
+    other = tmp_path / "runner"
+    other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00" + bytes(40))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    with pytest.raises(CommandError, match="is for aarch64, and this machine is x86_64: install qemu-user"):
+        _runtimes.Runner(other)
+    qemu = tmp_path / "qemu-aarch64"
+    qemu.write_text("#!/bin/sh\n")
+    qemu.chmod(0o755)
+    assert _runtimes.Runner(other).prefix[0] == str(qemu)
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
+    other.chmod(0o755)
+    assert _runtimes.Runner(other).prefix == []
+
+
+@pytest.mark.skipif(
+    "SDK_AARCH64_EXECUTOR_RUNNER" not in os.environ or shutil.which("qemu-aarch64") is None,
+    reason="set SDK_AARCH64_EXECUTOR_RUNNER, and install qemu-user",
+)
+def test_an_aarch64_runner(sdk: Call, tmp_path: Path) -> None:
+    x = torch.tensor([1.0, -4.0])
+    path = bundle(tmp_path / "twice.bpte", Twice(), (x,), [MethodTestCase([x], [2 * x])])
+    found = sdk("test", path, "--only-runners", "--runner", os.environ["SDK_AARCH64_EXECUTOR_RUNNER"], "--json")
+    assert found.status == 0
+    assert list(statuses(found).values()) == [["right"]]
+    assert "qemu-aarch64" in found.json["runtimes"][0]["name"]
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "status"),
+    [
+        (torch.tensor([1.0, float("nan")]), torch.tensor([1.0, float("nan")]), "right"),
+        (torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("inf")]), "wrong"),
+        (torch.tensor([1]), torch.tensor([2]), "wrong"),
+        (torch.tensor([1]), torch.tensor([1.0]), "wrong"),
+        (torch.ones(2), torch.ones(1, 2), "wrong"),
+        (torch.tensor([1.0]), torch.tensor([1.00009]), "right"),
+        (torch.tensor([1.0]), torch.tensor([1.00011]), "wrong"),
+        (torch.tensor([1.0]).half(), torch.tensor([1.009]).half(), "right"),
+        (3, 3, "right"),
+        (3, 4, "wrong"),
+        (True, 1, "wrong"),
+        (0.5, 0.5000001, "right"),
+        (None, 3, "ran"),
+    ],
+)
+def test_what_is_right(have: Any, want: Any, status: str) -> None:
+    assert _results.compare("forward", 0, [have], [want], None).status == status
+
+
+def test_the_worst_output_is_shown() -> None:
+    have = [torch.tensor([1.0]), torch.tensor([7], dtype=torch.int32), torch.tensor([1.0])]
+    want = [torch.tensor([1.00001]), torch.tensor([8], dtype=torch.int32), torch.tensor([1.0])]
+    found = _results.compare("forward", 0, have, want, None)
+    assert (found.status, found.max_abs, found.max_rel, found.limit) == ("wrong", 1.0, 1 / 8, 0.0)
+    assert _results.compare("forward", 0, have[:1], want, None).reason == "expected 3 outputs, found 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["net.pte"], "found a program without test cases"),
+        (["net.etdp"], "expected a program (.pte) or a bundled program"),
+        (["net.bpte", "--method", "back"], "expected cases of the method `back`, found those of forward"),
+        (["net.bpte", "--case", "9"], "found none that was asked for"),
+        (["net.bpte", "--runner", "nothing"], "there is no file"),
+        (["net.bpte", "--runner", "net.pte"], "expected a program that can be run"),
+        (["net.bpte", "--only-runners"], "expected --runner with it"),
+        (["net.bpte", "--tolerance", "-1"], "expected a number from 0 up"),
+    ],
+)
+def test_wrong_arguments_are_one_line(
+    sdk: Call, files: Files, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(files.folder)
+    found = sdk("test", *arguments)
+    assert found.status == 2
+    assert message in found.err
+    assert found.err.count("\n") == 1
+    assert found.out == ""
+
+
+def test_a_damaged_bundle_is_a_result_or_a_typed_error(files: Files) -> None:
+    """Cut off or with other bytes in it, cases are right, wrong or failed, or the file is refused; nothing else."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(data=damaged(files["net.bpte"].read_bytes()))
+    def read(data: bytes) -> None:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            try:
+                content = _cases.read(Path(file.name), [], None, None)
+                for case in content.cases:
+                    found = _runtimes.in_python(content, case, None)
+                    assert found.status in ("right", "wrong", "failed", "ran")
+            except CommandError as error:
+                assert str(error)
+
+    read()
+
+
+def test_values_in_any_dim_order() -> None:
+    """Raw bytes of a tensor whose channels are the innermost dimension."""
+    from sdk.command.programs import from_raw
+
+    x = np.arange(24, dtype=np.int32).reshape(1, 2, 3, 4)
+    raw = x.transpose(0, 2, 3, 1).tobytes()
+    np.testing.assert_array_equal(from_raw(raw, "int32", (1, 2, 3, 4), (0, 2, 3, 1), "x"), x)
