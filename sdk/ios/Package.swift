@@ -3,10 +3,10 @@
 import Foundation
 import PackageDescription
 
-// On Apple platforms the runtime comes as the xcframeworks that scripts/build_apple_frameworks.sh makes, which links them
-// to Frameworks/ here; elsewhere as the shared library of the C interface, which pkg-config finds (executorch_c) and which
-// has all kernels and backends: the products of the same names then add nothing, so that a package's manifest is the same.
-// EXECUTORCH_PLATFORM=apple shows the manifest of the former on any system, with all of its products.
+// On Apple platforms the runtime is a set of xcframeworks; scripts/build_apple_frameworks.sh builds them and links them
+// into Frameworks/ here. Elsewhere it is the shared library of the C interface (executorch_c), which pkg-config finds.
+// That library has all kernels and backends, so the products of these names are empty there; they exist for an app's
+// manifest to work on both. EXECUTORCH_PLATFORM=apple gives the Apple manifest, with all products, on any system.
 let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
 #if canImport(Darwin)
   let isApple = true
@@ -14,8 +14,9 @@ let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
   let isApple = showsAll
 #endif
 
-// The products of backends, backend_<name>: the manifests in this checkout name those for iOS. Their targets lie in Backends/, where
-// frameworks/backend_targets.py, which scripts/build_apple_frameworks.sh runs, writes them.
+// The products of backends are named backend_<name>. The backend.json files in this checkout say which backends are for
+// iOS. frameworks/backend_targets.py, which scripts/build_apple_frameworks.sh runs, writes their targets into
+// Backends/.
 struct Backend: Decodable {
   let name: String
   let platforms: [String]
@@ -37,11 +38,12 @@ let backends: [String] = {
   }
 }()
 
-// A product is what it is made of here, and frameworks. No target depends on one, so that the product with `_debug` behind
-// its name is the same targets with the frameworks that have it behind theirs.
+// A product consists of targets of this package and of frameworks. No target depends on a framework, so a `_debug`
+// product has the same targets, with the `_debug` frameworks.
 //
-// A static library registers what it holds when something refers to it: the small target of the same name does. Linking a
-// product is enough. The quantized kernels use helpers of the others; those for an app's own models have all they need.
+// The linker drops a static library that nothing refers to, and its kernels would not be registered. The small target
+// of the same name refers to it, so linking a product is enough. The quantized kernels use helpers of the optimized
+// ones; kernels_selected, which is built for an app's own models, is complete.
 let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("executorch", ["ExecuTorch"], ["executorch"]),
   ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
@@ -69,8 +71,8 @@ let package = Package(
 
 func path(of framework: String) -> String { "Frameworks/\(framework).xcframework" }
 
-/// Only some may have been built: a binary target without its file would be an error for the others too. Without any, the
-/// runtime is offered all the same, for the error to name the file that is missing.
+/// Whether the framework has been built. One that has not is left out, because a binary target without its file makes
+/// the whole package fail. The runtime is offered even so, for the error to name the missing file.
 func isOffered(_ framework: String) -> Bool {
   func isBuilt(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path(of: name))")

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Running methods: values from Java, tensors without a copy.
+// SPDX-License-Identifier: BSD-3-Clause Native functions that run methods, and convert inputs from Java; tensors are
+// not copied.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -84,7 +84,7 @@ class Inputs final {
     const jobject storage = env_->GetObjectField(from, java.tensor_storage);
     const auto dtype = static_cast<et_dtype>(env_->GetIntField(from, java.tensor_dtype));
     const auto rank = static_cast<size_t>(env_->GetArrayLength(shape));
-    // More than that is refused by et_tensor_wrap, which does not look at them.
+    // et_tensor_wrap refuses a larger rank before it reads the sizes, so no more of them are needed here.
     const auto known = static_cast<jsize>(std::min(rank, kMaxRank));
     std::array<jlong, kMaxRank> long_sizes{};
     std::array<int32_t, kMaxRank> sizes{};
@@ -92,7 +92,7 @@ class Inputs final {
     env_->GetLongArrayRegion(shape, 0, known, long_sizes.data());
     size_t nbytes = et_dtype_size(dtype);
     for (size_t i = 0; i < static_cast<size_t>(known); ++i) {
-      sizes[i] = static_cast<int32_t>(long_sizes[i]);  // class Tensor saw to it
+      sizes[i] = static_cast<int32_t>(long_sizes[i]);  // the Java class Tensor checks that it fits
       nbytes *= static_cast<size_t>(long_sizes[i]);
     }
     if (order != nullptr) {

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What the native functions share: the Java names they use, texts and errors.
+// SPDX-License-Identifier: BSD-3-Clause Helpers that all native functions use: Java names, conversion of texts, and
+// errors.
 #pragma once
 
 #include <jni.h>
@@ -68,7 +68,8 @@ jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
   return array;
 }
 
-/// The outputs of a run, whose object `run` from now on frees them, also when an exception follows: then null.
+/// The outputs of a run as Java values; null with an exception pending. In both cases the Java object `run` owns
+/// `result` from now on, and frees it.
 jobjectArray to_java(JNIEnv* env, et_result* result, jobject run);
 
 constexpr size_t kMaxRank = 16;  // of et_tensor_wrap
@@ -92,7 +93,7 @@ extern const std::vector<JNINativeMethod> kModuleFunctions;
 extern const std::vector<JNINativeMethod> kExecuteFunctions;
 extern const std::vector<JNINativeMethod> kRuntimeFunctions;
 
-/// From then on the library keeps the last lines of its log.
+/// Begins to keep the last lines of the log.
 void start_log_buffer();
 
 }  // namespace android

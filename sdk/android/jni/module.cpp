@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Loading, asking and freeing modules.
+// SPDX-License-Identifier: BSD-3-Clause Native functions that load modules, read their metadata and free them.
 #include <memory>
 
 #include "jni_support.h"
@@ -13,7 +12,8 @@ struct FreeOptions {
 };
 using Options = std::unique_ptr<et_options, FreeOptions>;
 
-/// What a Java caller asked for; null with an exception pending. `backend_options`: names of backends, keys, values.
+/// The load options that a Java caller passed; null with an exception pending. `backend_options`: names of backends,
+/// keys, values.
 Options make_options(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobjectArray backend_options) {
   et_error* error = nullptr;
   et_options* made = nullptr;

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Outputs of methods: values to Java, tensors without a copy.
+// SPDX-License-Identifier: BSD-3-Clause Converts the outputs of methods to Java values; tensors are not copied.
 #include <array>
 #include <cstring>
 

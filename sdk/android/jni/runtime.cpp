@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What concerns the whole process: operators, backends, threads and the log.
+// SPDX-License-Identifier: BSD-3-Clause Native functions for the whole process: operators, backends, threads and the
+// log.
 #include <cstdio>
 #include <deque>
 #include <mutex>
@@ -14,7 +14,7 @@ namespace executorch {
 namespace android {
 namespace {
 
-// Enough for what led to an error, and little enough to send along with a report.
+// Enough lines to see what led to an error, and few enough to send them with a crash report.
 constexpr size_t kLogLines = 256;
 
 /// The last lines of the log. Never destroyed: threads may log while the process ends.

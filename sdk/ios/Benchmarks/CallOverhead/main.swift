@@ -6,14 +6,14 @@ import CExecuTorch
 import ExecuTorch
 import Foundation
 
-/// CPU time of this thread, in nanoseconds: others may use the machine meanwhile.
+/// CPU time of this thread, in nanoseconds: other processes may use the machine meanwhile.
 func now() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// The same call through both: made once, as an app does.
+/// The same call through Module and through the C interface. Modules and inputs are made once, as in an app.
 struct Calls {
   let module: Module
   let inputs: [AnyTensor]
@@ -72,7 +72,7 @@ func measure(_ path: String) throws {
   let calls = try Calls(path)
   calls.callC()
   try calls.callSwift()
-  // A round takes a millisecond or more, so that the clock does not count.
+  // A round takes a millisecond or more, so that reading the clock does not matter.
   let count = max(1, Int(1_000_000 / max(time(3, calls.callC), 1)))
   var (c, swift): ([Double], [Double]) = ([], [])
   let rounds = 400

@@ -2,10 +2,10 @@
 import CExecuTorch
 import Foundation
 
-/// A tensor whose element type is known when the program runs; ``Tensor`` is the one to use where the type is known before.
+/// A tensor whose element type is known only at run time. Use ``Tensor`` where the type is known at compile time.
 ///
-/// A tensor refers to memory: its own, the caller's or, for an output of a module, the module's. Outputs are not copied
-/// until the method runs again; those that are still in use then get memory of their own, so that they never change.
+/// A tensor refers to its own memory, to the caller's or, if it is an output of a module, to the module's. When the
+/// method runs again, outputs that are still in use are copied first, so that they never change.
 ///
 /// Arguments that contradict each other, such as a shape of more elements than there are bytes, stop the program with a
 /// message, as an index out of range does. A tensor may be used by one thread at a time.
@@ -55,8 +55,8 @@ public final class AnyTensor {
       storage: tensor.storage, layout: layout, dataType: tensor.dataType, shapeDynamism: tensor.shapeDynamism)
   }
 
-  /// Uses the caller's memory, which must be there as long as the tensor and what is made of it, at a multiple of the
-  /// element's size.
+  /// Uses the caller's memory without a copy. It must be aligned to the element's size, and stay valid as long as the
+  /// tensor and all views of it.
   public convenience init(
     bytesNoCopy pointer: UnsafeMutableRawPointer, shape: [Int], strides: [Int] = [], dimensionOrder: [Int] = [],
     dataType: DataType, shapeDynamism: ShapeDynamism = .dynamicBound
@@ -97,7 +97,7 @@ public final class AnyTensor {
       shapeDynamism: shapeDynamism)
   }
 
-  /// A tensor with memory of its own and the same elements, shape and dimension order.
+  /// A copy in new memory, with the same elements, shape and dimension order.
   public func copy() -> AnyTensor {
     AnyTensor(
       storage: .copy(of: storage.base, byteCount: byteCount), layout: layout, dataType: dataType,
@@ -139,7 +139,7 @@ public final class AnyTensor {
     dropHandle()
   }
 
-  /// The same tensor with a type for its elements, or nil where that is another one.
+  /// The same tensor with a static element type; nil if its elements are of another type.
   public func asTensor<T: Scalar>() -> Tensor<T>? {
     dataType == T.dataType ? Tensor<T>(self) : nil
   }
@@ -148,7 +148,7 @@ public final class AnyTensor {
 
   var byteCount: Int { count * size(ofDataType: dataType) }
 
-  /// The runtime's tensor, as long as this one lives and its storage stays in place.
+  /// The runtime's tensor. It is valid as long as this one lives and its storage does not move.
   func runtimeTensor() throws -> OpaquePointer {
     if handleGeneration != storage.generation { dropHandle() }
     if let handle { return handle }
@@ -178,7 +178,7 @@ public final class AnyTensor {
   }
 }
 
-/// The value, or the end of the program with the error's text: for arguments that contradict each other.
+/// Returns what `make` makes, or stops the program with the error's text: for arguments that contradict each other.
 func valid<Result>(_ make: () throws -> Result) -> Result {
   do {
     return try make()

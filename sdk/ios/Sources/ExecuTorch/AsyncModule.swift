@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import Foundation
 
-/// A module for asynchronous code, and for many threads: calls do not block, and run one after another on a queue of the
-/// module. Outputs have memory of their own.
+/// A module for asynchronous code and for many threads. Calls do not block the caller; they run one after another on a
+/// queue of the module. Outputs are copies.
 ///
-/// Every call throws `CancellationError` when its task is cancelled: before its turn it does not begin, and a method that
-/// runs stops before its next instruction. What a backend runs is one instruction.
+/// Every call throws `CancellationError` when its task is cancelled. A call that still waits does not begin; a method
+/// that runs stops before its next instruction. A part that runs on a backend is one instruction.
 public final class AsyncModule: Sendable {
   private let queue = DispatchQueue(label: "org.pytorch.executorch.module", qos: .userInitiated)
-  private let module: Transfer<Module>  // used on the queue
+  private let module: Transfer<Module>  // used only on the queue
 
-  /// Takes over a module, for example one with backend options or inputs that are set.
+  /// Takes over a module, for example one whose backend options or inputs have been set.
   public init(_ module: sending Module) {
     self.module = Transfer(module)
   }
@@ -49,8 +49,8 @@ public final class AsyncModule: Sendable {
     }.value
   }
 
-  /// Runs a method, and makes what is wanted of its outputs.
-  /// - Throws: also `invalidType` where they are something else.
+  /// Runs a method and converts its outputs to `Output`.
+  /// - Throws: also `invalidType` if the outputs cannot be converted.
   public func execute<Output: ValueSequenceConstructible>(
     _ method: String, _ inputs: sending [ValueConvertible]
   ) async throws -> sending Output {
@@ -109,7 +109,8 @@ public final class AsyncModule: Sendable {
   }
 }
 
-/// Takes a value to another thread that uses it alone: `sending` promises so at both ends, or a queue.
+/// Carries a value to another thread, which is then its only user. `sending` parameters and results guarantee that, or
+/// a queue does.
 struct Transfer<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

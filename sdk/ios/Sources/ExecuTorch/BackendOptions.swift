@@ -6,7 +6,7 @@ public enum BackendOptionType: Int, Sendable {
   case string
 }
 
-/// A setting of a backend, such as its number of threads. Which ones there are, the backend says.
+/// A setting of a backend, such as its number of threads. The documentation of the backend lists them.
 public struct BackendOption: Hashable, Sendable {
   enum Payload: Hashable, Sendable {
     case boolean(Bool)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 
-/// Stops the runs that it is given to, now and later; never undone.
+/// Stops every run that it was passed to, also those that begin later. It cannot be reset.
 final class Cancellation: @unchecked Sendable {
   let handle: OpaquePointer  // which any thread may use
 

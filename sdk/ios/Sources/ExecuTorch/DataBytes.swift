@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import Foundation
 
-/// The bytes of a `Data` where they are, for as long as this lives. An `NSData` would say so too, but on Linux making one
-/// copies them.
+/// The bytes of a `Data` at a fixed address, for as long as this object lives. An `NSData` would give the address too,
+/// but on Linux making one copies the bytes.
 final class DataBytes: @unchecked Sendable {
   let base: UnsafeRawPointer
   let count: Int
@@ -12,7 +12,7 @@ final class DataBytes: @unchecked Sendable {
   init(_ data: Data) {
     self.data = data
     count = data.count
-    // A few bytes (14 at most) are inside of the value itself, which has no address of its own.
+    // A `Data` of up to 14 bytes stores them inside the value, which has no fixed address.
     guard data.count < 64 else {
       ownMemory = nil
       base = data.withUnsafeBytes { $0.baseAddress! }

@@ -45,7 +45,7 @@ public enum DataType: Int8, CaseIterable, Sendable {
   }
 }
 
-/// The name that PyTorch has for it.
+/// PyTorch's name for the type.
 public typealias ScalarType = DataType
 
 /// Bytes of an element; 0 for a type that tensors do not have.

@@ -12,7 +12,7 @@ private struct IntegerElements<T: FixedWidthInteger & Scalar>: Elements {
   let base: UnsafeMutablePointer<T>
   func get(_ index: Int) -> NSNumber { base[index].asNSNumber() }
   func set(_ index: Int, _ value: NSNumber) {
-    // Numbers of 64 bits do not pass through Double.
+    // 64-bit integers are not converted through Double, which would round them.
     if CFNumberIsFloat(value) {
       set(index, value.doubleValue)
     } else if value.isUnsignedAndLarge {
@@ -40,7 +40,8 @@ private struct BoolElements: Elements {
   func set(_ index: Int, _ value: Double) { base[index] = value != 0 ? 1 : 0 }
 }
 
-/// Half precision by its bits, which every system has: IEEE 754 binary16, or the upper half of a Float.
+/// Half-precision elements as bits: IEEE 754 binary16, or bfloat16, the upper half of a Float. Not every system has
+/// Float16.
 private struct HalfElements: Elements {
   let base: UnsafeMutablePointer<UInt16>
   let isBrain: Bool

@@ -31,7 +31,7 @@ public enum ErrorCode: Int, CaseIterable, Sendable {
   case cancelled = 0x40
 }
 
-/// What a code means when nothing more is known, one sentence.
+/// One sentence that says what a code means, for errors without a message.
 public func ErrorDescription(_ code: ErrorCode) -> String {
   switch code {
   case .ok: return "The operation succeeded."
@@ -59,13 +59,13 @@ public func ErrorDescription(_ code: ErrorCode) -> String {
   }
 }
 
-/// What every function of this module throws. `message` says what was expected, what was found and what to do, in the words
-/// that all languages have; an `NSError` of ``ErrorDomain`` with `code` where one is wanted.
+/// The error that every function of this module throws. `message` says what was expected, what was found and what to
+/// do, in the same words in every language. As an `NSError` it has the domain ``ErrorDomain`` and the code `code`.
 public struct ExecuTorchError: Swift.Error, Equatable, Sendable {
   public let code: ErrorCode
   public let message: String
 
-  /// Without a message, the sentence of ``ErrorDescription(_:)``.
+  /// Without a description, the message is the sentence of ``ErrorDescription(_:)``.
   public init(code: ErrorCode, description: String? = nil) {
     self.code = code
     self.message = description ?? ErrorDescription(code)

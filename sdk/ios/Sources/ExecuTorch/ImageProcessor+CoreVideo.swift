@@ -11,7 +11,7 @@
       return output
     }
 
-    /// The same into a tensor that is there.
+    /// The same, written into an existing tensor.
     public func process(
       _ pixelBuffer: CVPixelBuffer, orientation: ImageOrientation = .up, into output: Tensor<Float>
     ) throws {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 
-/// How an image is made to fit.
+/// How an image is scaled to the size of the target.
 public enum ImageResizeMode: UInt8, Sendable {
-  /// Each direction by itself.
+  /// Width and height are scaled separately, so the aspect ratio changes.
   case stretch = 0
-  /// With its proportions, and padding.
+  /// The aspect ratio is kept, and the rest of the target is padding.
   case letterbox = 1
 }
 
@@ -61,22 +61,22 @@ public struct ImageNormalization: Hashable, Sendable {
     ImageNormalization(scaleFactor: 1 / 255, mean: [0, 0, 0], standardDeviation: [1, 1, 1])
   }
 
-  /// The mean and the deviation of ImageNet, as torchvision's models are trained with.
+  /// The mean and the standard deviation of ImageNet, with which torchvision's models are trained.
   public static func imagenet() -> ImageNormalization {
     ImageNormalization(scaleFactor: 1 / 255, mean: [0.485, 0.456, 0.406], standardDeviation: [0.229, 0.224, 0.225])
   }
 }
 
-/// What to make of images.
+/// The size and the normalization of the tensors that images become.
 public struct ImageProcessorConfig: Hashable, Sendable {
   public let targetWidth: Int
   public let targetHeight: Int
   public let resizeMode: ImageResizeMode
   public let letterboxAnchor: ImageLetterboxAnchor
-  /// Elements of the padding, after normalization.
+  /// The value of padding elements; it is not normalized.
   public let padValue: Float
   public let normalization: ImageNormalization
-  /// Images of this many pixels or more may go to a GPU, where a processor has one. This one has none.
+  /// Has no effect, because this processor does not use a GPU: the number of pixels from which on one may be used.
   public let gpuMinInputPixels: Int
 
   public init(
@@ -108,8 +108,9 @@ public struct ImageProcessorConfig: Hashable, Sendable {
   }
 }
 
-/// From the pixels of a camera or a decoder to the tensor that a vision model takes: `[1, 3, targetHeight, targetWidth]`,
-/// red first. Scaling is bilinear with the centres of pixels at halves, as PyTorch does it. From any thread.
+/// Converts pixels of a camera or a decoder to the tensor that a vision model takes: `[1, 3, targetHeight,
+/// targetWidth]`, red first. Scaling is bilinear with pixel centres at halves, like PyTorch's `interpolate` with
+/// `align_corners=False`. Any thread may use it.
 public final class ImageProcessor: Sendable {
   public let config: ImageProcessorConfig
 
@@ -119,9 +120,10 @@ public final class ImageProcessor: Sendable {
 
   /// The tensor of an image in memory.
   /// - Parameters:
-  ///   - pixels: rows of `bytesPerRow` bytes; the luma of the formats that have such.
-  ///   - chroma: that of these formats.
-  /// - Throws: `invalidArgument` for an image, or a target, without pixels, for rows that are too short, and a missing chroma.
+  ///   - pixels: rows of `bytesPerRow` bytes; the luma plane of the NV12 and NV21 formats.
+  ///   - chroma: the chroma plane of these formats.
+  /// - Throws: `invalidArgument` for an image or a target without pixels, rows that are too short, or a missing chroma
+  ///   plane.
   public func process(
     _ pixels: UnsafeRawPointer, width: Int, height: Int, bytesPerRow: Int, format: ImagePixelFormat,
     chroma: UnsafeRawPointer? = nil, chromaBytesPerRow: Int = 0, orientation: ImageOrientation = .up
@@ -133,7 +135,7 @@ public final class ImageProcessor: Sendable {
     return output
   }
 
-  /// The same into a tensor that is there, such as one for each frame of a camera.
+  /// The same, written into an existing tensor, for example one that is reused for every frame of a camera.
   /// - Throws: `invalidArgument` also for a tensor of another shape.
   public func process(
     _ pixels: UnsafeRawPointer, width: Int, height: Int, bytesPerRow: Int, format: ImagePixelFormat,
@@ -153,8 +155,8 @@ public final class ImageProcessor: Sendable {
     }
   }
 
-  /// Columns and rows of padding to the left of such an image and above it, to find a place of the output in the image.
-  /// (0, 0) for an image without pixels.
+  /// Columns of padding to the left of such an image and rows above it, for mapping positions in the output back to the
+  /// image. (0, 0) for an image without pixels.
   public func computeLetterboxPadding(
     inputWidth: Int, inputHeight: Int, orientation: ImageOrientation = .up
   ) -> (x: Int, y: Int) {

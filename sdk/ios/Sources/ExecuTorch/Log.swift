@@ -30,8 +30,8 @@ public protocol LogSink: AnyObject {
   func log(level: LogLevel, timestamp: TimeInterval, filename: String, line: UInt, message: String)
 }
 
-/// The log of the runtime. Its sinks get every line of the process, errors included; without a sink the lines go to the
-/// system's log. All of it may be called from any thread, and from within a sink.
+/// The log of the runtime. Sinks get every line that the process logs, errors included; without a sink the lines go to
+/// the system's log. All functions may be called from any thread, also from within a sink.
 public final class Log: @unchecked Sendable {
   public static let shared = Log()
 
@@ -43,13 +43,13 @@ public final class Log: @unchecked Sendable {
 
   private let lock = NSLock()
   private var entries: [Entry] = []  // under `lock`
-  // The runtime's sink is set and taken back in the order in which sinks come and go.
+  // Serializes setting and removing the runtime's sink, so that the last change of `entries` wins.
   private let installation = DispatchQueue(label: "org.pytorch.executorch.log")
   private static let isInSink = "org.pytorch.executorch.log.sink"
 
   private init() {}
 
-  /// Adds a sink; one that is there already stays, once.
+  /// Adds a sink. One that was added before is not added twice.
   public func add(sink: any LogSink) {
     lock.lock()
     entries.removeAll { $0.sink == nil || $0.identity == ObjectIdentifier(sink) }
@@ -58,7 +58,8 @@ public final class Log: @unchecked Sendable {
     install()
   }
 
-  /// Takes a sink away, also from its `deinit`. It may get a last line that another thread is writing just then.
+  /// Removes a sink; the sink's `deinit` may call it. The sink may still get one line that another thread is logging at
+  /// that moment.
   public func remove(sink: any LogSink) {
     lock.lock()
     entries.removeAll { $0.identity == ObjectIdentifier(sink) }
@@ -67,7 +68,8 @@ public final class Log: @unchecked Sendable {
   }
 
   private func install() {
-    // The runtime waits for running sinks before it changes to another one, so a sink must not wait for that.
+    // The runtime waits until running sinks have returned before it changes its sink, so a sink that waited for the
+    // change would deadlock.
     if Thread.current.threadDictionary[Log.isInSink] != nil {
       installation.async { self.matchRuntime() }
     } else {

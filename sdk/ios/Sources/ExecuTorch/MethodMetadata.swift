@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 
-/// What is known of a tensor before it exists.
+/// The type, the shape and the memory of a tensor, as the program declares them.
 public struct TensorMetadata: Hashable, Sendable {
   /// The largest sizes where a shape is dynamic.
   public let shape: [Int]
   public let dimensionOrder: [Int]
   public let dataType: DataType
-  /// Whether it has a place in the method's memory; otherwise the caller supplies it.
+  /// Whether the method's memory plan has a place for it; otherwise the caller supplies the memory.
   public let isMemoryPlanned: Bool
   /// The name that the model has for an attribute; empty for inputs and outputs.
   public let name: String
@@ -21,18 +21,18 @@ public struct TensorMetadata: Hashable, Sendable {
   }
 }
 
-/// What a method takes and gives, and what it needs.
+/// The inputs and outputs of a method, and the memory and backends that it needs.
 public struct MethodMetadata: Hashable, Sendable {
   public let name: String
   /// The kind of each input. `.none` is a number whose value is open, or an argument that was None at export.
   public let inputValueTags: [ValueTag]
   public let outputValueTags: [ValueTag]
-  /// Of the inputs that are tensors, by their position among all inputs.
+  /// The metadata of the inputs that are tensors, by their position among all inputs.
   public let inputTensorMetadata: [Int: TensorMetadata]
   public let outputTensorMetadata: [Int: TensorMetadata]
-  /// Of the method's state that carries a name, such as a cache.
+  /// The metadata of the method's named state, such as a cache.
   public let attributeTensorMetadata: [TensorMetadata]
-  /// Bytes of each of the buffers that the method's tensors share.
+  /// The size in bytes of each buffer that the method's tensors share.
   public let memoryPlannedBufferSizes: [Int]
   /// The backends that parts of the method run on.
   public let backendNames: [String]

@@ -29,9 +29,9 @@ extension Module {
     }
   }
 
-  /// An ETDump, a file for the Inspector: how long each instruction took of what ran since the last one. Libraries that
-  /// can (with `EXECUTORCH_ENABLE_EVENT_TRACER` too) record every run, and keep that until it is taken: they are for
-  /// measuring.
+  /// The bytes of an ETDump, a file for the Inspector: how long each instruction took, of all runs since the last
+  /// ETDump. A library that is built with `EXECUTORCH_ENABLE_EVENT_TRACER` too records every run and keeps the records
+  /// until they are taken, so use it for measurements only.
   /// - Returns: nil where the library records nothing, or nothing ran.
   public func etdump() throws -> Data? {
     guard et_has_etdump() else { return nil }

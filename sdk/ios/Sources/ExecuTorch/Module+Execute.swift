@@ -6,8 +6,9 @@ extension Module {
     try run(method, [])
   }
 
-  /// Runs a method. Inputs at the end that are not given are those that were set.
-  /// - Throws: what went wrong, in words: a wrong number, type or shape of inputs, a file that is not a program, ...
+  /// Runs a method. Inputs that are left out at the end are those that were set.
+  /// - Throws: an ``ExecuTorchError`` that says what went wrong: a wrong number, type or shape of inputs, a file that
+  ///   is not a program, ...
   public func execute(_ method: String, _ inputs: [ValueConvertible]) throws -> [Value] {
     try run(method, inputs)
   }
@@ -16,8 +17,8 @@ extension Module {
     try run(method, inputs)
   }
 
-  /// Runs a method, and makes what is wanted of its outputs.
-  /// - Throws: also `invalidType` where they are something else.
+  /// Runs a method and converts its outputs to `Output`.
+  /// - Throws: also `invalidType` if the outputs cannot be converted.
   public func execute<Output: ValueSequenceConstructible>(_ method: String) throws -> Output {
     try Output.from(run(method, []))
   }

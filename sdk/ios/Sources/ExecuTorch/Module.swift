@@ -24,16 +24,16 @@ public enum ModuleVerification: UInt8, Sendable {
 
 /// A program and its methods.
 ///
-/// Nothing is loaded until it is asked for, or needed. Outputs refer to the module's memory and are not copied until their
-/// method runs again, see ``AnyTensor``. So a module and its outputs belong to one thread at a time, which Swift 6 checks.
-/// For calls at the same time give each thread a module of its own: ``share()`` makes one without loading the weights
+/// A program or method is loaded by `load`, or when it is first needed. Outputs refer to the module's memory until
+/// their method runs again, see ``AnyTensor``. So one thread at a time may use a module and its outputs, which Swift 6
+/// checks. For concurrent calls give each thread its own module: ``share()`` makes one without loading the weights
 /// again. For calls from asynchronous code there is ``AsyncModule``.
 public final class Module {
   /// The program's file; empty for a program that is not loaded from one.
   public let filePath: String
 
-  // Code in older language modes can still call from several threads; it then waits. Recursive, so that a log sink that
-  // calls back gets the runtime's error, and no deadlock.
+  // Older language modes do not check this, so a call from a second thread waits here. The lock is recursive, so that a
+  // log sink that calls the module gets the runtime's error instead of a deadlock.
   private let lock = NSRecursiveLock()
   private let source: ModuleSource
   private var handle: OpaquePointer?
@@ -152,7 +152,7 @@ public final class Module {
     }
   }
 
-  /// What a method takes and gives; loads the program, not the method.
+  /// The signature of a method. Loads the program, not the method.
   /// - Throws: `invalidArgument`, naming the methods that there are.
   public func methodMetadata(_ name: String) throws -> MethodMetadata {
     try locked {
@@ -165,7 +165,7 @@ public final class Module {
 
   // MARK: Inputs and outputs that stay
 
-  /// Sets an input for all calls that do not give it.
+  /// Sets an input for all later calls that do not pass it.
   public func setInput(_ value: ValueConvertible, for method: String = "forward", at index: Int = 0) throws {
     try locked {
       let count = try methodMetadata(method).inputValueTags.count
@@ -208,7 +208,7 @@ public final class Module {
 
   // MARK: Execution
 
-  /// Runs a method: inputs that are not given are those that were set.
+  /// Runs a method: inputs that are not passed are those that were set.
   func run(_ method: String, _ inputs: [ValueConvertible], cancellation: Cancellation? = nil) throws -> [Value] {
     let values = inputs.map { $0.asValue() }
     return try locked {
@@ -223,7 +223,7 @@ public final class Module {
     }
   }
 
-  /// Runs a method by a call of the C interface that gives its outputs.
+  /// Runs a method with `call`, a call of the C interface that returns its outputs.
   func run(
     _ method: String, _ call: (OpaquePointer, UnsafeMutablePointer<OpaquePointer?>) throws -> Void
   ) throws -> [Value] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import Foundation
 
-/// A tensor with elements of type `T`. What ``AnyTensor`` says of memory, threads and wrong arguments holds here too.
+/// A tensor with elements of type `T`. Memory, threads and wrong arguments are handled as in ``AnyTensor``.
 public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
   /// The same tensor without the type of its elements; both refer to the same memory.
   public let anyTensor: AnyTensor
@@ -28,7 +28,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
     self.init(AnyTensor(tensor.anyTensor, shape: shape, dimensionOrder: dimensionOrder, strides: strides))
   }
 
-  /// Uses the caller's memory, which must be there as long as the tensor and what is made of it.
+  /// Uses the caller's memory without a copy. It must stay valid as long as the tensor and all views of it.
   public convenience init(
     bytesNoCopy pointer: UnsafeMutableRawPointer, shape: [Int], strides: [Int] = [], dimensionOrder: [Int] = [],
     shapeDynamism: ShapeDynamism = .dynamicBound
@@ -69,15 +69,15 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
     let shape = Tensor.shape(shape, of: scalars.count)
     self.init(
       scalars.withUnsafeBytes {
-        // An empty array may have no address; nothing is read then.
+        // An empty array may have no address. Any address will do then, because nothing is read.
         AnyTensor(
           bytes: $0.baseAddress ?? UnsafeRawPointer(bitPattern: 64)!, shape: shape, strides: strides,
           dimensionOrder: dimensionOrder, dataType: T.dataType, shapeDynamism: shapeDynamism)
       })
   }
 
-  /// Uses the memory of `scalars` without a copy: the array must stay where it is, neither growing nor going away, as
-  /// long as the tensor and what is made of it.
+  /// Uses the memory of `scalars` without a copy: the array must not be changed in size or freed as long as the tensor
+  /// or a view of it is in use.
   public convenience init(
     _ scalars: inout [T], shape: [Int] = [], strides: [Int] = [], dimensionOrder: [Int] = [],
     shapeDynamism: ShapeDynamism = .dynamicBound
@@ -97,7 +97,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
       Swift.withUnsafeBytes(of: scalar) { AnyTensor(bytes: $0.baseAddress!, shape: [], dataType: T.dataType) })
   }
 
-  /// A tensor with memory of its own and the same elements.
+  /// A copy in new memory, with the same elements.
   public func copy() -> Tensor<T> {
     Tensor(anyTensor.copy())
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-/// Where a tensor's elements are: the sizes, and the order of the dimensions in memory. Tensors are dense, so the strides
-/// follow from these two.
+/// The layout of a tensor in memory: its sizes and the order of its dimensions. Tensors are dense, so these two
+/// determine the strides.
 struct TensorLayout: Equatable {
   let shape: [Int]
   /// The dimensions from the outermost in memory to the innermost.
@@ -12,7 +12,7 @@ struct TensorLayout: Equatable {
 
   static let maximumRank = 16  // the runtime's limit
 
-  /// The layout as the runtime has it, which checked it.
+  /// A layout that comes from the runtime, which has checked it.
   init(shape: [Int], dimensionOrder: [Int]) {
     self.shape = shape
     self.dimensionOrder = dimensionOrder
@@ -20,7 +20,7 @@ struct TensorLayout: Equatable {
     self.count = elementCount(ofShape: shape)
   }
 
-  /// From what the caller says; an empty `dimensionOrder` or `strides` follows from the rest.
+  /// A layout that comes from the caller. An empty `dimensionOrder` or `strides` is derived from the rest.
   /// - Throws: `invalidArgument` where they contradict each other.
   init(shape: [Int], dimensionOrder: [Int] = [], strides: [Int]) throws {
     try TensorLayout.checkShape(shape)
@@ -36,7 +36,8 @@ struct TensorLayout: Equatable {
     }
     var order = dimensionOrder.isEmpty ? Array(0..<rank) : dimensionOrder
     if dimensionOrder.isEmpty && !strides.isEmpty {
-      // The larger stride is further out; of equal ones, which only sizes of 1 have, the first.
+      // The dimension with the larger stride is further out. Two strides are equal only if a size is 1; the first of
+      // the two dimensions is further out then.
       order.sort { strides[$0] != strides[$1] ? strides[$0] > strides[$1] : $0 < $1 }
     }
     self.init(shape: shape, dimensionOrder: order)

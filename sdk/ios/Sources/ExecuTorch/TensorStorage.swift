@@ -7,11 +7,11 @@ final class TensorStorage {
   private enum Owner {
     /// Memory that this storage frees.
     case own(UnsafeMutableRawPointer)
-    /// The caller's, who keeps it.
+    /// Memory of the caller, who keeps it valid.
     case borrowed
-    /// Bytes of a value that others may have too: they are copied before the first change.
+    /// Bytes of a `Data` that may have other users: they are copied before the first change.
     case shared(DataBytes)
-    /// A module's, until its method runs again.
+    /// Memory of a module, valid until its method runs again.
     case output(ExecutionResult)
   }
 
@@ -19,7 +19,7 @@ final class TensorStorage {
   let byteCount: Int
   private var owner: Owner
 
-  /// A new address has another number.
+  /// Changes whenever `base` does.
   private(set) var generation = 0
 
   private init(base: UnsafeMutableRawPointer, byteCount: Int, owner: Owner) {
@@ -32,7 +32,7 @@ final class TensorStorage {
     if case .own(let memory) = owner { memory.deallocate() }
   }
 
-  /// What the runtime's own tensors have: whole cache lines and vector registers.
+  /// Aligned like the runtime's own tensors: to cache lines and vector registers.
   private static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
     .allocate(byteCount: max(byteCount, 1), alignment: 64)
   }
@@ -59,7 +59,7 @@ final class TensorStorage {
     TensorStorage(base: bytes, byteCount: byteCount, owner: .borrowed)
   }
 
-  /// The bytes of `data` in place; copied where they are not at a multiple of `alignment`.
+  /// Uses the bytes of `data` in place, or copies them if they are not aligned to `alignment`.
   static func sharing(_ data: Data, byteCount: Int, alignment: Int) -> TensorStorage {
     let bytes = DataBytes(data)
     guard Int(bitPattern: bytes.base) % alignment == 0 else {
@@ -85,7 +85,7 @@ final class TensorStorage {
     if case .output = owner { moveToOwnMemory() }
   }
 
-  /// Before the memory is changed: nobody else may see it.
+  /// To be called before the memory is changed: copies it if it may have other users.
   func prepareForMutation() {
     if case .shared = owner { moveToOwnMemory() }
   }
@@ -99,7 +99,7 @@ final class TensorStorage {
   }
 }
 
-/// The outputs of a run, in the module's memory. The tensors made of it keep it alive; none of them is left: it goes.
+/// The outputs of a run, in the module's memory. The tensors that are made of them keep this object alive.
 final class ExecutionResult {
   let handle: OpaquePointer
   private struct WeakStorage { weak var storage: TensorStorage? }
@@ -117,7 +117,7 @@ final class ExecutionResult {
     storages.append(WeakStorage(storage: storage))
   }
 
-  /// Copies what is still used, because the memory is about to be written again.
+  /// Copies the outputs that are still used, because the next run overwrites the memory.
   func detachTensors() {
     for weak in storages { weak.storage?.detach() }
     storages = []

@@ -48,7 +48,7 @@ public final class Value: Equatable {
   public convenience init(_ double: Double) { self.init(payload: .double(double)) }
   public convenience init(_ float: Float) { self.init(payload: .double(Double(float))) }
 
-  /// A Boolean, a double or an integer, as `number` was made.
+  /// A Boolean, a double or an integer, whichever `number` was made from.
   public convenience init(_ number: NSNumber) {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "B"): self.init(number.boolValue)
@@ -83,7 +83,7 @@ public final class Value: Equatable {
   /// The runtime has one floating-point type: the same as ``isDouble``.
   public var isFloat: Bool { isDouble }
 
-  /// The tensor, or nil for another kind of value; so are the others.
+  /// The tensor; nil for another kind of value. The accessors of other kinds do the same.
   public var anyTensor: AnyTensor? {
     if case .tensor(let tensor) = payload { return tensor }
     return nil
@@ -149,7 +149,7 @@ public final class Value: Equatable {
     return nil
   }
 
-  /// The same value; tensors get memory of their own.
+  /// A copy of the value, tensors included.
   public func copy() -> Value {
     switch payload {
     case .tensor(let tensor): return Value(tensor.copy())

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import Foundation
 
-/// What can be an input of a method.
+/// A type whose values can be inputs of a method.
 public protocol ValueConvertible {
   func asValue() -> Value
 }
 
-/// What an output of a method can become.
+/// A type that an output of a method can be converted to.
 public protocol ValueConstructible {
   /// - Throws: `invalidType` for another kind of value.
   static func from(_ value: Value) throws -> Self
 }
 
-/// What all outputs of a method together can become.
+/// A type that all outputs of a method together can be converted to.
 public protocol ValueSequenceConstructible {
   /// - Throws: `invalidType` for other values, or another number of them.
   static func from(_ values: [Value]) throws -> Self
@@ -30,7 +30,7 @@ extension ValueSequenceConstructible {
   }
 }
 
-/// What one value can become, the only output can.
+/// A type that one value can be converted to also takes the outputs of a method with a single output.
 extension ValueSequenceConstructible where Self: ValueConstructible {
   public static func from(_ values: [Value]) throws -> Self {
     guard values.count == 1 else {
@@ -57,7 +57,8 @@ private func expected<Result>(_ what: Any.Type, _ value: Value, _ found: Result?
 
 // MARK: - Conformances
 
-// Classes make themselves of a value through a convenience initialiser, which `Self` asks for in a final class only.
+// Only a final class can return its own type where the protocol says `Self`; these classes also offer a convenience
+// initialiser.
 
 extension Value: ValueConvertible, ValueConstructible, ValueSequenceConstructible {
   public func asValue() -> Value { self }

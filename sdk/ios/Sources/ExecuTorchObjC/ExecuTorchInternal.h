@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What the classes share: errors of the C interface, tensors as it has them.
+// SPDX-License-Identifier: BSD-3-Clause Helpers that the classes share: errors and tensors of the C interface.
 #import <CExecuTorch/executorch.h>
 
 #import "ExecuTorchError.h"
@@ -14,7 +13,7 @@ NS_ASSUME_NONNULL_BEGIN
 BOOL ExecuTorchCheck(et_status status, et_error *_Nullable failure, NSError **error);
 
 @interface ExecuTorchMethodMetadata ()
-/// Of a module that is alive. Nil with an error.
+/// `meta` must belong to a module that is alive. Nil with an error.
 - (nullable instancetype)initWithMeta:(const et_method_meta *)meta error:(NSError **)error;
 @end
 
@@ -34,7 +33,7 @@ BOOL ExecuTorchCheck(et_status status, et_error *_Nullable failure, NSError **er
 - (instancetype)initWithZerosOfShape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 @end
 
-/// Writes an element. Raises for a type that no number becomes.
+/// Writes an element. Raises for a type that numbers cannot be converted to.
 void ExecuTorchSetElement(ExecuTorchDataType dataType, void *data, NSUInteger index, NSNumber *number);
 
 NS_ASSUME_NONNULL_END

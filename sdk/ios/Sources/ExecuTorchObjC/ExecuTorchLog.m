@@ -43,7 +43,8 @@ static void Forward(et_log_level level, const char *file, size_t line, const cha
   @synchronized(self) {
     [_sinks addObject:sink];
   }
-  // The log object is never freed. Not within the lock, which a line that is being logged takes.
+  // The pointer stays valid, because the log object is never freed. The call is outside of the lock: it waits for lines
+  // that are being logged, and Forward takes the lock for each of them.
   et_set_log_sink(Forward, (__bridge void *)self, ET_LOG_LEVEL_DEBUG, NULL);
 }
 

@@ -38,7 +38,7 @@ static NSString *Text(const char *text) {
 
 @end
 
-/// Inputs or outputs: the tags of all, and what is known of the tensors. NO with an error.
+/// Reads the tags of all inputs or of all outputs, and the metadata of the tensors among them. NO with an error.
 typedef et_status (*Describe)(const et_method_meta *meta, size_t index, et_value_info *out, et_error **error);
 static BOOL ReadValues(const et_method_meta *meta, size_t count, Describe describe, NSMutableArray *tags,
                        NSMutableDictionary *tensors, NSError **error) {

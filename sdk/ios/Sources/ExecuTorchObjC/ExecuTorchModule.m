@@ -10,7 +10,7 @@
 
 - (instancetype)init {
   self = [super init];
-  et_cancellation_create(&_handle, NULL);  // without memory for it nothing is ever cancelled
+  et_cancellation_create(&_handle, NULL);  // if there is no memory for it, `cancel` has no effect
   return self;
 }
 
@@ -28,7 +28,7 @@
 
 @end
 
-/// A tensor of a result with memory of its own. Nil with an error.
+/// A copy of a tensor of a result. Nil with an error.
 static ExecuTorchTensor *ReadTensor(const et_tensor *tensor, NSError **error) {
   et_tensor *copy = NULL;
   et_error *failure = NULL;
@@ -66,7 +66,7 @@ static ExecuTorchValue *ReadList(const et_value *value, NSError **error) {
   return [ExecuTorchValue valueWithTag:(ExecuTorchValueTag)value->tag list:list];
 }
 
-/// An output: tensors get memory of their own. Nil with an error.
+/// An output as a value; tensors are copied. Nil with an error.
 static ExecuTorchValue *ReadOutput(const et_value *value, NSError **error) {
   switch (value->tag) {
     case ET_TAG_NONE:
@@ -105,7 +105,7 @@ static ExecuTorchValue *ReadOutput(const et_value *value, NSError **error) {
   }
 }
 
-/// An input, whose memory `input` owns.
+/// An input for the C interface; `input` owns its memory.
 static et_value RuntimeValue(ExecuTorchValue *input) {
   et_value value = {(et_tag)input.tag, 0, {0}};
   switch (input.tag) {

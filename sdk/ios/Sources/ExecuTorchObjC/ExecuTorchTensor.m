@@ -9,7 +9,7 @@ NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType) {
   return (NSInteger)et_dtype_size(dataType);
 }
 
-/// Mistakes of the caller, which cannot be told by an NSError here.
+/// Raises for a mistake of the caller, where there is no NSError to report it with.
 static void Require(et_status status, et_error *failure) {
   NSError *error = nil;
   if (!ExecuTorchCheck(status, failure, &error)) {
@@ -59,8 +59,8 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
 
 @implementation ExecuTorchTensor {
   et_tensor *_runtimeTensor;
-  id _owner;       // of the memory, where that is neither the runtime's nor the caller's to keep
-  BOOL _isShared;  // the memory is of an object that does not change
+  id _owner;       // owner of the memory; nil if the runtime owns it or the caller keeps it
+  BOOL _isShared;  // the memory belongs to an immutable object: copy it before a change
 }
 @synthesize runtimeTensor = _runtimeTensor;
 
@@ -250,7 +250,7 @@ static et_tensor *NewTensor(NSArray<NSNumber *> *shape, ExecuTorchDataType dataT
     const et_status status = et_tensor_resize(_runtimeTensor, sizes, rank, &failure);
     return ExecuTorchCheck(status, failure, error);
   }
-  // Another tensor over the same memory, which the first one may have to keep.
+  // Makes another tensor over the same memory. It keeps the first one, which may own the memory.
   et_tensor *made = NULL;
   const et_status status =
       et_tensor_wrap(et_tensor_dtype(_runtimeTensor), sizes, rank, NULL, (void *)et_tensor_data(_runtimeTensor),

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// tests/data/corpus: programs, their inputs, and what PyTorch eager made of them.
+// SPDX-License-Identifier: BSD-3-Clause tests/data/corpus: programs, their inputs, and the outputs of PyTorch eager.
 import ExecuTorch
 import Foundation
 

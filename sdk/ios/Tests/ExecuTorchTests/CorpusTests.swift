@@ -4,7 +4,7 @@ import Foundation
 import XCTest
 
 final class CorpusTests: XCTestCase {
-  /// Every program gives what PyTorch eager gave: all of its calls, and with the backends that it was lowered for.
+  /// Every call of every program gives the outputs of PyTorch eager, on the backends that the program was lowered for.
   func testEveryProgramGivesWhatEagerGave() throws {
     let programs = try Corpus.programs()
     XCTAssertGreaterThan(programs.count, 50)
@@ -31,7 +31,7 @@ final class CorpusTests: XCTestCase {
   func testAProgramWithoutItsBackendSaysWhichOne() throws {
     let program = Corpus.path("add_xnn")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: program))
-    // The same file for a backend that there is not.
+    // The same program, with the name of its backend replaced by an unknown one.
     let name = Data("XnnpackBackend".utf8)
     while let place = bytes.range(of: name) { bytes.replaceSubrange(place, with: Data("SomeonesDriver".utf8)) }
     expectError(.notFound, "SomeonesDriver") { try Module(data: bytes).load("forward") }

@@ -7,7 +7,7 @@ import XCTest
 final class DevtoolsTests: XCTestCase {
   private func bundle() -> Module { Module(bundledFilePath: Corpus.path("bundled", "model.bpte")) }
   private func ones() -> Tensor<Float> { Tensor<Float>.ones(shape: [2, 3]) }
-  /// Programs beside the corpus.
+  /// A file of tests/data outside of the corpus.
   static func data(_ file: String) -> String {
     Corpus.folder.deletingLastPathComponent().appendingPathComponent(file).path
   }
@@ -39,7 +39,7 @@ final class DevtoolsTests: XCTestCase {
       throw XCTSkip("this library was built without EXECUTORCH_ENABLE_EVENT_TRACER")
     }
     XCTAssertEqual(String(decoding: dump[8..<12], as: UTF8.self), "ED00")
-    // The instruction is there by its operator's name, in every run until the dump is taken.
+    // The dump has the instruction, under the name of its operator, of every run since the last dump.
     XCTAssertNotNil(dump.range(of: Data("OPERATOR_CALL".utf8)))
     XCTAssertNil(try module.etdump(), "nothing ran since")
     for _ in 0..<3 { _ = try module.forward(ones(), ones()) }

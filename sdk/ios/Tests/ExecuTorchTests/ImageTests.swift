@@ -2,9 +2,10 @@
 import ExecuTorch
 import XCTest
 
-/// What is made of images; on Apple systems `process` takes a CVPixelBuffer too, by the same function.
+/// The tensors that images become. On Apple systems `process` also takes a CVPixelBuffer; it calls the function that is
+/// tested here.
 final class ImageTests: XCTestCase {
-  /// Bytes as they are.
+  /// Leaves bytes as they are.
   private let plain = ImageNormalization(scaleFactor: 1, mean: [0, 0, 0], standardDeviation: [1, 1, 1])
   /// Two pixels.
   private let rgba: [UInt8] = [1, 2, 3, 255, 4, 5, 6, 0]

@@ -32,7 +32,7 @@ final class LogTests: XCTestCase {
   func testIOS22SinksGetLinesUntilTheyAreRemoved() {
     let sink = Sink()
     Log.shared.add(sink: sink)
-    Log.shared.add(sink: sink)  // once all the same
+    Log.shared.add(sink: sink)  // is not added twice
     LogTests.fail()
     let found = sink.lines
     XCTAssertTrue(found.contains { $0.hasPrefix("error: ") && $0.contains("/no/such/program.pte") }, "\(found)")

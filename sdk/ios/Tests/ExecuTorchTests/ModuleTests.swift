@@ -58,7 +58,7 @@ final class ModuleTests: XCTestCase {
     expectError(.invalidType, "Int8") { let _: Int8 = try several.execute("get_max_seq_len") + 0 }
   }
 
-  /// IOS-21: what is said of a method is enough to run it.
+  /// IOS-21: the metadata of a method is enough to run it.
   func testIOS21Metadata() throws {
     let module = Corpus.module("scalar_inputs")
     let metadata = try module.methodMetadata("forward")
@@ -90,7 +90,7 @@ final class ModuleTests: XCTestCase {
     XCTAssertEqual(first.scalars(), sum)
     XCTAssertEqual(view.scalars(), sum)
     XCTAssertEqual(second.scalars(), [20, 40, 60, 80, 100, 120])
-    // An output that goes in again.
+    // An output becomes an input again.
     let third: Tensor<Float> = try module.forward(second, first)
     XCTAssertEqual(third.scalars(), [31, 62, 93, 124, 155, 186])
     XCTAssertTrue(module.unload("forward"))

@@ -5,7 +5,7 @@ import XCTest
 
 @testable import ExecuTorch
 
-/// The names that the documents have and no other test calls: numbers of enumerations, every form of the initialisers and
+/// Names from the documentation that no other test calls: numbers of enumerations, every form of the initialisers and
 /// of `execute`, every factory.
 final class SurfaceTests: XCTestCase {
   private let x = Tensor<Float>([1, 2, 3, 4, 5, 6], shape: [2, 3])
@@ -66,7 +66,7 @@ final class SurfaceTests: XCTestCase {
     XCTAssertEqual(try Module(filePath: program, dataFilePaths: data, loadMode: .mmap).forward(inputs), first)
     XCTAssertThrowsError(try Module(filePath: program).forward(inputs))
     XCTAssertEqual(Module(filePath: program).filePath, program)
-    // Locked pages may be forbidden to this process; then the error says so.
+    // This process may not be allowed to lock pages; the error says so then.
     do {
       try Module(filePath: program, loadMode: .mmapUseMlock).load()
     } catch let error as ExecuTorchError {
@@ -122,7 +122,7 @@ final class SurfaceTests: XCTestCase {
     XCTAssertEqual(options.map(\.stringValue), ["", "", "text"])
   }
 
-  /// IOS-19, IOS-20: what values become, and come from.
+  /// IOS-19, IOS-20: conversions from values and to values.
   func testIOS19EveryTypeOfAValue() throws {
     func check<T: FixedWidthInteger & ValueConvertible & ValueConstructible & ValueSequenceConstructible>(_: T.Type) throws {
       XCTAssertEqual(T(7).asValue(), Value(7))
@@ -160,7 +160,7 @@ final class SurfaceTests: XCTestCase {
     expectError(.invalidType, "found 2") { _ = try Tensor<Float>([Value(x), Value(y)]) }
   }
 
-  /// IOS-13: the same of tensors without a type.
+  /// IOS-13: the initialisers of AnyTensor.
   func testIOS13InitializersOfAnyTensor() {
     var memory: [Int32] = [1, 2, 3, 4]
     memory.withUnsafeMutableBytes { bytes in

@@ -20,11 +20,11 @@ typedef NS_ENUM(NSInteger, ExecuTorchLogLevel) {
              message:(NSString *)message;
 @end
 
-/// The runtime's log, which goes to its sinks, or where the platform's log goes while there are none.
+/// The runtime's log. Its lines go to the sinks; while there are none, they go to the platform's log.
 @interface ExecuTorchLog : NSObject
 + (instancetype)sharedLog;
 - (instancetype)init NS_UNAVAILABLE;
-/// Not kept alive.
+/// The log does not keep the sink alive.
 - (void)addSink:(id<ExecuTorchLogSink>)sink;
 - (void)removeSink:(id<ExecuTorchLogSink>)sink;
 @end

@@ -5,31 +5,31 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/// What is known of a tensor before it exists.
+/// The type, the shape and the memory of a tensor, as the program declares them.
 @interface ExecuTorchTensorMetadata : NSObject
 /// The largest sizes where a shape is dynamic.
 @property(nonatomic, readonly) NSArray<NSNumber *> *shape;
 @property(nonatomic, readonly) NSArray<NSNumber *> *dimensionOrder;
 @property(nonatomic, readonly) ExecuTorchDataType dataType;
-/// Whether it has a place in the method's memory; otherwise the caller supplies it.
+/// Whether the method's memory plan has a place for it; otherwise the caller supplies the memory.
 @property(nonatomic, readonly) BOOL isMemoryPlanned;
 /// The name that the model has for an attribute; empty for inputs and outputs.
 @property(nonatomic, readonly) NSString *name;
 - (instancetype)init NS_UNAVAILABLE;
 @end
 
-/// What a method takes and gives, and what it needs.
+/// The inputs and outputs of a method, and the memory and backends that it needs.
 @interface ExecuTorchMethodMetadata : NSObject
 @property(nonatomic, readonly) NSString *name;
 /// ExecuTorchValueTag of each input; None is a number whose value is open, or an argument that was None at export.
 @property(nonatomic, readonly) NSArray<NSNumber *> *inputValueTags;
 @property(nonatomic, readonly) NSArray<NSNumber *> *outputValueTags;
-/// Of the inputs that are tensors, by their position among all inputs.
+/// The metadata of the inputs that are tensors, by their position among all inputs.
 @property(nonatomic, readonly) NSDictionary<NSNumber *, ExecuTorchTensorMetadata *> *inputTensorMetadata;
 @property(nonatomic, readonly) NSDictionary<NSNumber *, ExecuTorchTensorMetadata *> *outputTensorMetadata;
-/// Of the method's state that carries a name, such as a cache.
+/// The metadata of the method's named state, such as a cache.
 @property(nonatomic, readonly) NSArray<ExecuTorchTensorMetadata *> *attributeTensorMetadata;
-/// Bytes of each of the buffers that the method's tensors share.
+/// The size in bytes of each buffer that the method's tensors share.
 @property(nonatomic, readonly) NSArray<NSNumber *> *memoryPlannedBufferSizes;
 /// The backends that parts of the method run on.
 @property(nonatomic, readonly) NSArray<NSString *> *backendNames;

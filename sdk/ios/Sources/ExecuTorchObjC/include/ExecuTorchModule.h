@@ -14,21 +14,22 @@ typedef NS_ENUM(NSInteger, ExecuTorchModuleLoadMode) {
   ExecuTorchModuleLoadModeMmapUseMlockIgnoreErrors,
 };
 
-/// How much of a program is checked when it is loaded. `load:` and what loads by itself take InternalConsistency.
+/// How much of a program is checked when it is loaded. `load:` and all methods that load a program on first use take
+/// InternalConsistency.
 typedef NS_ENUM(NSInteger, ExecuTorchVerification) {
   ExecuTorchVerificationMinimal = 0,              ///< only the headers: for bytes that are known to be good
   ExecuTorchVerificationInternalConsistency = 1,  ///< everything: what passes can do no harm later
 };
 
-/// Stops the runs that it is given to, now and later, from any thread; never undone.
+/// Stops every run that it was passed to, also those that begin later. Any thread may call it. It cannot be reset.
 @interface ExecuTorchCancellation : NSObject
 - (instancetype)init;
 - (void)cancel;
 @property(nonatomic, readonly) BOOL isCancelled;
 @end
 
-/// A program and its methods. Nothing is loaded until it is asked for, or needed. From any thread; calls wait for each
-/// other. Outputs have memory of their own.
+/// A program and its methods. A program or method is loaded by `load`, or when it is first needed. Any thread may call
+/// it; calls wait for each other. Outputs are copies.
 @interface ExecuTorchModule : NSObject
 
 - (instancetype)initWithFilePath:(NSString *)filePath;
@@ -47,7 +48,7 @@ typedef NS_ENUM(NSInteger, ExecuTorchVerification) {
 /// NO when it was not loaded.
 - (BOOL)unloadMethod:(NSString *)methodName;
 - (nullable NSSet<NSString *> *)methodNames:(NSError **)error;
-/// What a method takes and gives; loads the program, not the method.
+/// The signature of a method. Loads the program, not the method.
 - (nullable ExecuTorchMethodMetadata *)methodMetadata:(NSString *)methodName error:(NSError **)error;
 
 - (nullable NSArray<ExecuTorchValue *> *)executeMethod:(NSString *)methodName
@@ -60,7 +61,8 @@ typedef NS_ENUM(NSInteger, ExecuTorchVerification) {
                                              withInput:(ExecuTorchValue *)input
                                                  error:(NSError **)error;
 - (nullable NSArray<ExecuTorchValue *> *)executeMethod:(NSString *)methodName error:(NSError **)error;
-/// ExecuTorchErrorCodeCancelled when `cancellation` stops it, before its next instruction. It can run again after that.
+/// If `cancellation` stops the method, before its next instruction, the error is ExecuTorchErrorCodeCancelled. The
+/// method can run again after that.
 - (nullable NSArray<ExecuTorchValue *> *)executeMethod:(NSString *)methodName
                                             withInputs:(NSArray<ExecuTorchValue *> *)inputs
                                           cancellation:(nullable ExecuTorchCancellation *)cancellation

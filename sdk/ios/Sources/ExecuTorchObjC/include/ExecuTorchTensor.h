@@ -35,7 +35,7 @@ typedef NS_ENUM(uint8_t, ExecuTorchShapeDynamism) {
 /// Bytes of an element; 0 for an unknown type.
 extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 
-/// A tensor. Wrong sizes and types, which the caller can know, raise NSInvalidArgumentException with words.
+/// A tensor. Wrong sizes and types are programming errors: they raise NSInvalidArgumentException with a message.
 @interface ExecuTorchTensor : NSObject <NSCopying>
 
 @property(nonatomic, readonly) ExecuTorchDataType dataType;
@@ -43,38 +43,39 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 @property(nonatomic, readonly) NSArray<NSNumber *> *dimensionOrder;
 /// How many elements lie between neighbours along each dimension.
 @property(nonatomic, readonly) NSArray<NSNumber *> *strides;
-/// DynamicBound: to keep a shape, do not resize.
+/// Always DynamicBound: a shape stays as it is unless the tensor is resized.
 @property(nonatomic, readonly) ExecuTorchShapeDynamism shapeDynamism;
 @property(nonatomic, readonly) NSInteger count;  ///< number of elements
 
 /// A view: another tensor over the same memory, which it keeps.
 - (instancetype)initWithTensor:(ExecuTorchTensor *)tensor;
 
-/// In the memory of the caller, which must live as long as the tensor.
+/// Uses the memory of the caller without a copy; it must stay valid as long as the tensor.
 - (instancetype)initWithBytesNoCopy:(void *)pointer
                               shape:(NSArray<NSNumber *> *)shape
                            dataType:(ExecuTorchDataType)dataType;
 - (instancetype)initWithBytes:(const void *)pointer
                         shape:(NSArray<NSNumber *> *)shape
                      dataType:(ExecuTorchDataType)dataType;
-/// Over the bytes of `data`, exactly those of the tensor, which it keeps; mutableBytesWithHandler: copies them first.
+/// Uses the bytes of `data`, exactly as many as the tensor has, and keeps `data`. mutableBytesWithHandler: copies them
+/// first.
 - (instancetype)initWithData:(NSData *)data shape:(NSArray<NSNumber *> *)shape dataType:(ExecuTorchDataType)dataType;
 - (instancetype)initWithScalars:(NSArray<NSNumber *> *)scalars
                           shape:(NSArray<NSNumber *> *)shape
                        dataType:(ExecuTorchDataType)dataType;
-/// One dimension of floats.
+/// A tensor of floats with one dimension.
 - (instancetype)initWithScalars:(NSArray<NSNumber *> *)scalars;
-/// Without dimensions.
+/// A tensor without dimensions.
 - (instancetype)initWithFloat:(float)scalar;
 - (instancetype)init NS_UNAVAILABLE;
 
-/// Gives the memory to `handler`, for reading, until that returns.
+/// Calls `handler` with the memory, for reading only. The pointer is valid until it returns.
 - (void)bytesWithHandler:(void(NS_NOESCAPE ^)(const void *pointer, NSInteger count, ExecuTorchDataType dataType))
                              handler;
-/// For changing it.
+/// Calls `handler` with the memory, which it may change.
 - (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *pointer, NSInteger count, ExecuTorchDataType dataType))
                                     handler;
-/// To another shape of as many elements, which stay as they are.
+/// Gives the tensor another shape of as many elements; the elements stay as they are.
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error;
 /// Whether type, shape, dimension order and the bytes of all elements are equal.
 - (BOOL)isEqual:(nullable id)other;

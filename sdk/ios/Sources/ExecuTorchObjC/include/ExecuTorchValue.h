@@ -19,7 +19,7 @@ typedef NS_ENUM(uint32_t, ExecuTorchValueTag) {
   ExecuTorchValueTagOptionalTensorList = 11,
 };
 
-/// An input or output of a method. Accessors of another kind than `tag` give nil, 0 or NO. Lists are outputs only.
+/// An input or output of a method. Accessors of a kind other than `tag` return nil, 0 or NO. Lists are outputs only.
 @interface ExecuTorchValue : NSObject
 
 @property(nonatomic, readonly) ExecuTorchValueTag tag;
@@ -41,7 +41,7 @@ typedef NS_ENUM(uint32_t, ExecuTorchValueTag) {
 @property(nonatomic, readonly) BOOL isBoolean;
 @property(nonatomic, readonly) BOOL isInteger;
 @property(nonatomic, readonly) BOOL isDouble;
-/// The runtime has one floating-point type: the same as `isDouble`.
+/// The same as `isDouble`: the runtime has one floating-point type.
 @property(nonatomic, readonly) BOOL isFloat;
 /// A Boolean, an integer or a double.
 @property(nonatomic, readonly) BOOL isScalar;

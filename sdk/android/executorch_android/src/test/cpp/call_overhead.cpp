@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What CallOverhead.kt compares with: the C++ Module that a Module of Kotlin stands on, called directly. Weights, plan
-// and the memory of the inputs are the same ones, so that only the call differs.
+// SPDX-License-Identifier: BSD-3-Clause The calls that CallOverhead.kt compares with: they go directly to the C++
+// Module under a Kotlin Module. Both use the same weights, memory plan and input memory, so only the call differs.
 #include <ctime>
 #include <memory>
 #include <vector>
@@ -32,7 +31,7 @@ jlong nanoseconds(clockid_t clock) {
 
 extern "C" {
 
-/// Of the handle of a Module, with its inputs' direct buffers. 0 if the method takes something else than tensors.
+/// The C++ side of a Module, from its handle and the direct buffers of its inputs. 0 if an input is not a tensor.
 JNIEXPORT jlong JNICALL Java_org_pytorch_executorch_InCpp_open(JNIEnv* env, jclass, jlong handle,
                                                                jobjectArray buffers) {
   auto calls = std::make_unique<Calls>(Calls{*reinterpret_cast<et_module*>(handle)->state->module, {}, {}});

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
-/** A setting of a backend; which keys there are, the backend's documentation says. */
+/** A setting of a backend. The documentation of the backend lists its keys. */
 public class BackendOption(public val key: String, public val value: Int)
 
 /** Settings of backends, given to [Module.load]. */
 public class BackendOptionsMap {
   private val options = LinkedHashMap<String, MutableList<BackendOption>>()
 
-  /** Sets one option and returns this map. The last value of a key counts. */
+  /** Sets one option and returns this map. If a key is set more than once, the last value counts. */
   public fun setInt(backendName: String, key: String, value: Int): BackendOptionsMap {
     options.getOrPut(backendName) { ArrayList() }.add(BackendOption(key, value))
     return this
@@ -16,7 +16,9 @@ public class BackendOptionsMap {
 
   public fun isEmpty(): Boolean = options.isEmpty()
 
-  /** What the native library takes: the names of backends, the keys, and the values, one of each for every option. */
+  /**
+   * The options as the native library takes them: three arrays, with the backend's name, the key and the value of each.
+   */
   internal fun flatten(): Triple<Array<ByteArray>, Array<ByteArray>, IntArray> {
     val all = options.flatMap { (backend, list) -> list.map { backend to it } }
     return Triple(

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
-/** Stops the runs that it is given to, now and later; never undone. Freed when it is unreachable. */
+/**
+ * Stops every run that it was passed to, also those that begin later. It cannot be reset. The native object is freed
+ * when this one is unreachable.
+ */
 internal class Cancellation {
   val handle: Long = Native.newCancellation()
 
@@ -14,7 +17,10 @@ internal class Cancellation {
     Reaper.register(this) { Native.freeCancellation(pointer) }
   }
 
-  /** From any thread. Synchronized: so this is reachable, and not freed, until the native call has returned. */
+  /**
+   * Any thread may call it. `Synchronized` keeps this object reachable, and so not freed, until the native call has
+   * returned.
+   */
   @Synchronized
   fun cancel() {
     isCancelled = true

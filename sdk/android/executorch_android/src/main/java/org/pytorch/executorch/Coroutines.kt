@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// For Kotlin, and only for apps that have kotlinx-coroutines: nothing else here refers to this file.
+// SPDX-License-Identifier: BSD-3-Clause Needs kotlinx-coroutines, which an app may lack: so no other file refers to
+// this one.
 @file:JvmName("ModuleCoroutines")
 
 package org.pytorch.executorch
@@ -37,7 +37,8 @@ public suspend fun Module.Companion.loadAsync(
 public suspend fun Module.forwardAsync(vararg inputs: EValue): Array<EValue> = executeAsync("forward", *inputs)
 
 /**
- * Runs a method on [Dispatchers.Default]: main-safe. The outputs are copies, which later runs leave alone.
+ * Runs a method on [Dispatchers.Default], so it may be called on the main thread. The outputs are copies, which later
+ * runs do not overwrite.
  *
  * A coroutine that is cancelled while it waits for its turn does not run the method; one that is cancelled while the
  * method runs stops it before its next instruction, see [Module.cancel].
@@ -47,7 +48,8 @@ public suspend fun Module.executeAsync(methodName: String, vararg inputs: EValue
 
 /**
  * Runs a method on each value of the flow, in order, off the collector's thread. The outputs are copies. With a source
- * that is faster than the model, such as a camera, put `conflate()` before it: frames that come meanwhile are dropped.
+ * that is faster than the model, such as a camera, put `conflate()` before it: frames that arrive during a run are
+ * dropped.
  */
 public fun Flow<EValue>.executeOn(module: Module, methodName: String = "forward"): Flow<Array<EValue>> =
   map { module.executeAndCopy(methodName, arrayOf(it)) }.flowOn(Dispatchers.Default)
@@ -56,12 +58,12 @@ private suspend fun Module.executeAndCopy(methodName: String, inputs: Array<out 
   currentCoroutineContext().ensureActive()
   val cancellation = Cancellation()
   return coroutineScope {
-    // Ends in the thread that cancels, while the run keeps this one busy.
+    // `Unconfined`: it is resumed in the thread that cancels, because the run keeps this one busy.
     val watcher = launch(Dispatchers.Unconfined) { whenCancelled(cancellation::cancel) }
     try {
       runInterruptible { executeCopied(methodName, inputs, cancellation) }
     } catch (e: ExecutorchRuntimeException) {
-      ensureActive() // stopped: that is what it says
+      ensureActive() // the run was stopped because this coroutine is cancelled: throw that, not the runtime's error
       throw e
     } finally {
       watcher.cancel()

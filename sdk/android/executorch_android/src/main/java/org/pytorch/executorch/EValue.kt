@@ -6,12 +6,12 @@ import java.nio.ByteBuffer
 /** An input or output of a method: a tensor, a number, a text, a list (outputs only) or nothing. */
 public class EValue
 private constructor(
-  // Read and made by the native library. The number's bits are in `bits`.
+  // The native library calls this constructor and reads these fields. `bits` holds the bits of a number.
   @JvmField internal val tag: Int,
   @JvmField internal val bits: Long,
   @JvmField internal val content: Any?,
 ) {
-  // Likewise: UTF-8.
+  // The native library calls it, with UTF-8.
   internal constructor(text: ByteArray) : this(STRING, 0, String(text, Charsets.UTF_8))
 
   public val isNone: Boolean
@@ -101,7 +101,7 @@ private constructor(
 
   @Suppress("UNCHECKED_CAST") private fun items() = (content as Array<Tensor?>).asList()
 
-  /** A copy whose tensors, if there are any, have memory of their own: see [Tensor.copy]. */
+  /** A copy. Its tensors are copied too: see [Tensor.copy]. */
   public fun copy(): EValue =
     when (tag) {
       TENSOR -> from(toTensor().copy())
@@ -142,7 +142,7 @@ private constructor(
       else -> "None"
     }
 
-  // For the native library: a text as it takes it.
+  // The text in UTF-8, as the native library takes it.
   @JvmName("utf8")
   internal fun utf8(): ByteArray = toStr().toByteArray()
 
@@ -182,7 +182,7 @@ private constructor(
 
     @JvmStatic public fun from(value: String): EValue = EValue(STRING, 0, value)
 
-    /** What [toByteArray] gave. [IllegalArgumentException] for anything else. */
+    /** The value that [toByteArray] wrote. [IllegalArgumentException] for anything else. */
     @JvmStatic
     public fun fromByteArray(bytes: ByteArray): EValue {
       require(bytes.isNotEmpty()) { "a serialised value has 1 byte or more, found none" }

@@ -2,12 +2,12 @@
 package org.pytorch.executorch
 
 /**
- * What is known of a method before it is loaded.
+ * The signature of a method, and the backends that it needs; it can be read before the method is loaded.
  *
  * @property name for example "forward".
  * @property backends the backends that it delegates to, by the names that programs call them by.
- * @property inputs what it takes, in order.
- * @property outputs what it gives, in order.
+ * @property inputs its parameters, in order.
+ * @property outputs its results, in order.
  */
 public class MethodMetadata
 internal constructor(

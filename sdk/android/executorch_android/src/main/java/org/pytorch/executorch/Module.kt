@@ -18,8 +18,8 @@ import kotlin.concurrent.withLock
  *
  * All functions may be called from any thread; runs of one module take turns. They take as long as the model does: on
  * Android call them off the main thread, or use [executeAsync][org.pytorch.executorch.executeAsync] in a coroutine.
- * Whatever the runtime refuses is an [ExecutorchRuntimeException]. After [close] every function but that one throws an
- * [IllegalStateException]. A module that is forgotten is freed some time after it became unreachable.
+ * What the runtime refuses throws an [ExecutorchRuntimeException]. After [close] every function except [close] throws
+ * an [IllegalStateException]. A module that nobody closes is freed some time after it became unreachable.
  */
 public open class Module private constructor(private var handle: Long) : Closeable {
   private val lock = ReentrantLock()
@@ -42,7 +42,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
   private fun execute(methodName: String, inputs: Array<out EValue>, given: Cancellation?): Array<EValue> =
     exclusively { module ->
       val method = stateOf(methodName)
-      // The run may overwrite what it reads: an output that is fed back is copied.
+      // The run overwrites the memory of the last outputs, so an output that is fed back as an input is copied first.
       val arguments = if (inputs.any(::isOutputOfThis)) Array(inputs.size) { own(inputs[it]) } else inputs
       arguments.forEach { if (it.isTensor) it.toTensor().pin() }
       if (cancellation.isCancelled) cancellation = Cancellation()
@@ -55,7 +55,10 @@ public open class Module private constructor(private var handle: Long) : Closeab
       }
     }
 
-  /** What the outputs of a method hold now: of those that are its own state, the value. Like a run, it ends the last one. */
+  /**
+   * The outputs of a method as they are in memory now, without a run: for those that are its state, such as parameters.
+   * Like a run, it makes the outputs of the last run invalid.
+   */
   internal fun outputs(methodName: String): Array<EValue> =
     exclusively { module ->
       val method = stateOf(methodName)
@@ -111,13 +114,13 @@ public open class Module private constructor(private var handle: Long) : Closeab
       Native.verifyBundled(module, methodName.toByteArray(), index, rtol, atol)
     }
 
-  /** Makes a method ready, which its first run does otherwise. */
+  /** Loads a method, so that its first run need not. */
   public fun loadMethod(methodName: String): Unit = exclusively { Native.loadMethod(it, methodName.toByteArray()) }
 
   /** The names of the program's methods. */
   public fun getMethods(): Array<String> = exclusively { Native.methods(it).decode() }
 
-  /** What a method takes and gives, which needs no loading. [IllegalArgumentException] for an unknown name. */
+  /** The signature of a method, which need not be loaded for it. [IllegalArgumentException] for an unknown name. */
   public fun getMethodMetadata(name: String): MethodMetadata =
     exclusively { module ->
       val names = Native.methods(module).decode()
@@ -131,13 +134,14 @@ public open class Module private constructor(private var handle: Long) : Closeab
       )
     }
 
-  /** The last lines of the runtime's log, the oldest first. It is one for all modules of the process. */
+  /** The last lines of the runtime's log, the oldest first. All modules of the process share one log. */
   public fun readLogBuffer(): Array<String>? = readLogBufferStatic()
 
   /**
-   * Writes an ETDump, which says how long each instruction took of what ran since the last one, to [outputPath]: a file
-   * for the Inspector. Libraries that can (CMake options `EXECUTORCH_BUILD_DEVTOOLS` and `EXECUTORCH_ENABLE_EVENT_TRACER`)
-   * record every run, and keep that until it is written: they are for measuring.
+   * Writes an ETDump to [outputPath], a file for the Inspector: how long each instruction took, of all runs since the
+   * last ETDump. A library that is built for it (CMake options `EXECUTORCH_BUILD_DEVTOOLS` and
+   * `EXECUTORCH_ENABLE_EVENT_TRACER`) records every run and keeps the records until they are written, so use it for
+   * measurements only.
    *
    * @return whether it was written. False, and there is no file, if this library records nothing, nothing ran, or the
    *   file cannot be written.
@@ -180,7 +184,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
   /** [destroy]. */
   override fun close(): Unit = destroy()
 
-  /** The outputs as copies, made before another run can begin; waiting for the turn can be interrupted. */
+  /** Runs a method and copies its outputs before another run can begin. The wait for the module can be interrupted. */
   internal fun executeCopied(
     methodName: String,
     inputs: Array<out EValue>,
@@ -300,8 +304,8 @@ public open class Module private constructor(private var handle: Long) : Closeab
 
     /**
      * Loads from the bytes between a direct buffer's position and limit: a mapped file, as a rule. They are used in
-     * place, so they must not change; the buffer is kept. (If they do not start at a multiple of 16 bytes, a copy is
-     * used.)
+     * place, so they must not change; the module keeps a reference to the buffer. (Bytes that do not start at a
+     * multiple of 16 are copied.)
      */
     @JvmStatic
     @JvmOverloads

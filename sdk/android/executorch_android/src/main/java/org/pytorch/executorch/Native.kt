@@ -17,13 +17,13 @@ internal object Native {
     isLoaded = true
   }
 
-  /** Loads the library, if nothing did. */
+  /** Loads the library: a call runs the class initializer, which does so. */
   fun load() = Unit
 
   @JvmStatic
   external fun loadFile(path: ByteArray, dataPaths: Array<ByteArray>, loadMode: Int, options: Array<Any>): Long
 
-  /** @param bytes a direct buffer, from its start to its capacity; kept until the module goes. */
+  /** @param bytes a direct buffer, from its start to its capacity; kept until the module is freed. */
   @JvmStatic
   external fun loadBuffer(bytes: ByteBuffer, dataPaths: Array<ByteArray>, loadMode: Int, options: Array<Any>): Long
 
@@ -48,7 +48,7 @@ internal object Native {
   /** See [ValueMetadata.read]. */
   @JvmStatic external fun methodValues(module: Long, method: ByteArray, outputs: Boolean): LongArray
 
-  /** Outputs that are tensors show the module's memory, which [run] holds: its `result` is set. */
+  /** Tensors among the outputs refer to the module's memory. [run] owns the result: the call sets its `result`. */
   @JvmStatic
   external fun execute(
     module: Long,
@@ -58,7 +58,7 @@ internal object Native {
     cancellation: Long,
   ): Array<EValue>
 
-  /** The same outputs without a run: what they hold. */
+  /** The outputs as they are in memory now, without a run. */
   @JvmStatic external fun outputs(module: Long, method: ByteArray, run: Run): Array<EValue>
 
   @JvmStatic external fun newCancellation(): Long
@@ -77,7 +77,7 @@ internal object Native {
 
   @JvmStatic external fun verifyBundled(module: Long, method: ByteArray, index: Int, rtol: Double, atol: Double)
 
-  /** Empty if nothing ran; only if [recordsEvents]. */
+  /** Empty if nothing ran. To be called only if [recordsEvents]. */
   @JvmStatic external fun takeEtdump(module: Long): ByteArray?
 
   /** Whether modules record ETDumps. */

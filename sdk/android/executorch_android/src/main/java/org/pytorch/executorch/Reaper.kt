@@ -11,7 +11,7 @@ internal object Reaper {
   private val queue = ReferenceQueue<Any>()
   private val pending: MutableSet<Task> = Collections.newSetFromMap(ConcurrentHashMap())
 
-  /** How many owners are alive, or not found to be gone yet. */
+  /** How many actions have not run yet: their owner is alive, or its end has not been noticed. */
   val waiting: Int
     get() = pending.size
 

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.locks.ReentrantLock
 import kotlin.concurrent.withLock
 
-/** A method of a module, and whose turn it is to use its memory: a run, or readers of the last run's outputs. */
+/** A method of a module, with the lock on its memory, which a run and the readers of the last run's outputs take. */
 internal class MethodState(val name: String) {
   val nameBytes: ByteArray = name.toByteArray()
   val memory = ReentrantLock()
@@ -17,8 +17,9 @@ internal class MethodState(val name: String) {
 }
 
 /**
- * One run of a method, which its output tensors share. The native result is freed when the next run begins, as nobody can
- * read this one's outputs any more; or, if buffers over its memory were handed out, when they are unreachable.
+ * One run of a method; its output tensors share this object. The native result is freed when the next run begins,
+ * because nobody can read this one's outputs any more. If buffers over its memory were handed out, it is freed when
+ * they are unreachable.
  */
 internal class Run(val module: Module, private val method: MethodState) {
   private val number = method.runs
@@ -30,7 +31,7 @@ internal class Run(val module: Module, private val method: MethodState) {
   private var task: Reaper.Task? = null
   private var isPinned = false
 
-  /** When the native result is there. */
+  /** Called when the native library has set `result`. */
   fun finish() {
     if (result != 0L) {
       task = releaseWith(this)
@@ -38,12 +39,12 @@ internal class Run(val module: Module, private val method: MethodState) {
     }
   }
 
-  /** With the method's memory locked: the next run begins. */
+  /** Called when the next run begins, with the method's memory locked. */
   fun expire() {
     if (!isPinned) task?.run()
   }
 
-  /** Within [read]: keeps the result as long as [buffer], which lies in it, is reachable. */
+  /** Keeps the result as long as [buffer], which lies in it, is reachable. Called within [read]. */
   fun pin(buffer: Any) {
     isPinned = true
     holders.incrementAndGet()
@@ -56,7 +57,7 @@ internal class Run(val module: Module, private val method: MethodState) {
     return Reaper.register(owner) { if (holders.decrementAndGet() == 0) Native.freeResult(result) }
   }
 
-  /** Reads outputs while no other run can overwrite them. [IllegalStateException] if one did. */
+  /** Reads outputs while no other run can overwrite them. Throws [IllegalStateException] if a later run already did. */
   inline fun <T> read(block: () -> T): T {
     checkCurrent()
     return method.memory.withLock {

@@ -16,7 +16,7 @@ internal fun allocateBytes(size: Long): ByteBuffer {
   return ByteBuffer.allocateDirect(size.toInt()).order(ByteOrder.nativeOrder())
 }
 
-/** All of [bytes], whose order is kept, as elements of [dtype]. */
+/** A view of all of [bytes], in their byte order, as elements of [dtype]. */
 internal fun viewAs(dtype: DType, bytes: ByteBuffer): Buffer =
   when (dtype) {
     DType.FLOAT -> bytes.asFloatBuffer()
@@ -33,7 +33,7 @@ internal fun viewAs(dtype: DType, bytes: ByteBuffer): Buffer =
     else -> bytes
   }
 
-/** The same memory from its first to its last element, with a position of its own. */
+/** A buffer over the same memory, from its first to its last element. Its position is independent. */
 internal fun fromStart(buffer: Buffer): Buffer {
   val copy =
     when (buffer) {

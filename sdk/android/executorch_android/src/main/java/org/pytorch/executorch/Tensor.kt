@@ -13,11 +13,11 @@ import java.nio.ShortBuffer
 /**
  * A dense array of elements of one [DType].
  *
- * Made from an array, a tensor has memory of its own. Made from a direct buffer, it uses the buffer in place: what is
- * written to the buffer later is what the next run reads.
+ * A tensor that is made from an array copies it. One that is made from a direct buffer uses the buffer in place: the
+ * next run reads what is in the buffer then.
  *
  * The tensors that [Module.execute] returns show the module's memory, without a copy. They stay valid until the same
- * method runs again; reading one after that throws an [IllegalStateException]. [copy] keeps it.
+ * method runs again; reading one after that throws an [IllegalStateException]. [copy] makes a tensor that stays.
  */
 public class Tensor
 private constructor(
@@ -27,7 +27,7 @@ private constructor(
   @JvmField internal val order: ByteArray?,
   @JvmField internal val storage: Buffer,
   internal val run: Run? = null,
-  // What `storage` is a view of.
+  // The buffer that `storage` is a view of.
   private val base: Buffer = storage,
 ) {
   private var isPinned = false
@@ -106,21 +106,24 @@ private constructor(
   public fun copyDataInto(dst: DoubleBuffer): Unit = read<DoubleBuffer, Unit>("double") { dst.put(it) }
 
   /**
-   * The memory itself, from its first to its last element, without a copy. Of an output it changes when the method runs
-   * again, without a warning; it is valid as long as the buffer is reachable.
+   * The tensor's memory, from its first to its last element, without a copy. The memory of an output stays valid as
+   * long as the buffer is reachable, but the next run of the method overwrites it without a warning.
    */
   public fun getRawDataBuffer(): Buffer = guarded {
     pin()
     fromStart(storage)
   }
 
-  /** The same memory, also after later runs: of an output that is the module's state, which lasts. */
+  /**
+   * A tensor over the same memory that stays readable after later runs: for an output that is part of the module's
+   * state, such as a parameter.
+   */
   internal fun lasting(): Tensor = guarded {
     pin()
     Tensor(dtype, shape, order, storage, null, base)
   }
 
-  /** Before others get hold of the memory of an output. */
+  /** Keeps the memory of an output for a buffer or tensor that outlives its run; called before that is handed out. */
   internal fun pin() {
     run?.read {
       if (!isPinned) run.pin(base)
@@ -128,7 +131,7 @@ private constructor(
     }
   }
 
-  /** A tensor with memory of its own, of the same elements in the same order. */
+  /** A copy in new memory: the same elements in the same order. */
   public fun copy(): Tensor {
     val bytes = allocateBytes(numel() * dtype.bytes)
     guarded { copyBytes(storage, bytes) }
@@ -296,7 +299,7 @@ private constructor(
       return product
     }
 
-    /** What [toByteArray] gave. [IllegalArgumentException] for anything else. */
+    /** The tensor that [toByteArray] wrote. [IllegalArgumentException] for anything else. */
     @JvmStatic
     public fun fromByteArray(bytes: ByteArray): Tensor {
       val buffer = ByteBuffer.wrap(bytes)
@@ -314,7 +317,7 @@ private constructor(
       return Tensor(dtype, shape, null, viewAs(dtype, storage))
     }
 
-    // Called by the native library: an output.
+    // Makes the tensor of an output. The native library calls it.
     @JvmStatic
     @JvmName("ofRun")
     internal fun ofRun(dtypeCode: Int, shape: LongArray, order: ByteArray?, bytes: ByteBuffer, run: Run): Tensor {

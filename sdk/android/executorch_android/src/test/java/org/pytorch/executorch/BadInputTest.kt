@@ -11,7 +11,7 @@ import kotlin.test.assertIs
 import kotlin.test.assertTrue
 import org.junit.jupiter.api.Test
 
-/** Whatever is wrong is an exception that says what was expected and what was found. */
+/** Every wrong argument or file throws an exception that says what was expected and what was found. */
 internal class BadInputTest {
   private val shape = longArrayOf(2, 3)
 
@@ -63,7 +63,7 @@ internal class BadInputTest {
         assertTrue(error.message!!.length > 40, error.message)
       }
     }
-    // Whatever a hostile file does, the process survives it.
+    // Files with random damage may load or be refused, but must not crash the process.
     val random = Random(7)
     repeat(200) {
       val bad = good.copyOf()

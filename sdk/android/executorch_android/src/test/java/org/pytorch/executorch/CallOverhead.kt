@@ -18,14 +18,14 @@ internal object InCpp {
 }
 
 /**
- * What a call from Kotlin adds to the same call in C++: of a program that adds two tensors of 6 numbers, so that next to
- * nothing of the time is the model's, or of the one named. `sdk/android/test --bench [FILE.pte]`
+ * Measures how much longer a call takes from Kotlin than in C++: `sdk/android/test --bench [FILE.pte]`. Without a file,
+ * the program adds two tensors of 6 numbers, which takes next to no time itself.
  *
- * One module and the same inputs for both, in turns, on one thread: CPU time of the calling thread.
+ * Both sides use one module and the same inputs, in turns, on one thread. The time is the CPU time of that thread.
  */
 internal fun main(arguments: Array<String>) {
   val add = Corpus.path("add")
-  // What the JVM compiles it compiles now: a program of a millisecond is not called often enough for it.
+  // Warms the JIT up: a program that takes a millisecond would not be called often enough to be compiled.
   measure(add) { _, _, _, call -> until(3.0, call) }
   measure(arguments.firstOrNull() ?: add, ::compare)
 }
@@ -38,7 +38,7 @@ private fun measure(path: String, how: (what: String, calls: Int, cpp: Long, cal
     module.forward(*inputs)
     val cpp = InCpp.open(handleOf(module), buffers)
     check(cpp != 0L) { "expected a program whose method 'forward' takes tensors only: $path" }
-    val calls = max(1L, 200_000 / (InCpp.run(cpp, 10) / 10)).toInt() // the shorter, the more rounds nothing interrupts
+    val calls = max(1L, 200_000 / (InCpp.run(cpp, 10) / 10)).toInt() // short rounds are seldom interrupted
     how("forward, direct buffers", calls, cpp) { module.forward(*inputs) }
     if (inputs.all { it.toTensor().dtype() == DType.FLOAT }) {
       val arrays = inputs.map { it.toTensor().dataAsFloatArray to it.toTensor().shape() }

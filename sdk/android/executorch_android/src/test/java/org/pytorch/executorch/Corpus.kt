@@ -27,11 +27,11 @@ internal class Corpus(val name: String) {
     /** The same, in the order of a tensor's memory. */
     fun inMemory(): ByteArray = ByteArray(data.size).also { to -> eachElement { i, at -> data.copyInto(to, at, i, i + dtype!!.bytes) } }
 
-    /** The other way: what is in the order of memory, contiguous. */
+    /** The inverse: elements in the order of memory become contiguous. */
     fun contiguous(memory: ByteArray): ByteArray =
       ByteArray(data.size).also { to -> eachElement { i, at -> memory.copyInto(to, i, at, at + dtype!!.bytes) } }
 
-    /** With the offset of each element among the contiguous bytes, and among those in memory. */
+    /** Calls [use] with the offset of each element in the contiguous bytes, and in those in the order of memory. */
     private fun eachElement(use: (Int, Int) -> Unit) {
       val item = dtype!!.bytes
       for (i in 0 until data.size / item) use(i * item, position(i, shape, order) * item)
@@ -56,7 +56,7 @@ internal class Corpus(val name: String) {
   companion object {
     val root = File(System.getProperty("executorch.corpus") ?: error("-Dexecutorch.corpus names tests/data/corpus"))
 
-    /** Every folder: one without a manifest fails its test. */
+    /** All folders, so that one without a manifest fails its test. */
     val names: List<String> = root.listFiles { file -> file.isDirectory }!!.map { it.name }.sorted()
 
     fun path(name: String): String = File(root, "$name/model.pte").path
@@ -90,7 +90,7 @@ internal class Corpus(val name: String) {
       return Tensor.fromBlob(bytes, from.shape, from.dtype!!, from.order)
     }
 
-    /** Where the element that is [index]-th in contiguous order lies in a tensor of that dim order. */
+    /** The position in memory, in a tensor of that dim order, of the element at [index] in contiguous order. */
     private fun position(index: Int, shape: LongArray, order: IntArray): Int {
       val coordinates = IntArray(shape.size)
       var rest = index

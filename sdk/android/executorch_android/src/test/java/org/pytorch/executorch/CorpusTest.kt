@@ -23,7 +23,7 @@ internal class CorpusTest {
       }
     }
 
-  /** None is left out, and those of a backend run on it. */
+  /** The corpus has programs with and without delegates, and those for XNNPACK were lowered for it. */
   @Test
   fun runsProgramsWithAndWithoutDelegates() {
     val delegated =
@@ -68,7 +68,7 @@ internal class CorpusTest {
     val corpus = Corpus("linear_xnn")
     val mapped = FileInputStream(corpus.program).channel.use { it.map(FileChannel.MapMode.READ_ONLY, 0, it.size()) }
     Module.load(mapped).use { corpus.run(it) }
-    // A place that programs are not aligned to.
+    // An address that is not a multiple of 16, so that the module has to copy the program.
     val shifted = Tensor.allocateByteBuffer(mapped.capacity() + 1)
     shifted.position(1)
     shifted.put(mapped.duplicate().also { it.clear() })

@@ -13,7 +13,7 @@ import kotlin.test.assertTrue
 import org.junit.jupiter.api.Tag
 import org.junit.jupiter.api.Test
 
-/** What outputs are, how long they last and who frees them. The program adds two tensors of shape 2, 3. */
+/** What outputs refer to, how long they are valid and who frees them. The program adds two tensors of shape 2, 3. */
 internal class OutputsTest {
   private val shape = longArrayOf(2, 3)
 
@@ -45,7 +45,7 @@ internal class OutputsTest {
     }
   }
 
-  /** The addresses: this program uses its input where it lies, and gives it as its first output, too. */
+  /** Compares addresses: this program reads its input in place and also returns it as its first output. */
   @Test
   fun directBuffersAreNotCopied() {
     Module.load(File(Corpus.root.parentFile, "in_place.pte").path).use { module ->
@@ -176,7 +176,7 @@ internal class OutputsTest {
     assertTrue(grown < 24L shl 20, "the process grew by $grown bytes in 2,000 loads")
   }
 
-  /** Until the garbage is collected and what was native of it freed. */
+  /** Waits until the garbage collector has run and the native objects of what it collected are freed. */
   private fun settle() {
     repeat(100) {
       System.gc()

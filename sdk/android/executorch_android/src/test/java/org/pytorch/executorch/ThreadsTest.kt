@@ -61,7 +61,7 @@ internal class ThreadsTest {
     }
   }
 
-  /** A reader sees its own run's output or is told that it is gone, never a mixture. */
+  /** A reader gets the output of its own run or an exception, never elements of two runs. */
   @Test
   fun readersNeverSeeAnotherRun() {
     add().use { module ->
@@ -173,7 +173,7 @@ internal class ThreadsTest {
     add().use { module ->
       val started = CountDownLatch(1)
       val finish = CountDownLatch(1)
-      // Holds the module's turn.
+      // Keeps the module busy, so that the other caller has to wait.
       val holder = thread {
         turnOf(module).withLock {
           started.countDown()
@@ -183,7 +183,7 @@ internal class ThreadsTest {
       started.await()
       val output = filled(0f)
       val waiting = launch(Dispatchers.Default) { module.forwardAsync(output, output) }
-      waiting.cancelAndJoin() // returns although the turn has not come
+      waiting.cancelAndJoin() // returns while the module is still busy
       assertTrue(waiting.isCancelled)
       finish.countDown()
       holder.join()

@@ -61,7 +61,7 @@ internal class TrainingTest {
           optimizer.step(module.namedGradients("forward"))
           loss
         }
-      // float32 in both; sums are rounded in another order, which 40 steps carry on.
+      // Both compute in float32 but add in another order; the differences grow over 40 steps.
       assertNear(numbers(run["losses"]), losses)
       val wanted = run["parameters"] as Map<*, *>
       assertEquals(wanted.keys, parameters.keys)

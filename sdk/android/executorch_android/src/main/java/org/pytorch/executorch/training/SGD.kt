@@ -25,7 +25,8 @@ private constructor(
    * Changes the parameters in place; one without a gradient stays as it is.
    *
    * @param namedGradients by the names of their parameters, with the same shapes and dtypes.
-   * @throws IllegalArgumentException for a gradient without a parameter, or that does not fit it: then nothing has changed.
+   * @throws IllegalArgumentException for a gradient that no parameter belongs to, or of another shape or dtype than its
+   *   parameter. No parameter has changed then.
    */
   public fun step(namedGradients: Map<String, Tensor>) {
     for ((name, gradient) in namedGradients) {

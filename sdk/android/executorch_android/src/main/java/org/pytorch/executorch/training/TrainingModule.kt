@@ -8,8 +8,8 @@ import org.pytorch.executorch.Module
 import org.pytorch.executorch.Tensor
 
 /**
- * A program that is trained on the device: its methods give gradients and parameters beside their outputs, as those do
- * that are exported with PyTorch's `_export_forward_backward`.
+ * A program that is trained on the device. Its methods return gradients and parameters after their outputs, as methods
+ * that are exported with PyTorch's `_export_forward_backward` do.
  *
  *     TrainingModule.load("model.pte").use { module ->
  *       val optimizer = SGD.create(module.namedParameters("forward"), 0.1)
@@ -17,11 +17,11 @@ import org.pytorch.executorch.Tensor
  *       optimizer.step(module.namedGradients("forward"))
  *     }
  *
- * What a step changes is what the next call uses. The functions may be called from any thread, but no method may run
- * while an optimizer steps.
+ * The next call uses the parameters that a step has changed. The functions may be called from any thread, but no method
+ * may run while an optimizer steps.
  */
 public class TrainingModule private constructor(private val module: Module) : Closeable {
-  /** What follows the outputs of a method: gradients from one index on, parameters from another, in the order of [names]. */
+  /** Where the gradients and the parameters begin among the outputs of a method; both are in the order of [names]. */
   private class Layout(val gradients: Int, val parameters: Int, val names: List<String>)
 
   private val layouts = ConcurrentHashMap<String, Layout>()
@@ -30,7 +30,7 @@ public class TrainingModule private constructor(private val module: Module) : Cl
   /**
    * Runs a method.
    *
-   * @return its outputs without gradients and parameters: the loss and what the model gives else. Like those of
+   * @return its outputs without gradients and parameters: the loss and whatever else the model returns. Like those of
    *   [Module.execute] they show the module's memory until the method runs again.
    */
   public fun executeForwardBackward(methodName: String, vararg inputs: EValue): Array<EValue> {
@@ -40,10 +40,14 @@ public class TrainingModule private constructor(private val module: Module) : Cl
     return outputs.copyOf(layout.gradients).requireNoNulls()
   }
 
-  /** The parameters by their names in PyTorch. They show the module's memory, as long as they are reachable: no copies. */
+  /**
+   * The parameters by their names in PyTorch. They refer to the module's memory, without a copy, and stay valid as long
+   * as they are reachable.
+   */
   public fun namedParameters(methodName: String): Map<String, Tensor> {
     val layout = layoutOf(methodName)
-    // Gradients of the last run, if there was one, are the same memory.
+    // This makes the outputs of the last run invalid, so the gradients of that run, if there was one, are taken again:
+    // they are in the same memory.
     val outputs = module.outputs(methodName)
     if (gradients.containsKey(methodName)) gradients[methodName] = named(layout, outputs, layout.gradients)
     return named(layout, outputs, layout.parameters).mapValues { it.value.lasting() }
