@@ -39,7 +39,7 @@ Manifest = dict[str, Any]
 
 
 class ManifestError(Exception):
-    """Manifests cannot be used; the text has a line for each thing that is wrong, with its file, field and mend."""
+    """Manifests are wrong. The text has a line for each problem: the file, the field and how to fix it."""
 
 
 def paths(root: pathlib.Path = ROOT) -> list[pathlib.Path]:

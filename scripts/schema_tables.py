@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a flatbuffer of a schema may hold, as data: read from the reader that flatc generates.
+"""Writes what a flatbuffer of a schema may hold as data, from the reader that flatc generates.
 
-A reader checks a buffer with code for every field of every table. The same knowledge as data is a few hundred bytes,
-and one loop (sdk/cpp/executorch/schema/table_verifier.h) does the checks.
+flatc's own verifier has code for every field of every table. The same rules as data take a few hundred bytes, and one
+loop (sdk/cpp/executorch/schema/table_verifier.h) does the checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STRING, TABLE, UNION, TABLE_VECTOR, SCALAR_VECTOR = 16, 17, 18, 19, 32
 SIZES = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
 SIZES |= {"int64_t": 8, "uint64_t": 8, "double": 8}
 
-Field = tuple[int, str]  # kind and the table or union that it refers to
+Field = tuple[int, str]  # kind, and the table or union that the field refers to
 
 
 def tables_header(reader: str, folder: str, name: str, banner: str) -> str:
