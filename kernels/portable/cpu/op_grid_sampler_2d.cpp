@@ -33,7 +33,7 @@ Real reflect(Real x, Real low, Real high) {
   return even ? low + extra : high - extra;
 }
 
-// x is not a number where the grid is not; the comparisons send it to 0.
+// x is NaN if the grid coordinate is; the comparisons are false then, and give 0.
 template <typename Real>
 Real pad(Real x, int64_t size, int64_t padding, bool align_corners) {
   if (padding == kReflection) {
@@ -47,7 +47,7 @@ Real pad(Real x, int64_t size, int64_t padding, bool align_corners) {
   return x;
 }
 
-// An integer position; one that no image has where x is not a number or too large.
+// x as an integer position. NaN and values that are too large become a position outside of every image.
 template <typename Real>
 int64_t position_of(Real x) {
   return x > Real(-2147483648.0) && x < Real(2147483648.0) ? static_cast<int64_t>(x) : int64_t(-2147483648);

@@ -40,8 +40,9 @@ def replace_addmm_mm_with_linear(graph: Graph) -> Graph:
 
 
 def replace_linear_view_copy_input_output(graph: Graph) -> Graph:
-    """A view that flattens the input of a linear layer, and the one that undoes it for the result, go: the layer takes
-    more dimensions. Edits and returns `graph`."""
+    """Removes the view that flattens the input of a linear layer, with the view that restores the dimensions of the
+    result, because the layer takes more dimensions. Edits and returns `graph`.
+    """
     for node in list(graph.nodes):
         if node.target != _LINEAR or len(node.users) != 1:
             continue
@@ -62,7 +63,7 @@ def replace_linear_view_copy_input_output(graph: Graph) -> Graph:
 
 
 def apply_addmm_mm_to_linear_transform(graph: Graph) -> Graph:
-    """Both of the above."""
+    """Applies both transforms above."""
     return replace_linear_view_copy_input_output(replace_addmm_mm_with_linear(graph))
 
 
