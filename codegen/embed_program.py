@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program as a C array, for firmware: ``python -m codegen.embed_program model.pte --output model.c``.
+"""Writes a program as a C array, for firmware: ``python -m codegen.embed_program model.pte --output model.c``.
 
 The array is const, so that the linker keeps it in flash, and aligned to 16 bytes, so that the runtime uses it in place.
 """

@@ -7,7 +7,7 @@ import struct
 
 
 class ProgramError(ValueError):
-    """A file that is no program, or a damaged one."""
+    """The file is not a program, or it is damaged."""
 
 
 class Table:
@@ -59,7 +59,7 @@ class Table:
         return read("<H", self._data, self._vtable + entry) if entry < self._vtable_size else 0
 
     def _start(self, index: int) -> int | None:
-        """Where the thing begins that a field refers to."""
+        """The position of the object that a field refers to."""
         offset = self._offset(index)
         if offset == 0:
             return None

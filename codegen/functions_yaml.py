@@ -52,7 +52,7 @@ def load_functions(path: Path) -> list[KernelEntry]:
 
 
 def load_document(path: Path) -> list[Any]:
-    """The entries of a functions.yaml as they stand there."""
+    """The entries of a functions.yaml, not checked yet."""
     document = read_yaml(path)
     if document is None:
         return []
@@ -65,7 +65,7 @@ def load_document(path: Path) -> list[Any]:
 
 
 def read_yaml(path: Path) -> Any:
-    """What a YAML file holds. Raises SchemaError with its name and the line for text that is no YAML."""
+    """The content of a YAML file. Raises SchemaError with the file and the line if it is not valid YAML."""
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -93,7 +93,7 @@ def merge_documents(preferred: list[Any], fallback: list[Any]) -> list[Any]:
 
 
 def load_merged(paths: Sequence[Path]) -> list[KernelEntry]:
-    """The kernels of several files: an operator that an earlier file has is left out of the later ones."""
+    """The kernels of several files: for an operator that several files have, the first file counts."""
     taken: set[str] = set()
     entries: list[KernelEntry] = []
     for path in paths:

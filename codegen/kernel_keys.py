@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KERNEL_KEY_VERSION = "v1"
-DEFAULT_KEY = "default"  # in a selected_operators.yaml: whatever the tensors are
+DEFAULT_KEY = "default"  # in a selected_operators.yaml: any tensors
 DTYPES_PREFIX = "dtypes/"
 
 # Values of ScalarType, as serialised, in their order.
@@ -22,7 +22,7 @@ SCALAR_TYPES = {name: value for value, name in enumerate(SCALAR_TYPE_NAMES)}
 
 @dataclass(frozen=True)
 class TensorMeta:
-    """What a kernel is chosen by, of one tensor."""
+    """The properties of a tensor by which a kernel is chosen."""
 
     dtype: int
     dim_order: tuple[int, ...]

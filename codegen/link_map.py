@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a linked program holds, from the map that GNU ld writes (-Wl,-Map=FILE)."""
+"""The functions and constants of a linked program, from the map that GNU ld writes (-Wl,-Map=FILE)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What ends up in read-only memory: code, constants, and what unwinds.
+# The sections that end up in read-only memory: code, constants and unwind tables.
 SECTIONS = (".text", ".rodata", ".ARM.exidx", ".eh_frame", ".init_array", ".data.rel.ro")
 
 

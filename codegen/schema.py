@@ -38,7 +38,7 @@ _TYPE = re.compile(
 
 
 class SchemaError(ValueError):
-    """A schema, or a YAML entry that holds one, that cannot be turned into a kernel."""
+    """A schema, or the YAML entry that holds it, describes no operator that a kernel can implement."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Schema:
 
     @property
     def output_index(self) -> int:
-        """The number of the first argument that is written."""
+        """The index of the first argument that is written."""
         return next(index for index, argument in enumerate(self.arguments) if argument.written)
 
     @property

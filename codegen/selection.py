@@ -26,7 +26,7 @@ PRIM_OPERATORS = ("aten::_local_scalar_dense", "aten::sym_numel", "aten::sym_siz
 
 
 class SelectionError(ValueError):
-    """A selection that cannot be made of what was given."""
+    """The files or names that were given do not make a selection."""
 
 
 @dataclass
@@ -72,12 +72,12 @@ class Selection:
         return set().union(self.list_dtypes.get(operator, ()), *(dtypes_of_key(key) for key in keys))
 
     def operators_without_dtypes(self) -> list[str]:
-        """The operators of which the selection does not say what tensors they take."""
+        """The operators for which the selection has no dtypes."""
         return [name for name in self.keys if self.dtypes(name) is None and not is_prim_operator(name)]
 
 
 def is_prim_operator(name: str) -> bool:
-    """Whether the runtime brings the operator itself."""
+    """Whether the operator is part of the runtime."""
     return name.startswith(PRIM_NAMESPACE) or name in PRIM_OPERATORS
 
 

@@ -26,7 +26,7 @@ def make_selection(
     include_all_operators: bool = False,
     dtype_selective: bool = False,
 ) -> Selection:
-    """The selection that one of the four arguments says. Raises SelectionError unless it is exactly one."""
+    """The selection that one of the four arguments makes. Raises SelectionError unless exactly one is given."""
     given = [
         name
         for name, value in zip(CHOICES, (models, ops_schema_yaml, root_ops, include_all_operators), strict=True)

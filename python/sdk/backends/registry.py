@@ -40,12 +40,14 @@ _PLACES = ("partitioner", "recipes", "runner")
 
 
 class BackendError(ValueError):
-    """A backend that is not there, or whose declaration cannot be used: which file, which field, what to do."""
+    """There is no such backend, or its declaration is wrong: the text names the file and the field, and says what to
+    do.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizationScheme:
-    """What `--quantize NAME` does for a backend.
+    """The scheme that `--quantize NAME` selects for a backend.
 
     Attributes:
         recipe: The name of the recipe that quantises and lowers, one of the backend's own.
@@ -75,7 +77,7 @@ class TargetRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """What the rest of the package must know of a backend. Places are `module:name`, imported when they are used.
+    """A backend, as far as the rest of the package knows it. Places are `module:name`, imported when they are used.
 
     Attributes:
         name: What users write after `--backend`; also the name of the backend's folder.
@@ -160,7 +162,7 @@ def backends() -> Mapping[str, Backend]:
 
 
 def broken() -> Mapping[str, BackendError]:
-    """What is wrong with the other declarations, by the name of their folder or entry point."""
+    """The problems of the other declarations, by the name of their folder or entry point."""
     return MappingProxyType(_registry()[1])
 
 
@@ -220,7 +222,7 @@ def _declaration(plug_in: PlugIn) -> Backend:
     try:
         found = plug_in.load()
         found = found if plug_in.attribute else found.BACKEND
-    except Exception as error:  # whatever it is: it must not keep the other backends from being used
+    except Exception as error:  # any exception: a broken backend must not keep the others from being used
         detail = str(error)
         if isinstance(error, TypeError) and "argument" in detail:
             detail += f"; the fields are: {', '.join(f.name for f in dataclasses.fields(Backend) if f.name != 'place')}"

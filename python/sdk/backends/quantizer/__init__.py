@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What quantizers of several backends share."""
+"""Code that the quantizers of several backends share."""

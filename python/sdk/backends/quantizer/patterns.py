@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parts of a captured graph that become one quantised operator, and the annotations that say so to torchao's PT2E.
 
-An annotation gives each input of a part, and its result, the numbers it is quantised to. What lies between two such
-parts needs none: it reads and yields quantised numbers anyway, with a scale of its own. Operators that only move or
+An annotation says how each input of a part, and its result, is quantised. The nodes between two such parts need none:
+it reads and yields quantised numbers anyway, with a scale of its own. Operators that only move or
 select elements (`SHARING`) keep the scale of their input.
 """
 
@@ -103,7 +103,7 @@ def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bo
 
 
 def propagate(model: GraphModule) -> None:
-    """Lets what only moves elements keep the scale of what it reads."""
+    """Gives the results of operators that only move elements the scale of their input."""
     for node in model.graph.nodes:
         if node.target not in SHARING or is_annotated(node) or not isinstance(node.args[0], Node):
             continue
@@ -161,7 +161,7 @@ def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) 
 
 
 def _dynamic(config: QuantizationConfig) -> QuantizationConfig:
-    """The same for what is quantised when the model runs."""
+    """The same for activations that are quantised when the model runs."""
     return dataclasses.replace(config, input_activation=WHEN_IT_RUNS, output_activation=None)
 
 
@@ -199,7 +199,7 @@ def _annotate_joint(node: Node, config: QuantizationConfig, accepts: Filter) -> 
 
 def _annotate(part: list[Node], specs: dict[Any, Any], output: Any, accepts: Filter) -> bool:
     """`specs` are of the inputs of the part's first node, `output` is of the result of its last one."""
-    # An activation goes with what it limits, whatever module it is of.
+    # An activation function belongs to the operator before it, whatever module either is in.
     if not accepts(part[0]) or any(map(is_annotated, part)):
         return False
     for node in part:

@@ -31,7 +31,7 @@ UNROLLED = "unrolled_from"
 
 
 def unroll(model: GraphModule) -> None:
-    """Puts steps in place of recurrent layers, but of those whose sizes are known only when the model runs."""
+    """Replaces recurrent layers by their steps, except those whose sizes are known only when the model runs."""
     found = [node for node in model.graph.nodes if node.target in (*RECURRENT, *CELLS) and _is_static(node)]
     for node in found:
         _replace(model, node)
@@ -68,7 +68,7 @@ def _replace(model: GraphModule, node: Node) -> None:
         return _run_cell(node.target, *args, **node.kwargs) if node.target in CELLS else _run_layer(node.target, *args)
 
     values = [operand.meta["val"] for operand in operands]
-    # With mkldnn the layer would be one operator again, which is nowhere but in PyTorch.
+    # With mkldnn the layer would become a single operator, which only PyTorch has.
     with torch.backends.mkldnn.flags(enabled=False), torch.no_grad():
         steps = make_fx(run, pre_dispatch=True)(*values)
     copies: dict[Node, Node] = dict(zip(steps.graph.find_nodes(op="placeholder"), operands, strict=True))
@@ -87,7 +87,7 @@ def _replace(model: GraphModule, node: Node) -> None:
 
 
 def _run_layer(layer: Any, *args: Any) -> Any:
-    """By the decomposition that PyTorch has for it."""
+    """Runs a layer by PyTorch's decomposition of it."""
     return layer.py_kernels[DispatchKey.CompositeImplicitAutograd](*args)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`AddmmToLinearTransform`: makes the linear layers that the exporter took apart whole again."""
+"""`AddmmToLinearTransform`: restores the linear layers that the exporter has decomposed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class AddmmToLinearTransform(ExportPass):
 
 
 def _transposed(weight: Any) -> Node | None:
-    """The matrix that a node is the transpose of."""
+    """The matrix whose transpose a node is."""
     if not isinstance(weight, Node) or not weight.args:
         return None
     is_turned = weight.target == _aten.t_copy.default

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of a program is known when it is compiled: weights, and what is computed from nothing but them."""
+"""The tensors that are known when a program is compiled: weights, and results that are computed from weights alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 @dataclass
 class _Known:
-    """What was found out about a program whose graph does not change."""
+    """A cache of answers about a program whose graph does not change."""
 
     weights: dict[str, torch.Tensor]
     """By the names of their placeholders."""
@@ -35,8 +35,9 @@ _ALWAYS_SMALL = 1 << 18  # elements
 
 @contextmanager
 def settled(program: ExportedProgram) -> Iterator[None]:
-    """While the graph of `program` does not change. What is found out about it is kept: a question of each node would
-    otherwise walk all of the graph before it."""
+    """A context in which the graph of `program` does not change, so that answers about it are cached. Without the
+    cache, a question about each node would walk all of the graph before the node.
+    """
     if program in _settled:
         yield
         return
@@ -55,8 +56,9 @@ def is_constant(program: ExportedProgram, node: Any) -> bool:
 
 
 def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
-    """The tensor of a node that is a weight, an unchanged buffer or a constant of the program, or that is
-    computed from such."""
+    """The tensor of a node that is a weight, an unchanged buffer or a constant of the program, or that is computed from
+    those alone.
+    """
     if not isinstance(node, Node):
         return None
     with settled(program):
@@ -95,7 +97,7 @@ def is_foldable(program: ExportedProgram, node: Node) -> bool:
 
 
 def _operand_folds(known: _Known, operand: Node) -> bool | None:
-    """Whether an operand is a constant; None where that was not found out yet."""
+    """Whether an operand is a constant; None if that is not known yet."""
     return operand.name in known.weights if operand.op == "placeholder" else known.folds.get(operand)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`DecomposeScaledDotProductAttention`: attention as the operators that compute it."""
+"""`DecomposeScaledDotProductAttention`: decomposes attention into the operators that compute it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
 
 class DecomposeScaledDotProductAttention(ExportPass):
     """Replaces each `aten.scaled_dot_product_attention` by what PyTorch computes it with: products of matrices and a
-    softmax. The nodes keep where in the model the attention is.
+    softmax. The new nodes keep the attention's place in the model.
 
     Args:
         allow_non_fake_inputs: Whether the graph may hold tensors with data beside those that only have shapes.
@@ -49,7 +49,7 @@ class DecomposeScaledDotProductAttention(ExportPass):
         def attention(*values: torch.Tensor) -> torch.Tensor:
             arguments: dict[str, Any] = {**rest, **dict(zip(tensors, values, strict=True))}
             mask = arguments.get("attn_mask")
-            if mask is not None and mask.dtype is torch.bool:  # which elements count; what follows adds the mask
+            if mask is not None and mask.dtype is torch.bool:  # Boolean masks become 0 and -inf, to be added
                 arguments["attn_mask"] = torch.where(mask, 0.0, -torch.inf).to(arguments["query"].dtype)
             positional = [arguments.pop(name) for name in _NAMES[:3]]
             return torch.ops.aten._scaled_dot_product_attention_math.default(*positional, **arguments)[0]

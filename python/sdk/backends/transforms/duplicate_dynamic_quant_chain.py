@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`DuplicateDynamicQuantChainPass`: no two layers share what quantises their input when the model runs."""
+"""`DuplicateDynamicQuantChainPass`: gives each layer its own dynamic quantization of its input."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from torch.fx import Node
 
 TORCHAO = ("torchao.choose_qparams_affine.default", "torchao.quantize_affine.default")
 DEQUANTIZE_AFFINE = "torchao.dequantize_affine.default"
-# What finds a scale, and what quantises and dequantises with it.
+# The operators that find a scale, that quantise with it and that dequantise.
 _DYNAMIC = (
     ("choose_qparams.tensor", "quantize_per_tensor.tensor", "dequantize_per_tensor.tensor"),
     ("choose_qparams_per_token_asymmetric.default", "quantize_per_token.default", "dequantize_per_token.default"),
@@ -33,7 +33,7 @@ def name_of(node: Any) -> str:
 
 
 def dynamic_source(node: Any) -> Node | None:
-    """What is quantised when the model runs, where `node` is the dequantize of such a chain."""
+    """The node that is quantised when the model runs, if `node` is the dequantize of such a chain."""
     for choose, quantize, dequantize in DYNAMIC:
         if name_of(node) != dequantize:
             continue

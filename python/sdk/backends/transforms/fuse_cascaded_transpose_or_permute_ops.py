@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`FuseCascadedTransposeOrPermuteOps`: of permutations in sequence, one is enough."""
+"""`FuseCascadedTransposeOrPermuteOps`: replaces permutations in sequence by one."""
 
 from __future__ import annotations
 

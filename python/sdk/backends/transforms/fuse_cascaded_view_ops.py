@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`FuseCascadedViewOps`: of views in sequence, the last one is enough."""
+"""`FuseCascadedViewOps`: replaces views in sequence by the last one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`MeanToSumDiv`: a mean as a sum and a division."""
+"""`MeanToSumDiv`: replaces a mean by a sum and a division."""
 
 from __future__ import annotations
 

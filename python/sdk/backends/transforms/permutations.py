@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What passes ask about views and permutations of edge dialect."""
+"""Questions that passes ask about views and permutations of edge dialect."""
 
 from __future__ import annotations
 

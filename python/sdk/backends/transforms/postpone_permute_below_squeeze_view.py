@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView`: brings permutations together, and views."""
+"""`PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView`: moves permutations behind views, so that both can be fused."""
 
 from __future__ import annotations
 

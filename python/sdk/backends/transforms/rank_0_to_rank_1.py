@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Rank0ToRank1Pass`: inputs without dimensions get some, for backends that have no scalars."""
+"""`Rank0ToRank1Pass`: gives inputs without dimensions a shape, for backends that have no scalars."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`RemoveGetItemPass`: calls of which only the values are used return these alone."""
+"""`RemoveGetItemPass`: replaces calls whose indices nothing reads by operators that return only the values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`RemovePermutesAroundElementwiseOps`: what computes element by element needs no permutation before and after."""
+"""`RemovePermutesAroundElementwiseOps`: removes permutations before and after elementwise operators."""
 
 from __future__ import annotations
 

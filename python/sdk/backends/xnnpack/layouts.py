@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order of elements of images and volumes inside of a payload."""
+"""The order in which a payload holds the elements of images and volumes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ SLICES_FIRST = (0, 4, 1, 2, 3)
 
 
 def is_channels_last(node: Node) -> bool | None:
-    """Whether the program keeps the elements of a tensor of rank 4 in the order NHWC; None for neither that nor the
-    usual order."""
+    """Whether the program keeps the elements of a tensor of rank 4 in the order NHWC; None if the order is neither NHWC
+    nor the default one.
+    """
     order = tuple(int(dim) for dim in TensorSpec.from_tensor(node.meta["val"]).dim_order)
     if order == tuple(range(len(order))):
         return False
@@ -25,12 +26,12 @@ def is_channels_last(node: Node) -> bool | None:
 
 
 def as_images(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of rank 4 in NHWC; of rank 5 its slices of a depth each."""
+    """A tensor of rank 4 in NHWC; one of rank 5 as a batch of its slices along the depth."""
     return tensor.permute(TO_NHWC) if tensor.dim() == 4 else tensor.permute(SLICES_LAST).flatten(0, 1)
 
 
 def shape_of_images(shape: list[int]) -> list[int]:
-    """That of `as_images` for a tensor of this shape."""
+    """The shape of the result of `as_images` for a tensor of this shape."""
     if len(shape) == 5:
         return [shape[0] * shape[2], *shape[3:], shape[1]]
     return [shape[dim] for dim in TO_NHWC]
