@@ -20,32 +20,38 @@ DTYPES = (torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8, t
 OP_INFOS = [op for op in op_db if not op.name.startswith("jiterator_")]
 """All but the functions for GPUs."""
 
-_DATA_DEPENDENT = "the values in its tensors decide which way eager goes, and torch.export has no program for that"
+_ALLCLOSE = "torch.export: `aten.allclose` gives a Python bool that depends on values (DataDependentOutputException)"
+_EQUAL = "torch.export: `aten.equal` gives a Python bool that depends on values (DataDependentOutputException)"
+_SELECTS = "torch.export: loses the size of `masked_select` for two elements or more (PendingUnbackedSymbolNotFound)"
+_SIZES = "torch.export: has no sizes for the results of `{}` (DynamicOutputShapeException)"
+_VARIANCE = "torch.export: its own `if torch.any(var < 0)` depends on values (GuardOnDataDependentSymNode)"
+_OFFSET = "torch.export: with a tensor as start, loses the offset of the result (PendingUnbackedSymbolNotFound)"
+_CLASSES = "torch.export: without `num_classes` the largest value is the size (GuardOnDataDependentSymNode)"
 _UNBOUNDED = "the size of the result depends on values and has no bound; with `torch._check(n <= 64)` it is lowered"
 _SPARSE = "sparse tensors, which programs do not have"
 _LDL = "Bunch-Kaufman factorization, for which there is no kernel"
 _EIG = "eigenvalues of matrices that are not symmetric, for which there is no kernel"
 
 EXCEPTIONS: dict[str, tuple[str, str]] = {
-    "allclose": (NOT_CAPTURED, _DATA_DEPENDENT),
+    "allclose": (NOT_CAPTURED, _ALLCLOSE),
     "bincount": (NOT_LOWERED, _UNBOUNDED),
-    "combinations": (NOT_CAPTURED, _DATA_DEPENDENT),
-    "corrcoef": (NOT_CAPTURED, _DATA_DEPENDENT),
-    "cov": (NOT_CAPTURED, _DATA_DEPENDENT),
-    "equal": (NOT_CAPTURED, _DATA_DEPENDENT),
+    "combinations": (NOT_CAPTURED, _SELECTS),
+    "corrcoef": (NOT_CAPTURED, _EQUAL),
+    "cov": (NOT_CAPTURED, _EQUAL),
+    "equal": (NOT_CAPTURED, _EQUAL),
     "linalg.eig": (NOT_LOWERED, _EIG),
     "linalg.eigvals": (NOT_LOWERED, _EIG),
     "linalg.ldl_factor": (NOT_LOWERED, _LDL),
     "linalg.ldl_factor_ex": (NOT_LOWERED, _LDL),
     "linalg.ldl_solve": (NOT_LOWERED, _LDL),
-    "linalg.lstsq": (NOT_CAPTURED, "torch.export does not know the sizes of its results"),
-    "linalg.lstsq.grad_oriented": (NOT_CAPTURED, "torch.export does not know the sizes of its results"),
-    "narrow": (NOT_CAPTURED, "a start that is a tensor; torch.export does not find the size of the result"),
-    "nn.functional.ctc_loss": (NOT_CAPTURED, "torch.export does not know the sizes of its results"),
+    "linalg.lstsq": (NOT_CAPTURED, _SIZES.format("aten.linalg_lstsq")),
+    "linalg.lstsq.grad_oriented": (NOT_CAPTURED, _SIZES.format("aten.linalg_lstsq")),
+    "narrow": (NOT_CAPTURED, _OFFSET),
+    "nn.functional.ctc_loss": (NOT_CAPTURED, _SIZES.format("aten._ctc_loss")),
     "nn.functional.embedding": (NOT_LOWERED, "`max_norm` changes the weights in each call"),
-    "nn.functional.gaussian_nll_loss": (NOT_CAPTURED, _DATA_DEPENDENT),
+    "nn.functional.gaussian_nll_loss": (NOT_CAPTURED, _VARIANCE),
     "nn.functional.interpolate.bicubic": (WRONG, "PyTorch's decomposition rounds some uint8 samples otherwise"),
-    "nn.functional.one_hot": (NOT_CAPTURED, _DATA_DEPENDENT),
+    "nn.functional.one_hot": (NOT_CAPTURED, _CLASSES),
     "sparse.mm.reduce": (NOT_LOWERED, _SPARSE),
     "sparse.sampled_addmm": (NOT_LOWERED, _SPARSE),
     "to_sparse": (NOT_LOWERED, _SPARSE),
@@ -86,6 +92,8 @@ _HEAD = """# PyTorch's samples of every operator
 PyTorch's operator database (OpInfo) has samples of every public function on tensors. Each one that eager computes is
 captured with `torch.export`, lowered without a backend, run, and compared with eager: number, dtypes, shapes and
 layouts of the results, and their values within the tolerances of PyTorch's tests.
+
+What is not captured is an error of `torch.export` alone, before any code of this package runs; the table names it.
 
 `scripts/operator_samples` writes this page; `tests/python/operators/test_every_operator.py` compares the same samples.
 
