@@ -81,7 +81,7 @@ double gelu_tanh(double x) {
         ctx, #name ".out", in, Promotion::IntToFloat, name##_block, {}, [](double x) { return in_double; }, out); \
   }
 
-// Those that are defined for complex numbers too.
+// Functions that are defined for complex numbers too.
 #define DEFINE_ANALYTIC_FUNCTION(name, in_double)                                                              \
   Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                               \
     const auto function = [](auto x) { return in_double; };                                                    \

@@ -28,12 +28,12 @@ bool is_signed(ScalarType dtype) {
          dtype == ScalarType::Long;
 }
 
-// Bits of a dtype; of none, which the operands that do not promote have and the plan refuses, it does not matter.
+// The number of bits of a dtype. Operands that do not promote have none; the plan refuses them, so any number will do.
 int64_t bits_of(ScalarType dtype) {
   return is_supported_dtype(dtype) ? static_cast<int64_t>(elementSize(dtype)) * 8 : 64;
 }
 
-// A shift by a negative number of bits or by all of them leaves nothing of the value.
+// A shift by a negative number of bits, or by as many as the dtype has, gives 0.
 Tensor& shift_left(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
   const int64_t bits = bits_of(result_type({a, b}));
   return bitwise(ctx, name, a, b, out, [bits](int64_t x, int64_t y) {
@@ -41,7 +41,7 @@ Tensor& shift_left(KernelRuntimeContext& ctx, const char* name, Operand a, Opera
   });
 }
 
-// ... or, to the right, nothing but the sign.
+// Such a shift to the right gives -1 for negative values, else 0.
 Tensor& shift_right(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {
   const ScalarType dtype = result_type({a, b});
   const int64_t bits = bits_of(dtype);
@@ -56,7 +56,7 @@ Tensor& shift_right(KernelRuntimeContext& ctx, const char* name, Operand a, Oper
 
 }  // namespace
 
-// The lambda stands in a function of its own so that both overloads share its loop.
+// The lambda is in a separate function so that both overloads share its loop.
 #define DEFINE_BITWISE(name, symbol)                                                                        \
   static Tensor& name(KernelRuntimeContext& ctx, const char* overload, Operand a, Operand b, Tensor& out) { \
     return bitwise(ctx, overload, a, b, out, [](int64_t x, int64_t y) { return x symbol y; });              \

@@ -27,13 +27,14 @@ bool is_like(const Tensor& tensor, const Tensor& model, size_t d) {
   return fits;
 }
 
-// cat skips what once was the only way to write "nothing", a tensor of shape [0]; and, other than eager, empty tensors
-// of shapes that do not fit.
+// cat skips tensors of shape [0], once the only way to write an empty tensor. Unlike eager it also skips empty tensors
+// whose shapes do not fit.
 bool is_skipped(const Tensor& tensor, const Tensor& model, size_t d) {
   return tensor.numel() == 0 && ((tensor.dim() == 1 && model.numel() > 0) || !is_like(tensor, model, d));
 }
 
-// The tensor that says what the others look like: the first with elements, else the first that is not of shape [0].
+// The tensor whose rank and sizes the others must match: the first with elements, else the first that is not of shape
+// [0].
 const Tensor& model_of(TensorList tensors) {
   const Tensor* model = &tensors[0];
   for (const Tensor& tensor : tensors) {

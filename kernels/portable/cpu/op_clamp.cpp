@@ -64,7 +64,7 @@ Tensor& clamp_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, const std:
 
 Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& in, const Scalar& min, const Scalar& max, Tensor& out) {
   constexpr const char* name = "hardtanh.out";
-  // The bounds are cast to the dtype of the input, other than those of clamp: -0.5 is 0 for bytes.
+  // Unlike those of clamp, the bounds are cast to the dtype of the input: -0.5 is 0 for bytes.
   const bool negative = scalar_to<double>(min) <= -1 || scalar_to<double>(max) <= -1;
   ET_KERNEL_CHECK_MSG(ctx, in.scalar_type() != ScalarType::Bool && (in.scalar_type() != ScalarType::Byte || !negative),
                       InvalidArgument, out, "%s: a bool input, or a negative bound of an unsigned one, has no result",

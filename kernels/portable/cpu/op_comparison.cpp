@@ -30,7 +30,7 @@ Tensor& compare(KernelRuntimeContext& ctx, const char* name, Operand a, Operand 
   }                                                                                                         \
   DEFINE_OVERLOADS(name)
 
-// The lambda stands in a function of its own so that both overloads share its loops.
+// The lambda is in a separate function so that both overloads share its loops.
 #define DEFINE_COMPARISON(name, symbol)                                                                     \
   static Tensor& name(KernelRuntimeContext& ctx, const char* overload, Operand a, Operand b, Tensor& out) { \
     return compare(ctx, overload, a, b, out, [](auto x, auto y) { return x symbol y; });                    \

@@ -29,7 +29,7 @@ bool parse_padding(KernelRuntimeContext& ctx, const char* name, const Tensor& in
     const size_t d = rank - 1 - i;
     padding->before[d] = pad[2 * i];
     padding->after[d] = pad[2 * i + 1];
-    // The amounts are negated further on, which the smallest integer does not survive.
+    // The amounts are negated below, which overflows for the smallest integer.
     const auto is_amount = [](int64_t amount) { return amount >= -INT32_MAX && amount <= INT32_MAX; };
     const bool fits = is_amount(padding->before[d]) && is_amount(padding->after[d]);
     sizes[d] += fits ? padding->before[d] + padding->after[d] : 0;
@@ -41,7 +41,7 @@ bool parse_padding(KernelRuntimeContext& ctx, const char* name, const Tensor& in
   return check_same_dtype(ctx, name, in, out) && check_resize(ctx, name, out, sizes, rank);
 }
 
-// Copies the part of the input that remains to its place in `out` and returns that place.
+// Copies the part of the input that is not cropped into `out`, and returns a view of that part of `out`.
 StridedView copy_inside(StridedView source, const Padding& padding, const Tensor& out) {
   StridedView target = StridedView::of(out);
   for (size_t d = 0; d < source.dims; ++d) {
@@ -59,7 +59,7 @@ StridedView copy_inside(StridedView source, const Padding& padding, const Tensor
   return target;
 }
 
-// Where an element outside of [0, size) comes from.
+// The index in [0, size) of the element that is repeated at `index`.
 int64_t reflect(int64_t index, int64_t size) {
   return index < 0 ? -index : index >= size ? 2 * (size - 1) - index : index;
 }
@@ -67,7 +67,8 @@ int64_t replicate(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index, 0, size - 1);
 }
 
-// Element by element along the dimensions from `d` on that are padded, for when what an element repeats is cropped.
+// Copies element by element along the padded dimensions from `d` on: for when a padding repeats an element that is
+// cropped, and so not in the output.
 void pad_from_input(const Padding& padding, int64_t (*origin)(int64_t, int64_t), size_t d, const StridedView& target,
                     const StridedView& source) {
   if (d == target.dims) {
@@ -81,7 +82,7 @@ void pad_from_input(const Padding& padding, int64_t (*origin)(int64_t, int64_t),
   }
 }
 
-// Fills the borders dimension by dimension, from what has been written already.
+// Fills the borders dimension by dimension, from the elements that are already in the output.
 Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tensor& in, IntArrayRef pad, size_t dims,
                         int64_t (*origin)(int64_t, int64_t), Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, pad.size() == 2 * dims && static_cast<size_t>(in.dim()) >= dims, InvalidArgument, out,
@@ -95,7 +96,7 @@ Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tenso
                         "%s: a dimension of size %lld cannot be padded by %lld", name, static_cast<long long>(size),
                         static_cast<long long>(pad[i]));
   }
-  const StridedView source = StridedView::of(in);  // as it is before the output, which may be the input, is resized
+  const StridedView source = StridedView::of(in);  // taken before the output, which may be the input, is resized
   if (!parse_padding(ctx, name, in, pad, out, &padding) || out.numel() == 0) {
     return out;
   }
@@ -114,7 +115,7 @@ Tensor& pad_from_inside(KernelRuntimeContext& ctx, const char* name, const Tenso
       if (length == 0) {
         return;
       }
-      // Positions in the output, for an index of the input and back: backwards if it is a reflection.
+      // Positions in the output, which the function maps through an index of the input. A reflection runs backwards.
       const int64_t from = origin(begin - padding.before[d], size) + padding.before[d];
       StridedView target = done;
       StridedView repeated = done;
@@ -143,7 +144,7 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& in, IntArra
   if (!parse_padding(ctx, name, in, pad, out, &padding)) {
     return out;
   }
-  // Eager looks at the number only if there is something to fill.
+  // Eager checks the value only if there is something to fill.
   const bool is_filled = std::any_of(pad.begin(), pad.end(), [](int64_t amount) { return amount > 0; });
   if (is_filled) {
     if (!check_scalar_range(ctx, name, value, in.scalar_type())) {

@@ -14,7 +14,7 @@ namespace {
 using Outputs = std::tuple<Tensor&, Tensor&, Tensor&>;
 constexpr const char* kOp = "convolution_backward.out";
 
-// In which sums over a whole batch are formed; those of integers wrap around, as in PyTorch.
+// The type in which sums over a whole batch are computed. Sums of integers wrap around, as in PyTorch.
 template <typename T>
 using LongSum = std::conditional_t<std::is_integral<T>::value, uint64_t, double>;
 
@@ -87,7 +87,7 @@ void bias_gradient(const Convolution& shape, const T* out, T* bias) {
   }
 }
 
-// grad_output has the shape of the convolution's result. Output sizes that no output padding gives are not known here.
+// Checks that grad_output has the shape of the convolution's result and the dtype of the input.
 bool check_gradient(KernelRuntimeContext& ctx, const Tensor& gradient, const Tensor& input, const Convolution& shape) {
   bool fits =
       gradient.dim() == input.dim() && gradient.size(0) == shape.batch && gradient.size(1) == shape.out_channels;

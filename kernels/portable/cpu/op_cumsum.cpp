@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What the elements up to each one along a dimension come to: cumsum.out, cumprod.out, logcumsumexp.out,
-// cummax.out, cummin.out.
+// SPDX-License-Identifier: BSD-3-Clause Sums, products and extremes of all elements up to each one along a dimension:
+// cumsum.out, cumprod.out, logcumsumexp.out, cummax.out, cummin.out.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -127,7 +126,7 @@ Tensor& logcumsumexp_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t di
                       using T = decltype(total);
                       if constexpr (std::is_same_v<T, double>) {
                         const double large = std::max(total, value), small = std::min(total, value);
-                        // Infinities of one sign have no difference; NaN passes.
+                        // Infinities of one sign are equal, and their difference would be NaN. A NaN stays.
                         return total != total || large == small ? total + std::log(large == small ? 2.0 : 1.0)
                                                                 : large + std::log1p(std::exp(small - large));
                       } else {

@@ -50,7 +50,7 @@ bool check(KernelRuntimeContext& ctx, const char* op, bool holds, const char* wh
   return holds;
 }
 
-// Offset, in matrices, of the one of `in`'s batch that is used for matrix `index` of the output's batch.
+// The index, in the batch of `in`, of the matrix that broadcasts to matrix `index` of the output's batch.
 int64_t batch_offset(const Tensor& in, const Tensor& out, int64_t index) {
   int64_t offset = 0, scale = 1;
   const ssize_t missing = out.dim() - in.dim();

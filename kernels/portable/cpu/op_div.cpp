@@ -8,8 +8,8 @@
 namespace torch::executor::native {
 namespace {
 
-// PyTorch divides float16 by numbers and tensors of no dimension as they are in float32; it takes the remainder of a
-// division by them in float16.
+// When PyTorch divides float16 by a number or a tensor without dimensions, the divisor stays in float32. For remainders
+// it is rounded to float16.
 constexpr unsigned kExactDivisor = 0b10;
 
 Tensor& true_divide(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {

@@ -65,7 +65,7 @@ Pair<T> add_share(Pair<T> sum, Pair<T> value, int64_t times) {
           static_cast<T>(sum.im + value.im / static_cast<T>(times))};
 }
 
-// sum + value / times. To integers the factor 1 / times is itself one: 0 for what is named more than once.
+// sum + value / times. For integers, 1 / times is an integer division: 0 for an index that occurs more than once.
 template <typename T>
 T add_share(T sum, T value, int64_t times) {
   using Sum = AccumulateType<T>;

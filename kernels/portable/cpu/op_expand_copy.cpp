@@ -24,7 +24,7 @@ bool add_leading_dims(KernelRuntimeContext& ctx, const char* name, size_t dims, 
 
 Tensor& expand_copy_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef size, bool implicit, Tensor& out) {
   constexpr const char* name = "expand_copy.out";
-  (void)implicit;  // a note for vmap
+  (void)implicit;  // only for vmap
   StridedView view = StridedView::of(in);
   const size_t added = size.size() - std::min(size.size(), view.dims);
   if (!add_leading_dims(ctx, name, size.size(), &view)) {
@@ -131,7 +131,7 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef shifts
       shift[d] = (shift[d] + (shifts[i] % size + size) % size) % size;
     }
   }
-  // Each rolled dimension falls into two pieces; together they are the corners of a box.
+  // Each rolled dimension has two parts; each corner of a box stands for a choice of parts.
   for (uint32_t corner = 0; corner < (1u << from.dims); ++corner) {
     StridedView source = from;
     StridedView target = to;

@@ -147,7 +147,7 @@ bool AdvancedIndex::locate(KernelRuntimeContext& ctx, const char* op, Source& so
                            const int64_t* position, int64_t* self_offset) {
   const Tensor& tensor = *source.tensor;
   if (source.is_mask) {
-    // Positions mostly come in sequence: go on from the last one.
+    // Positions mostly come in order, so the search continues from the last one.
     const int64_t wanted = source.count == 1 ? 0 : position[index_dims_ - 1];
     if (wanted < source.cursor_position) {
       source.cursor_position = source.cursor = -1;

@@ -30,17 +30,17 @@ class BlockReader {
   }
   BlockReader(const Tensor& tensor, ComputeType type, int64_t stride)
       : BlockReader(tensor.const_data_ptr(), tensor.scalar_type(), type, stride) {}
-  // The buffers make a copy cost more than many a block.
+  // Not copyable: copying the buffers would often cost more than reading a block.
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
 
-  /// Reads from `data` from now on.
+  /// Makes the next reads read from `data`.
   void start(const void* data, ScalarType dtype, ComputeType type, int64_t stride);
 
-  /// Every block is the value of the compute type at `data`, repeated.
+  /// Makes every block the value of the compute type at `data`, repeated.
   void start_repeating(const void* data, ComputeType type);
 
-  /// Values are converted from now on to what that dtype can hold. After start() or start_repeating().
+  /// Makes the next reads round values to what that dtype can hold. To be called after start() or start_repeating().
   void round_to(ScalarType dtype) { rounding_ = Rounding(type_, dtype); }
 
   /// True if any number of elements can be read at once because they are used where they are.
@@ -77,7 +77,7 @@ class BlockWriter {
 
   bool is_direct() const { return stride_ == 1 && convert_ == nullptr && !rounding_; }
 
-  /// Where to put values that are to go to element `offset` on; followed by commit().
+  /// Where to put the values for the elements from `offset` on. Must be followed by commit().
   void* begin(int64_t offset) { return is_direct() ? address(offset) : values_; }
   void commit(int64_t offset, size_t count);
 

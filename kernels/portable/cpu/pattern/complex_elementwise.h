@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Elementwise operators on complex numbers. Few programs have them, so that one walk through memory serves all of them:
-// it calls a function for each element, which computes in double whatever the dtype.
+// SPDX-License-Identifier: BSD-3-Clause Elementwise operators on complex numbers. Few programs use them, so all
+// operators share one loop, which calls a function for each element; that computes in double whatever the dtype.
 #pragma once
 
 #include "kernels/portable/cpu/pattern/complex_number.h"
@@ -8,7 +7,7 @@
 
 namespace torch::executor::native {
 
-/// Whether there are complex numbers among the operands. A constant, where the source file is not compiled for them.
+/// Whether any operand is complex. False at compile time if the source file is not compiled for complex numbers.
 static inline bool has_complex(std::initializer_list<Operand> operands) {
   for (const Operand& operand : operands) {
     if (operand.tensor() != nullptr && is_complex(operand.tensor()->scalar_type())) {
@@ -18,7 +17,7 @@ static inline bool has_complex(std::initializer_list<Operand> operands) {
   return false;
 }
 
-/// What an operator gives for operands of a complex promoted dtype.
+/// The dtype of the result if the promoted dtype of the operands is complex.
 enum class ComplexResult : uint8_t {
   Promoted,  ///< that dtype
   Real,      ///< the dtype of its parts: abs, angle

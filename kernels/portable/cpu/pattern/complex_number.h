@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Complex numbers: whatever the dtype of their parts, they are computed with in double.
+// SPDX-License-Identifier: BSD-3-Clause Complex numbers. All arithmetic is in double, whatever the dtype of the parts.
 #pragma once
 
 #include <complex>
@@ -25,7 +24,7 @@ bool is_number(ScalarType dtype);
 /// Element `index` of `data`, of a dtype that is a number.
 Complex read_complex(const void* data, ScalarType dtype, int64_t index);
 
-/// Of a dtype that is not complex the real part is written; of Bool, whether the number is not zero.
+/// For a dtype that is not complex, it writes the real part; for Bool, whether the number is not zero.
 void write_complex(void* data, ScalarType dtype, int64_t index, Complex value);
 
 /// Writes the value of `scalar` as one element of `dtype`, which must be a number, at `dst` (at least 16 bytes).
