@@ -14,6 +14,7 @@
 #   EXECUTORCH_CMAKE_BUILD_TYPE   Release (default) or Debug
 #   BUILD_AAR_DIR                 where the result goes (default: aar-out)
 #   EXECUTORCH_BUILD_<BACKEND>    ON or OFF; by default the backends whose manifest names Android, where their SDK is there
+#   EXECUTORCH_BUILD_DEVTOOLS, EXECUTORCH_ENABLE_EVENT_TRACER   both ON: a library that records ETDumps
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 source "${root}/sdk/android/tools.sh"
@@ -39,7 +40,7 @@ main() {
           models+=("$(cd "${here}" && realpath -e "$1")")
         done
         ((${#models[@]})) || die "--models takes the .pte files of the app, found none." ;;
-      -h | --help) sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; scripts/build_android_library.sh --help lists them." ;;
     esac
     shift
@@ -49,7 +50,7 @@ main() {
     options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]}")")
   fi
   local name
-  for name in $(compgen -e EXECUTORCH_BUILD_ || true); do
+  for name in $(compgen -e EXECUTORCH_BUILD_ || true) $(compgen -e EXECUTORCH_ENABLE_ || true); do
     options+=("-D${name}=${!name}")
   done
 

@@ -13,6 +13,7 @@
 # Products: executorch, kernels_optimized, kernels_quantized, and backend_<name> for each backend whose manifest names iOS; with
 # --models kernels_selected takes the place of the kernels_ ones. Each also with _debug behind its name: unoptimised, with all log messages, where the others have those
 # of errors only, which are their texts. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
+# With the variable EXECUTORCH_ENABLE_EVENT_TRACER=ON, libraries record ETDumps.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
 # On a Mac with Xcode 15 they are what apps link: the Swift package sdk/ios offers the products that were built. On Linux
@@ -94,7 +95,7 @@ main() {
           models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
         done
         ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
-      -h | --help) sed -n '3,23s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; --help lists them." ;;
     esac
     shift
@@ -194,6 +195,7 @@ build_slice() {
     [[ " $* " == *" ${product} "* || " $* " == *" ${product}_debug "* ]] && name=ON || name=OFF
     options+=("-D$(of_backend "${product}" 2)=${name}")
   done
+  options+=("-DEXECUTORCH_ENABLE_EVENT_TRACER=${EXECUTORCH_ENABLE_EVENT_TRACER:-OFF}")
   # The folder may have been that of other models.
   options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]:-}")")
   ((${#models[@]})) && options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON) || options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=OFF)

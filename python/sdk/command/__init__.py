@@ -87,6 +87,9 @@ def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.N
     except BrokenPipeError:  # the reader of the output has ended, `| head` for example
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except OSError as error:  # a full disk, for example
+        print(f"{parser.prog}: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print(f"{parser.prog}: stopped", file=sys.stderr)
         return _INTERRUPTED

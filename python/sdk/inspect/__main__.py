@@ -11,7 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sdk.command import FAILED, OK, CommandError, Parser, existing, finish, print_json, write_bytes, write_json
+from sdk.command import (
+    FAILED,
+    OK,
+    CommandError,
+    Parser,
+    check_writable,
+    describe,
+    existing,
+    finish,
+    print_json,
+    write_bytes,
+    write_json,
+)
 from sdk.command.arguments import count
 
 _EPILOG = """\
@@ -123,8 +135,14 @@ def _page(options: argparse.Namespace) -> None:
     if importlib.util.find_spec("sdk.devtools.page") is None:
         raise CommandError("--html: this version of the package cannot write pages")
     write_page = importlib.import_module("sdk.devtools.page").write_page
-    path = options.file or options.etdump
-    write_page(existing(path), options.html, etdump=options.etdump, etrecord=options.etrecord)
+    from sdk.inspect._facts import UNREADABLE
+
+    check_writable([options.html])
+    path = existing(options.file or options.etdump)
+    try:
+        write_page(path, options.html, etdump=options.etdump, etrecord=options.etrecord)
+    except UNREADABLE as error:
+        raise CommandError(f"--html: {describe(error)}") from error
 
 
 if __name__ == "__main__":

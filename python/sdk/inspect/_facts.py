@@ -29,10 +29,14 @@ def facts(path: Path) -> dict[str, Any]:
 
 def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:
     """What `reader` makes of the file. Raises CommandError where the file is damaged."""
+    from sdk.devtools.inspector._matching import MismatchError
+
     try:
         return reader(path)
     except CommandError:
         raise
+    except MismatchError as error:
+        raise CommandError(f"`{path}`: {describe(error)}") from error
     except UNREADABLE as error:
         raise CommandError(
             f"`{path}` is no {NAMES[kind].split(' ', 1)[1]} that can be read: {describe(error)}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -85,6 +86,57 @@ def test_an_etdump_and_an_etrecord(sdk: Call, files: Files) -> None:
 def test_a_program_and_its_run(sdk: Call, files: Files) -> None:
     found = sdk("inspect", files["net.pte"], "--etdump", files["net.etdp"], "--json").json
     assert (found["kind"], found["etdump"]["kind"]) == ("pte", "etdump")
+
+
+def test_an_etrecord_of_another_program(sdk: Call, files: Files, tmp_path: Path) -> None:
+    import dumps
+
+    path = tmp_path / "other.etdp"
+    path.write_bytes(dumps.dump(dumps.run(dumps.profile("OPERATOR_CALL", 0, 5, 7))))
+    found = sdk("inspect", path, "--etrecord", files["net.etrecord"])
+    assert found.status == 2
+    assert found.err.count("\n") == 1
+    assert "the ETDump and the ETRecord are of different programs" in found.err
+
+
+def test_the_page_is_written_by_the_one_who_can(
+    sdk: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--html` calls write_page with the files that were named, and its errors are one line."""
+    from types import ModuleType
+
+    module, calls = ModuleType("sdk.devtools.page"), []
+    module.write_page = lambda *args, **named: calls.append((args, named))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sdk.devtools.page", module)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    arguments = [files["net.pte"], "--html", tmp_path / "out.html", "--etdump", files["net.etdp"]]
+    assert sdk("inspect", *arguments).status == 0
+    assert calls == [((files["net.pte"], tmp_path / "out.html"), {"etdump": files["net.etdp"], "etrecord": None})]
+
+    def refuse(*args: object, **named: object) -> None:
+        raise ValueError("expected a program")
+
+    module.write_page = refuse  # type: ignore[attr-defined]
+    refused = sdk("inspect", *arguments)
+    assert (refused.status, refused.err) == (2, "sdk inspect: --html: expected a program\n")
+
+
+def test_a_full_disk_is_one_line(sdk: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(options: object) -> int:
+        raise OSError(28, "No space left on device", "model.html")
+
+    monkeypatch.setattr("sdk.inspect.__main__._run", full)
+    found = sdk("inspect", "x.pte")
+    assert (found.status, found.err) == (2, "sdk inspect: model.html: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", ["run", "bench", "inspect", "test"])
+def test_help_says_what_the_exit_statuses_are(sdk: Call, command: str) -> None:
+    found = sdk(command, "--help")
+    assert found.status == 0
+    assert "--json" in found.out
+    for status in ("  0  success", "  1  ", "  2  a wrong argument"):
+        assert status in found.out
 
 
 def test_diff(sdk: Call, files: Files, tmp_path: Path) -> None:
