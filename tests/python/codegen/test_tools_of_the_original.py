@@ -12,7 +12,7 @@ from torch.export import export
 
 from sdk.codegen.flatbuffer import ProgramError
 from sdk.codegen.selection import Selection, SelectionError, as_yaml
-from sdk.codegen.tools import gen_all_oplist
+from sdk.codegen.tools import gen_all_oplist, gen_max_kernel_num
 from sdk.codegen.tools.gen_selected_op_variants import write_selected_op_variants
 from sdk.codegen.tools.selective_build import (
     _get_io_metadata_for_program_operators,
@@ -60,6 +60,38 @@ class TestGenAllOplist:
         with pytest.raises(SelectionError, match="aten::add is selected with all its overloads"):
             gen_all_oplist.main(arguments)
         gen_all_oplist.main([*arguments, "--allow_include_all_overloads"])
+
+
+PRIM_OPS = Path(__file__).resolve().parents[3] / "sdk/cpp/executorch/runtime/kernel/prim_ops"
+
+
+class TestGenMaxKernelNum:
+    def test_counts_kernels_and_prim_operators(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        one = selected(tmp_path / "one.yaml", add=["v1/6;0,1", "v1/3;0,1"], mul=["default"])
+        two = tmp_path / "two.yaml"
+        two.write_text("operators: {aten::exp.out: {}}")
+        header = tmp_path / "include/selected_max_kernel_num.h"
+        sources = ["--prim-ops-source", str(PRIM_OPS), "--output-path", str(header)]
+        assert gen_max_kernel_num.main(["--oplist-yaml", str(one), "--oplist_yaml", str(two), *sources]) == 0
+        # Two of add, one of mul, one of exp; 28 prim operators, as the option EXECUTORCH_MAX_KERNEL_NUM says.
+        assert header.read_text().splitlines()[-1] == "#define EXECUTORCH_SELECTED_MAX_KERNEL_NUM 32"
+        assert "32 kernels" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        "text", ["include_all_operators: true", "operators: {aten::add: {include_all_overloads: true}}"]
+    )
+    def test_default_applies_to_all_operators(self, text: str, tmp_path: Path) -> None:
+        path, header = tmp_path / "all.yaml", tmp_path / "all.h"
+        path.write_text(text)
+        assert gen_max_kernel_num.gen_max_kernel_num([path], PRIM_OPS, header) is None
+        assert "#define" not in header.read_text()
+
+    def test_source_without_kernels(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        one = selected(tmp_path / "one.yaml", add=["default"])
+        arguments = ["--oplist-yaml", str(one), "--prim-ops-source", str(one), "--output-path", str(tmp_path / "one.h")]
+        assert gen_max_kernel_num.main(arguments) == 1
+        assert "give the source file or folder" in capsys.readouterr().err
+        assert not (tmp_path / "one.h").exists()
 
 
 def test_write_selected_op_variants(tmp_path: Path) -> None:
