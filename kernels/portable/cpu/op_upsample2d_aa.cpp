@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// _upsample_bilinear2d_aa.out: interpolation with a triangle filter, whose width grows with the factor by which an
-// image shrinks.
+// _upsample_bilinear2d_aa.out, _upsample_bicubic2d_aa.out: interpolation with a triangle or cubic filter, whose width
+// grows with the factor by which an image shrinks.
 #include <algorithm>
 #include <cmath>
 
@@ -12,14 +12,36 @@
 namespace torch::executor::native {
 namespace {
 
+// Shapes of the filter: its half width in pixels, and its value at a distance (>= 0) from the centre.
+struct Triangle {
+  static constexpr int half_width = 1;
+  template <typename Real>
+  static Real at(Real x) {
+    return x < Real(1) ? Real(1) - x : Real(0);
+  }
+};
+
+// Keys' cubic convolution (1981) with a = -1/2. Eager has -3/4 without antialiasing, and -1/2 with it.
+struct Cubic {
+  static constexpr int half_width = 2;
+  template <typename Real>
+  static Real at(Real x) {
+    const Real a = Real(-0.5);
+    if (x < Real(1)) {
+      return ((a + Real(2)) * x - (a + Real(3))) * x * x + Real(1);
+    }
+    return x < Real(2) ? (((x - Real(5)) * x + Real(8)) * x - Real(4)) * a : Real(0);
+  }
+};
+
 // The input positions, along one dimension, of which an output position is the weighted sum. The weights add up to 1.
-template <typename Real>
+template <typename Shape, typename Real>
 class Filter {
  public:
   Filter(int64_t in, int64_t out, bool align_corners, const std::optional<double>& factor)
       : in_(in), scale_(input_step<Real>(in, out, align_corners, factor)) {
     const Real width = scale_ >= Real(1) ? scale_ : Real(1);
-    support_ = width;
+    support_ = Real(Shape::half_width) * width;
     inverse_ = Real(1) / width;
   }
 
@@ -40,8 +62,7 @@ class Filter {
 
  private:
   Real raw_weight(int64_t i) const {
-    const Real distance = std::fabs((static_cast<Real>(i + first_) - center_ + Real(0.5)) * inverse_);
-    return distance < Real(1) ? Real(1) - distance : Real(0);
+    return Shape::at(std::fabs((static_cast<Real>(i + first_) - center_ + Real(0.5)) * inverse_));
   }
 
   int64_t in_;
@@ -53,6 +74,7 @@ class Filter {
 
 // Filters uint8 along one dimension as eager does: the weights are int16, scaled by the largest power of two with which
 // the heaviest weight fits, and each sum is rounded to uint8.
+template <typename Shape>
 class ByteFilter {
  public:
   ByteFilter(int64_t in, int64_t out, bool align_corners, const std::optional<double>& factor)
@@ -81,26 +103,23 @@ class ByteFilter {
     int64_t sum = int64_t{1} << precision_ >> 1;
     for (int64_t i = 0; i < filter_.count(); ++i) {
       const double weight = std::ldexp(filter_.weight(i), precision_);
-      sum += static_cast<int64_t>(weight + 0.5) * byte_at(filter_.first() + i);
+      sum += static_cast<int64_t>(weight + (weight < 0 ? -0.5 : 0.5)) * byte_at(filter_.first() + i);
     }
-    return static_cast<uint8_t>(std::min<int64_t>(sum >> precision_, 255));
+    return static_cast<uint8_t>(std::clamp<int64_t>(sum >> precision_, 0, 255));
   }
 
  private:
-  Filter<double> filter_;
+  Filter<Shape, double> filter_;
   bool is_copy_;
   int precision_ = 0;
   int64_t position_ = 0;
 };
 
-}  // namespace
-
-/// in (N, C, H, W), out (N, C, output_size). scales_h and scales_w are the scale factors; without them, the ratios of
-/// the sizes count.
-Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
-                                    bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
-                                    Tensor& out) {
-  const char* op = "_upsample_bilinear2d_aa.out";
+// in (N, C, H, W), out (N, C, output_size). scales_h and scales_w are the scale factors; without them, the ratios of
+// the sizes count.
+template <typename Shape>
+Tensor& upsample_aa(KernelRuntimeContext& ctx, const char* op, const Tensor& in, IntArrayRef output_size,
+                    bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w, Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, in.dim() == 4 && in.size(2) > 0 && in.size(3) > 0, InvalidArgument, out,
                       "%s: the input must have 4 dimensions and at least one pixel a plane", op);
   ET_KERNEL_CHECK_MSG(ctx, output_size.size() == 2 && output_size[0] > 0 && output_size[1] > 0, InvalidArgument, out,
@@ -123,9 +142,9 @@ Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in,
   };
   if (in.scalar_type() == ScalarType::Byte) {
     if constexpr (is_selected(ScalarType::Byte)) {
-      filter_planes(ByteFilter(from.height, to.height, align_corners, scales_h),
-                    ByteFilter(from.width, to.width, align_corners, scales_w),
-                    [&](const ByteFilter& y, const ByteFilter& x, int64_t in_plane, int64_t at) {
+      filter_planes(ByteFilter<Shape>(from.height, to.height, align_corners, scales_h),
+                    ByteFilter<Shape>(from.width, to.width, align_corners, scales_w),
+                    [&](const auto& y, const auto& x, int64_t in_plane, int64_t at) {
                       const uint8_t* source = in.const_data_ptr<uint8_t>() + in_plane;
                       out.mutable_data_ptr<uint8_t>()[at] =
                           y.sum([&](int64_t h) { return x.sum([&](int64_t w) { return source[from.pixel(h, w)]; }); });
@@ -136,9 +155,9 @@ Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in,
   visit_floating(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Real = AccumulateType<T>;
-    filter_planes(Filter<Real>(from.height, to.height, align_corners, scales_h),
-                  Filter<Real>(from.width, to.width, align_corners, scales_w),
-                  [&](const Filter<Real>& y, const Filter<Real>& x, int64_t in_plane, int64_t at) {
+    filter_planes(Filter<Shape, Real>(from.height, to.height, align_corners, scales_h),
+                  Filter<Shape, Real>(from.width, to.width, align_corners, scales_w),
+                  [&](const auto& y, const auto& x, int64_t in_plane, int64_t at) {
                     const T* source = in.const_data_ptr<T>() + in_plane;
                     Real sum = 0;
                     for (int64_t i = 0; i < y.count(); ++i) {
@@ -152,6 +171,23 @@ Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in,
                   });
   });
   return out;
+}
+
+}  // namespace
+
+/// in (N, C, H, W), out (N, C, output_size): a triangle is the filter.
+Tensor& _upsample_bilinear2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
+                                    bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
+                                    Tensor& out) {
+  return upsample_aa<Triangle>(ctx, "_upsample_bilinear2d_aa.out", in, output_size, align_corners, scales_h, scales_w,
+                               out);
+}
+
+/// in (N, C, H, W), out (N, C, output_size): a cubic is the filter.
+Tensor& _upsample_bicubic2d_aa_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef output_size,
+                                   bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
+                                   Tensor& out) {
+  return upsample_aa<Cubic>(ctx, "_upsample_bicubic2d_aa.out", in, output_size, align_corners, scales_h, scales_w, out);
 }
 
 }  // namespace torch::executor::native

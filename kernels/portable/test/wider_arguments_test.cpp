@@ -130,6 +130,20 @@ TEST_F(WiderArgumentsTest, AntialiasedUpsampling) {
   EXPECT_TENSOR_EQ(wide_bytes, tb.make({1, 1, 4, 9}, {0,  19, 43,  68,  93,  117, 142, 167, 185, 222, 113, 9,
                                                       34, 59, 83,  108, 133, 151, 188, 207, 188, 43,  25,  49,
                                                       74, 99, 117, 154, 173, 197, 222, 119, 15,  40,  65,  83}));
+  _upsample_bicubic2d_aa_out(ctx, in, ArrayRef<int64_t>(smaller, 2), false, std::nullopt, std::nullopt, out);
+  EXPECT_TENSOR_CLOSE(
+      out, tf.make({1, 1, 2, 3}, {2.59590602f, 4.58528519f, 7.30663252f, 23.51368523f, 29.79024506f, 36.79877472f}));
+  _upsample_bicubic2d_aa_out(ctx, in, ArrayRef<int64_t>(smaller, 2), true, std::nullopt, std::nullopt, out);
+  EXPECT_TENSOR_CLOSE(
+      out, tf.make({1, 1, 2, 3}, {10.12486076f, 14.99423122f, 18.68787956f, 31.78845024f, 41.73670578f, 48.72145462f}));
+  _upsample_bicubic2d_aa_out(ctx, tb.make({1, 1, 4, 6}, bytes), ArrayRef<int64_t>(mixed, 2), false, std::nullopt,
+                             std::nullopt, small_bytes);
+  EXPECT_TENSOR_EQ(small_bytes, tb.make({1, 1, 3, 4}, {40, 49, 116, 168, 184, 44, 65, 123, 182, 178, 32, 77}));
+  _upsample_bicubic2d_aa_out(ctx, tb.make({1, 1, 4, 6}, bytes), ArrayRef<int64_t>(wider, 2), false, std::nullopt,
+                             std::nullopt, wide_bytes);
+  EXPECT_TENSOR_EQ(wide_bytes, tb.make({1, 1, 4, 9}, {0,  15,  43,  68,  93,  117, 142, 170, 187, 236, 117, 0,
+                                                      31, 59,  83,  108, 136, 153, 186, 218, 200, 31,  9,   49,
+                                                      74, 102, 119, 152, 169, 200, 237, 119, 0,   37,  68,  85}));
   _upsample_bilinear2d_aa_out(ctx, tf.ones({4, 6}), ArrayRef<int64_t>(smaller, 2), false, std::nullopt, std::nullopt,
                               out);
   expect_failure();

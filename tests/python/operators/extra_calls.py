@@ -18,6 +18,7 @@ INTEGRAL = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 BITS = (*INTEGRAL, torch.bool)
 REAL = (*FLOATING, *INTEGRAL)
 ALL = (*REAL, torch.bool)
+ANTIALIASED = (torch.float32, torch.float64, torch.uint8)
 
 SHAPES = ((), (0, 3), (5,), (4, 1, 6))
 
@@ -67,12 +68,15 @@ def _upsample(operator: torch._ops.OpOverload, *extra: bool) -> Callable[[torch.
     return calls
 
 
-def _upsample_aa(dtype: torch.dtype) -> Calls:
-    x = make((2, 3, 8, 9), dtype)
-    for images in (x, x.to(memory_format=torch.channels_last)):
-        for size, align_corners in (([3, 4], False), ([3, 4], True), ([13, 9], False), ([8, 20], True)):
-            yield aten._upsample_bilinear2d_aa.default, images, size, align_corners
-        yield aten._upsample_bilinear2d_aa.default, images, [5, 6], False, 0.6, 0.65
+def _upsample_aa(operator: torch._ops.OpOverload) -> Callable[[torch.dtype], Calls]:
+    def calls(dtype: torch.dtype) -> Calls:
+        x = make((2, 3, 8, 9), dtype)
+        for images in (x, x.to(memory_format=torch.channels_last)):
+            for size, align_corners in (([3, 4], False), ([3, 4], True), ([13, 9], False), ([8, 20], True)):
+                yield operator, images, size, align_corners
+            yield operator, images, [5, 6], False, 0.6, 0.65
+
+    return calls
 
 
 def _unique_dim(dtype: torch.dtype) -> Calls:
@@ -269,7 +273,8 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "scatter.value_out": (_scatter_value, ALL),
     "searchsorted.Scalar_out": (_bucketize_number, REAL),
     "unique_dim.out": (_unique_dim, ALL),
-    "_upsample_bilinear2d_aa.out": (_upsample_aa, (torch.float32, torch.float64, torch.uint8)),
+    "_upsample_bicubic2d_aa.out": (_upsample_aa(aten._upsample_bicubic2d_aa.default), ANTIALIASED),
+    "_upsample_bilinear2d_aa.out": (_upsample_aa(aten._upsample_bilinear2d_aa.default), ANTIALIASED),
     "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), (*FLOATING, torch.uint8)),
     "upsample_nearest2d.vec_out": (_upsample(aten.upsample_nearest2d.vec), (*FLOATING, torch.uint8)),
     "var.out": (_var, FLOATING),

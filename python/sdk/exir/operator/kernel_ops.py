@@ -14,6 +14,7 @@ KERNEL_OPS: frozenset[torch._ops.OpOverload] = frozenset(
         aten._linalg_eigh.default,
         aten._linalg_svd.default,
         aten._unique2.default,
+        aten._upsample_bicubic2d_aa.default,
         aten._upsample_bilinear2d_aa.default,
         aten.adaptive_max_pool2d.default,
         aten.adaptive_max_pool3d.default,
