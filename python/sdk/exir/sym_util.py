@@ -70,6 +70,19 @@ def is_symbolic(shape: Iterable[int | torch.SymInt]) -> bool:
     return any(isinstance(size, torch.SymInt) for size in shape)
 
 
+def are_same_sizes(some: Sequence[int | torch.SymInt], others: Sequence[int | torch.SymInt]) -> bool:
+    """Whether sizes, or strides, are the same for every value of their symbols.
+
+    `==` compares the values that the symbols have in the example inputs, and fails for sizes that depend on data.
+    """
+    return len(some) == len(others) and all(map(_is_same_number, some, others))
+
+
+def _is_same_number(one: object, other: object) -> bool:
+    expressions = [getattr(getattr(value, "node", None), "expr", value) for value in (one, other)]
+    return bool(expressions[0] == expressions[1])
+
+
 def collect_free_symbols(shape: Iterable[int | torch.SymInt]) -> set[str]:
     """Names of the symbols that a shape depends on."""
     return {str(symbol) for size in shape if isinstance(size, torch.SymInt) for symbol in size.node.expr.free_symbols}

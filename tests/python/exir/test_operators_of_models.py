@@ -137,3 +137,26 @@ def test_resizing_keeps_a_dynamic_batch(name):
     for batch in (1, 2, 4):
         x = torch.randn(batch, 16, 3)
         torch.testing.assert_close(loaded.forward((x,))[0], resize(x), rtol=1e-5, atol=1e-5)
+
+
+class Prefix(torch.nn.Module):
+    """Sizes that depend on data: as many columns of a state as an input says, and two more."""
+
+    def forward(self, x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        n = count.item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        keys = torch.cat([x[:, :n], torch.ones(2, 2)], 1)
+        mask = (torch.arange(n + 2) < 3).unsqueeze(0).expand(2, -1)
+        scores = torch.where(mask, keys, -1.0)
+        return scores @ torch.cat([x[0, :n], torch.tensor([1.0, 2.0])]).unsqueeze(1).expand(-1, 3)
+
+
+def test_sizes_that_depend_on_data_are_not_asked_for_their_values():
+    """An expanded mask is a copy of its own, and layouts are compared without knowing the sizes."""
+    x = torch.arange(10.0).reshape(2, 5)
+    program = export(Prefix(), (x, torch.tensor(3)))
+    loaded = _load_for_executorch_from_buffer(to_edge(program).to_executorch().buffer)
+    for count in (0, 1, 3, 5):
+        (result,) = loaded.forward((x, torch.tensor(count)))
+        torch.testing.assert_close(result, Prefix()(x, torch.tensor(count)))

@@ -10,6 +10,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
+from sdk.exir.sym_util import are_same_sizes
 
 _aten = exir_ops.edge.aten
 _VIEW, _LINEAR = _aten.view_copy.default, _aten.linear.default
@@ -51,7 +52,7 @@ def replace_linear_view_copy_input_output(graph: Graph) -> Graph:
             continue
         source = before.args[0]
         shape = tuple(source.meta["val"].shape)
-        fits = len(shape) > 1 and shape[-1] == before.meta["val"].shape[-1]
+        fits = len(shape) > 1 and are_same_sizes(shape[-1:], before.meta["val"].shape[-1:])
         if not fits or tuple(after.meta["val"].shape) != (*shape[:-1], node.meta["val"].shape[-1]):
             continue
         node.replace_input_with(before, source)

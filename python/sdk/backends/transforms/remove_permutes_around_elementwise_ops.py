@@ -12,6 +12,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.backends.transforms.permutations import permutation_of
 from sdk.exir.pass_base import ExportPass
+from sdk.exir.sym_util import are_same_sizes
 
 
 @dataclass
@@ -57,7 +58,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         if not is_pointwise and node.target not in self.extra_permutable_ops:
             return False
         values = [operand.meta.get("val") for operand in node.all_input_nodes if not _is_number(operand)]
-        return all(isinstance(v, torch.Tensor) and v.shape == node.meta["val"].shape for v in values)
+        return all(isinstance(v, torch.Tensor) and are_same_sizes(v.shape, node.meta["val"].shape) for v in values)
 
     def _region_after(self, permute: Node, dims: list[int]) -> _Region | None:
         region, pending = _Region(before={permute: None}), list(permute.users)

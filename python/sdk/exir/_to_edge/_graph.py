@@ -35,6 +35,7 @@ from sdk.exir.operator.aten_rules import (
     decomposition_of,
     returns_alias,
 )
+from sdk.exir.sym_util import are_same_sizes
 
 
 @dataclass
@@ -217,6 +218,9 @@ class EdgeLowering(WriteLowering):
         val = node.meta.get("val")
         if not unchanged and not _has_unbacked(val):
             val = self._evaluate(VIEW_TO_COPY.get(op, op), args, kwargs)
+        elif op in VIEW_TO_COPY:
+            # A copy is dense, where the view that exporting computed has its base's strides, or zeros.
+            val = pytree.tree_map_only(torch.Tensor, self._contiguous, val)
         return self._emit(op, args, kwargs, val)
 
     def _decompose(
@@ -354,7 +358,9 @@ def _same_layout(old: Any, new: Any) -> bool:
     value = value_of(new)
     if isinstance(old, torch.Tensor):
         return value is old or (
-            isinstance(value, torch.Tensor) and old.stride() == value.stride() and old.dtype == value.dtype
+            isinstance(value, torch.Tensor)
+            and old.dtype == value.dtype
+            and are_same_sizes(old.stride(), value.stride())
         )
     if isinstance(old, (tuple, list)):
         return isinstance(value, (tuple, list)) and all(_same_layout(o, n) for o, n in zip(old, value, strict=False))

@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeEmitter, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import DecompositionRecorder, NeedsRetracingError
 from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form, mutated_arguments
+from sdk.exir.sym_util import are_same_sizes
 
 
 class WriteLowering(EdgeEmitter):
@@ -142,7 +143,7 @@ class WriteLowering(EdgeEmitter):
             return self._emit(aten.full.default, (list(old.shape), source), {"dtype": old.dtype}, fake)
         if value_of(value).dtype != old.dtype:
             value = self._cast(value, old.dtype)
-        if value_of(value).shape != old.shape:
+        if not are_same_sizes(value_of(value).shape, old.shape):
             args = (value, list(old.shape))
             value = self._emit(aten.expand.default, args, {}, self._evaluate(aten.expand_copy.default, args, {}))
         return value

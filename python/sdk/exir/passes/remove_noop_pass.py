@@ -9,6 +9,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.pass_base import ExportPass
+from sdk.exir.sym_util import are_same_sizes
 
 _COPIES = frozenset(
     {
@@ -60,13 +61,6 @@ def is_noop(node: Node) -> bool:
         return False
     return (
         source.dtype == result.dtype
-        and tuple(source.stride()) == tuple(result.stride())
-        and _same_sizes(source, result)
+        and are_same_sizes(source.stride(), result.stride())
+        and are_same_sizes(source.shape, result.shape)
     )
-
-
-def _same_sizes(a: torch.Tensor, b: torch.Tensor) -> bool:
-    def key(size: int | torch.SymInt) -> object:
-        return size if isinstance(size, int) else size.node.expr
-
-    return [key(s) for s in a.shape] == [key(s) for s in b.shape]

@@ -16,6 +16,7 @@ from sdk.backends.xnnpack.operators.operator import argument, rank_of
 from sdk.backends.xnnpack.quantization import dynamic_source, name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.exir.sym_util import are_same_sizes
 
 _CONVOLUTION = "aten.convolution.default"
 
@@ -72,7 +73,8 @@ def joined_branches(program: ExportedProgram) -> dict[Node, JoinedBranches]:
         if name_of(node) != "aten.add.Tensor" or argument(node, 2) != 1 or rank_of(node) != 4:
             continue
         if any(
-            rank_of(operand) != 4 or operand.meta["val"].shape != node.meta["val"].shape for operand in node.args[:2]
+            rank_of(operand) != 4 or not are_same_sizes(operand.meta["val"].shape, node.meta["val"].shape)
+            for operand in node.args[:2]
         ):
             continue
         first, second = (_operand(program, operand, found) for operand in node.args[:2])

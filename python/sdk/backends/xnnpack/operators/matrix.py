@@ -17,6 +17,7 @@ from sdk.backends.xnnpack.quantization import Scale, dynamic_source, name_of, sc
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import find_weight, is_quantized
+from sdk.exir.sym_util import are_same_sizes
 
 TOO_FAR_APART = "its scales are too far apart"
 
@@ -86,7 +87,9 @@ def layer_of(writer: SubgraphWriter, node: Node, source: Node) -> tuple[Node, No
     assert isinstance(x, Node)
     shape = tuple(x.meta["val"].shape)
     wanted = (*shape[:-1], node.meta["val"].shape[-1])
-    fits = len(shape) > 1 and shape[-1] == source.meta["val"].shape[-1] and tuple(after.meta["val"].shape) == wanted
+    fits = len(shape) > 1 and are_same_sizes(
+        (shape[-1], *after.meta["val"].shape), (source.meta["val"].shape[-1], *wanted)
+    )
     return (after, x) if fits and is_static(shape) and dynamic_source(x) is None else (node, source)
 
 

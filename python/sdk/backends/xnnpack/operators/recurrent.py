@@ -17,6 +17,7 @@ from sdk.backends.xnnpack.operators.views import as_view
 from sdk.backends.xnnpack.quantization import name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.exir.sym_util import are_same_sizes
 
 # Flags.
 HAS_TWO = 1
@@ -202,7 +203,9 @@ def _only_user(node: Node) -> Node | None:
 
 def _are_alike(node: Node, *others: Node) -> bool:
     """Whether tensors are float32 and of one shape."""
-    return _is_float(node) and all(_is_float(o) and o.meta["val"].shape == node.meta["val"].shape for o in others)
+    return _is_float(node) and all(
+        _is_float(o) and are_same_sizes(o.meta["val"].shape, node.meta["val"].shape) for o in others
+    )
 
 
 def _is_float(node: Node) -> bool:
