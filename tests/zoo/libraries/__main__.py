@@ -36,6 +36,18 @@ def load(package: str = "sdk") -> None:
     for module in ("exir", "runtime", "backends.xnnpack.partition.xnnpack_partitioner"):
         importlib.import_module(f"{package}.{module}")
     logging.disable(logging.WARNING)
+    _lower_a_model(package)
+
+
+def _lower_a_model(package: str) -> None:
+    """Imports what lowering imports when it is first needed."""
+    import torch
+
+    from zoo.libraries.examine import BACKENDS, lower
+
+    exported = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))
+    for backend in BACKENDS:
+        lower(exported, backend, package)
 
 
 def names() -> list[str]:
@@ -50,12 +62,22 @@ def tenth(all_names: Sequence[str], day: int) -> list[str]:
 
 
 def examine_all(
-    wanted: Sequence[str], *, at_once: int = 2, limit: float = LIMIT, log: Path | None = None, **options: Any
+    wanted: Sequence[str],
+    *,
+    at_once: int = 2,
+    limit: float = LIMIT,
+    within: float = float("inf"),
+    log: Path | None = None,
+    **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """The results, in the order in which models are ready. One that crashes or takes too long has a result as well."""
+    """The results, in the order in which models are ready. One that crashes or takes more than `limit` seconds has a
+    result as well; none is begun after `within` seconds."""
     waiting, running = list(wanted), []
+    last = time.monotonic() + within
     with tempfile.TemporaryDirectory() as folder:
         while waiting or running:
+            if time.monotonic() > last:
+                waiting.clear()
             while waiting and len(running) < at_once:
                 name = waiting.pop(0)
                 path = Path(folder) / name.replace("/", "-")
@@ -109,6 +131,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1, help="runs of which the fastest counts as latency")
     parser.add_argument("--jobs", type=int, default=2, help="models at once")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that one model may take")
+    parser.add_argument("--within", type=float, default=float("inf"), help="seconds after which no model is begun")
     parser.add_argument("--log", type=Path, help="a file for what the processes print")
     parser.add_argument(
         "--page", type=Path, nargs="+", metavar="FILE", help="write docs/models.md from results, and end"
@@ -139,7 +162,7 @@ def main() -> int:
         results = stack.enter_context(options.results.open("a")) if options.results else None
         for result in examine_all(
             [name for name in wanted if name not in done],
-            at_once=options.jobs, limit=options.limit, log=options.log, package=options.package,
+            at_once=options.jobs, limit=options.limit, within=options.within, log=options.log, package=options.package,
             shapes=tuple(options.shapes), backends=tuple(options.backends), rounds=options.rounds,
         ):  # fmt: skip
             if results:
