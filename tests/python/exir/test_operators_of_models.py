@@ -29,6 +29,8 @@ def _padded(mode, dims):
 
 
 CASES = {
+    "is_all_true": (lambda x: (torch._is_all_true(x > -8), torch._is_all_true(x > 0)), (X,)),
+    "is_any_true": (lambda x: (torch._is_any_true(x > 8), torch._is_any_true(x > 0)), (X,)),
     "copysign": (lambda x, y: torch.copysign(x, y), (X, SIGNS)),
     "copysign_number": (lambda x: torch.copysign(x, -2.0), (X,)),
     "hypot": (lambda x, y: torch.hypot(x, y), (LARGE, torch.tensor([0.0, 1e30, 1.0, 4.0]))),
@@ -122,6 +124,20 @@ RESIZED = {
     "pad": lambda x: F.pad(x, (0, 3, 1, 0)),
     "pad_and_convolution": lambda x: F.conv2d(F.pad(x, (0, 1, 0, 1)), torch.ones(2, 3, 2, 2), stride=2),
 }
+
+
+def test_a_short_time_fourier_transform_keeps_a_dynamic_batch():
+    """PyTorch's definition of one overload asks for plain sizes in C++, which symbolic ones are not."""
+
+    def power(x):
+        spectrum = torch.stft(x, 16, 4, window=torch.hann_window(16), center=True, return_complex=True)
+        return torch.view_as_real(spectrum).square().sum(-1)
+
+    program = export(Function(power), (torch.randn(2, 64),), dynamic_shapes=(({0: Dim("batch", min=1, max=4)},),))
+    loaded = _load_for_executorch_from_buffer(to_edge(program).to_executorch().buffer)
+    for batch in (1, 2, 4):
+        x = torch.randn(batch, 64)
+        torch.testing.assert_close(loaded.forward((x,))[0], power(x), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", RESIZED)

@@ -325,6 +325,14 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     return x.clone()
 
 
+def _stft(x: Tensor, n_fft: int, *args: Any, **kwargs: Any) -> Tensor:
+    """The overload whose definition is in Python. That of this one, in C++, asks for plain sizes."""
+    names = ("hop_length", "win_length", "window", "normalized", "onesided", "return_complex", "align_to_window")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    result: Tensor = aten.stft.center(x, n_fft, center=False, **given)
+    return result
+
+
 OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     **LINALG,
     **RANDOM,
@@ -336,6 +344,8 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.__rshift__.Tensor: _shift_right,
     aten._conj.default: aten._conj_physical.default,
     aten._embedding_bag_forward_only.default: _embedding_bag,
+    aten._is_all_true.default: aten.all.default,
+    aten._is_any_true.default: aten.any.default,
     aten._trilinear.default: _trilinear,
     aten.addbmm.default: _addbmm,
     aten.bitwise_left_shift.Tensor_Scalar: _shift_left,
@@ -361,6 +371,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.round.decimals: _round_to_decimals,
     aten.roll.default: _roll,
     aten.soft_margin_loss.default: _soft_margin_loss,
+    aten.stft.default: _stft,
     aten.special_zeta.other_scalar: _scalar_second(aten.special_zeta.default),
     aten.special_zeta.self_scalar: _scalar_first(aten.special_zeta.default),
     aten.take.default: _take,
