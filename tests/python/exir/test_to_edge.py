@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.error import ExportError
 from sdk.exir.pass_base import ExportPass
 
 
@@ -332,6 +333,23 @@ def test_cache_update_at_a_data_dependent_position():
     torch.testing.assert_close(returned, expected * 2)
     assert list(program.graph_signature.buffers_to_mutate.values()) == ["keys"]
     assert manager._report == []
+
+
+def test_a_write_to_a_constant_is_an_error_that_says_what_to_do():
+    """A tensor that is no buffer becomes a constant of the program: a counter in it would stay as it is."""
+
+    class Counter(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = torch.zeros(1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count.add_(1)
+            return x + self.count
+
+    with pytest.raises(ExportError, match=r"writes to the tensor count.*register_buffer.*strict=True") as error:
+        to_edge(export(Counter(), (torch.ones(1),)))
+    assert "self.count.add_(1)" in str(error.value)
 
 
 def test_a_second_trace_is_reported():

@@ -28,6 +28,7 @@ from sdk.exir._to_edge._emitter import EdgeOptions
 from sdk.exir._to_edge._graph import EdgeGraph, EdgeLowering
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.fake import fake_mode_of
 from sdk.exir.operator.aten_rules import TRAINING_ARGUMENT, WHOLE_PADS, decomposition_table
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
@@ -192,7 +193,13 @@ def _add_output(lowered: EdgeGraph, program: ExportedProgram) -> list[OutputSpec
             InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
         }
         if spec.kind not in kinds:
-            raise NeedsRetracingError(f"the program writes to the constant {name}")
+            raise ExportError(
+                ExportErrorType.NOT_SUPPORTED,
+                f"the program writes to the tensor {spec.target}, which torch.export made a constant because it is no "
+                "buffer of the model: what is written would be lost after each call. Make it a buffer "
+                "(self.register_buffer), or, if it is one under another name already, as in the StaticCache "
+                f"of transformers, call torch.export.export(..., strict=True).{source_of(value)}",
+            )
         target = name if spec.kind == InputKind.USER_INPUT else spec.target
         values.append(value)
         specs.append(OutputSpec(kind=kinds[spec.kind], arg=_argument(value, None), target=target))
