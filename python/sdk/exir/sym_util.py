@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import sympy
 import torch
-from torch.utils._sympy.value_ranges import bound_sympy
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from sdk.exir.error import ExportError, ExportErrorType
 
@@ -33,11 +33,42 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
     expr = node.shape_env.replace(node.expr)
     if expr.is_Integer:
         return int(expr)
-    ranges = node.shape_env.var_to_range
-    bound = bound_sympy(expr, {s: ranges[s] for s in expr.free_symbols if s in ranges}).upper
-    if not isinstance(bound, (int, sympy.Integer)) or bound >= 2**31 - 1:
-        return None
-    return int(bound)
+    # PyTorch's ranges of sizes begin at 2, also of those that may be 0 or 1: it takes these for no special cases.
+    for least in (0, 1):
+        bound = bound_sympy(expr, _ranges(node, expr, least)).upper
+        if isinstance(bound, (int, sympy.Integer)) and bound < 2**31 - 1:
+            return int(bound)
+    return None
+
+
+def _ranges(node: torch.SymNode, expr: sympy.Expr, least: int) -> dict[sympy.Symbol, ValueRanges]:
+    """The ranges of the symbols of `expr`, which begin at `least` where PyTorch's begin at 2."""
+    known = {symbol: found for symbol in expr.free_symbols if (found := node.shape_env.var_to_range.get(symbol))}
+    return {symbol: ValueRanges(least, found.upper) if found.lower == 2 else found for symbol, found in known.items()}
+
+
+def may_be_zero_by_data(size: int | torch.SymInt) -> bool:
+    """Whether `size` depends on data, and may be 0 as far as is known."""
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    if isinstance(size, int) or not free_unbacked_symbols(size):
+        return False
+    expr = size.node.shape_env.replace(size.node.expr)
+    lowest = bound_sympy(expr, _ranges(size.node, expr, 1)).lower
+    return not isinstance(lowest, (int, sympy.Integer)) or lowest < 1
+
+
+def is_largest_at_bounds(size: int | torch.SymInt) -> bool:
+    """Whether `size` takes its upper bound where each of its symbols takes its own.
+
+    16 - n does not: it is largest for the smallest n. Shapes that are computed from each other agree at the upper
+    bounds of the symbols, and need not agree at their own.
+    """
+    if isinstance(size, int):
+        return True
+    expr, ranges = size.node.shape_env.replace(size.node.expr), size.node.shape_env.var_to_range
+    value = expr.xreplace({symbol: ranges[symbol].upper for symbol in expr.free_symbols if symbol in ranges})
+    return bool(value == upper_bound(size))
 
 
 def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:

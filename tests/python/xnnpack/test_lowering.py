@@ -209,6 +209,36 @@ def test_dynamic_shapes() -> None:
     check(model, ROWS, (torch.ones(1, 8),), (torch.ones(12, 8),), ROWS, lowered=lowered)
 
 
+def test_sizes_that_shrink_where_others_grow() -> None:
+    """Rows are filled up to 16: for their largest number there are no more, and the largest filling is for one row."""
+
+    def fill(x: torch.Tensor) -> torch.Tensor:
+        filling = torch.ones(16 - x.shape[0], 8)
+        return torch.cat([x + 1, filling * filling]) * 2
+
+    calls = [(torch.randn(rows, 8),) for rows in (2, 1, 12, 5)]
+    lowered = lower(Call(fill), calls[0], dynamic_shapes=(({0: Dim("rows", min=1, max=12)},),))
+    check(Call(fill), *calls, lowered=lowered)
+
+
+def test_sizes_that_depend_on_data() -> None:
+    """Two sizes that depend on data are equal where an assertion says so, which their upper bounds need not be."""
+
+    def masked(x: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        m, n = first.item(), second.item()
+        torch._check(m >= 0)
+        torch._check(m <= 4)
+        torch._check(n >= 0)
+        torch._check(n <= 5)
+        torch._check(m + n == 5)
+        rows = torch.cat([x[:m] * 2, x[:n] * 3])
+        return rows * x + rows.t().reshape(8, 5).t()
+
+    x = torch.randn(5, 8)
+    calls = [(x, torch.tensor(m), torch.tensor(5 - m)) for m in (2, 0, 4)]
+    check(Call(masked), *calls, lowered=lower(Call(masked), calls[0]))
+
+
 def test_what_is_not_taken_stays_with_a_reason() -> None:
     """XNN-20, BKO-05: it runs on the kernels."""
     model = Call(lambda x: torch.cumsum(x, 0).softmax(0).double().float() + x)

@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_map_only
 from sdk.backends.xnnpack.operators.operator import argument, is_static
 from sdk.backends.xnnpack.operators.recurrent import fused_cell
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.sym_util import are_same_sizes
 
 _SLICE = exir_ops.edge.aten.slice_copy.Tensor
 _PARTS = frozenset({"aten.slice_copy.Tensor", "aten.select_copy.int"})
@@ -195,7 +196,7 @@ def _dim_of_view(call: Node, shape: tuple[int, ...], dim: int) -> _Rule | None:
     source = _shape(call.args[0])
     squeezed = argument(call, 1) if _name(call) == "aten.squeeze_copy.dims" else ()
     for i, size in enumerate(source):
-        if size == shape[dim] and math.prod(source[i + 1 :]) == math.prod(shape[dim + 1 :]):
+        if are_same_sizes((size, math.prod(source[i + 1 :])), (shape[dim], math.prod(shape[dim + 1 :]))):
             # What is left of it may be of size 1.
             return None if i in (d % len(source) for d in squeezed) else _Rule({0: i}, computes=False)
     return None

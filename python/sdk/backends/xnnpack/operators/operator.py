@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.layouts import is_channels_last
 from sdk.backends.xnnpack.quantization import Scale, dynamic_source
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
-from sdk.exir.sym_util import upper_bound
+from sdk.exir.sym_util import is_largest_at_bounds, may_be_zero_by_data, upper_bound
 
 MAX_RANK = 6  # of XNNPACK's tensors
 FLOATS = (torch.float32, torch.float16)
@@ -65,6 +65,14 @@ class XNNPartitionerConfig:
             reason = refusal_of_tensor(operand.meta.get("val"), operand, dtypes, any_layout=is_weight)
             if reason is not None:
                 return reason
+        sizes = [
+            _sizes_that_depend_on_data(operand)
+            for operand in (node, *node.all_input_nodes)
+            if not is_constant(program, operand)
+        ]
+        if any(len(each) > 1 or each != sizes[0] for each in sizes):
+            names = sorted(set().union(*sizes))
+            return f"{' and '.join(names)} depend{'s' if len(names) == 1 else ''} on data, as not all of its sizes do"
         if not self.converts and len(floats := _floating_types(node)) > 1:
             return f"it mixes {' and '.join(sorted(floats))}"
         for position in self.weights:
@@ -133,6 +141,10 @@ def refusal_of_tensor(
     bounds = [upper_bound(size) for size in value.shape]
     if None in bounds:
         return f"{node} has a dimension without an upper bound"
+    if any(map(may_be_zero_by_data, value.shape)):
+        return f"{node} may be empty: a size depends on data"
+    if not all(map(is_largest_at_bounds, value.shape)):
+        return f"{node} has a dimension that shrinks where one that it is computed from grows"
     if 0 in bounds:
         return f"{node} is empty"
     if not any_layout and not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
@@ -141,6 +153,12 @@ def refusal_of_tensor(
     if value.dtype == torch.int64 and is_channels_last(node):
         return f"{node} has integers in channels_last order"
     return None
+
+
+def _sizes_that_depend_on_data(tensor: Node) -> set[str]:
+    """Their upper bounds may differ where they are the same: what relates them may be an assertion."""
+    sizes = getattr(tensor.meta.get("val"), "shape", ())
+    return {str(size) for size in sizes if isinstance(size, torch.SymInt) and free_unbacked_symbols(size)}
 
 
 def _floating_types(node: Node) -> set[str]:

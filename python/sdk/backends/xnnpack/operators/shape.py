@@ -24,6 +24,7 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     XNNStaticTranspose,
 )
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.exir.sym_util import are_same_sizes
 from sdk.exir.tensor import TensorSpec
 
 MOST_CONCATENATED = 5  # by one node
@@ -72,7 +73,7 @@ class PermuteConfig(XNNPartitionerConfig):
         else:
             order = [dim % len(order) for dim in argument(node, 1)]
         shape = node.meta["val"].shape
-        moved = [dim for dim, size in zip(order, shape, strict=True) if size != 1]
+        moved = [dim for dim, size in zip(order, shape, strict=True) if not are_same_sizes([size], [1])]
         if is_static(shape) and moved == sorted(moved):  # the elements stay where they are
             writer.add(XNNStaticReshape(len(shape), list(shape), writer.read(node.args[0]), writer.result(node)))
             return
@@ -146,7 +147,7 @@ def write_joined(writer: SubgraphWriter, node: Node) -> bool:
     if (
         cat is node
         or not view.is_contiguous()
-        or any(size != 1 for size in cat.meta["val"].shape[: argument(cat, 1) % rank_of(cat)])
+        or any(not are_same_sizes([size], [1]) for size in cat.meta["val"].shape[: argument(cat, 1) % rank_of(cat)])
     ):
         return False
     start = 0

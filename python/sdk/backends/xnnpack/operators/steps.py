@@ -18,6 +18,7 @@ from sdk.backends.xnnpack.operators.shape import write_expanded, write_slice
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import FLOAT_TO_TRUTH, INT64_TO_FLOAT, INT64_TO_TRUTH, SubgraphWriter
+from sdk.exir.sym_util import are_same_sizes
 
 # Flags of norms.
 HAS_WEIGHT, HAS_BIAS = 1, 2
@@ -307,7 +308,7 @@ def fused_rms_norm(program: ExportedProgram, node: Node) -> tuple[Node, float, N
             continue
         for x, rsqrt in (normal.args[:2], normal.args[1::-1]):
             found = _rms_of(program, x, rsqrt)
-            if found is not None and weight.meta["val"].shape[0] == x.meta["val"].shape[-1]:
+            if found is not None and are_same_sizes(weight.meta["val"].shape, x.meta["val"].shape[-1:]):
                 return x, found, weight
     return None
 
