@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,9 @@ class Process:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         command = [sys.executable, "-m", "sdk.bench._worker"]
+        self._said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - a pipe could fill up
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
         )
 
     def __enter__(self) -> Process:
@@ -42,6 +44,7 @@ class Process:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self._process.kill()
         self._process.communicate()
+        self._said.close()
 
     def start(self, cold: bool, threads: int | None) -> dict[str, Any]:
         """Starts the program; see `_worker.Worker.start`."""
@@ -76,7 +79,8 @@ class Process:
         line = self._process.stdout.readline()
         if not line:
             status = self._process.wait()
-            said = self._process.stderr.read().strip().splitlines() if self._process.stderr is not None else []
+            self._said.seek(0)
+            said = self._said.read().strip().splitlines()
             raise CommandError(
                 f"`{self._subject.name}`: the process that ran it ended with the status {status}: "
                 f"{said[-1] if said else 'it said nothing'}"

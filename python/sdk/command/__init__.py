@@ -103,6 +103,8 @@ def existing(path: str | Path) -> Path:
     if not file.exists():
         beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
         raise CommandError(f"there is no file `{file}`: pass the path of one.{closest(file.name, beside)}")
+    if not file.is_file():
+        raise CommandError(f"expected a file, found the device or pipe `{file}`: write what it gives to a file first")
     if not os.access(file, os.R_OK):
         raise CommandError(f"`{file}` cannot be read: you have no permission to")
     return file

@@ -120,7 +120,11 @@ def _dump(options: argparse.Namespace) -> dict[str, Any]:
     if options.trace is not None:
         write_json(options.trace, _facts.read(path, "etdump", lambda _: inspector.trace_events()))
     if options.csv is not None:
-        write_bytes(options.csv, inspector.to_dataframe().to_csv(index=False).encode())
+        try:
+            frame = inspector.to_dataframe()
+        except ImportError as error:
+            raise CommandError(f"--csv: {error}") from error
+        write_bytes(options.csv, frame.to_csv(index=False).encode())
     facts = {"kind": "etdump", "path": str(path), "bytes": path.stat().st_size, **_records.dump_facts(inspector)}
     if options.markdown and not options.json:
         print(inspector.markdown(options.top), end="")

@@ -38,9 +38,7 @@ def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:
     except MismatchError as error:
         raise CommandError(f"`{path}`: {describe(error)}") from error
     except UNREADABLE as error:
-        raise CommandError(
-            f"`{path}` is no {NAMES[kind].split(' ', 1)[1]} that can be read: {describe(error)}"
-        ) from error
+        raise CommandError(f"`{path}` cannot be read as {NAMES[kind]}: {describe(error)}") from error
 
 
 def _reader(kind: str) -> Callable[[Path], dict[str, Any]]:

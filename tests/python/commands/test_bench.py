@@ -162,6 +162,21 @@ def test_a_file_is_cold_only_where_the_system_says_so(tmp_path: Path, monkeypatc
     assert not _worker.evict(file)
 
 
+def test_a_process_that_dies_is_said(files: Files, tmp_path: Path) -> None:
+    """After more on the standard error than a pipe holds."""
+    from sdk.bench._process import Process, Subject
+    from sdk.command import CommandError
+
+    with Process(Subject("net.pte", files["net.pte"], (), "forward", tmp_path / "nothing.json")) as process:
+        with pytest.raises(CommandError, match=r"`net.pte` cannot be measured: FileNotFoundError"):
+            process.start(False, None)
+        process._process.kill()
+        process._process.wait()
+        process._said.write("line\n" * 100_000 + "the last line\n")
+        with pytest.raises(CommandError, match="ended with the status -9: the last line"):
+            process.memory()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 import torch
@@ -167,11 +168,12 @@ def test_diff_sees_other_weights(sdk: Call, tmp_path: Path) -> None:
     [
         (["nothing.pte"], "there is no file"),
         (["."], "expected a file, found the folder"),
+        (["/dev/zero"], "found the device or pipe"),
         ([__file__], "expected a program (.pte)"),
         ([], "expected a file"),
         (["net.pte", "--trace", "out.json"], "pass its ETDump with --etdump"),
         (["--bad"], "unrecognized arguments"),
-        (["net.pte", "--etdump", "net.pte"], "is no ETDump that can be read"),
+        (["net.pte", "--etdump", "net.pte"], "cannot be read as an ETDump"),
         (["net.pte", "--etdump", "net.etdp", "--trace", "/nowhere/x.json"], "there is no folder"),
     ],
 )
@@ -214,6 +216,16 @@ def test_any_bytes_with_the_identifier_of_a_program(data: bytes) -> None:
         file.flush()
         with pytest.raises(CommandError):
             facts(Path(file.name))
+
+
+def test_an_etrecord_that_unpacks_to_much_more_is_refused(sdk: Call, tmp_path: Path) -> None:
+    path = tmp_path / "bomb.etrecord"
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        file.writestr("ETRECORD_V0", b"")
+        file.writestr("exported_program", bytes(1 << 26))
+    found = sdk("inspect", path)
+    assert found.status == 2
+    assert "that unpacks to 67108864" in found.err
 
 
 def test_names_in_a_file_cannot_command_the_terminal(tmp_path: Path) -> None:

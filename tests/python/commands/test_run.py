@@ -257,6 +257,13 @@ def test_wrong_arguments_are_one_line(
     assert found.out == ""
 
 
+def test_an_archive_of_more_than_the_input_is_refused(sdk: Call, files: Files, tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "x.npz", np.zeros(1 << 24, np.float32))
+    found = sdk("run", files["net.pte"], "--input", tmp_path / "x.npz")
+    assert found.status == 2
+    assert "found `arr_0.npy` with" in found.err
+
+
 def test_an_array_of_objects_is_not_unpickled(sdk: Call, files: Files, tmp_path: Path) -> None:
     """A .npy and a .pt that would create a file if they were unpickled."""
     trap = tmp_path / "trap"
