@@ -18,6 +18,7 @@ from sdk.backends.transforms.aten_to_dialect_pass import AtenToDialectPass, Dial
 from sdk.backends.transforms.decompose_sdpa import DecomposeScaledDotProductAttention
 from sdk.backends.transforms.fuse_cascaded_transpose_or_permute_ops import FuseCascadedTransposeOrPermuteOps
 from sdk.backends.transforms.fuse_cascaded_view_ops import FuseCascadedViewOps
+from sdk.backends.transforms.fuse_view_copy import FuseViewCopyTransform
 from sdk.backends.transforms.mean_to_sum_div import MeanToSumDiv
 from sdk.backends.transforms.postpone_permute_below_squeeze_view import (
     PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView,
@@ -218,6 +219,22 @@ class TestViews:
     def test_in_sequence(self) -> None:
         model = lambda x: x.view(4, 6).view(3, 8).view(24).relu()  # noqa: E731
         assert after([FuseCascadedViewOps()], model, torch.randn(2, 3, 4)) == ["view_copy", "relu"]
+
+    def test_around_elementwise_operators(self) -> None:
+        fuse = FuseViewCopyTransform()
+        model = lambda x: (x.view(4, 6).view(24).abs().view(3, 8) * 2).sqrt().view(2, 12).sum(1)  # noqa: E731
+        found = after([fuse], model, torch.randn(2, 3, 4))
+        assert found == ["view_copy", "abs", "mul", "sqrt", "sum"]
+
+        def read_twice(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            y = x.view(4, 6).abs()
+            return y.sum(1), y.view(24)
+
+        assert after([fuse], read_twice, torch.randn(2, 3, 4)).count("view_copy") == 2
+        # A row is broadcast over another shape.
+        model = lambda x, y: (x.view(4, 6) + y).view(24)  # noqa: E731
+        assert after([fuse], model, torch.randn(2, 3, 4), torch.randn(6)).count("view_copy") == 2
+        assert after([fuse], lambda x: x.view(4, 6).cumsum(0).view(24), torch.randn(2, 3, 4)).count("view_copy") == 2
 
     def test_that_squeeze(self) -> None:
         squeeze = ViewCopyToSqueezeUnsqueezePass()
