@@ -120,9 +120,12 @@ def test_three_times_the_work_takes_three_times_the_time(sdk: Call, programs: Pa
 
 
 def test_one_program_twice_is_the_same(sdk: Call, files: Files) -> None:
-    """The ratio of a program to itself is 1 within its printed spread."""
-    shown = sdk("bench", files["net.pte"], files["net.bpte"], *QUICK)
-    assert shown.status == 0, shown.err
+    """The ratio of a program to itself is 1 within its printed spread, but for one time of a thousand: two are tried."""
+    for _ in range(2):
+        shown = sdk("bench", files["net.pte"], files["net.bpte"], *QUICK)
+        assert shown.status == 0, shown.err
+        if "no difference between" in shown.out:
+            break
     assert "no difference between" in shown.out
     for part in ("call", "warm start", "memory", "forward, 1 threads"):
         assert part in shown.out

@@ -19,10 +19,15 @@ SWIFT = ROOT / "sdk/ios/Sources/ExecuTorch"
 
 
 def test_a_trace_of_executor_runner(sdk: Callable[..., Result], files: Files, tmp_path: Path) -> None:
-    """What the page does with a board, on this machine: 20 runs, with operators of the model and its source lines."""
+    """PROF-03: executor_runner has a flag for ETDumps, and writes one of 20 runs, with what XNNPACK ran in its delegate.
+
+    It is what the page does with a board: the events have the operators and source lines of the model.
+    """
     runner = next(iter(find_runners()), None)
     if runner is None:
         pytest.skip("executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
+    shown = subprocess.run([runner.path, "--help"], capture_output=True, text=True, check=True).stdout
+    assert {"--etdump_path", "--num_executions"} <= set(shown.split())
     dump = tmp_path / "run.etdp"
     arguments = [f"--model_path={files['net.pte']}", "--num_executions=20", f"--etdump_path={dump}", "--noprint_output"]
     done = subprocess.run([runner.path, *arguments], capture_output=True, text=True, check=False)
@@ -35,6 +40,7 @@ def test_a_trace_of_executor_runner(sdk: Callable[..., Result], files: Files, tm
     assert found.status == 0, found.err
     (block,) = [block for block in found.json["blocks"] if block["name"] == "Execute"]
     assert block["runs"] == 20
+    assert any(event["delegated"] for event in block["events"])
     operators = {name for event in block["events"] for name in event["operators"]}
     assert {"aten.convolution.default", "aten.linear.default", "aten.cumsum.default"} <= operators
     assert any("conftest.py:" in source for event in block["events"] for source in event["sources"])
