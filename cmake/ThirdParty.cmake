@@ -77,3 +77,19 @@ function(executorch_add_highway)
   target_compile_definitions(executorch_highway PUBLIC
     "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR|HWY_ALL_SVE|HWY_NEON|HWY_NEON_BF16)")
 endfunction()
+
+# What pages of `sdk inspect --html` are made with goes into the wheel. A build without it is whole but for this option,
+# which then says so.
+if(EXECUTORCH_BUILD_PYBIND)
+  execute_process(
+    COMMAND "${EXECUTORCH_THIRD_PARTY_SCRIPT}" --output "${EXECUTORCH_THIRD_PARTY_DIR}" dagre
+    RESULT_VARIABLE result)
+  if(result EQUAL 0)
+    install(FILES "${EXECUTORCH_THIRD_PARTY_DIR}/dagre/dist/dagre.min.js" DESTINATION sdk/devtools/page
+      COMPONENT python EXCLUDE_FROM_ALL)
+    install(FILES "${EXECUTORCH_THIRD_PARTY_DIR}/dagre/LICENSE" DESTINATION sdk/devtools/page RENAME dagre.LICENSE
+      COMPONENT python EXCLUDE_FROM_ALL)
+  else()
+    message(WARNING "dagre could not be fetched: `sdk inspect --html` will not work. Everything else does.")
+  endif()
+endif()

@@ -39,7 +39,7 @@ declare_steps() {
   gate_step android 1 "${java[@]}"
   gate_step swift 1 "${swift[@]}"
   gate_step consume 1 "pkg-config=pkg-config"
-  gate_step wheel 1
+  gate_step wheel 1 "npm=npm"
   gate_step asan 1
   gate_step lint 2
   gate_step baremetal 2 \
@@ -48,6 +48,7 @@ declare_steps() {
   gate_step conformance 2
   gate_step interop 2
   gate_step documents 2 "doxygen=doxygen"
+  gate_step page 2 "chromium=chromium" "npm=npm"
   gate_step apple 2 "${apple[@]}"
   gate_step demo-backend 2
   gate_step aarch64 2 "${aarch64[@]}"
@@ -213,6 +214,8 @@ step_zoo() { "${python}" -m pytest -q -m slow tests/zoo; }
 step_documents() {
   scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
 }
+# Pages of programs, in a browser. npm brings the library that lays out their graphs, where GitHub is out of reach.
+step_page() { "${python}" -m pytest -q -m "not slow" tests/page; }
 # Those of a backend lie with the backend's other tests.
 # The original's environment is made before the tests, which share it.
 step_interop() {

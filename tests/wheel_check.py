@@ -47,6 +47,11 @@ def main(installed: Path) -> None:
     assert "--dynamic NAME.DIM=MIN..MAX" in help_text.stdout
     listed = subprocess.run([sys.executable, "-S", "-m", "sdk", "--help"], capture_output=True, text=True, check=True)
     assert "\n  export " in listed.stdout and "\n  codegen " in listed.stdout
+    # What a page is made with comes along.
+    from sdk.devtools.page import write_page
+
+    write_page(PROGRAM / "model.pte", "model.html")
+    assert "dagre" in Path("model.html").read_text()
     # EXP2-17, RTP-07: the backends that the package declares come with it.
     import torch
 

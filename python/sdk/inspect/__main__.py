@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +33,8 @@ examples
   Where the time of a run went, as a trace for https://ui.perfetto.dev and as a table for
   a pull request:
     sdk inspect --etdump model.etdp --etrecord model.etrecord --trace trace.json --markdown
+  One page to look at, with the graph:
+    sdk inspect model.pte --etdump model.etdp --etrecord model.etrecord --html model.html
 """
 
 _UNITS = ("ns", "us", "ms", "s", "cycles")
@@ -55,7 +55,13 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
     trace.add_argument("--markdown", action="store_true", help="print a Markdown table of where the time went")
     trace.add_argument("--top", type=count(1), default=20, help="rows of that table, the slowest first (20)")
     trace.add_argument("--csv", type=Path, metavar="OUT.csv", help="write the pandas frame of the events")
-    parser.add_argument("--html", type=Path, metavar="OUT.html", help="write one page to look at")
+    page = parser.add_argument_group("one page to look at (docs/page.md)")
+    page.add_argument("--html", type=Path, metavar="OUT.html", help="write the page: graph, times, memory plan, sizes")
+    page.add_argument("--debug-buffer", type=Path, help="the values that the ETDump recorded: adds the numeric gap")
+    page.add_argument(
+        "--report", type=Path, help="the JSON file of `sdk export --report`: adds what the export recorded"
+    )
+    page.add_argument("--method", help="the method that the ETDump is of, where it does not say so")
     return finish(parser, argv, _run)
 
 
@@ -86,6 +92,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check_options(options: argparse.Namespace) -> None:
+    if options.html is None and (options.debug_buffer or options.report or options.method):
+        raise CommandError("--debug-buffer, --report and --method are for the page: pass --html OUT.html too")
+    if options.html is not None and options.file is None:
+        raise CommandError("--html shows a program, found none: pass the .pte")
     if options.file is None and options.etdump is None:
         raise CommandError("expected a file, --etdump or --diff, found none: pass one")
     if options.etdump is None and (options.trace or options.markdown or options.csv):
@@ -136,15 +146,14 @@ def _dump(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _page(options: argparse.Namespace) -> None:
-    if importlib.util.find_spec("sdk.devtools.page") is None:
-        raise CommandError("--html: this version of the package cannot write pages")
-    write_page = importlib.import_module("sdk.devtools.page").write_page
+    from sdk.devtools.page import write_page
     from sdk.inspect._facts import UNREADABLE
 
     check_writable([options.html])
-    path = existing(options.file or options.etdump)
+    names = ("etdump", "etrecord", "debug_buffer", "report")
+    files = {name: existing(path) for name in names if (path := getattr(options, name)) is not None}
     try:
-        write_page(path, options.html, etdump=options.etdump, etrecord=options.etrecord)
+        write_page(existing(options.file), options.html, method=options.method, **files)
     except UNREADABLE as error:
         raise CommandError(f"--html: {describe(error)}") from error
 

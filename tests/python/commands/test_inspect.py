@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -98,28 +97,6 @@ def test_an_etrecord_of_another_program(sdk: Call, files: Files, tmp_path: Path)
     assert found.status == 2
     assert found.err.count("\n") == 1
     assert "the ETDump and the ETRecord are of different programs" in found.err
-
-
-def test_the_page_is_written_by_the_one_who_can(
-    sdk: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`--html` calls write_page with the files that were named, and its errors are one line."""
-    from types import ModuleType
-
-    module, calls = ModuleType("sdk.devtools.page"), []
-    module.write_page = lambda *args, **named: calls.append((args, named))  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sdk.devtools.page", module)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    arguments = [files["net.pte"], "--html", tmp_path / "out.html", "--etdump", files["net.etdp"]]
-    assert sdk("inspect", *arguments).status == 0
-    assert calls == [((files["net.pte"], tmp_path / "out.html"), {"etdump": files["net.etdp"], "etrecord": None})]
-
-    def refuse(*args: object, **named: object) -> None:
-        raise ValueError("expected a program")
-
-    module.write_page = refuse  # type: ignore[attr-defined]
-    refused = sdk("inspect", *arguments)
-    assert (refused.status, refused.err) == (2, "sdk inspect: --html: expected a program\n")
 
 
 def test_a_full_disk_is_one_line(sdk: Call, monkeypatch: pytest.MonkeyPatch) -> None:

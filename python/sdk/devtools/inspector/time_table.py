@@ -42,7 +42,7 @@ def time_rows(block: EventBlock) -> list[TimeRow]:
     rows: dict[tuple[str, str], TimeRow] = {}
     total = method_time(block)
     counted = 0.0
-    for event, mean in _leaves(block):
+    for event, mean in leaves(block):
         where = (event.delegate_backend_name or "delegate") if event.is_delegated_op or _is_call(event) else ""
         name = ", ".join(dict.fromkeys(event.op_types)) if event.op_types and not _is_call(event) else event.name
         if _is_call(event):
@@ -89,7 +89,7 @@ def _time(event: Event) -> float:
     return 0.0 if event.perf_data is None else event.perf_data.avg
 
 
-def _leaves(block: EventBlock) -> Iterator[tuple[Event, float]]:
+def leaves(block: EventBlock) -> Iterator[tuple[Event, float]]:
     """The events of instructions, each with its time without that of the events inside it."""
     inside: dict[int, float] = {}
     timed = [

@@ -60,7 +60,7 @@ class _MethodRows:
         kind = "input" if spec is None or spec.kind == InputKind.USER_INPUT else "weight"
         if spec is not None and spec.kind == InputKind.BUFFER and not _is_constant(node):
             kind = "buffer"
-        values = self._values(node)
+        values = values_of(node)
         tag = node.meta.get("constant_tag")
         if tag is not None:
             where = f"file {tag}"
@@ -83,11 +83,11 @@ class _MethodRows:
         else:
             name, where = getattr(target, "__name__", str(target)), RUNTIME
         refusals = get_refusals(node) if where == PORTABLE else {}
-        return self._row(node, prefix, name, where, self._values(node), refusals)
+        return self._row(node, prefix, name, where, values_of(node), refusals)
 
     def _delegate(self, module: GraphModule, node: Node, prefix: str) -> Iterator[Row]:
         lowered: Any = operator.attrgetter(str(node.args[0].target))(module)
-        yield self._row(node, prefix, "delegate", lowered.backend_id, self._values(node))
+        yield self._row(node, prefix, "delegate", lowered.backend_id, values_of(node))
         yield from self._inside(
             lowered.original_module.graph_module, lowered.backend_id, f"{prefix}{node.args[0].target}/"
         )
@@ -97,7 +97,7 @@ class _MethodRows:
             if node.op == "call_function" and node.target is not operator.getitem:
                 op = getattr(node.target, "_op", node.target)
                 name = operator_name(op) if isinstance(op, torch._ops.OpOverload) else getattr(op, "__name__", str(op))
-                yield self._row(node, prefix, name, backend, self._values(node))
+                yield self._row(node, prefix, name, backend, values_of(node))
         for name, branch, _ in get_control_flow_submodules(module):
             yield from self._inside(branch, backend, f"{prefix}{name}/")
 
@@ -114,29 +114,32 @@ class _MethodRows:
             self._method, prefix + node.name, name, where, values, refusals or {}, _module_of(node), _source_of(node)
         )
 
-    def _values(self, node: Node) -> tuple[Value, ...]:
-        values = pytree.tree_leaves(node.meta.get("val"))
-        specs = pytree.tree_leaves(node.meta.get("spec"), is_leaf=lambda s: isinstance(s, TensorSpec))
-        if len(specs) != len(values):
-            specs = [None] * len(values)
-        found = (self._value(value, spec) for value, spec in zip(values, specs, strict=True))
-        return tuple(value for value in found if value is not None)
 
-    def _value(self, value: Any, spec: Any) -> Value | None:
-        if not isinstance(value, torch.Tensor):
-            kinds = ((torch.SymBool, "bool"), (torch.SymInt, "int"), (torch.SymFloat, "float"))
-            name = next((name for kind, name in kinds if isinstance(value, kind)), type(value).__name__)
-            return None if value is None else Value(name, None, 0, 0)
-        shape = tuple(size_range(size) for size in value.shape)
-        dtype = str(value.dtype).removeprefix("torch.")
-        if not isinstance(spec, TensorSpec):
-            return Value(dtype, shape, _largest_bytes(value), 0)
-        nbytes = spec.nbytes() if all(isinstance(size, int) for size in spec.shape) else _largest_bytes(value)
-        if spec.const or spec.mem_id is None or spec.mem_offset is None:
-            return Value(dtype, shape, nbytes, 0)
-        place = (spec.mem_id, spec.mem_offset)
-        shares = spec.inplace_base is not None or hasattr(spec, "_base")
-        return Value(dtype, shape, nbytes, 0 if shares else spec.allocated_memory, *place)
+def values_of(node: Node) -> tuple[Value, ...]:
+    """What a node makes: a tensor or number each, None left out."""
+    values = pytree.tree_leaves(node.meta.get("val"))
+    specs = pytree.tree_leaves(node.meta.get("spec"), is_leaf=lambda s: isinstance(s, TensorSpec))
+    if len(specs) != len(values):
+        specs = [None] * len(values)
+    found = (_value(value, spec) for value, spec in zip(values, specs, strict=True))
+    return tuple(value for value in found if value is not None)
+
+
+def _value(value: Any, spec: Any) -> Value | None:
+    if not isinstance(value, torch.Tensor):
+        kinds = ((torch.SymBool, "bool"), (torch.SymInt, "int"), (torch.SymFloat, "float"))
+        name = next((name for kind, name in kinds if isinstance(value, kind)), type(value).__name__)
+        return None if value is None else Value(name, None, 0, 0)
+    shape = tuple(size_range(size) for size in value.shape)
+    dtype = str(value.dtype).removeprefix("torch.")
+    if not isinstance(spec, TensorSpec):
+        return Value(dtype, shape, _largest_bytes(value), 0)
+    nbytes = spec.nbytes() if all(isinstance(size, int) for size in spec.shape) else _largest_bytes(value)
+    if spec.const or spec.mem_id is None or spec.mem_offset is None:
+        return Value(dtype, shape, nbytes, 0)
+    place = (spec.mem_id, spec.mem_offset)
+    shares = spec.inplace_base is not None or hasattr(spec, "_base")
+    return Value(dtype, shape, nbytes, 0 if shares else spec.allocated_memory, *place)
 
 
 def operator_name(target: torch._ops.OpOverload) -> str:

@@ -68,9 +68,9 @@ def program_facts(program: schema.Program) -> ProgramFacts:
                 extra = tensor.extra_tensor_info
                 external = extra is not None and extra.location == schema.TensorDataLocation.EXTERNAL
                 if external and extra is not None:
-                    weights[extra.fully_qualified_name] = _nbytes(tensor)
+                    weights[extra.fully_qualified_name] = nbytes_of(tensor)
                 elif tensor.data_buffer_idx > 0:
-                    weights[tensor.data_buffer_idx] = _nbytes(tensor)
+                    weights[tensor.data_buffer_idx] = nbytes_of(tensor)
     return ProgramFacts([_method(plan) for plan in program.execution_plan], sum(weights.values()))
 
 
@@ -85,8 +85,8 @@ def _method(plan: schema.ExecutionPlan) -> MethodFacts:
             delegates[plan.delegates[call.delegate_index].id] += 1
     return MethodFacts(
         name=plan.name,
-        inputs=[_type(plan.values[index].val) for index in plan.inputs],
-        outputs=[_type(plan.values[index].val) for index in plan.outputs],
+        inputs=[type_of(plan.values[index].val) for index in plan.inputs],
+        outputs=[type_of(plan.values[index].val) for index in plan.outputs],
         # Entry 0 of the sizes is reserved; memory ids start at 1.
         arenas={memory_id: size for memory_id, size in enumerate(plan.non_const_buffer_sizes) if memory_id > 0},
         operators=operators,
@@ -100,11 +100,11 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
     uses: dict[int, list[int]] = {}
     writer: dict[int, str] = {}
     for position, call in enumerate(instructions):
-        results = _results(plan, call)
-        for value in _arguments(plan, call):
+        results = values_written(plan, call)
+        for value in values_touched(plan, call):
             uses.setdefault(value, []).append(position)
             # Other tensors are written before they are read, or share the memory of another one.
-            writer.setdefault(value, _name(plan, call) if value in results else "a view of another tensor")
+            writer.setdefault(value, call_name(plan, call) if value in results else "a view of another tensor")
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:
         uses.setdefault(value, []).insert(0, 0)
@@ -123,8 +123,8 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
         planned.append(
             PlannedTensor(
                 value=index,
-                type=_type(tensor),
-                nbytes=_nbytes(tensor),
+                type=type_of(tensor),
+                nbytes=nbytes_of(tensor),
                 memory_id=where.memory_id,
                 offset=where.memory_offset,
                 first=min(at),
@@ -135,7 +135,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
     return planned
 
 
-def _arguments(plan: schema.ExecutionPlan, call: Any) -> list[int]:
+def values_touched(plan: schema.ExecutionPlan, call: Any) -> list[int]:
     """The values that an instruction touches, lists expanded."""
     if isinstance(call, (schema.KernelCall, schema.DelegateCall)):
         return list(_expanded(plan, call.args))
@@ -148,13 +148,20 @@ def _arguments(plan: schema.ExecutionPlan, call: Any) -> list[int]:
     return []
 
 
-def _results(plan: schema.ExecutionPlan, call: Any) -> set[int]:
+def values_read(plan: schema.ExecutionPlan, call: Any) -> list[int]:
+    """The values that an instruction may read: of a kernel all arguments but the last, which it returns."""
+    if isinstance(call, schema.KernelCall):
+        return list(_expanded(plan, call.args[:-1]))
+    return values_touched(plan, call)
+
+
+def values_written(plan: schema.ExecutionPlan, call: Any) -> set[int]:
     """The values that an instruction may write: the last argument of a kernel, and any argument of a delegate."""
     if isinstance(call, schema.KernelCall):
         return set(_expanded(plan, call.args[-1:]))
     if isinstance(call, schema.MoveCall):
         return {call.move_to}
-    return set(_arguments(plan, call))
+    return set(values_touched(plan, call))
 
 
 def _expanded(plan: schema.ExecutionPlan, values: Iterable[int]) -> Iterable[int]:
@@ -166,7 +173,8 @@ def _expanded(plan: schema.ExecutionPlan, values: Iterable[int]) -> Iterable[int
             yield value
 
 
-def _name(plan: schema.ExecutionPlan, call: Any) -> str:
+def call_name(plan: schema.ExecutionPlan, call: Any) -> str:
+    """What an instruction calls: `aten::add.out`, a backend, or the kind of the instruction."""
     if isinstance(call, schema.KernelCall):
         return _operator(plan, call)
     if isinstance(call, schema.DelegateCall):
@@ -179,11 +187,13 @@ def _operator(plan: schema.ExecutionPlan, call: schema.KernelCall) -> str:
     return f"{operator.name}.{operator.overload}" if operator.overload else operator.name
 
 
-def _nbytes(tensor: schema.Tensor) -> int:
+def nbytes_of(tensor: schema.Tensor) -> int:
+    """The size in bytes; of a dynamic tensor the largest one."""
     return math.prod(tensor.sizes) * BYTES.get(ScalarType(tensor.scalar_type), 1)
 
 
-def _type(value: Any) -> str:
+def type_of(value: Any) -> str:
+    """`float32[1, 8]` for a tensor, the name of the type for any other value."""
     if isinstance(value, schema.Tensor):
         scalar = ScalarType(value.scalar_type)
         dynamic = "up to " if value.shape_dynamism != schema.TensorShapeDynamism.STATIC else ""

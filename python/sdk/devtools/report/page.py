@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -73,13 +73,13 @@ def _method(method: MethodFacts, result: ExportResult) -> list[str]:
     largest = sorted(method.tensors, key=lambda tensor: -tensor.nbytes)[:_LARGEST]
     parts += [
         f"<h3>The largest tensors ({len(largest)} of {len(method.tensors)})</h3>",
-        _table(
+        table(
             ["tensor", "bytes", "alive", "made by"],
             [[t.type, readable_bytes(t.nbytes), f"{t.first}–{t.last}", t.made_by] for t in largest],
             numeric={1, 2},
         ),
         f"<h3>Operators ({counted(method.operators.total(), 'call')})</h3>",
-        _bars(method.operators.most_common()),
+        bars(method.operators.most_common()),
         f"<h3>Every node ({len(result.receipt.of(method.name))})</h3>",
         _receipt(result.receipt.of(method.name)),
     ]
@@ -100,10 +100,12 @@ def _receipt(rows: Sequence[Row]) -> str:
         ]
         for row in rows
     ]
-    return f"<details><summary>show</summary>{_table(head, lines, numeric={4})}</details>"
+    return f"<details><summary>show</summary>{table(head, lines, numeric={4})}</details>"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int]) -> str:
+    """A table of texts; the columns `numeric` are aligned to the right."""
+
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(
             f"<{tag}{' class=n' if i in numeric else ''}>{escape(cell)}</{tag}>" for i, cell in enumerate(row)
@@ -113,10 +115,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int]
     return f"<table><thead><tr>{cells('th', head)}</tr></thead><tbody>{lines}</tbody></table>"
 
 
-def _bars(counts: Sequence[tuple[str, int]]) -> str:
+def bars(counts: Sequence[tuple[str, int]], show: Callable[[int], str] = str) -> str:
+    """A table of names and counts with a bar for each."""
     most = max((count for _, count in counts), default=1)
     lines = "".join(
-        f'<tr><td><code>{escape(name)}</code></td><td class="n">{count}</td>'
+        f'<tr><td><code>{escape(name)}</code></td><td class="n">{escape(show(count))}</td>'
         f'<td style="width:40%"><div class="bar" style="width:{100 * count / most:.1f}%"></div></td></tr>'
         for name, count in counts
     )
@@ -124,6 +127,6 @@ def _bars(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def _stages(stages: Sequence[dict[str, Any]]) -> str:
-    return _table(
+    return table(
         ["stage", "seconds", ""], [[s["name"], f"{s['seconds']:.2f}", s["detail"]] for s in stages], numeric={1}
     )

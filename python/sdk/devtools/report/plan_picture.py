@@ -38,7 +38,8 @@ def plan_picture(tensors: Sequence[PlannedTensor], arena: int, instructions: int
         h = max(height * tensor.nbytes / max(arena, 1), 0.6)
         y = _TOP + height * (1 - (tensor.offset + tensor.nbytes) / max(arena, 1))
         parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" class="box c{number % 6}"><title>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" class="box c{number % 6}" '
+            f'data-instruction="{tensor.first}"><title>'
             f"{escape(tensor.type)}, {readable_bytes(tensor.nbytes)} at {tensor.offset}\n"
             f"alive from instruction {tensor.first} to {tensor.last}\nmade by {escape(tensor.made_by)}</title></rect>"
         )

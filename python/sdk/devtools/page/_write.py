@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`write_page`: one HTML file with everything that is known about a program."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sdk.devtools.page._data import embedded, graph_data
+from sdk.devtools.page._instructions import graph_of_instructions
+from sdk.devtools.page._program import MethodFile, ProgramFile, read_program
+from sdk.devtools.page._sections import cards, memory_section, read_report, report_section, sizes_section
+from sdk.exir._serialize._cord import Cord
+from sdk.exir._serialize._files import write_atomically
+
+_SCRIPTS = ("dom.js", "tree.js", "layout.js", "view.js", "details.js", "tables.js", "main.js")
+_LAYOUT = "dagre.min.js"
+
+
+class PageError(RuntimeError):
+    """The page cannot be made with this installation of the package."""
+
+
+def write_page(
+    path: str | Path,
+    out: str | Path,
+    etdump: str | Path | None = None,
+    etrecord: str | Path | None = None,
+    *,
+    debug_buffer: str | Path | None = None,
+    report: str | Path | None = None,
+    method: str | None = None,
+) -> None:
+    """Writes one HTML page about a program: graph, time, memory plan, sizes, report, numeric gap.
+
+    The page needs no other file and no network, and runs nothing of what the files contain.
+
+    Args:
+        path: The program, a `.pte` or `.bpte`.
+        out: The page to write.
+        etdump: What the runtime recorded of it: adds times.
+        etrecord: What the exporter recorded of it: adds modules, source lines, and the operators inside of delegates.
+        debug_buffer: The recorded values of the ETDump: adds, with the ETRecord, how far they are from eager mode.
+        report: The JSON file of `sdk export --report`: adds what the export recorded.
+        method: The method that the ETDump is of; by default the only one, or the one that fits.
+
+    Raises:
+        ValueError: A file is damaged, of another kind, or of another program.
+        PageError: The package was built without the library that lays out the graph.
+    """
+    layout = _asset(_LAYOUT)
+    if layout is None:
+        raise PageError(
+            "pages need the layout library dagre, which could not be fetched when this package was built: connect to "
+            "the network (or set EXECUTORCH_THIRD_PARTY_MIRROR) and build it again, or install a released wheel"
+        )
+    program = read_program(Path(path))
+    if method is not None and method not in program.methods:
+        raise ValueError(f"{str(path)!r} has no method {method!r}; it has {', '.join(map(repr, program.methods))}")
+    exported = None if report is None else read_report(Path(report))
+    methods = _methods(program, etdump, etrecord, debug_buffer, method)
+    for refusal in (exported or {"receipt": {"rows": []}})["receipt"]["rows"]:
+        if refusal["refusals"] and refusal["method"] in methods:
+            methods[refusal["method"]].setdefault("refusals", {})[refusal["node"]] = refusal["refusals"]
+    data = {"file": program.path.name, "methods": list(methods.values()), "recorded": etrecord is not None}
+    write_atomically(Path(out), Cord(_html(program, data, exported, layout).encode(errors="replace")))
+
+
+def _methods(
+    program: ProgramFile,
+    etdump: str | Path | None,
+    etrecord: str | Path | None,
+    debug_buffer: str | Path | None,
+    method: str | None,
+) -> dict[str, dict[str, Any]]:
+    """The graphs of the methods by name, with times and gaps of the one that ran."""
+    record = None
+    if etrecord is not None:
+        from sdk.devtools.etrecord import parse_etrecord
+
+        record = parse_etrecord(etrecord)
+    graphs = {name: _graph(file, record) for name, file in program.methods.items()}
+    found = {name: graph_data(graph) for name, graph in graphs.items()}
+    if etdump is None:
+        if debug_buffer is not None:
+            raise ValueError("recorded values belong to an ETDump: pass its path as etdump= too")
+        return found
+    from sdk.devtools.inspector import Inspector
+    from sdk.devtools.page._times import gaps_of, times_of
+
+    inspector = Inspector(
+        etdump_path=str(etdump),
+        etrecord=record,
+        debug_buffer_path=None if debug_buffer is None else str(debug_buffer),
+        method_name=method if record is not None else None,
+    )
+    sources = inspector._sources
+    ran = method or (sources.method if sources is not None else _only(program.methods))
+    last = max((event._instruction_id or 0 for event in inspector.get_event_list()), default=0)
+    if last >= program.methods[ran].instructions:
+        raise ValueError(
+            f"the ETDump is of another program: it has an instruction {last}, and method {ran!r} has "
+            f"{program.methods[ran].instructions}. Pass the ETDump of this program"
+        )
+    found[ran]["times"] = times_of(inspector, graphs[ran])
+    if debug_buffer is not None:
+        found[ran]["gaps"] = gaps_of(inspector, graphs[ran])
+    return found
+
+
+def _only(methods: Mapping[str, MethodFile]) -> str:
+    if len(methods) > 1:
+        raise ValueError(
+            f"the ETDump does not say which method it is of: pass method= as one of {', '.join(map(repr, methods))}"
+        )
+    return next(iter(methods))
+
+
+def _graph(file: MethodFile, record: Any) -> Any:
+    if record is not None:
+        from sdk.devtools.inspector._matching import Sources
+        from sdk.devtools.page._graph import graph_of_edge_program
+
+        sources = Sources(record, file.name)
+        if sources.program is not None:
+            return graph_of_edge_program(file, sources, sources.program)
+    return graph_of_instructions(file)
+
+
+def _asset(name: str) -> str | None:
+    file = resources.files("sdk.devtools.page").joinpath(name)
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def _html(program: ProgramFile, data: dict[str, Any], report: dict[str, Any] | None, layout: str) -> str:
+    licence = (_asset("dagre.LICENSE") or "").strip()
+    scripts = [
+        f"/* dagre, https://github.com/dagrejs/dagre\n{licence}\n*/\n{layout}".replace("//# sourceMappingURL=", "// "),
+        "(() => {\n'use strict';\n" + "\n".join(_asset(name) or "" for name in _SCRIPTS) + "\n})();",
+    ]
+    # Only these scripts run, whatever else the page should come to contain.
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
+    )
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {hashes}; base-uri 'none'"
+    template = _asset("page.html") or ""
+    parts = {
+        "policy": escape(policy),
+        "title": escape(program.path.name),
+        "style": _asset("page.css") or "",
+        "cards": cards(program),
+        "memory": memory_section(program),
+        "sizes": sizes_section(program),
+        "report": report_section(program, report),
+        "data": embedded(data),
+        "layout": scripts[0],
+        "script": scripts[1],
+    }
+    # Split first: what is put in is not looked at again.
+    head, *rest = template.split("<!--{")
+    pieces = [head]
+    for piece in rest:
+        name, after = piece.split("}-->", 1)
+        pieces += [parts[name], after]
+    return "".join(pieces)
