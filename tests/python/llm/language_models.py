@@ -78,3 +78,19 @@ def small(**fields: Any) -> Transformer:
     torch.manual_seed(1)
     common = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}
     return construct_transformer(ModelArgs(**common, max_context_len=40, generate_full_logits=True, **fields)).eval()
+
+
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "llama": {"rope_theta": 1e5},
+    "qwen3": {"use_hf_rope": True, "use_qk_norm": True, "qk_norm_before_rope": True, "head_dim": 32},
+    "qwen2": {"use_hf_rope": True, "attention_qkv_bias": True},
+    "phi3": {
+        "use_hf_rope": True,
+        "partial_rotary_factor": 0.5,
+        "rope_scaling_short_factor": [1.0, 1.5, 2.0, 4.0],
+        "rope_scaling_long_factor": [1.0, 2.0, 3.0, 4.0],
+        "original_max_position_embeddings": 64,
+        "max_position_embeddings": 256,
+    },
+}
+"""Fields of `ModelArgs` by the architecture of a GGUF file."""

@@ -11,7 +11,7 @@ import gguf
 import numpy as np
 import pytest
 import torch
-from language_models import both, small
+from language_models import ARCHITECTURES, both, small
 from safetensors.torch import save_file
 
 from sdk.examples.models.llama.llama_transformer import Transformer
@@ -105,21 +105,6 @@ def dequantized(model: Transformer) -> Transformer:
             plain = gguf.dequantize(weight.raw.numpy(), gguf.GGMLQuantizationType[weight.ggml_type.upper()])
             module.weight = torch.nn.Parameter(torch.from_numpy(plain), requires_grad=False)  # type: ignore[assignment]
     return model
-
-
-ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "llama": {"rope_theta": 1e5},
-    "qwen3": {"use_hf_rope": True, "use_qk_norm": True, "qk_norm_before_rope": True, "head_dim": 32},
-    "qwen2": {"use_hf_rope": True, "attention_qkv_bias": True},
-    "phi3": {
-        "use_hf_rope": True,
-        "partial_rotary_factor": 0.5,
-        "rope_scaling_short_factor": [1.0, 1.5, 2.0, 4.0],
-        "rope_scaling_long_factor": [1.0, 2.0, 3.0, 4.0],
-        "original_max_position_embeddings": 64,
-        "max_position_embeddings": 256,
-    },
-}
 
 
 @pytest.mark.parametrize("kind", ["F32", "Q4_0", "Q4_1", "Q8_0"])

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .lora import projection
-from .model_args import ModelArgs
-from .norm import RMSNorm, ScalelessRMSNorm
-from .rope import Rope
+from sdk.examples.models.llama.lora import projection
+from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.examples.models.llama.norm import RMSNorm, ScalelessRMSNorm
+from sdk.examples.models.llama.rope import Rope
 
 
 class ForwardOptions(TypedDict, total=False):
@@ -127,7 +127,7 @@ class AttentionMHA(Attention):
         return RMSNorm(args.head_dim, args.norm_eps, args.rms_norm_add_unit_offset)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """`options["positions"]`: int64 [tokens]."""
+        """`options`: "positions", int64 [tokens]; "mask", bool [tokens, positions], the positions that a token sees."""
         positions: Tensor = options["positions"]
         q, k, v = (layer(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for layer in (self.wq, self.wk, self.wv))
         if self.use_qk_norm and self.qk_norm_before_rope:
@@ -136,12 +136,7 @@ class AttentionMHA(Attention):
             q, k = self.rope(q, k, freqs_cos, freqs_sin)
         if self.use_qk_norm and not self.qk_norm_before_rope:
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
-        seen = positions
         if self.use_kv_cache:
             k, v = self.kv_cache.update(positions, k, v)
-            seen = torch.arange(self.kv_cache.max_context_length)
-        mask = seen <= positions[:, None]
-        if self.sliding_window is not None:
-            mask = mask & (seen > positions[:, None] - self.sliding_window)
-        y = self.SDPA(q, k, v, mask).transpose(1, 2).flatten(2)
+        y = self.SDPA(q, k, v, options["mask"]).transpose(1, 2).flatten(2)
         return self.wo(y), None

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from .lora import projection
-from .model_args import ModelArgs
+from sdk.examples.models.llama.lora import projection
+from sdk.examples.models.llama.model_args import ModelArgs
 
 
 class FeedForward(nn.Module):

@@ -6,12 +6,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .attention import ATTENTION_REGISTRY, Attention, ForwardOptions
-from .feed_forward import FeedForward
-from .model_args import ModelArgs
-from .norm import RMSNorm
-from .rope import Rope
-from .short_conv import ShortConv
+from sdk.examples.models.llama.attention import ATTENTION_REGISTRY, Attention, ForwardOptions
+from sdk.examples.models.llama.feed_forward import FeedForward
+from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.examples.models.llama.norm import RMSNorm
+from sdk.examples.models.llama.rope import Rope
+from sdk.examples.models.llama.short_conv import ShortConv
 
 _UNSUPPORTED = (
     "moe",
@@ -45,8 +45,10 @@ class TransformerBlock(nn.Module):
         self.sliding = getattr(attention, "sliding_window", None) is not None
         self.scale = 1.0 if args.residual_multiplier is None else args.residual_multiplier
 
-    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, positions: Tensor) -> Tensor:
-        y, _ = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, positions=positions)
+    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
+        """`positions`: int64 [tokens]. `mask`: bool [tokens, positions], the positions that a token sees."""
+        normed = self.attention_norm(x)
+        y, _ = getattr(self, self.mixer)(normed, freqs_cos, freqs_sin, positions=positions, mask=mask)
         x = x + self._scaled(self.post_attention_norm(y))
         return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x))))
 
@@ -88,10 +90,18 @@ class Transformer(nn.Module):
         positions = torch.arange(x.shape[1])
         if (first := options.get("input_pos")) is not None:
             positions = positions + first if len(first) == 1 else first
-        freqs = self.rope.get_freqs(positions)
-        local_freqs = freqs if self.local_rope is None else self.local_rope.get_freqs(positions)
+        # What all layers of a kind share is computed once.
+        cos, sin = self.rope.get_freqs(positions)
+        local_cos, local_sin = (cos, sin) if self.local_rope is None else self.local_rope.get_freqs(positions)
+        seen = torch.arange(self.max_context_len) if self.params.use_kv_cache else positions
+        mask = local_mask = seen <= positions[:, None]
+        if self.params.sliding_window is not None:
+            local_mask = mask & (seen > positions[:, None] - self.params.sliding_window)
         for layer in self.layers:
-            x = layer(x, *(local_freqs if layer.sliding else freqs), positions)
+            if layer.sliding:
+                x = layer(x, local_cos, local_sin, positions, local_mask)
+            else:
+                x = layer(x, cos, sin, positions, mask)
         if not self.params.generate_full_logits:
             x = x[:, options.get("last_valid_token_pos", -1)]
         x = self.norm(x)

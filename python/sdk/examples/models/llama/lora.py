@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from .model_args import ModelArgs
+from sdk.examples.models.llama.model_args import ModelArgs
 
 
 class LoRALinear(nn.Module):

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .attention import Attention
-from .model_args import ModelArgs
+from sdk.examples.models.llama.attention import Attention
+from sdk.examples.models.llama.model_args import ModelArgs
 
 _TAPS = 3
 

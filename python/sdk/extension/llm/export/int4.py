@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torchao.utils import TorchAOBaseTensor
 
-from ._weights import dequantize_in_layers, floating_dtype
+from sdk.extension.llm.export._weights import dequantize_in_layers, floating_dtype
 
 
 @torch.library.custom_op("torchao::dequantize_int4_tensor", mutates_args=())

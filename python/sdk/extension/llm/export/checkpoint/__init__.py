@@ -14,11 +14,10 @@ from torch.overrides import TorchFunctionMode
 
 from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
-
-from ..gguf import GGUFFile
-from ._gguf import gguf_args, gguf_weights
-from ._hugging_face import hugging_face_args, hugging_face_weights
-from ._names import CheckpointError, Weights, split_rows
+from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
+from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights
+from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights, split_rows
+from sdk.extension.llm.export.gguf import GGUFFile
 
 __all__ = [
     "CheckpointError",

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from sdk.examples.models.llama.model_args import ModelArgs
-
-from ..gguf import GGUFFile, iter_gguf
-from ._names import CheckpointError, Names, Weights
+from sdk.extension.llm.export.checkpoint._names import CheckpointError, Names, Weights
+from sdk.extension.llm.export.gguf import GGUFFile, iter_gguf
 
 _INSIDE = {
     "attn_q": "attention.wq",

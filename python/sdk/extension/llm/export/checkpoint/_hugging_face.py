@@ -9,8 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from sdk.examples.models.llama.model_args import ModelArgs
-
-from ._names import CheckpointError, Names, Weights
+from sdk.extension.llm.export.checkpoint._names import CheckpointError, Names, Weights
 
 _ATTENTION = {
     "self_attn.q_proj": "attention.wq",

@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ._blocks import FORMATS
-from ._file import GGUFError, GGUFFile, GGUFTensor
-from ._tensor import ExportableGGUFTensor, _max_uniform_group_size
+from sdk.extension.llm.export.gguf._blocks import FORMATS
+from sdk.extension.llm.export.gguf._file import GGUFError, GGUFFile, GGUFTensor
+from sdk.extension.llm.export.gguf._tensor import ExportableGGUFTensor, _max_uniform_group_size
 
 __all__ = [
     "Q4_K_GROUP_SIZE",

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._blocks import FORMATS, BlockFormat
+from sdk.extension.llm.export.gguf._blocks import FORMATS, BlockFormat
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)

@@ -11,9 +11,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torchao.quantization import IntxUnpackedToInt8Tensor
 from torchao.utils import TorchAOBaseTensor
 
-from .._weights import dequantize_in_layers, floating_dtype
-from ..int4 import ExportableInt4Tensor
-from ._blocks import FORMATS, dequantize, groups_of
+from sdk.extension.llm.export._weights import dequantize_in_layers, floating_dtype
+from sdk.extension.llm.export.gguf._blocks import FORMATS, dequantize, groups_of
+from sdk.extension.llm.export.int4 import ExportableInt4Tensor
 
 _INTEGERS = {4: torch.int4, 5: torch.int5, 6: torch.int6, 8: torch.int8}
 """torchao's dtype for integers of so many bits."""
