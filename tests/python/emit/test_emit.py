@@ -255,15 +255,31 @@ def test_static_views_cost_no_instruction() -> None:
 
 
 def test_dynamic_views_and_sizes_are_computed_at_run_time() -> None:
+    batch, width = torch.export.Dim("batch", min=2, max=8), torch.export.Dim("width", min=1, max=6)
+    shapes = {"args": ({0: batch, 1: width},)}
+    plan = plan_of(
+        lower(lambda x: x.sin().repeat(2, 1).view(x.shape[0] * 2, x.shape[1], 1).cos(), dynamic_shapes=shapes)
+    )
+    called = list(calls(plan))
+    (x, first, rows), (_, second, columns) = [arguments for name, arguments in called if name == "aten::sym_size.int"]
+    assert (tensor_shape(x), x.shape_dynamism) == ([8, 6], TensorShapeDynamism.DYNAMIC_BOUND)
+    assert (first, second) == (Int(0), Int(1))
+    found = dict(called)
+    assert found["executorch_prim::mul.Scalar"][0] is rows
+    base, size, view = found["executorch_prim::et_view.default"]
+    assert (tensor_shape(base), tensor_shape(view)) == ([16, 6], [16, 6, 1])
+    assert plan.values[size.items[0]].val is found["executorch_prim::mul.Scalar"][-1]
+    assert plan.values[size.items[1]].val is columns
+
+
+def test_the_only_computed_size_of_a_view_is_inferred_at_run_time() -> None:
     shapes = {"args": ({0: torch.export.Dim("batch", min=2, max=8)},)}
     plan = plan_of(lower(lambda x: x.sin().view(x.shape[0] * 6).cos(), dynamic_shapes=shapes))
     found = dict(calls(plan))
-    x, dim, rows = found["aten::sym_size.int"]
-    assert (tensor_shape(x), x.shape_dynamism, dim) == ([8, 6], TensorShapeDynamism.DYNAMIC_BOUND, Int(0))
-    assert found["executorch_prim::mul.Scalar"][0] is rows
+    assert found.keys().isdisjoint({"aten::sym_size.int", "executorch_prim::mul.Scalar"})
     base, size, view = found["executorch_prim::et_view.default"]
     assert (tensor_shape(base), tensor_shape(view)) == ([8, 6], [48])
-    assert plan.values[size.items[0]].val is found["executorch_prim::mul.Scalar"][-1]
+    assert plan.values[size.items[0]].val == Int(-1)
 
 
 class Cond(torch.nn.Module):

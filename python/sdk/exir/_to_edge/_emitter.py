@@ -85,6 +85,8 @@ class EdgeEmitter:
             args = self._promote(args)
         elif op is aten.cat.default:
             args = ([a if value_of(a).dtype == val.dtype else self._cast(a, val.dtype) for a in args[0]], *args[1:])
+        elif op is aten.view_copy.default:
+            args = (args[0], _with_inferred_size(args[1]))
         if self._options.dim_order:
             op, args, kwargs = self._to_dim_order(op, args, kwargs, val)
         target: Any = op
@@ -232,6 +234,14 @@ class EdgeEmitter:
             node = self._constants(self._graph, constant.clone())
         self._tensor_nodes[id(value)] = (value, node)
         return node
+
+
+def _with_inferred_size(shape: Any) -> Any:
+    """The shape of a view with -1 for its only computed size: no node need compute it, and delegates take the view."""
+    computed = [position for position, size in enumerate(shape) if isinstance(size, Node)]
+    if len(computed) != 1 or any(size in (0, -1) for size in shape if not isinstance(size, Node)):
+        return shape
+    return [*shape[: computed[0]], -1, *shape[computed[0] + 1 :]]
 
 
 def value_of(arg: Any) -> Any:
