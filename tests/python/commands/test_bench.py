@@ -120,7 +120,7 @@ def test_three_times_the_work_takes_three_times_the_time(sdk: Call, programs: Pa
 
 
 def test_one_program_twice_is_the_same(sdk: Call, files: Files) -> None:
-    """The ratio of a program to itself is 1 within its printed spread, but for one time of a thousand: two are tried."""
+    """The ratio of a program to itself is 1 within its printed spread, with a chance of 0.999: two are tried."""
     for _ in range(2):
         shown = sdk("bench", files["net.pte"], files["net.bpte"], *QUICK)
         assert shown.status == 0, shown.err
