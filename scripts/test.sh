@@ -47,6 +47,7 @@ declare_steps() {
   gate_step python 2
   gate_step conformance 2
   gate_step interop 2
+  gate_step zoo-few 2
   gate_step documents 2 "doxygen=doxygen"
   gate_step page 2 "chromium=chromium" "npm=npm"
   gate_step apple 2 "${apple[@]}"
@@ -66,7 +67,7 @@ declare_steps() {
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"
   long_step apple-all "${apple[@]}"
-  needs_network android android-asan interop swift swift-asan apple apple-all wheel zoo
+  needs_network android android-asan interop swift swift-asan apple apple-all wheel zoo zoo-few
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do
     [[ ! -f "${file}" ]] || source "${file}"
@@ -208,7 +209,8 @@ on_portable_kernels() {
     "${python}" -m pytest -q -m "$1" -n "${jobs}" --dist worksteal tests/backends/test_operators.py tests/backends/test_sweep.py
 }
 step_slow() { "${python}" -m pytest -q -m slow tests --ignore tests/zoo; }
-# Every model of the libraries, which are installed first. A tenth takes about as many minutes as the gate has to spare.
+# Models of torchvision, timm, transformers and torchaudio, which are installed first: a few quick ones, or all.
+step_zoo-few() { "${python}" -m pytest -q -m "not slow" tests/zoo; }
 step_zoo() { "${python}" -m pytest -q -m slow tests/zoo; }
 # The pages' examples, and the reference that is made from the headers' comments.
 step_documents() {

@@ -9,54 +9,87 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import torch
+
 from zoo.libraries.examine import BACKENDS, SHAPES, Cell, Result
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "models.md"
 
 HEAD = """# Models
 
-Models of torchvision, timm, transformers and torchaudio with random weights: every model of torchvision, one of each
-family of timm, and architectures of transformers and torchaudio with small configurations. Each is captured by
-`torch.export` with fixed shapes (a batch of one) and with one dynamic dimension, lowered without a backend and with
-XNNPACK, run by `sdk.runtime`, and compared with eager at 1e-4 of the largest value of each result. Dynamic programs
-run at the smallest, the exported and the largest size of the dimension.
+Does my model work? These models of torchvision, timm, transformers and torchaudio, with random weights, were captured
+by `torch.export`, lowered without a backend and with XNNPACK, run by `sdk.runtime`, and compared with eager: every
+model of torchvision, one of each family of timm, and architectures of transformers and torchaudio in small
+configurations. {examined}
 
-- `yes`: right in both kinds of shapes, or in the one that `torch.export` captures;
-- otherwise the reason, and the stage it comes from;
-- `-`: nothing to lower, as `torch.export` refuses both.
-
-The tests in `tests/zoo/libraries` (`scripts/test.sh zoo`) compare this page with what they find. `scripts/zoo --all
---results FILE` examines the models, `scripts/zoo --page FILE` writes this page.
 """
 
-YES, NOTHING = "yes", "-"
+LEGEND = """
+Each program is made twice. *Fixed* has the sizes of the example (a batch of one). *Dynamic* has one dimension that may
+change, the batch or the length of a sequence, and runs at the smallest, the exported and the largest size.
+
+- **works**: the largest difference from eager is at most 1e-4 of the largest value of each result, on both backends.
+- **not captured**: `torch.export` of PyTorch {torch} refuses the model, so there is nothing to lower. The reason is
+  PyTorch's; [exporting](export.md) says what usually helps.
+- **fails**: captured, and not lowered or not right; the reason follows.
+
+`scripts/zoo --all --results FILE` examines the models and `scripts/zoo --page FILE` writes this page; `scripts/zoo
+NAME` examines one. `scripts/test.sh zoo` compares all rows with what it finds, and the gate a few.
+"""
+
+WORKS, NOT_CAPTURED, FAILS = "works", "not captured", "fails"
+
+_PLAIN = (
+    (r"specialized it to be a constant|specialized because", "the code of the model makes the dimension constant"),
+    (r"Constraints violated|Not all values", "it cannot prove a condition on the dynamic size"),
+    (
+        r"data-dependent expression.*?(?:Caused by: \(\S*?([^/\s]+) in (\w+)\))",
+        "a size or a branch depends on data, at {} in `{}`",
+    ),
+    (r"data-dependent expression", "a size or a branch depends on data"),
+    (
+        r"has no upper bound",
+        "a size depends on data and has no upper bound, which `torch._check` can give it",
+    ),
+)
+"""What frequent errors of torch.export say, in short."""
 
 
 def shortened(reason: str) -> str:
-    """The first sentence of an error, for a table: the rest of it differs from one release of PyTorch to the next."""
+    """An error in short, for a table: its meaning where it is a frequent one, else its first sentence, as the rest
+    differs from one release of PyTorch to the next."""
+    for pattern, text in _PLAIN:
+        found = re.search(pattern, reason)
+        if found:
+            return text.format(*found.groups())
     reason = re.split(r"\. |\s\(|; | For more | Please | While executing", reason, maxsplit=1)[0]
     reason = re.sub(r"\S*/(\S+)", r"\1", reason)
     return reason[:140].rstrip(" .").replace("|", "\\|").replace("<", "\\<")
 
 
 def row(result: Result) -> list[str]:
-    """The model, what torch.export captures of it, and what becomes of it on each backend."""
+    """The model, and what becomes of it with fixed shapes and with a dynamic dimension."""
+    return [f"`{result.name}`", *(outcome(result, kind) for kind in SHAPES)]
+
+
+def outcome(result: Result, kind: str) -> str:
+    """What becomes of the model with this kind of shapes: `WORKS`, or `NOT_CAPTURED` or `FAILS` with the reason."""
     if result.failure:
-        return [f"`{result.name}`", shortened(result.failure), *[NOTHING] * len(BACKENDS)]
-    kinds = [kind for kind in SHAPES if result.captured.get(kind) == ""]
-    refused = {shortened(reason) for reason in result.captured.values() if reason}
-    captured = " and ".join(kinds) or "torch.export cannot"
+        return f"{FAILS}: {shortened(result.failure)}"
+    refused = result.captured.get(kind)
+    if refused is None:
+        return "not examined"
     if refused:
-        captured += ": " + "; ".join(sorted(refused)) if not kinds else "; dynamic: " + "; ".join(sorted(refused))
-    return [f"`{result.name}`", captured, *(_outcome(result, backend) for backend in BACKENDS)]
-
-
-def _outcome(result: Result, backend: str) -> str:
-    cells = [result.cells[key] for kind in SHAPES if (key := f"{kind}/{backend}") in result.cells]
-    if not cells:
-        return NOTHING
-    reasons = dict.fromkeys(shortened(cell.reason) for cell in cells if cell.reason)
-    return "; ".join(reasons) or YES
+        return f"{NOT_CAPTURED}: {shortened(refused)}"
+    reasons = {
+        backend: shortened(re.sub(r"^(\w+)[^:]*", r"\1", cell.reason, count=1))
+        for backend in BACKENDS
+        if (cell := result.cells.get(f"{kind}/{backend}")) and cell.reason
+    }
+    if not reasons:
+        return WORKS
+    where = "" if len(reasons) == len(BACKENDS) else f" on {next(iter(reasons))}"
+    return f"{FAILS}{where}: " + "; ".join(dict.fromkeys(reasons.values()))
 
 
 def read(path: Path) -> list[Result]:
@@ -68,8 +101,8 @@ def read(path: Path) -> list[Result]:
     return list(found.values())
 
 
-def render(results: Iterable[Result]) -> str:
-    """The page: what works, and where there are timed results of both packages, how they compare."""
+def render(results: Iterable[Result], names: Sequence[str]) -> str:
+    """The page: what works of the models `names`, and how they compare where both packages have timed results."""
     results = list(results)
     ours = {result.name: result for result in results if result.package == "sdk" and result.rounds == 1}
     timed = [
@@ -79,9 +112,21 @@ def render(results: Iterable[Result]) -> str:
     libraries: dict[str, list[Result]] = {}
     for name in sorted(ours):
         libraries.setdefault(name.split("/")[0], []).append(ours[name])
-    parts = [HEAD, _summary(libraries)]
+    missing = len(set(names) - set(ours))
+    examined = (
+        f"{len(ours)} of the {len(ours) + missing} models that `scripts/zoo --list` names have been examined."
+        if missing
+        else f"All {len(ours)} that `scripts/zoo --list` names have been examined."
+    )
+    parts = [
+        HEAD.format(examined=examined) + _summary(libraries) + LEGEND.format(torch=torch.__version__.split("+")[0])
+    ]
+    failing = [each for each in ours.values() if any(outcome(each, kind).startswith(FAILS) for kind in SHAPES)]
+    if failing:
+        parts.append("## What fails\n\n" + _table(["model", *SHAPES], [row(each) for each in failing]))
     for library, members in libraries.items():
-        parts.append(f"## {library}\n\n" + _table(["model", "captured", *BACKENDS], [row(each) for each in members]))
+        rows = [[*row(each), _difference([each])] for each in members]
+        parts.append(f"## {library}\n\n" + _table(["model", *SHAPES, "largest difference"], rows))
     both = sorted(set(timed[0]) & set(timed[1]))
     if both:
         parts.append(_beside(both, *timed))
@@ -95,23 +140,21 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _summary(libraries: Mapping[str, Sequence[Result]]) -> str:
     rows = []
-    for library, members in libraries.items():
+    every = [each for members in libraries.values() for each in members]
+    for library, members in [*libraries.items(), ("all", every)]:
         counts = [
-            sum(any(reason == "" for reason in each.captured.values()) for each in members),
-            sum(each.captured.get("dynamic") == "" for each in members),
-            *(sum(_outcome(each, backend) == YES for each in members) for backend in BACKENDS),
+            str(sum(outcome(each, kind).startswith(which) for each in members))
+            for kind in SHAPES
+            for which in (WORKS, NOT_CAPTURED, FAILS)
         ]
-        errors = [cell.error for each in members for cell in each.cells.values() if not cell.reason]
-        rows.append([library, str(len(members)), *map(str, counts), f"{max(errors, default=0):.0e}"])
-    head = [
-        "library",
-        "models",
-        "captured",
-        "with a dynamic dimension",
-        *(f"work: {b}" for b in BACKENDS),
-        "largest difference",
-    ]
-    return _table(head, rows)
+        rows.append([library, str(len(members)), *counts, _difference(members)])
+    head = [f"{kind}: {which}" for kind in SHAPES for which in (WORKS, NOT_CAPTURED, FAILS)]
+    return _table(["library", "examined", *head, "largest difference"], rows)
+
+
+def _difference(members: Sequence[Result]) -> str:
+    errors = [cell.error for each in members for cell in each.cells.values() if not cell.reason]
+    return f"{max(errors):.0e}" if errors else ""
 
 
 BESIDE = """## Beside the original
@@ -131,7 +174,7 @@ def _beside(names: Sequence[str], sdk: Mapping[str, Result], original: Mapping[s
         pair = [each[name] for each in (sdk, original)]
         cells = [each.cells.get("fixed/xnnpack", Cell(reason=each.failure or "torch.export cannot")) for each in pair]
         if any(cell.reason for cell in cells):
-            reasons = [shortened(cell.reason) or YES for cell in cells]
+            reasons = [shortened(cell.reason) or WORKS for cell in cells]
             failures.append([f"`{name}`", *reasons])
             continue
         ratios.append(
@@ -158,12 +201,12 @@ def _beside(names: Sequence[str], sdk: Mapping[str, Result], original: Mapping[s
 
 
 def rows_of_page() -> dict[str, list[str]]:
-    """The rows of docs/models.md by model: what torch.export captures, and the outcome on each backend."""
+    """The rows of docs/models.md by model: the outcome of each kind of shapes."""
     rows: dict[str, list[str]] = {}
     if not PAGE.exists():
         return rows
     for line in PAGE.read_text().split("\n## Beside")[0].splitlines():
         cells = re.split(r" (?<!\\)\| ", line[2:-2])
         if line.startswith("| `"):
-            rows[cells[0].strip("`")] = cells[1:]
+            rows[cells[0].strip("`")] = cells[1 : 1 + len(SHAPES)]
     return rows

@@ -30,22 +30,24 @@ def results(folder: Path, *arguments: str) -> list[Result]:
 
 
 def check(found: Sequence[Result]) -> None:
-    """What is captured works, and the page says the same."""
+    """What is captured works, but for the exceptions on the page, and the page says the same of the models it has."""
     rows = page.rows_of_page()
+    exceptions = [name for name, cells in rows.items() if any(cell.startswith(page.FAILS) for cell in cells)]
     assert found
-    wrong = [f"{each.name}: {page.row(each)[1:]}" for each in found if not each.works]
+    wrong = [f"{each.name}: {page.row(each)[1:]}" for each in found if not each.works and each.name not in exceptions]
+    assert not wrong, "\n".join(wrong)
     stale = [
         f"{each.name} is now {page.row(each)[1:]}"
         for each in found
-        if rows and each.works and page.row(each)[1:] != rows.get(each.name)
+        if each.name in rows and page.row(each)[1:] != rows[each.name]
     ]
-    exceptions = [
-        name for name, cells in rows.items() if cells[1:] != [page.YES] * 2 and cells[1:] != [page.NOTHING] * 2
-    ]
-    wrong = [text for text in wrong if text.split(": ")[0] not in exceptions]
-    assert not wrong, "\n".join(wrong)
     assert not stale, "docs/models.md is not up to date (scripts/zoo writes it):\n" + "\n".join(stale)
     assert len(exceptions) <= 3, f"more than three exceptions: {exceptions}"
+
+
+def test_models_of_the_gate(tmp_path: Path) -> None:
+    """A few small models of each library: the whole takes hours."""
+    check(results(tmp_path, "--few"))
 
 
 @pytest.mark.slow
