@@ -11,7 +11,7 @@ from typing import Any
 from sdk.bench._figures import Interval, Refusal
 from sdk.bench._measure import Series
 from sdk.command.lines import columns, printable
-from sdk.devtools.report.words import readable_bytes
+from sdk.devtools.report.words import counted, readable_bytes
 
 Facts = dict[str, Any]
 
@@ -70,15 +70,16 @@ def text(found: Facts) -> str:
             spread = f"{_time(call['low'], call)} to {_time(call['high'], call)}"
             rows.append(("call", _time(call["value"], call), f"({spread})"))
             tails = [f"{name} {_time(call[name], call)}" for name in ("p10", "p90", "p99") if call[name] is not None]
-            rows.append(
-                ("", "", f"{', '.join(tails)} of {call['samples']} samples of {call['calls_in_a_sample']} calls")
-            )
+            samples = f"{counted(call['samples'], 'sample')} of {counted(call['calls_in_a_sample'], 'call')}"
+            rows.append(("", "", f"{', '.join(tails)} of {samples}" if tails else samples))
         for name in ("cold start", "warm start"):
             rows.append((name, *_start_text(program[name.replace(" ", "_")])))
         rows.append(
             ("memory", readable_bytes(program["memory_bytes"]), "above the process before it loads the program")
         )
-        lines.append(f"{printable(program['model'])}  {printable(program['method'])}, {program['threads']} threads")
+        lines.append(
+            f"{printable(program['model'])}  {printable(program['method'])}, {counted(program['threads'], 'thread')}"
+        )
         lines += columns(rows)
     if found["ratio"] is not None:
         lines.append(_ratio_text(found))
@@ -102,7 +103,7 @@ def _start_text(start: Facts) -> tuple[str, str]:
     if whole["refused"]:
         return "refused", whole["refused"]
     parts = [f"{name} {_ms(start[key]['median'])}" for name, key in (("load", "load"), ("first call", "first_call"))]
-    spread = f"{_ms(whole['min'])} to {_ms(whole['max'])} in {start['starts']} starts"
+    spread = f"{_ms(whole['min'])} to {_ms(whole['max'])} in {counted(start['starts'], 'start')}"
     return _ms(whole["median"]), f"({spread}; {', '.join(parts)})"
 
 

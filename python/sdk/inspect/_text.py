@@ -53,7 +53,10 @@ def _method(method: Facts) -> list[str]:
     for arena in method["memory"]:
         device = "" if arena["device"] == "cpu" else f" on {arena['device']}"
         rows.append(
-            (f"memory {arena['id']}{device}", f"{readable_bytes(arena['bytes'])} for {len(arena['tensors'])} tensors")
+            (
+                f"memory {arena['id']}{device}",
+                f"{readable_bytes(arena['bytes'])} for {counted(len(arena['tensors']), 'tensor')}",
+            )
         )
         largest = sorted(arena["tensors"], key=lambda t: -t["bytes"])[:_LARGEST]
         rows += [
@@ -67,7 +70,7 @@ def _method(method: Facts) -> list[str]:
     rows += [
         (
             f"delegate {i}",
-            f"{printable(d['id'])}, {readable_bytes(d['bytes'])}, called {d['calls']} times",
+            f"{printable(d['id'])}, {readable_bytes(d['bytes'])}, {counted(d['calls'], 'call')}",
         )
         for i, d in enumerate(method["delegates"])
     ]

@@ -127,7 +127,7 @@ def test_one_program_twice_is_the_same(sdk: Call, files: Files) -> None:
         if "no difference between" in shown.out:
             break
     assert "no difference between" in shown.out
-    for part in ("call", "warm start", "memory", "forward, 1 threads"):
+    for part in ("call", "warm start", "memory", "forward, 1 thread"):
         assert part in shown.out
 
 
