@@ -42,6 +42,8 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_RUNNER_UTIL OFF "Prepare inputs for
   TARGETS extension_runner_util NEEDS EXECUTORCH_BUILD_EXTENSION_TENSOR)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the static and the shared library executorch_c"
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
+executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM OFF "Language models: tokenizers (fetches pcre2, utf8proc, yyjson)" GROUP extensions
+  TARGETS extension_llm_tokenizers)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL OFF
   "extension_aten_util: PyTorch's tensors and kernels for PyTorch (needs PyTorch in Python; not installed)")
 executorch_option(EXECUTORCH_BUILD_ATEN OFF

@@ -145,6 +145,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "test" EXCLUDE
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
+  PATTERN "llm" EXCLUDE
   PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is inside
   PATTERN "aten_util" EXCLUDE  # with PyTorch, which every project finds for itself
   PATTERN "torch_types.h" EXCLUDE
@@ -159,6 +160,12 @@ if("extension_c_api" IN_LIST package_targets)
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/images.h"
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/module.modulemap"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/c_api" COMPONENT executorch)
+endif()
+if("extension_llm_tokenizers" IN_LIST package_targets)
+  set(folder "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/llm")
+  install(DIRECTORY "${folder}/tokenizers/include/pytorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch)
+  install(FILES "${folder}/runner/llm_runner_helper.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/runner" COMPONENT executorch)
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")

@@ -154,7 +154,7 @@ cmake_is_new() {
 install_package() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
     --config-settings=build-dir="${root}/build/package" \
-    --config-settings=build.targets="_portable_lib;executor_runner;executor_runner_with_demo_backends" \
+    --config-settings=build.targets="_portable_lib;_tokenizers;executor_runner;executor_runner_with_demo_backends" \
     --config-settings=cmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON \
     --config-settings=cmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON \
     --config-settings=cmake.define.EXECUTORCH_ENABLE_WERROR=ON

@@ -151,6 +151,7 @@ build_and_test() {
 
 # With the bridge to PyTorch's tensors, which the environment has.
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
+  -DEXECUTORCH_BUILD_EXTENSION_LLM=ON
   -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
 step_cpp() { build_and_test release "${release[@]}"; }
 # The same and the runtime over at::Tensor: PyTorch's headers take minutes to compile.
@@ -165,7 +166,7 @@ step_tsan() {
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_DEVTOOLS=ON \
-    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_SANITIZE=address,undefined
+    -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_SANITIZE=address,undefined
 }
 
 # All of PyTorch's samples of every operator, and the conformance suite with its sweep, through what Python links by

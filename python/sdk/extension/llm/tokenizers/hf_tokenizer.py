@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tokenizers of Hugging Face."""
+
+from __future__ import annotations
+
+import pathlib
+
+from sdk.extension.llm.tokenizers import _tokenizers
+
+
+class HuggingFaceTokenizer:
+    """A `tokenizer.json`, with the names of its first and last token from a `tokenizer_config.json`, if one is given.
+
+    `bos_id` is None where the model has no such token. `n_words` is the number of ids, `stop_tokens` the ids that end a
+    text, `model` the tokenizer in C++.
+    """
+
+    def __init__(self, model_path: str, config_path: str | None = None) -> None:
+        config = pathlib.Path(config_path).read_bytes() if config_path else b""
+        self.model = _tokenizers.HFTokenizer()
+        self.model.load_from_buffer(pathlib.Path(model_path).read_bytes(), config)
+        self.n_words: int = self.model.vocab_size()
+        self.bos_id: int | None = self.model.bos_id()
+        self.eos_id: int | None = self.model.eos_id()
+        self.stop_tokens = [] if self.eos_id is None else [self.eos_id]
+
+    def encode(self, s: str, *, bos: bool, eos: bool) -> list[int]:
+        """The ids of a text, behind the token that begins one (`bos`) and before the one that ends it (`eos`).
+
+        A model without such a token gets none.
+        """
+        return self.model.encode(s, int(bos), int(eos))
+
+    def decode(self, t: list[int]) -> str:
+        """The text of ids, without special tokens."""
+        return self.model.decode_batch(t, True)
+
+    def decode_token(self, t: int) -> str:
+        """The text of one id."""
+        return self.model.decode_batch([t], True)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace tokenizers {
+
+/// A `tokenizer.json` of Hugging Face: models BPE, WordPiece, Unigram and WordLevel with their normalizers,
+/// pre-tokenizers, post-processors, decoders and added tokens. The ids are those of the Python package `tokenizers`.
+/// Dropout, truncation and padding, which are for training, are left out.
+class HFTokenizer final : public Tokenizer {
+ public:
+  explicit HFTokenizer();
+  ~HFTokenizer() override;
+
+  /// A `tokenizer.json`, or the folder with it. The names of the tokens that begin and end a sequence are read from a
+  /// `tokenizer_config.json` beside it, if there is one.
+  Error load(const std::string& tokenizer_path) override;
+  Error load_from_buffer(std::string_view tokenizer_json) override;
+  /// With the content of `tokenizer_config.json`.
+  Error load_from_buffer(std::string_view tokenizer_json, std::string_view tokenizer_config_json);
+
+  /// The tokens that begin and end a sequence, where the model names them.
+  std::optional<uint64_t> bos_id() const;
+  std::optional<uint64_t> eos_id() const;
+
+  Result<std::string> id_to_piece(uint64_t token) const override;
+  Result<uint64_t> piece_to_id(const std::string& text) const override;
+  Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const override;
+  /// With the special tokens that the file's post-processor adds, or without any.
+  Result<std::vector<uint64_t>> encode_with_post_processor(const std::string& input,
+                                                           bool add_special_tokens = true) const;
+  Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const override;
+  /// The text of a whole sequence. Bytes that are no character are U+FFFD.
+  Result<std::string> decode(const std::vector<uint64_t>& tokens, bool skip_special_tokens = false) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tokenizers

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pytorch/tokenizers/error.h>
+#include <pytorch/tokenizers/result.h>
+
+namespace tokenizers {
+
+/// A token and its id.
+struct TokenIndex {
+  const char* str;
+  int32_t id;
+};
+
+/// Turns text into token ids and back. A loaded tokenizer is immutable: any number of threads may use it at the same
+/// time.
+class Tokenizer {
+ public:
+  explicit Tokenizer() = default;
+  virtual ~Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+
+  /// Reads a file. After a failure the tokenizer is as before; loading again replaces what was loaded.
+  virtual Error load(const std::string& tokenizer_path) = 0;
+  /// The same for a file's bytes, which are not needed after the call.
+  virtual Error load_from_buffer(std::string_view bytes);
+
+  /// The token as the vocabulary has it: for byte-level models in their own alphabet ("Ġthe").
+  virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
+  /// The id of a token as the vocabulary has it; Error::OutOfRange if there is none.
+  virtual Result<uint64_t> piece_to_id(const std::string& text) const = 0;
+
+  /// The ids of a UTF-8 text, after `bos` times the token that begins a sequence and before `eos` times the one that
+  /// ends it. A model that has no such token gets none. Time grows linearly with the length of the text.
+  virtual Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const = 0;
+
+  /// As `prev_token` of decode(): there is no token before.
+  static constexpr uint64_t kBeginning = UINT64_MAX;
+
+  /// The bytes that `token` adds to a text whose last token is `prev_token`: a part of a character where a token is one
+  /// (StreamDecoder makes whole ones of it). Special tokens are their own text, or nothing with `skip_special_tokens`.
+  virtual Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const = 0;
+
+  /// Number of ids: the largest one and one.
+  int32_t vocab_size() const { return vocab_size_; }
+  /// The token that begins a sequence; 0 if the model names none.
+  uint64_t bos_tok() const { return bos_tok_; }
+  /// The token that ends a sequence; 0 if the model names none.
+  uint64_t eos_tok() const { return eos_tok_; }
+  virtual bool is_loaded() const { return initialized_; }
+
+ protected:
+  /// Error::Uninitialized, with a message, before anything is loaded.
+  Error check_loaded() const;
+  /// Error::OutOfRange with a message.
+  Error no_such_token(uint64_t token) const;
+
+  bool initialized_ = false;
+  int32_t vocab_size_ = 0;
+  uint64_t bos_tok_ = 0, eos_tok_ = 0, unk_tok_ = 0;
+};
+
+/// Text of a stream of tokens in whole UTF-8 characters.
+class StreamDecoder {
+ public:
+  /// `tokenizer` must outlive this.
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = false)
+      : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens) {}
+
+  /// The characters that `token` completes; often none. Bytes that can no longer become a character are U+FFFD.
+  Result<std::string> push(uint64_t token);
+  /// What is left of an unfinished character, as U+FFFD. The next token begins a new text.
+  std::string finish();
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool skip_special_tokens_;
+  uint64_t previous_ = Tokenizer::kBeginning;
+  std::string pending_;
+};
+
+}  // namespace tokenizers

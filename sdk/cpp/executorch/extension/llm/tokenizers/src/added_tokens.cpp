@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "added_tokens.h"
+
+#include <algorithm>
+
+#include "failure.h"
+#include "unicode.h"
+#include "utf8.h"
+#include "vocabulary.h"
+
+namespace tokenizers::detail {
+
+Error AddedTokens::load(const JsonValue& json, const Normalizer* normalizer) {
+  if (!json) {
+    return Error::Ok;
+  }
+  if (!json.is_array()) {
+    return json.expected("an array");
+  }
+  yyjson_arr_iter iterator = yyjson_arr_iter_with(json.get());
+  size_t index = 0;
+  while (yyjson_val* element = yyjson_arr_iter_next(&iterator)) {
+    const JsonValue entry(element, json.path() + "[" + std::to_string(index++) + "]");
+    Token token;
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("content", token.content));
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("id", token.id));
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("single_word", token.single_word, false));
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("lstrip", token.left_strip, false));
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("rstrip", token.right_strip, false));
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("special", token.special, false));
+    TK_CHECK_OK_OR_RETURN_ERROR(entry.read("normalized", token.normalized, !token.special));
+    if (token.id > kLargestToken) {
+      return entry["id"].expected("an id below 16777216");
+    }
+    token.text = token.content;
+    if (token.normalized && normalizer != nullptr) {
+      TK_CHECK_OK_OR_RETURN_ERROR(normalizer->apply(token.text));
+    }
+    if (!token.content.empty()) {
+      add(std::move(token));
+    }
+  }
+  return Error::Ok;
+}
+
+void AddedTokens::add(Token token) {
+  const std::string& text = token.text;
+  Searcher& searcher = searchers_[token.normalized ? 1 : 0];
+  if (!text.empty()) {
+    searcher.trie.set(text, static_cast<uint32_t>(tokens_.size()));
+    searcher.first[static_cast<unsigned char>(text[0])] = true;
+  }
+  by_id_[token.id] = tokens_.size();
+  by_content_.emplace(token.content, tokens_.size());
+  tokens_.push_back(std::move(token));
+}
+
+const AddedTokens::Token* AddedTokens::find(std::string_view content) const {
+  const auto found = by_content_.find(std::string(content));
+  return found == by_content_.end() ? nullptr : &tokens_[found->second];
+}
+
+const AddedTokens::Token* AddedTokens::longest(const Searcher& searcher, std::string_view text, size_t& length) const {
+  const Token* found = nullptr;
+  searcher.trie.prefixes(text, [&](size_t size, uint32_t index) {
+    found = &tokens_[index];
+    length = size;
+  });
+  return found;
+}
+
+bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, size_t& begin, size_t& end) {
+  const auto character_before = [&](size_t at) {
+    size_t start = previous_character(text, at);
+    return next_character(text, start);
+  };
+  const auto character_at = [&](size_t at) { return next_character(text, at); };
+  if (begin < kept) {
+    return false;  // the token before has taken it among its spaces
+  }
+  if (token.single_word &&
+      ((begin > 0 && is_word(character_before(begin))) || (end < text.size() && is_word(character_at(end))))) {
+    return false;
+  }
+  while (token.left_strip && begin > kept && is_space(character_before(begin))) {
+    begin = previous_character(text, begin);
+  }
+  while (token.right_strip && end < text.size() && is_space(character_at(end))) {
+    next_character(text, end);
+  }
+  return true;
+}
+
+}  // namespace tokenizers::detail

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "json.h"
+#include "normalizer.h"
+#include "trie.h"
+
+#include <pytorch/tokenizers/result.h>
+
+namespace tokenizers::detail {
+
+/// Tokens that are found in the text itself, before a model sees it.
+class AddedTokens {
+ public:
+  struct Token {
+    std::string content;
+    std::string text;  // what it is found as: the content, or the normalised one
+    uint64_t id = 0;
+    bool single_word = false;  // not inside a longer word
+    bool left_strip = false;   // takes the spaces before it
+    bool right_strip = false;  // takes the spaces behind it
+    bool normalized = true;    // found in the normalised text
+    bool special = false;
+  };
+
+  /// "added_tokens" of a tokenizer.json.
+  Error load(const JsonValue& json, const Normalizer* normalizer);
+  void add(Token token);
+
+  /// Calls `other(begin, end)` for what lies between tokens of one kind, and `token(id)` for tokens, from left to
+  /// right.
+  template <typename Other, typename Found>
+  Error split(std::string_view text, bool normalized, const Other& other, const Found& token) const {
+    const Searcher& searcher = searchers_[normalized ? 1 : 0];
+    size_t kept = 0;
+    for (size_t at = searcher.candidate(text, 0); at < text.size();) {
+      size_t length = 0;
+      const Token* found = longest(searcher, text.substr(at), length);
+      if (found == nullptr) {
+        at = searcher.candidate(text, at + 1);
+        continue;
+      }
+      size_t begin = at, end = at + length;
+      at = searcher.candidate(text, end);
+      if (!take(*found, text, kept, begin, end)) {
+        continue;
+      }
+      if (kept < begin) {
+        TK_CHECK_OK_OR_RETURN_ERROR(other(kept, begin));
+      }
+      token(found->id);
+      kept = end;
+    }
+    return kept < text.size() ? other(kept, text.size()) : Error::Ok;
+  }
+
+  /// Whether tokens are looked for in the normalised text.
+  bool has_normalized() const { return !searchers_[1].trie.empty(); }
+  const Token* find(uint64_t id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : &tokens_[found->second];
+  }
+  const Token* find(std::string_view content) const;
+  const std::vector<Token>& all() const { return tokens_; }
+
+ private:
+  struct Searcher {
+    Trie trie;
+    std::array<bool, 256> first{};  // bytes that tokens begin with
+
+    size_t candidate(std::string_view text, size_t at) const {
+      if (trie.empty()) {
+        return text.size();
+      }
+      while (at < text.size() && !first[static_cast<unsigned char>(text[at])]) {
+        at++;
+      }
+      return at;
+    }
+  };
+  const Token* longest(const Searcher& searcher, std::string_view text, size_t& length) const;
+  /// False if the token is not to be found here; otherwise widens it by the spaces that it takes.
+  static bool take(const Token& token, std::string_view text, size_t kept, size_t& begin, size_t& end);
+
+  std::vector<Token> tokens_;
+  std::unordered_map<uint64_t, size_t> by_id_;
+  std::unordered_map<std::string, size_t> by_content_;
+  std::array<Searcher, 2> searchers_;
+};
+
+}  // namespace tokenizers::detail

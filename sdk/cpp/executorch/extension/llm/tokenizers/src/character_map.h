@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pytorch/tokenizers/error.h>
+
+namespace tokenizers::detail {
+
+/// SentencePiece's precompiled normalisation: texts and what replaces them. The bytes are the size of a trie in bytes
+/// (uint32, little-endian), the trie (the double array of darts-clone), and the replacements, each of which ends with a
+/// zero byte.
+class CharacterMap {
+ public:
+  /// Error::ParseFailure if the sizes do not fit, or a replacement is not UTF-8.
+  Error load(std::string_view bytes);
+  bool empty() const { return units_.empty(); }
+
+  /// What replaces the longest text that `text` begins with; `length` is that text's, 0 if there is none.
+  std::string_view longest(std::string_view text, size_t& length) const;
+  /// As Hugging Face's `tokenizers` does it: a grapheme cluster of less than 6 bytes as a whole, where its shortest
+  /// known beginning decides; otherwise its characters.
+  std::string replace_by_clusters(std::string_view text) const;
+
+ private:
+  /// Calls `found(length, replacement)` for the known beginnings of `text`, the shortest first, until it returns false.
+  template <typename Found>
+  void prefixes(std::string_view text, Found&& found) const;
+  bool shortest(std::string_view text, std::string_view& replacement) const;
+
+  std::vector<uint32_t> units_;
+  std::string replacements_;
+};
+
+}  // namespace tokenizers::detail

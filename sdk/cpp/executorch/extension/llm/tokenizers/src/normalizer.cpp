@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "normalizer.h"
+
+#include <functional>
+#include <vector>
+
+#include "base64.h"
+#include "byte_level.h"
+#include "character_map.h"
+#include "failure.h"
+#include "text_pieces.h"
+#include "unicode.h"
+#include "utf8.h"
+
+namespace tokenizers::detail {
+namespace {
+
+/// Replaces each character by what `change(text, character)` appends.
+template <typename Change>
+void change_characters(std::string& text, Change&& change) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    change(out, next_character(text, at));
+  }
+  text = std::move(out);
+}
+
+/// A normalizer without members of its own.
+class Function final : public Normalizer {
+ public:
+  explicit Function(void (*change)(std::string&)) : change_(change) {}
+  Error apply(std::string& text) const override {
+    change_(text);
+    return Error::Ok;
+  }
+
+ private:
+  void (*change_)(std::string&);
+};
+
+void lower(std::string& text) {
+  change_characters(text, append_lower);
+}
+
+void strip_accents(std::string& text) {
+  change_characters(text, [](std::string& out, uint32_t c) {
+    if (!is_mark(c)) {
+      append_character(out, c);
+    }
+  });
+}
+
+void byte_level(std::string& text) {
+  std::string out;
+  append_byte_level(out, text);
+  text = std::move(out);
+}
+
+template <NormalForm kForm>
+void to_form(std::string& text) {
+  text = normal_form(text, kForm);
+}
+
+/// The rules of SentencePiece's "nmt": no control characters, and spaces of one kind.
+void nmt(std::string& text) {
+  change_characters(text, [](std::string& out, uint32_t c) {
+    if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F) {
+      return;
+    }
+    const bool space = c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF ||
+                       c == 0xFFFD;
+    append_character(out, space ? ' ' : c);
+  });
+}
+
+/// The ideographs around which BERT puts spaces; the third-last range begins later than its block, as BERT's code has
+/// it.
+bool is_chinese(uint32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+class Bert final : public Normalizer {
+ public:
+  Error load(const JsonValue& json) {
+    TK_CHECK_OK_OR_RETURN_ERROR(json.read("clean_text", clean_, true));
+    TK_CHECK_OK_OR_RETURN_ERROR(json.read("handle_chinese_chars", chinese_, true));
+    TK_CHECK_OK_OR_RETURN_ERROR(json.read("lowercase", lower_, true));
+    return json.read("strip_accents", strip_accents_, lower_);
+  }
+  Error apply(std::string& text) const override {
+    change_characters(text, [this](std::string& out, uint32_t c) {
+      if (clean_) {
+        const bool blank = c == '\t' || c == '\n' || c == '\r';
+        if (c == 0 || c == 0xFFFD || (!blank && is_other(c))) {
+          return;
+        }
+        c = blank || is_space(c) ? ' ' : c;
+      }
+      if (chinese_ && is_chinese(c)) {
+        out += ' ';
+        append_character(out, c);
+        out += ' ';
+      } else {
+        append_character(out, c);
+      }
+    });
+    if (strip_accents_) {
+      text = normal_form(text, NormalForm::kD);
+      change_characters(text, [](std::string& out, uint32_t c) {
+        if (!is_nonspacing_mark(c)) {
+          append_character(out, c);
+        }
+      });
+    }
+    if (lower_) {
+      lower(text);
+    }
+    return Error::Ok;
+  }
+
+ private:
+  bool clean_ = true, chinese_ = true, lower_ = true, strip_accents_ = true;
+};
+
+class Strip final : public Normalizer {
+ public:
+  Error load(const JsonValue& json) {
+    TK_CHECK_OK_OR_RETURN_ERROR(json.read("strip_left", left_, true));
+    return json.read("strip_right", right_, true);
+  }
+  Error apply(std::string& text) const override {
+    size_t begin = 0, end = text.size();
+    for (size_t at = 0; left_ && at < text.size() && is_space(next_character(text, at));) {
+      begin = at;
+    }
+    while (right_ && end > begin) {
+      const size_t start = previous_character(text, end);
+      size_t at = start;
+      if (!is_space(next_character(text, at))) {
+        break;
+      }
+      end = start;
+    }
+    text = text.substr(begin, end - begin);
+    return Error::Ok;
+  }
+
+ private:
+  bool left_ = true, right_ = true;
+};
+
+class Replace final : public Normalizer {
+ public:
+  Error load(const JsonValue& json) {
+    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"]));
+    return json.read("content", content_);
+  }
+  Error apply(std::string& text) const override { return pattern_.replace(text, content_); }
+
+ private:
+  Pattern pattern_;
+  std::string content_;
+};
+
+class Prepend final : public Normalizer {
+ public:
+  Error load(const JsonValue& json) { return json.read("prepend", prepend_); }
+  Error apply(std::string& text) const override {
+    if (!text.empty()) {
+      text.insert(0, prepend_);
+    }
+    return Error::Ok;
+  }
+
+ private:
+  std::string prepend_;
+};
+
+class Precompiled final : public Normalizer {
+ public:
+  Error load(const JsonValue& json) {
+    std::string encoded, bytes;
+    TK_CHECK_OK_OR_RETURN_ERROR(json.read("precompiled_charsmap", encoded));
+    TK_CHECK_OK_OR_RETURN_ERROR(decode_base64(encoded, bytes));
+    return map_.load(bytes);
+  }
+  Error apply(std::string& text) const override {
+    text = map_.replace_by_clusters(text);
+    return Error::Ok;
+  }
+
+ private:
+  CharacterMap map_;
+};
+
+class Sequence final : public Normalizer {
+ public:
+  std::vector<std::unique_ptr<Normalizer>> parts;
+  Error apply(std::string& text) const override {
+    for (const auto& part : parts) {
+      TK_CHECK_OK_OR_RETURN_ERROR(part->apply(text));
+    }
+    return Error::Ok;
+  }
+};
+
+template <typename Kind>
+Error make(const JsonValue& json, std::unique_ptr<Normalizer>& normalizer) {
+  auto made = std::make_unique<Kind>();
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json));
+  normalizer = std::move(made);
+  return Error::Ok;
+}
+
+Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>& normalizer);
+
+Error make_sequence(const JsonValue& json, int depth, std::unique_ptr<Normalizer>& normalizer) {
+  if (depth == kDeepestSequence) {
+    return fail(Error::LoadFailure, "normalizer: more than %d Sequences are nested in each other", kDeepestSequence);
+  }
+  JsonValue parts;
+  TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("normalizers", parts));
+  auto made = std::make_unique<Sequence>();
+  for (size_t i = 0; i < parts.size(); i++) {
+    made->parts.emplace_back();
+    TK_CHECK_OK_OR_RETURN_ERROR(make_nested(parts.at(i), depth + 1, made->parts.back()));
+  }
+  normalizer = std::move(made);
+  return Error::Ok;
+}
+
+Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>& normalizer) {
+  std::string kind;
+  TK_CHECK_OK_OR_RETURN_ERROR(json.read("type", kind));
+  const struct {
+    const char* name;
+    void (*change)(std::string&);
+  } functions[] = {
+      {"NFC", to_form<NormalForm::kC>},
+      {"NFD", to_form<NormalForm::kD>},
+      {"NFKC", to_form<NormalForm::kKC>},
+      {"NFKD", to_form<NormalForm::kKD>},
+      {"Lowercase", lower},
+      {"StripAccents", strip_accents},
+      {"Nmt", nmt},
+      {"ByteLevel", byte_level},
+  };
+  for (const auto& function : functions) {
+    if (kind == function.name) {
+      normalizer = std::make_unique<Function>(function.change);
+      return Error::Ok;
+    }
+  }
+  const struct {
+    const char* name;
+    Error (*make)(const JsonValue&, std::unique_ptr<Normalizer>&);
+  } kinds[] = {
+      {"BertNormalizer", make<Bert>},     {"Strip", make<Strip>},
+      {"Replace", make<Replace>},         {"Prepend", make<Prepend>},
+      {"Precompiled", make<Precompiled>},
+  };
+  for (const auto& entry : kinds) {
+    if (kind == entry.name) {
+      return entry.make(json, normalizer);
+    }
+  }
+  if (kind == "Sequence") {
+    return make_sequence(json, depth, normalizer);
+  }
+  return fail(Error::LoadFailure, "%.100s: the normalizer \"%.100s\" is not supported", json.path().c_str(),
+              kind.c_str());
+}
+
+}  // namespace
+
+Error make_normalizer(const JsonValue& json, std::unique_ptr<Normalizer>& normalizer) {
+  normalizer.reset();
+  return json ? make_nested(json, 0, normalizer) : Error::Ok;
+}
+
+}  // namespace tokenizers::detail

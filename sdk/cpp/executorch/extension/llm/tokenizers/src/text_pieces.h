@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json.h"
+#include "regex.h"
+
+namespace tokenizers::detail {
+
+/// A part of a text, in bytes.
+struct Range {
+  size_t begin;
+  size_t end;
+};
+
+/// What a text is searched for: a string, or a regular expression. "pattern" in a tokenizer.json.
+class Pattern {
+ public:
+  /// {"String": "..."}, {"Regex": "..."}, or a string.
+  Error load(const JsonValue& json);
+  Error load_regex(std::string_view pattern) {
+    is_regex_ = true;
+    return regex_.compile(pattern, RegexSyntax::kOniguruma);
+  }
+
+  /// Calls `found(begin, end)` for the matches from left to right.
+  template <typename Found>
+  Error for_each(std::string_view text, Found&& found) const {
+    if (is_regex_) {
+      return regex_.for_each(text, found);
+    }
+    if (literal_.empty()) {
+      return Error::Ok;
+    }
+    for (size_t at = text.find(literal_); at != std::string_view::npos;
+         at = text.find(literal_, at + literal_.size())) {
+      found(at, at + literal_.size());
+    }
+    return Error::Ok;
+  }
+
+  /// Replaces every match by `content`.
+  Error replace(std::string& text, std::string_view content) const;
+
+ private:
+  bool is_regex_ = false;
+  std::string literal_;
+  Regex regex_;
+};
+
+/// What becomes of the matches that split a text.
+enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+/// "behavior" in a tokenizer.json.
+Error read_behavior(const JsonValue& json, SplitBehavior& behavior);
+
+/// Takes the matches of a text from left to right, and what is between them, and makes its pieces.
+class Splitter {
+ public:
+  Splitter(size_t size, SplitBehavior behavior, bool invert) : size_(size), behavior_(behavior), invert_(invert) {}
+
+  void match(size_t begin, size_t end) {
+    if (at_ < begin) {
+      part(at_, begin, invert_);
+    }
+    part(begin, end, !invert_);
+    at_ = end;
+  }
+  /// The pieces that are not empty, moved by `offset`.
+  void finish(size_t offset, std::vector<Range>& pieces);
+
+ private:
+  void part(size_t begin, size_t end, bool is_match);
+
+  size_t size_;
+  SplitBehavior behavior_;
+  bool invert_;
+  size_t at_ = 0;
+  bool has_previous_ = false;
+  bool previous_was_match_ = false;
+  std::vector<Range> pieces_;
+};
+
+}  // namespace tokenizers::detail

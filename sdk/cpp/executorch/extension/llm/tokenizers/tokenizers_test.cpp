@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What only C++ sees of the tokenizers; tests/python/llm compares the ids with those of other implementations.
+#include <pytorch/tokenizers/hf_tokenizer.h>
+#include <pytorch/tokenizers/llama2c_tokenizer.h>
+#include <pytorch/tokenizers/sentencepiece.h>
+#include <pytorch/tokenizers/tiktoken.h>
+
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+using tokenizers::Error;
+using tokenizers::HFTokenizer;
+using tokenizers::Tiktoken;
+
+namespace {
+
+using Ids = std::vector<uint64_t>;
+
+/// Byte-level BPE with the tokens of "é" and of " a", and a token that ends a text.
+constexpr const char* kByteLevel = R"({
+  "added_tokens": [{"id": 9, "content": "<|endoftext|>", "special": true}],
+  "normalizer": {"type": "NFC"},
+  "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+  "post_processor": {"type": "ByteLevel"},
+  "decoder": {"type": "ByteLevel"},
+  "model": {"type": "BPE", "vocab": {"a": 0, "Ġ": 1, "Ã": 2, "©": 3, "Ã©": 4, "Ġa": 5, "e": 6, "ð": 7, "b": 8},
+            "merges": ["Ã ©", "Ġ a"]}})";
+
+/// A tokenizer as an application writes one against the interface of the original: without load_from_buffer().
+class OwnTokenizer final : public tokenizers::Tokenizer {
+ public:
+  Error load(const std::string&) override {
+    initialized_ = true;
+    vocab_size_ = 256;
+    return Error::Ok;
+  }
+  tokenizers::Result<std::string> id_to_piece(uint64_t token) const override {
+    return std::string(1, static_cast<char>(token));
+  }
+  tokenizers::Result<uint64_t> piece_to_id(const std::string& text) const override {
+    return static_cast<uint64_t>(static_cast<unsigned char>(text[0]));
+  }
+  tokenizers::Result<Ids> encode(const std::string& input, int8_t, int8_t) const override {
+    return Ids(input.begin(), input.end());
+  }
+  tokenizers::Result<std::string> decode(uint64_t, uint64_t token, bool) const override { return id_to_piece(token); }
+};
+
+TEST(TokenizersTest, NormalisesAndMerges) {
+  HFTokenizer tokenizer;
+  ASSERT_EQ(tokenizer.load_from_buffer(kByteLevel), Error::Ok);
+  EXPECT_EQ(*tokenizer.encode("\u00e9 a"), (Ids{4, 5}));
+  EXPECT_EQ(*tokenizer.encode("e\u0301 a"), (Ids{4, 5}));
+  EXPECT_EQ(*tokenizer.encode("a<|endoftext|>a"), (Ids{0, 9, 0}));
+  EXPECT_EQ(*tokenizer.encode("a", 1, 2), (Ids{0, 9, 9}));  // it has no token that begins a text
+  EXPECT_EQ(tokenizer.eos_tok(), 9U);
+  EXPECT_EQ(tokenizer.vocab_size(), 10);
+  EXPECT_EQ(*tokenizer.id_to_piece(5), "Ġa");
+  EXPECT_EQ(*tokenizer.piece_to_id("Ġa"), 5U);
+  EXPECT_EQ(*tokenizer.decode(Ids{4, 5}), "\u00e9 a");
+  EXPECT_EQ(*tokenizer.decode(4, 5), " a");
+  EXPECT_EQ(*tokenizer.decode(0, 9, true), "");
+  EXPECT_EQ(*tokenizer.decode(0, 9, false), "<|endoftext|>");
+}
+
+TEST(TokenizersTest, StreamsWholeCharacters) {
+  HFTokenizer tokenizer;
+  ASSERT_EQ(tokenizer.load_from_buffer(kByteLevel), Error::Ok);
+  tokenizers::StreamDecoder stream(tokenizer);
+  EXPECT_EQ(*stream.push(0), "a");
+  EXPECT_EQ(*stream.push(2), "");
+  EXPECT_EQ(*stream.push(3), "\u00e9");
+  EXPECT_EQ(*stream.push(7), "");
+  EXPECT_EQ(*stream.push(0), "\uFFFDa");  // what began no character
+  EXPECT_EQ(*stream.push(7), "");
+  EXPECT_EQ(stream.finish(), "\uFFFD");
+}
+
+TEST(TokenizersTest, SaysWhatIsWrong) {
+  HFTokenizer tokenizer;
+  EXPECT_EQ(tokenizer.encode("a").error(), Error::Uninitialized);
+  EXPECT_EQ(tokenizer.load_from_buffer("{\n \"model\": ]"), Error::ParseFailure);
+  EXPECT_NE(std::string(tokenizers::last_error_message()).find("line 2, column 11"), std::string::npos)
+      << tokenizers::last_error_message();
+  EXPECT_EQ(tokenizer.load("/there/is/no/such/file"), Error::LoadFailure);
+  ASSERT_EQ(tokenizer.load_from_buffer(kByteLevel), Error::Ok);
+  EXPECT_EQ(tokenizer.load_from_buffer("{}"), Error::ParseFailure);
+  EXPECT_EQ(*tokenizer.encode("a"), Ids{0});  // as before
+  EXPECT_EQ(tokenizer.encode("a\xFFz").error(), Error::EncodeFailure);
+  EXPECT_STREQ(tokenizers::last_error_message(),
+               "the text is not UTF-8: byte 0xff at offset 1 is not part of a character");
+  EXPECT_EQ(tokenizer.decode(0, 10).error(), Error::OutOfRange);
+  EXPECT_EQ(tokenizer.piece_to_id("zz").error(), Error::OutOfRange);
+  Tiktoken tiktoken;
+  EXPECT_EQ(tiktoken.load_from_buffer("Y!== 0\n"), Error::Base64DecodeFailure);
+  tokenizers::SPTokenizer sentencepiece;
+  EXPECT_EQ(sentencepiece.load_from_buffer(std::string("\x0A\xFF", 2)), Error::ParseFailure);
+  tokenizers::Llama2cTokenizer llama2c;
+  EXPECT_EQ(llama2c.load_from_buffer("short"), Error::ParseFailure);
+  OwnTokenizer own;
+  EXPECT_EQ(own.load_from_buffer("a"), Error::LoadFailure);
+}
+
+/// An expression that would take exponential time ends with an error.
+TEST(TokenizersTest, BoundsTheWorkOfExpressions) {
+  HFTokenizer tokenizer;
+  ASSERT_EQ(
+      tokenizer.load_from_buffer(
+          R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(x+x+)+[yz]"}, "behavior": "Isolated", "invert": false},
+                    "model": {"type": "BPE", "vocab": {"x": 0}, "merges": []}})"),
+      Error::Ok);
+  EXPECT_EQ(tokenizer.encode(std::string(60, 'x')).error(), Error::RegexFailure);
+}
+
+TEST(TokenizersTest, TiktokenHasSpecialTokens) {
+  Tiktoken tokenizer("[a-z]+|.", std::vector<std::string>{"<begin>", "<end>"}, 0, 1);
+  ASSERT_EQ(tokenizer.load_from_buffer("YQ== 0\nYg== 1\nYWI= 2\n"), Error::Ok);
+  EXPECT_EQ(*tokenizer.encode("abba<end>", 1, 1), (Ids{3, 2, 1, 0, 4, 4}));
+  EXPECT_EQ(tokenizer.encode_ordinary("ab<").error(), Error::EncodeFailure);
+  EXPECT_EQ(*tokenizer.id_to_piece(2), "ab");
+  EXPECT_EQ(tokenizer.vocab_size(), 5);
+}
+
+/// LR-09: the format of a file is found by its content.
+TEST(TokenizersTest, LoadsByContent) {
+  const std::string path = testing::TempDir() + "tokenizers_test_file";
+  const auto load = [&](std::string_view bytes) {
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fclose(file);
+    return executorch::extension::llm::load_tokenizer(path, nullptr, std::nullopt, 0, 0);
+  };
+  EXPECT_NE(dynamic_cast<HFTokenizer*>(load(kByteLevel).get()), nullptr);
+  EXPECT_NE(dynamic_cast<Tiktoken*>(load("YQ== 0\nYg== 1\n").get()), nullptr);
+  // Two pieces: "<unk>" of kind 2 and "a" with score -1.
+  const std::string model(
+      "\x0A\x09\x0A\x05<unk>\x18\x02\x0A\x08\x0A\x01"
+      "a\x15\x00\x00\x80\xBF",
+      21);
+  EXPECT_NE(dynamic_cast<tokenizers::SPTokenizer*>(load(model).get()), nullptr) << tokenizers::last_error_message();
+  std::string llama2c("\x01\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0a", 25);
+  EXPECT_NE(dynamic_cast<tokenizers::Llama2cTokenizer*>(load(llama2c).get()), nullptr)
+      << tokenizers::last_error_message();
+  EXPECT_EQ(load("nothing known"), nullptr);
+  std::remove(path.c_str());
+}
+
+}  // namespace
