@@ -101,6 +101,7 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   constants_ = builder.take_constants();
   steps_ = builder.take_steps();
   origins_ = builder.take_origins();
+  value_handles_ = builder.take_value_handles();
   if (!builder.needs_payload()) {
     payload_.reset();
   }
@@ -144,7 +145,11 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   const et_timestamp_t start = is_measured ? et_pal_current_ticks() : 0;
   if (status == xnn_status_success) {
     expect_far_weights(weights_are_far_);
-    status = invoke(runtime_, sharing_, rest());
+    std::optional<ValueLogger> values;
+    if (runtime::internal::event_tracer_active(tracer) && tracer->intermediate_outputs_logging_status()) {
+      values.emplace(*tracer, runtime_, value_handles_);
+    }
+    status = invoke(runtime_, sharing_, rest(), values ? &*values : nullptr);
     ended_ = std::chrono::steady_clock::now();
   }
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal, "XNNPACK could not run a delegate: %s",

@@ -48,7 +48,8 @@ class Delegate final {
    *
    * @retval Error::InvalidArgument (logged) an argument is no tensor or of another dtype or rank, or the shapes do not
    * fit each other.
-   * @param tracer Receives an event for each operator, see profile.h; may be null.
+   * @param tracer Gets an event for each operator and, where it asks for them, what operators compute, see profile.h;
+   * may be null.
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args, runtime::EventTracer* tracer = nullptr);
 
@@ -95,6 +96,7 @@ class Delegate final {
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<NodeOrigin> origins_;
+  std::vector<uint32_t> value_handles_;
   std::optional<NodePacker> weights_;
   std::optional<Payload> payload_;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile.h"
 
+#include <optional>
 #include <string>
 
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/platform/platform.h>
 
 #include "private/xnnpack_runtime.h"
@@ -48,6 +50,22 @@ std::vector<uint64_t> durations_of(xnn_runtime_t runtime, size_t count) {
   return durations;
 }
 
+/// The dtype of values that are logged; nullopt for those that are not.
+std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
+  switch (datatype) {
+    case xnn_datatype_fp32:
+      return aten::ScalarType::Float;
+    case xnn_datatype_fp16:
+      return aten::ScalarType::Half;
+    case xnn_datatype_qint8:
+      return aten::ScalarType::Char;
+    case xnn_datatype_quint8:
+      return aten::ScalarType::Byte;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string name_of(const xnn_operator& op, const char* step) {
   if (step != nullptr) {
     return step;
@@ -64,6 +82,11 @@ std::string name_of(const xnn_operator& op, const char* step) {
 
 size_t node_count(xnn_subgraph_t subgraph) {
   return subgraph->num_nodes;
+}
+
+std::vector<uint32_t> outputs_of(xnn_subgraph_t subgraph, size_t node) {
+  const xnn_node& found = subgraph->nodes[node];
+  return {found.outputs, found.outputs + found.num_outputs};
 }
 
 void set_profiling(xnn_runtime_t runtime, bool on) {
@@ -95,6 +118,37 @@ void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_times
         has_handle ? nullptr : name.c_str(),
         has_handle ? static_cast<runtime::DelegateDebugIntId>(origin.debug_handle) : runtime::kUnsetDelegateDebugIntId,
         begin, ticks(), has_handle ? name.data() : nullptr, has_handle ? name.size() : 0);
+  }
+}
+
+void ValueLogger::after(size_t node) {
+  const xnn_operator_data& data = runtime_->opdata[node];
+  for (size_t i = 0; i < data.num_outputs; ++i) {
+    const uint32_t id = data.outputs[i];
+    const uint32_t handle = id < handles_.size() ? handles_[id] : 0;
+    if (handle == 0) {
+      continue;
+    }
+    const xnn_value& value = runtime_->values[id];
+    const std::optional<aten::ScalarType> dtype = dtype_of(value.datatype);
+    if (!dtype || value.data == nullptr) {
+      continue;
+    }
+    const size_t rank = value.shape.num_dims;
+    aten::SizesType sizes[XNN_MAX_TENSOR_DIMS];
+    aten::StridesType strides[XNN_MAX_TENSOR_DIMS];
+    aten::DimOrderType order[XNN_MAX_TENSOR_DIMS];
+    aten::StridesType stride = 1;
+    for (size_t d = rank; d-- > 0;) {
+      sizes[d] = static_cast<aten::SizesType>(value.shape.dim[d]);
+      strides[d] = stride;
+      order[d] = static_cast<aten::DimOrderType>(d);
+      stride *= sizes[d];
+    }
+    aten::TensorImpl impl(*dtype, static_cast<ssize_t>(rank), sizes, value.data, order, strides);
+    // The tracer logs why it could not; the execution goes on.
+    (void)tracer_.log_intermediate_output_delegate(nullptr, static_cast<runtime::DelegateDebugIntId>(handle),
+                                                   aten::Tensor(&impl));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Times of a delegate's operators, for the event tracer.
+ * What the operators of a delegate took and computed, for the event tracer.
  */
 #pragma once
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include <executorch/runtime/core/event_tracer.h>
+
+#include "threads/sharing.h"
 
 namespace executorch {
 namespace backends {
@@ -27,6 +29,9 @@ struct NodeOrigin {
 
 /// The number of nodes that have been added to a subgraph.
 size_t node_count(xnn_subgraph_t subgraph);
+
+/// The values that a node of a subgraph computes.
+std::vector<uint32_t> outputs_of(xnn_subgraph_t subgraph, size_t node);
 
 /// Whether invoke() records the time at which each operator ends.
 void set_profiling(xnn_runtime_t runtime, bool on);
@@ -44,6 +49,27 @@ void set_profiling(xnn_runtime_t runtime, bool on);
  */
 void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
                    const std::vector<NodeOrigin>& origins);
+
+/**
+ * Logs what each operator of an invocation computes, right after it ran: later operators reuse its memory.
+ *
+ * A value has the debug handle of the node that computes it in the payload, also where XNNPACK made that node a part of
+ * another one. Dimensions are in the order of memory: images are NHWC. Left out are values without a handle, and
+ * those quantised by row, whose scales are computed at run time.
+ */
+class ValueLogger final : public OperatorObserver {
+ public:
+  /// @param handles By the number of the value in the subgraph; 0 for none. All arguments must outlive the object.
+  ValueLogger(runtime::EventTracer& tracer, xnn_runtime_t runtime, const std::vector<uint32_t>& handles)
+      : tracer_(tracer), runtime_(runtime), handles_(handles) {}
+
+  void after(size_t node) override;
+
+ private:
+  runtime::EventTracer& tracer_;
+  xnn_runtime_t runtime_;
+  const std::vector<uint32_t>& handles_;
+};
 
 }  // namespace xnnpack
 }  // namespace backends

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,6 +33,12 @@ struct Event {
   std::string metadata;
 };
 
+struct LoggedValue {
+  runtime::DelegateDebugIntId id;
+  std::vector<int32_t> sizes;
+  std::vector<float> elements;
+};
+
 /// Records the events of delegates.
 class RecordingTracer final : public runtime::EventTracer {
  public:
@@ -49,9 +56,11 @@ class RecordingTracer final : public runtime::EventTracer {
   void track_allocation(runtime::AllocatorID, size_t) override {}
   runtime::AllocatorID track_allocator(const char*) override { return 0; }
   Result<bool> log_evalue(const runtime::EValue&, runtime::LoggedEValueType) override { return false; }
-  Result<bool> log_intermediate_output_delegate(const char*, runtime::DelegateDebugIntId,
-                                                const aten::Tensor&) override {
-    return false;
+  Result<bool> log_intermediate_output_delegate(const char*, runtime::DelegateDebugIntId id,
+                                                const aten::Tensor& tensor) override {
+    const float* const data = tensor.const_data_ptr<float>();
+    values.push_back({id, {tensor.sizes().begin(), tensor.sizes().end()}, {data, data + tensor.numel()}});
+    return true;
   }
   Result<bool> log_intermediate_output_delegate(const char*, runtime::DelegateDebugIntId,
                                                 runtime::ArrayRef<aten::Tensor>) override {
@@ -69,6 +78,7 @@ class RecordingTracer final : public runtime::EventTracer {
   void set_delegation_intermediate_output_filter(runtime::EventTracerFilterBase*) override {}
 
   std::vector<Event> events;
+  std::vector<LoggedValue> values;
 };
 
 struct DeleteSubgraph {
@@ -122,6 +132,60 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   EXPECT_LT(softmax.start, softmax.end);
   EXPECT_EQ(softmax.end, exponential.start);
   EXPECT_LE(exponential.end, end);
+}
+
+// Three operators share the memory of two values: what each computes is logged before the next one runs. The last clamp
+// becomes a part of the addition before it, whose value is then that of the clamp.
+TEST(Profile, ValuesAreLoggedAsTheyAreComputed) {
+  runtime::runtime_init();
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  xnn_subgraph_t made = nullptr;
+  ASSERT_EQ(xnn_create_subgraph(2, 0, &made), xnn_status_success);
+  const std::unique_ptr<struct xnn_subgraph, DeleteSubgraph> subgraph(made);
+  const size_t sizes[] = {2, 33};
+  uint32_t ids[5] = {};
+  for (uint32_t i = 0; i < 5; ++i) {
+    const uint32_t external = i == 0 ? 0 : i == 4 ? 1 : XNN_INVALID_VALUE_ID;
+    const uint32_t flags = i == 0 ? XNN_VALUE_FLAG_EXTERNAL_INPUT : i == 4 ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : 0;
+    ASSERT_EQ(xnn_define_tensor_value(made, xnn_datatype_fp32, 2, sizes, nullptr, external, flags, &ids[i]),
+              xnn_status_success);
+  }
+  ASSERT_EQ(xnn_define_unary(made, xnn_unary_negate, nullptr, ids[0], ids[1], 0), xnn_status_success);
+  ASSERT_EQ(xnn_define_unary(made, xnn_unary_square, nullptr, ids[1], ids[2], 0), xnn_status_success);
+  ASSERT_EQ(xnn_define_binary(made, xnn_binary_add, nullptr, ids[2], ids[1], ids[3], 0), xnn_status_success);
+  xnn_unary_params limits{};
+  limits.clamp = {-1, 6};
+  ASSERT_EQ(xnn_define_unary(made, xnn_unary_clamp, &limits, ids[3], ids[4], 0), xnn_status_success);
+  EXPECT_EQ(outputs_of(made, 1), std::vector<uint32_t>{ids[2]});
+  xnn_runtime_t created = nullptr;
+  ASSERT_EQ(xnn_create_runtime_v2(made, nullptr, 0, &created), xnn_status_success);
+  const std::unique_ptr<struct xnn_runtime, DeleteRuntime> owner(created);
+  std::vector<float> numbers(66), results(66);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<float>(i) / 16 - 2;
+  }
+  const xnn_external_value externals[] = {{ids[0], numbers.data()}, {ids[4], results.data()}};
+  ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
+  RecordingTracer tracer;
+  std::vector<uint32_t> handles(ids[4] + 1);
+  for (uint32_t i = 1; i < 5; ++i) {
+    handles[ids[i]] = 10 + i;
+  }
+  ValueLogger logger(tracer, created, handles);
+  ASSERT_EQ(invoke(created, {std::vector<bool>(4, true)}, Rest::Asleep, &logger), xnn_status_success);
+
+  ASSERT_GE(tracer.values.size(), 3u);
+  EXPECT_EQ(tracer.values.front().id, 11);
+  EXPECT_EQ(tracer.values.back().id, 14);
+  EXPECT_EQ(tracer.values.back().elements, results);
+  for (const LoggedValue& value : tracer.values) {
+    EXPECT_EQ(value.sizes, (std::vector<int32_t>{2, 33}));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const float x = -numbers[i], sum = x * x + x;
+      const float expected = value.id == 11 ? x : value.id == 12 ? x * x : value.id == 13 ? sum : std::min(sum, 6.0f);
+      EXPECT_EQ(value.elements[i], expected) << value.id;
+    }
+  }
 }
 
 // XNN-17, RTB-09

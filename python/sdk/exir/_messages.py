@@ -22,15 +22,20 @@ _ADVICE_OWN = (
 _TORCH = str(Path(torch.__file__).parent)
 
 
-def source_of(node: object) -> str:
-    """The line of the user's code that a node comes from, as text to append to a message; empty if unknown."""
+def user_frame(node: object) -> dict[str, str] | None:
+    """Where in the user's code a node comes from: `file`, `line`, `function` and `code`; None if that is not known."""
     trace = node.meta.get("stack_trace") if isinstance(node, Node) else None
     frames = list(_FRAME.finditer(trace)) if trace else []
-    if not frames:
-        return ""
     # Frames of PyTorch, and of code that it generates for control flow, do not help the user.
     users = [f for f in frames if not f["file"].startswith((_TORCH, "<"))]
-    last = (users or frames)[-1]
+    return (users or frames)[-1].groupdict() if frames else None
+
+
+def source_of(node: object) -> str:
+    """The same as a line to append to a message; empty if it is not known."""
+    last = user_frame(node)
+    if last is None:
+        return ""
     return f'\n{node} comes from: File "{last["file"]}", line {last["line"]}, in {last["function"]}: {last["code"]}'
 
 

@@ -152,12 +152,18 @@ Error GraphBuilder::build() {
   for (uint32_t i = 0; i < values->size(); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(define_value(*values->Get(i), i));
   }
+  std::unordered_map<uint32_t, uint32_t> producers;  // value -> debug handle
   for (uint32_t i = 0; i < nodes->size(); ++i) {
     const fb_xnnpack::XNode& node = *nodes->Get(i);
     const size_t steps = steps_.size();
     ET_CHECK_OK_OR_RETURN_ERROR(define_node(*this, node, i));
     add_packed_node(node);
     const Step* step = steps_.size() > steps ? steps_.back().get() : nullptr;
+    for (size_t added = origins_.size(); added < node_count(subgraph); ++added) {
+      for (const uint32_t id : outputs_of(subgraph, added)) {
+        producers[id] = node.debug_handle();
+      }
+    }
     origins_.resize(node_count(subgraph), {node.debug_handle(), step_name(node, step)});
   }
   ET_CHECK_OR_RETURN_ERROR(infer_shapes(rules_, shapes_) == Error::Ok, InvalidProgram,
@@ -171,6 +177,9 @@ Error GraphBuilder::build() {
           "XNNPACK payload: value %" PRIu32 " is computed, but it is no output and no node reads it", id);
       // XNNPACK plans memory from the shape, so use the inferred one instead of the payload's.
       set_shape(subgraph, value.id, shapes_[value.index]);
+      // Values of the payload only: XNNPACK's nodes have others between them.
+      value_handles_.resize(std::max<size_t>(value_handles_.size(), size_t{value.id} + 1));
+      value_handles_[value.id] = producers[value.id];
     }
     if (value.external_id != XNN_INVALID_VALUE_ID) {
       ++externals;

@@ -104,6 +104,9 @@ class GraphBuilder final {
   /// The origins of the subgraph's nodes, by node number.
   std::vector<NodeOrigin> take_origins() { return std::move(origins_); }
 
+  /// The debug handles of the nodes that compute the values of the subgraph, by the numbers of the values; 0 for none.
+  std::vector<uint32_t> take_value_handles() { return std::move(value_handles_); }
+
   /// The nodes whose weights a NodePacker reads when the runtime is created.
   std::vector<PackedNode> take_packed_nodes() { return std::move(packed_nodes_); }
 
@@ -153,6 +156,7 @@ class GraphBuilder final {
   std::vector<std::unique_ptr<uint8_t[]>> scales_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<NodeOrigin> origins_;
+  std::vector<uint32_t> value_handles_;
 };
 
 /// Adds a node to the subgraph, see node_reader.cpp. `index` is for messages.

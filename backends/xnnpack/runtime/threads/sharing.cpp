@@ -208,7 +208,8 @@ xnn_status run_operator(xnn_runtime_t runtime, size_t node, size_t object, bool 
   return xnn_status_success;
 }
 
-xnn_status run_operators(xnn_runtime_t runtime, const std::vector<bool>& is_small, Rest rest, Team* team) {
+xnn_status run_operators(xnn_runtime_t runtime, const std::vector<bool>& is_small, Rest rest, Team* team,
+                         OperatorObserver* observer) {
   size_t last_shared = runtime->num_ops;
   for (size_t i = 0; i < runtime->num_ops; ++i) {
     if (runtime->opdata[i].operator_objects[0] != nullptr && !is_small[i]) {
@@ -235,6 +236,9 @@ xnn_status run_operators(xnn_runtime_t runtime, const std::vector<bool>& is_smal
         op.end_ts[j] = now();
       }
     }
+    if (observer != nullptr && op.operator_objects[0] != nullptr) {
+      observer->after(i);
+    }
   }
   return xnn_status_success;
 }
@@ -250,7 +254,7 @@ struct TeamRun {
     if (number != 0) {
       return run.team.help();
     }
-    run.status = run_operators(run.runtime, run.sharing.is_small, Rest::Awake, &run.team);
+    run.status = run_operators(run.runtime, run.sharing.is_small, Rest::Awake, &run.team, nullptr);
     run.team.close();
   }
 };
@@ -282,9 +286,9 @@ Sharing plan_sharing(xnn_runtime_t runtime, size_t threads) {
   return sharing;
 }
 
-xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest) {
-  if (!sharing.as_team) {
-    return run_operators(runtime, sharing.is_small, rest, nullptr);
+xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest, OperatorObserver* observer) {
+  if (!sharing.as_team || observer != nullptr) {
+    return run_operators(runtime, sharing.is_small, rest, nullptr, observer);
   }
   TeamRun run{runtime, sharing, {}};
   // XNNPACK disables denormals for each operator, too.

@@ -45,8 +45,17 @@ Sharing plan_sharing(xnn_runtime_t runtime, size_t threads);
 /// Whether threads spin or sleep after the last operator that they share. Between operators they always spin.
 enum class Rest : uint8_t { Awake, Asleep };
 
+/// Is told of the operators of an invocation.
+class OperatorObserver {
+ public:
+  virtual ~OperatorObserver() = default;
+  /// The operator of `node` has run; the next one has not begun.
+  virtual void after(size_t node) = 0;
+};
+
 /// Runs the operators that were set up, as xnn_invoke_runtime() does.
-xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest);
+/// @param observer May be null. With one, threads share operators one by one and are no team.
+xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest, OperatorObserver* observer = nullptr);
 
 /// The number of the operator after which threads sleep; nullopt if they spin, shared no operator, or formed a team.
 std::optional<size_t> sleeps_after(xnn_runtime_t runtime);

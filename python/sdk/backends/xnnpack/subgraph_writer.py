@@ -9,6 +9,7 @@ other layout a batch of images: their slices, [N * D, H, W, C].
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -385,6 +386,23 @@ class SubgraphWriter(PayloadValues):
             self._outputs,
             self.constants.entries,
         )
+
+    def recorded_values(self) -> dict[int, tuple[int, str, bool]]:
+        """What the runtime records, once the graph is complete: for the identifiers of nodes that compute the result of
+        one call, its debug handle and operator, and whether it is NHWC. Other values are steps on the way to a result.
+        """
+        owners: dict[int, tuple[int, str, bool]] = {}
+        for node, forms in self._forms.items():
+            handle = node.meta.get("debug_handle") if isinstance(node, Node) and node.op == "call_function" else None
+            for nhwc, index in forms.items():
+                if isinstance(handle, int) and node.target is not operator.getitem:
+                    owners.setdefault(index, (handle, node.target.__name__, nhwc))
+        found: dict[int, tuple[int, str, bool]] = {}
+        for written in self.nodes:
+            outputs = outputs_of(written.xnode_union)
+            if written.debug_handle and len(outputs) == 1 and outputs[0] in owners:
+                found[written.debug_handle] = owners[outputs[0]]
+        return found
 
     def _remove_unused(self) -> None:
         """Removes nodes whose results nothing reads, last first."""

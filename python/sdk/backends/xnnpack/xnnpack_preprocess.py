@@ -96,9 +96,11 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         if not isinstance(result, Node):
             raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
         writer.add_output(result)
+    graph = writer.graph()
     return PreprocessResult(
-        serialize_xnnpack_binary(writer.graph(), bytearray()),
+        serialize_xnnpack_binary(graph, bytearray()),
         debug_handle_map=writer.handles,
+        debug_value_map=writer.recorded_values(),
         data_store_output=writer.constants.store.get_named_data_store_output(),
         in_place_outputs=_in_place_outputs(
             [n for n in edge_program.graph.nodes if n.op == "placeholder" and n.name in arguments], list(results)

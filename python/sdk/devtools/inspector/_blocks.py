@@ -75,6 +75,12 @@ def resolve(block: EventBlock, sources: Sources) -> None:
         if identifier is None and len(event.debug_data) > event.num_outputs:
             # The runtime records all arguments of a delegate; its results are the last ones.
             event.debug_data = event.debug_data[-event.num_outputs :]
+        if identifier is not None and sources.knows_values(instruction):
+            recorded = sources.recorded(instruction, identifier)
+            event._recorded_handles = () if recorded is None else (recorded.handle,)
+            if recorded is not None:
+                event._recorded_operator = recorded.operator
+                event.debug_data = [recorded.in_the_order_of_the_node(value) for value in event.debug_data]
         for source in sources.nodes(event.debug_handles):
             event.op_types.append(source.op_type)
             event.stack_traces[source.name] = source.stack_trace

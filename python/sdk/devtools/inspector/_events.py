@@ -103,6 +103,10 @@ class Event:
     _delegate_metadata_parser: DelegateMetadataParser | None = None
     _delegate_time_scale_converter: DelegateTimeScaleConverter | None = None
     _start_time: list[int] | None = None
+    # The debug handles of the nodes whose results `debug_data` has; None: those of `debug_handles`.
+    _recorded_handles: tuple[int, ...] | None = None
+    # The operator of that node, where a delegate says it.
+    _recorded_operator: str | None = None
 
     @property
     def raw_delegate_debug_metadatas(self) -> list[bytes]:
@@ -129,6 +133,12 @@ class Event:
         if self.debug_handles is None:
             return ()
         return (self.debug_handles,) if isinstance(self.debug_handles, int) else tuple(self.debug_handles)
+
+    @property
+    def recorded_handles(self) -> tuple[int, ...]:
+        """The debug handles of the nodes whose results `debug_data` has. A backend may take several steps for one
+        node; what the others compute is the result of none."""
+        return self.handles if self._recorded_handles is None else self._recorded_handles
 
     def asdict(self, _units: str = "") -> dict[str, Any]:
         """The values of a row of the table, by column. `_units` is added to the names of times: " (ms)"."""

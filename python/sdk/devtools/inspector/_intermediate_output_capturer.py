@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+from enum import Enum
 from typing import Any, TypeAlias
 
 import torch
@@ -23,16 +24,38 @@ def handle_of(node: Node) -> DebugHandle | None:
     return (handle,) if isinstance(handle, int) else tuple(handle)
 
 
+class Kind(Enum):
+    """What tells operators with one debug handle apart: what quantises and dequantises a result has its handle."""
+
+    QUANTIZE = "quantize"
+    DEQUANTIZE = "dequantize"
+    OTHER = "other"
+
+    @staticmethod
+    def of(operator: Any) -> Kind:
+        """The kind of a node, or of an operator by its name, with or without the namespace."""
+        if isinstance(operator, Node):
+            operator = getattr(operator.target, "__name__", "") if operator.op == "call_function" else ""
+        name = str(operator).removeprefix("quantized_decomposed.").removeprefix("torchao.")
+        if name.startswith(("quantize_per", "quantize_affine")):
+            return Kind.QUANTIZE
+        return Kind.DEQUANTIZE if name.startswith(("dequantize_per", "dequantize_affine")) else Kind.OTHER
+
+
 class IntermediateOutputCapturer(Interpreter):
     """Runs a graph and keeps the result of every operator that has a debug handle.
 
     Of several operators with one handle, the result of the last one is kept. Results are copied: a later operator may
     write to them.
+
+    Attributes:
+        by_kind: The results of the last operator of each kind that has the handle.
     """
 
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
         self._captured: dict[DebugHandle, Any] = {}
+        self.by_kind: dict[tuple[DebugHandle, Kind], Any] = {}
 
     def run_and_capture(self, *args: Any, **kwargs: Any) -> dict[DebugHandle, Any]:
         """The results by debug handle, in the order of the graph."""
@@ -46,7 +69,7 @@ class IntermediateOutputCapturer(Interpreter):
         handle = handle_of(n)
         if handle is not None:
             self._captured.pop(handle, None)
-            self._captured[handle] = _copy(result)
+            self._captured[handle] = self.by_kind[handle, Kind.of(n)] = _copy(result)
         return result
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
@@ -29,6 +30,9 @@ DELEGATE_CALL = "DELEGATE_CALL"
 """The runtime's name of the event of a delegate."""
 OPERATOR_CALL = "OPERATOR_CALL"
 """The runtime's name of the event of a kernel, in which the kernel's own event lies."""
+
+KERNEL_EVENT = "native_call_"
+"""What the runtime's name of the event of a kernel begins with; the name of the operator follows."""
 
 Handles = int | Sequence[int] | None
 
@@ -54,6 +58,27 @@ class Source:
             node.meta.get("stack_trace") or "",
             dict(node.meta.get("nn_module_stack") or {}),
         )
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a delegate records under one of its identifiers: the result of the node with this debug handle and operator.
+
+    `shape` is that of the node where the record has other dimensions: N, spatial ones, C, those of a volume as a batch
+    of slices. None where it has the same.
+    """
+
+    handle: int
+    operator: str
+    shape: Sequence[Any] | None
+
+    def in_the_order_of_the_node(self, value: Any) -> Any:
+        """A recorded tensor with the dimensions that the node's result has."""
+        if self.shape is None or not isinstance(value, torch.Tensor) or value.dim() != 4:
+            return value
+        if len(self.shape) == 5:  # [N * D, H, W, C]
+            value = value.unflatten(0, (-1, int(self.shape[2])))
+        return value.movedim(-1, 1)
 
 
 def op_type(node: Node) -> str:
@@ -155,6 +180,29 @@ class Sources:
         found: Any = known.get(identifier, known.get(str(identifier)))
         return whole if found is None else (found,) if isinstance(found, int) else tuple(found)
 
+    def knows_values(self, instruction: int) -> bool:
+        """Whether the delegate of an instruction says which node's result each of its recorded values is."""
+        return bool((self._delegates.get(instruction) or {}).get("value_map"))
+
+    def recorded(self, instruction: int, identifier: int | str) -> Recorded | None:
+        """What a delegate records under an identifier; None for a step on the way to a node's result."""
+        known = (self._delegates.get(instruction) or {}).get("value_map") or {}
+        found = known.get(identifier, known.get(str(identifier)))
+        if found is None:
+            return None
+        handle, operator, is_channels_last = found
+        return Recorded(handle, operator, self._shapes.get(handle) if is_channels_last else None)
+
+    @cached_property
+    def _shapes(self) -> dict[int, Sequence[Any]]:
+        graphs = graphs_of(self.program.graph_module) if self.program is not None else ()
+        return {
+            node.meta[DEBUG_HANDLE_KEY]: node.meta["val"].shape
+            for graph_module in graphs
+            for node in graph_module.graph.nodes
+            if isinstance(node.meta.get("val"), torch.Tensor) and isinstance(node.meta.get(DEBUG_HANDLE_KEY), int)
+        }
+
     def num_outputs(self, instruction: int | None) -> int:
         """How many values an instruction returns."""
         return 1 if instruction is None else int(self._num_outs.get(instruction, 1))
@@ -194,6 +242,21 @@ def programs_of(record: ETRecord) -> dict[str, ExportedProgram]:
         return programs
     methods = list(record._debug_handle_map or {"forward": None})
     return {methods[0] if len(methods) == 1 else "forward": programs}
+
+
+def instructions_problem(
+    record: ETRecord, method: str, events: Sequence[tuple[int, str, int | str | None]]
+) -> str | None:
+    """Why instructions are not those of a method of an ETRecord, or None where they may be.
+
+    Args:
+        record: The ETRecord.
+        method: Its method.
+        events: The number of each instruction, `DELEGATE_CALL` or `OPERATOR_CALL`, and None.
+    """
+    if method not in (record._debug_handle_map or {}):
+        return f"the ETRecord has no method {method!r}, it has {', '.join(map(repr, record._debug_handle_map or ()))}"
+    return Sources(record, method)._problem(events)
 
 
 def _by_instruction(maps: Mapping[str, Any] | None, method: str) -> dict[int, Any]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from sdk.devtools.inspector._events import Event, EventBlock
@@ -21,10 +22,14 @@ from sdk.devtools.inspector._graph_matching import (
 from sdk.devtools.inspector._intermediate_output_capturer import (
     DebugHandle,
     IntermediateOutputCapturer,
+    Kind,
     handle_of,
 )
-from sdk.devtools.inspector._matching import Sources
+from sdk.devtools.inspector._matching import KERNEL_EVENT, OPERATOR_CALL, Sources, programs_of
 from sdk.exir.record import ETRecord
+
+Operator: TypeAlias = tuple[DebugHandle, Kind]
+"""An operator of a graph: its debug handle, and what it is among those that have it."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Reference:
-    """Results of eager mode: values and names of operators by debug handle, in the order of the graph."""
+    """What eager mode computes: results and names of operators by debug handle, in the order of the graph, which
+    `module` has, and the inputs that it ran on, flat. `by_kind` tells operators with one handle apart."""
 
     outputs: dict[DebugHandle, Any]
+    by_kind: dict[Operator, Any]
     names: dict[DebugHandle, list[str]]
+    module: GraphModule
+    inputs: list[Any]
 
 
 def run_reference(
@@ -72,15 +81,22 @@ def run_reference(
     wanted = [node for node in module.graph.nodes if node.op == "placeholder"]
     if len(flat) != len(wanted):
         raise ValueError(f"the ETRecord has {len(flat)} inputs, method {sources.method!r} takes {len(wanted)}")
-    # Copy buffers, so that the program does not write to the record's.
+    with kept_buffers(module):
+        capturer = IntermediateOutputCapturer(module)
+        outputs = capturer.run_and_capture(*copies(flat))
+    return Reference(outputs, capturer.by_kind, get_aot_debug_handle_to_op_name_mapping(module), module, flat)
+
+
+@contextmanager
+def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
+    """Gives the buffers of a module their values back that a run changes."""
     buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
     try:
-        outputs = IntermediateOutputCapturer(module).run_and_capture(*_copies(flat))
+        yield
     finally:
         with torch.no_grad():
             for name, buffer in module.named_buffers():
                 buffer.copy_(buffers[name])
-    return Reference(outputs, get_aot_debug_handle_to_op_name_mapping(module))
 
 
 def _reference_program(
@@ -108,6 +124,14 @@ def _reference_program(
     return edge
 
 
+def inputs_of(record: ETRecord, method: str) -> list[Any]:
+    """The inputs of an ETRecord for a method, flat. Raises ValueError where it has none."""
+    programs = programs_of(record)
+    if method not in programs:
+        raise ValueError(f"the ETRecord has no edge program of method {method!r}")
+    return list(pytree.tree_leaves(_inputs(record, programs[method])))
+
+
 def _inputs(record: ETRecord, program: ExportedProgram) -> Any:
     if record._representative_inputs is not None:
         return record._representative_inputs
@@ -122,22 +146,37 @@ def _inputs(record: ETRecord, program: ExportedProgram) -> Any:
     return examples
 
 
-def _copies(values: Iterable[Any]) -> list[Any]:
+def copies(values: Iterable[Any]) -> list[Any]:
+    """The values, with copies of the tensors."""
     return [value.clone() if isinstance(value, torch.Tensor) else value for value in values]
 
 
 def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[Layer]:
-    """The values of a block that eager mode computed too, in the order of the graph.
+    """The values of a block that eager mode computed too, in the order of the graph, one for each debug handle.
 
     Of several instructions that carry out one operator, the last one is taken. The results of a delegate are those of
-    its operators that others read; what a backend recorded of the operators inside is taken too.
+    its operators that others read; what a backend recorded of the operators inside is taken too. Of a result that is
+    quantised, the last form is taken that was recorded.
     """
     position = {handle: index for index, handle in enumerate(reference.outputs)}
-    single = {handle[0]: handle for handle in reference.outputs if len(handle) == 1}
+    order = (Kind.OTHER, Kind.QUANTIZE, Kind.DEQUANTIZE)
     found: dict[DebugHandle, Layer] = {}
+    for (handle, _), layer in sorted(
+        results(block, reference, sources).items(), key=lambda item: order.index(item[0][1])
+    ):
+        found[handle] = layer
+    return sorted(found.values(), key=lambda layer: position[layer.handle])
+
+
+def results(block: EventBlock, reference: Reference, sources: Sources) -> dict[Operator, Layer]:
+    """The same for each operator; those that quantise and dequantise the result of another one have its handle."""
+    single = {handle[0]: handle for handle in reference.outputs if len(handle) == 1}
+    # The runtime's part of a kernel's event has the kernel's values, without its name.
+    kernels = {event._instruction_id for event in block.events if event.name.startswith(KERNEL_EVENT)}
+    found: dict[Operator, Layer] = {}
     for event in block.events:
-        handles = event.handles
-        if not handles or not event.debug_data:
+        handles = event.recorded_handles
+        if not handles or not event.debug_data or (event.name == OPERATOR_CALL and event._instruction_id in kernels):
             continue
         if len(handles) == 1 and len(event.debug_data) == 1:
             pairs: Mapping[int, Any] = {handles[0]: event.debug_data[0]}
@@ -145,12 +184,27 @@ def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[La
             pairs = _results(handles, event.debug_data, sources, reference)
         for handle, value in pairs.items():
             known = single.get(handle)
-            if known is None:
+            kind = None if known is None else _kind(event, value, known, reference)
+            if known is None or kind is None:
                 continue
-            pair = _comparable(reference.outputs[known], value)
+            pair = comparable(reference.by_kind[known, kind], value)
             if pair is not None:
-                found[known] = Layer(known, pair[0], handles, pair[1], event)
-    return sorted(found.values(), key=lambda layer: position[layer.handle])
+                found[known, kind] = Layer(known, pair[0], event.handles, pair[1], event)
+    return found
+
+
+def _kind(event: Event, value: Any, handle: DebugHandle, reference: Reference) -> Kind | None:
+    """Which of the operators with a handle has computed a value; None where eager mode has no such one."""
+    name = event.name.removeprefix(KERNEL_EVENT) if event.name.startswith(KERNEL_EVENT) else event._recorded_operator
+    if name is not None:
+        kind = Kind.of(name)
+        return kind if (handle, kind) in reference.by_kind else None
+    # Of a delegate's results only the dtype is known.
+    is_integer = isinstance(value, torch.Tensor) and not value.is_floating_point()
+    for kind in (Kind.QUANTIZE, Kind.OTHER) if is_integer else (Kind.DEQUANTIZE, Kind.OTHER):
+        if (handle, kind) in reference.by_kind:
+            return kind
+    return None
 
 
 def _results(handles: Sequence[int], values: Sequence[Any], sources: Sources, reference: Reference) -> dict[int, Any]:
@@ -162,7 +216,7 @@ def _results(handles: Sequence[int], values: Sequence[Any], sources: Sources, re
     # A delegate may return less, where a result is a part of another one: by shape, the last ones first.
     pending = [handle for handle in (candidates or handles) if (handle,) in reference.outputs]
     for value in reversed(values):
-        fitting = [h for h in pending if _comparable(reference.outputs[(h,)], value) is not None]
+        fitting = [h for h in pending if comparable(reference.outputs[(h,)], value) is not None]
         if fitting:
             results[fitting[-1]] = value
             pending.remove(fitting[-1])
@@ -189,7 +243,7 @@ def _is_in(node: Node, members: set[int]) -> bool:
     return node.op == "call_function" and bool(node.users) and all(_is_in(user, members) for user in node.users)
 
 
-def _comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
+def comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
     """The parts of an expected value and of a found one that are to be compared; None if there are none.
 
     Operators of the edge dialect may have more results than the one that they were made of: the first ones are its. A
@@ -201,7 +255,7 @@ def _comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
         return (options[0], found) if options else None
     if isinstance(found, (list, tuple)):
         wanted = _list(expected)
-        pairs = [_comparable(e, f) for e, f in zip(wanted, found, strict=False)]
+        pairs = [comparable(e, f) for e, f in zip(wanted, found, strict=False)]
         if not pairs or len(wanted) > len(found) or any(pair is None for pair in pairs):
             return None
         parts = [pair for pair in pairs if pair is not None]

@@ -216,6 +216,8 @@ def _lowered(
         )
     module = LoweredBackendModule(program, backend_id, result.processed_bytes, compile_specs, result.data_store_output)
     module.meta = {"debug_handle_map": result.debug_handle_map}
+    if values := getattr(result, "debug_value_map", None):
+        module.meta["debug_value_map"] = values
     if in_place := getattr(result, "in_place_outputs", None):
         module.meta["in_place_outputs"] = in_place
     padding = getattr(result, "memory_padding", 0)

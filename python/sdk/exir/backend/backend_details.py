@@ -24,6 +24,9 @@ class PreprocessResult:
     backend's own instruction ids or names to debug handles. `data_store_output` is data stored beside the program,
     by key. `in_place_outputs` maps outputs to inputs, by position, in whose memory the backend can compute them because
     nothing else reads what was there: the new contents of a cache. The program may then pass one tensor for both.
+    `debug_value_map` says what the backend records of its instructions: for each of its ids, the debug handle and the
+    operator of the node that computes the value, and whether its dimensions are N, spatial ones, C in the place of N, C,
+    spatial ones.
     `memory_padding` is how many bytes past the end of an input or output the backend may read: the memory plan ends
     each arena with as many.
     """
@@ -34,6 +37,7 @@ class PreprocessResult:
     _delegate_info_meta: Any | None = None
     in_place_outputs: dict[int, int] = field(default_factory=dict)
     memory_padding: int = 0
+    debug_value_map: dict[int, tuple[int, str, bool]] = field(default_factory=dict)
 
 
 class BackendDetails(ABC):

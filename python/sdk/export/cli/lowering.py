@@ -71,6 +71,7 @@ def make_session(
     dynamic: Mapping[str, DynamicShapes],
     recipe: ExportRecipe,
     calibration: Mapping[str, Sequence[ExampleInputs]] | None = None,
+    generate_etrecord: bool = False,
 ) -> ExportSession:
     """The session that exports `model`; `calibration` are inputs beside the example, for observers.
 
@@ -89,6 +90,7 @@ def make_session(
             recipe,
             name=model.name,
             dynamic_shapes=None if all(shape is None for shape in shapes.values()) else shapes,
+            generate_etrecord=generate_etrecord,
         )
     except (TypeError, ValueError) as error:
         raise CommandError(f"The recipe does not fit the model: {error}") from error

@@ -82,7 +82,7 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
     with progress.stage("load", options.model) as stage:
         model = load_model(options.model, options.methods)
         inputs = example_inputs(model, options.inputs, options.inputs_file)
-        dynamic = _dynamic(model, inputs, options)
+        dynamic = dynamic_shapes(model, inputs, options)
         output = options.output or Path(f"{model.name}.pte")
         if output.suffix != ".pte":
             raise CommandError(f"--output {output}: the name of a program ends in .pte.")
@@ -220,7 +220,7 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
     publish(program, output)
 
 
-def _dynamic(model: Model, inputs: Mapping[str, ExampleInputs], options: Options) -> dict[str, DynamicShapes]:
+def dynamic_shapes(model: Model, inputs: Mapping[str, ExampleInputs], options: Options) -> dict[str, DynamicShapes]:
     if model.programs and options.dynamic:
         raise CommandError("A .pt2 file has its shapes already; make them dynamic where it is made.")
     wanted: dict[str, list[Any]] = {method: [] for method in model.methods}

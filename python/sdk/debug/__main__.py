@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find the first operator of a program that computes something else than the model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_EPILOG = """\
+how it works
+  The model runs in eager mode beside what the runtime recorded, operator by operator. Each one is judged on the inputs
+  that it had in the runtime, so an error is named where it is made. Operators inside of XNNPACK delegates are compared
+  too. For a quantised model, layers are ranked by what keeping each in float would bring.
+
+where the operators' names come from
+  --etrecord, or the file PROGRAM.etrecord beside the program; without one, MODEL is exported again, and that must give
+  the same instructions. Arguments after `--` are those that sdk.export was given.
+
+examples
+  python -m sdk.debug net.py:Net net.pte
+  python -m sdk.debug net.py:Net net_int8.pte -- --quantize int8 --calibrate data.py:samples
+  python -m sdk.debug net.pte --etrecord net.etrecord --inputs picture.pt
+  python -m sdk.debug net.pte --etrecord net.etrecord --bundled net.bpte --etdump phone.etdp --debug-buffer phone.bin
+
+exit status
+  0   no operator departs from eager mode by more than rounding
+  1   one does
+  2   the arguments are wrong, or a file cannot be read or is of another program
+"""
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.debug") -> int:
+    """Prints what was found; the exit status, as the epilog says."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    own, export = arguments, []
+    if "--" in arguments:
+        at = arguments.index("--")
+        own, export = arguments[:at], arguments[at + 1 :]
+    options = _parser(prog).parse_args(own)
+    # Imported here so that `--help` and a wrong argument answer without waiting for torch.
+    from sdk.debug.session import debug
+    from sdk.export.cli.errors import CommandError
+
+    try:
+        result = debug(options, export)
+    except (CommandError, OSError, RuntimeError, ValueError, KeyError) as error:
+        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        print(f"error: {text}", file=sys.stderr)
+        return 2
+    from sdk.debug.report import as_json, as_text
+
+    if options.json is None:
+        print(as_text(result))
+    else:
+        text = json.dumps(as_json(result), indent=1)
+        if options.json == "-":
+            print(text)
+        else:
+            Path(options.json).write_text(text + "\n", encoding="utf-8")
+            print(as_text(result))
+    return 1 if result.departing else 0
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog, description=__doc__, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "model", metavar="MODEL", nargs="?", help="what was exported, as sdk.export takes it: file.py:name"
+    )
+    parser.add_argument("program", metavar="PROGRAM", type=Path, help="the .pte, or a .bpte with its cases")
+    parser.add_argument("--method", default="forward", help="the method to look at (default: forward)")
+    parser.add_argument("--etrecord", type=Path, help="the ETRecord that was saved when the program was exported")
+    parser.add_argument("--data", type=Path, metavar="FILE.ptd", help="the program's external weights")
+    inputs = parser.add_argument_group("inputs (default: those that the model was exported with)")
+    inputs.add_argument("--inputs", type=Path, metavar="FILE.pt", help="inputs that torch.save() wrote")
+    inputs.add_argument("--bundled", type=Path, metavar="FILE.bpte", help="a bundled program: the inputs of its cases")
+    inputs.add_argument("--case", type=int, metavar="N", help="which of its cases (default: the first that ran)")
+    device = parser.add_argument_group("what a device recorded (default: the program runs here)")
+    device.add_argument("--etdump", type=Path, help="the ETDump, with intermediate outputs")
+    device.add_argument("--debug-buffer", type=Path, metavar="FILE", help="the tensors that were written with it")
+    parser.add_argument("--json", metavar="FILE", help="write everything that was found to this file; - prints it")
+    parser.add_argument("--no-losses", action="store_true", help="do not rank the layers of a quantised model")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which operators of a program compute something else than eager mode, each judged on the inputs that it had.
+
+The graph runs once in eager mode. Where the runtime recorded a result, the two are compared, and eager mode goes on with
+what the runtime recorded: an operator is judged on the runtime's own inputs, so an error is found where it is made and
+does not spread to the operators after it. Operators without a recorded result are judged together with the next one that
+has one.
+
+What rounding may do is measured: each operator runs a second time in float64. With the expected result e in the dtype of
+the model, the same in float64 w, and the recorded result f,
+
+    rounding  = max |e - w|
+    tolerance = 64 rounding + 16 eps max |e|        eps of the coarser of the two dtypes
+
+Kernels sum in another order than eager mode, and approximate functions to a few units in the last place; a wrong weight,
+kernel or scale is orders of magnitude above. Integers that quantise floats may differ by one step, and on average by a
+quarter of one. Where something is quantised on the way and not recorded (activations that are quantised when the
+program runs), the tolerance is twice the error of that quantisation: another rounding cannot differ by more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+
+from sdk.devtools.inspector._distance import snr
+from sdk.devtools.inspector._events import Event
+from sdk.devtools.inspector._intermediate_output_capturer import Kind, handle_of
+from sdk.devtools.inspector._numeric_gap import Layer, Operator, comparable
+
+ROUNDING, EPS, QUANTIZED = 64.0, 16.0, 2.0
+"""How many times the measured rounding, the unit of the dtype, and the error of a quantisation are tolerated."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A recorded result beside what eager mode computes from the inputs that the runtime had.
+
+    Attributes:
+        node: The operator's node in the exported graph.
+        event: What the runtime ran.
+        expected, found: Both results, in one shape.
+        error: The largest difference; infinite where one of them is not finite.
+        position: Where it is.
+        tolerance: The largest difference that rounding explains.
+        rounding: The difference between eager mode and float64.
+        departs: Whether the operator computes something else.
+        covers: The operators without a recorded result that this one is judged with, in order.
+    """
+
+    node: Node
+    event: Event
+    expected: torch.Tensor
+    found: torch.Tensor
+    error: float
+    position: tuple[int, ...]
+    tolerance: float
+    rounding: float
+    departs: bool
+    covers: tuple[Node, ...]
+
+    @property
+    def sqnr(self) -> float:
+        """The ratio of the signal to the difference, in dB."""
+        return snr(self.expected, self.found)
+
+
+def comparisons(module: GraphModule, inputs: Sequence[Any], recorded: Mapping[Operator, Layer]) -> list[Comparison]:
+    """Runs a graph in eager mode beside what the runtime recorded.
+
+    Args:
+        module: What `ExportedProgram.module()` returns, whose nodes have debug handles.
+        inputs: Flat, those that the program ran on. They are not changed.
+        recorded: Results of the runtime.
+
+    Returns:
+        A comparison for each tensor that both have, in the order of the graph.
+    """
+    with torch.no_grad():
+        run = _BesideRuntime(module, recorded)
+        run.run(*inputs, enable_io_processing=False)
+    return run.found
+
+
+def is_quantize(node: Node) -> bool:
+    """Whether an operator rounds floats to integers with a scale."""
+    return Kind.of(node) is Kind.QUANTIZE
+
+
+def is_dequantize(node: Node) -> bool:
+    """Whether an operator turns such integers into floats."""
+    return Kind.of(node) is Kind.DEQUANTIZE
+
+
+def _operator(node: Node) -> Operator | None:
+    handle = handle_of(node)
+    return None if handle is None else (handle, Kind.of(node))
+
+
+class _BesideRuntime(Interpreter):
+    """Eager mode and float64 side by side; recorded results take the place of both."""
+
+    def __init__(self, module: GraphModule, recorded: Mapping[Operator, Layer]) -> None:
+        super().__init__(module)
+        self.found: list[Comparison] = []
+        self._wide: dict[Node, Any] = {}
+        self._pending: dict[Node, dict[Node, None]] = {}
+        # Of several nodes with one handle, the result is that of the last one.
+        last = {_operator(node): node for node in module.graph.nodes}
+        self._compared = {
+            node: recorded[operator] for operator, node in last.items() if operator is not None and operator in recorded
+        }
+
+    def run_node(self, n: Node) -> Any:
+        result = super().run_node(n)
+        if n.op == "call_function":
+            pending = {node: None for source in n.all_input_nodes for node in self._pending.get(source, ())}
+            wide = self._run_wide(n, result)
+            if handle_of(n) is not None:
+                layer = self._compared.get(n)
+                replaced = None if layer is None else self._compare(n, result, wide, layer, tuple(pending))
+                if replaced is not None:
+                    result, wide, pending = replaced, _to_wide(replaced), {}
+                else:
+                    pending[n] = None
+            self._wide[n], self._pending[n] = wide, pending
+        for dead in self.user_to_last_uses.get(n, ()):
+            self._wide.pop(dead, None)
+        return result
+
+    def _compare(self, node: Node, expected: Any, wide: Any, layer: Layer, covers: tuple[Node, ...]) -> Any | None:
+        """What takes the place of the result; None where the recorded value is not comparable."""
+        values = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+        pair = comparable(expected, layer.found)
+        if pair is None or not isinstance(pair[0], torch.Tensor) or not isinstance(pair[1], torch.Tensor):
+            return None
+        index = next(i for i, item in enumerate(values) if item is pair[0])
+        exact = (wide[index] if isinstance(wide, (list, tuple)) else wide) if wide is not None else None
+        found = pair[1].reshape(pair[0].shape)
+        self.found.append(_judged(node, layer.event, pair[0], found, exact, covers))
+        values[index] = found.to(pair[0].dtype)
+        return type(expected)(values) if isinstance(expected, (list, tuple)) else values[0]
+
+    def _run_wide(self, n: Node, result: Any) -> Any:
+        """The result in float64 from operands in float64; None where the operator has no kernel for it."""
+        if is_quantize(n) and n not in self._compared:
+            return _Unrounded(_clamped(n, self._operand(n.args[0])))
+        if is_dequantize(n) and isinstance(self._wide.get(n.args[0]), _Unrounded):
+            return self._wide[n.args[0]].values
+        args, kwargs = torch.fx.map_arg((n.args, n.kwargs), self._operand)
+        if any(isinstance(item, _Unrounded) for item in (*args, *kwargs.values())):
+            return None
+        wider = {name: torch.float64 if value == torch.float32 else value for name, value in kwargs.items()}
+        try:
+            return _to_wide(n.target(*args, **wider))
+        except Exception:  # kernels refuse dtypes in many ways; there is no measure of the rounding then
+            return _to_wide(result)
+
+    def _operand(self, node: Any) -> Any:
+        found = self._wide.get(node)
+        return found if found is not None else _to_wide(self.env[node])
+
+
+@dataclass(frozen=True)
+class _Unrounded:
+    """Floats in the place of the integers that quantise them."""
+
+    values: torch.Tensor
+
+
+def _clamped(node: Node, values: Any) -> Any:
+    """Floats within the range of a quantisation with one scale; of others, as they are."""
+    numbers = node.args[1:5]
+    if "quantize_per_tensor" in str(node.target) and all(isinstance(number, (int, float)) for number in numbers):
+        scale, zero, low, high = (float(number) for number in numbers)
+        return values.clamp((low - zero) * scale, (high - zero) * scale)
+    return values
+
+
+def _to_wide(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.to(torch.float64) if value.is_floating_point() else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_to_wide, value))
+    return value
+
+
+def _judged(
+    node: Node, event: Event, expected: torch.Tensor, found: torch.Tensor, wide: Any, covers: tuple[Node, ...]
+) -> Comparison:
+    error, position = _largest(expected, found)
+    rounding = _largest(expected, wide)[0] if isinstance(wide, torch.Tensor) else 0.0
+    roundings = sum(map(is_quantize, covers))
+    if is_quantize(node) and not expected.is_floating_point():
+        tolerance = 1.0 + QUANTIZED * roundings
+        bias = float((found.to(torch.int64) - expected.to(torch.int64)).sum().abs())
+        biased = not roundings and bias > max(1.0, expected.numel() / 4)
+        return Comparison(
+            node, event, expected, found, error, position, tolerance, rounding, error > tolerance or biased, covers
+        )
+    tolerance = (QUANTIZED if roundings else ROUNDING) * rounding
+    if expected.is_floating_point() and expected.numel():
+        eps = (
+            max(torch.finfo(t.dtype).eps for t in (expected, found) if t.is_floating_point())
+            if found.is_floating_point()
+            else torch.finfo(expected.dtype).eps
+        )
+        tolerance += EPS * eps * _magnitude(expected)
+    return Comparison(node, event, expected, found, error, position, tolerance, rounding, error > tolerance, covers)
+
+
+def _magnitude(value: torch.Tensor) -> float:
+    finite = value.to(torch.float64).abs()
+    finite = finite[finite.isfinite()]
+    return float(finite.max()) if finite.numel() else 0.0
+
+
+def _largest(expected: torch.Tensor, found: torch.Tensor) -> tuple[float, tuple[int, ...]]:
+    """The largest difference and its place; infinite where one is not finite and the other is another value."""
+    if expected.numel() == 0:
+        return 0.0, ()
+    if expected.is_complex():
+        expected, found = torch.view_as_real(expected.resolve_conj()), torch.view_as_real(found.resolve_conj())
+    a, b = expected.to(torch.float64), found.to(torch.float64)
+    same = (a == b) | (a.isnan() & b.isnan())
+    difference = torch.where(same, 0.0, (a - b).abs()).nan_to_num(nan=torch.inf)
+    place = int(difference.reshape(-1).argmax())
+    return float(difference.reshape(-1)[place]), tuple(
+        int(i) for i in torch.unravel_index(torch.tensor(place), difference.shape)
+    )

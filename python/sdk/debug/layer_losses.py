@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each layer of a quantised model costs, and what keeping it in float would bring.
+
+A layer is an operator that reads dequantised values: its activations and its weights. In float it reads what was there
+before they were quantised. With SQNR(Q) the ratio of the outputs of the float model to the error of the model in which
+the layers Q are quantised, of L layers in all,
+
+    alone  = SQNR({layer})               the loss that the layer causes by itself
+    gain   = SQNR(L - {layer}) - SQNR(L) what keeping it in float would bring, in dB
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils import _pytree as pytree
+
+from sdk.debug.departures import is_dequantize, is_quantize
+from sdk.devtools.inspector._distance import snr
+from sdk.devtools.inspector._numeric_gap import copies
+
+Weights = Mapping[tuple[Node, Node], torch.Tensor]
+"""The float weight that a layer reads, by the layer and the node that dequantises it."""
+
+
+@dataclass(frozen=True)
+class LayerLoss:
+    """What a layer costs, in dB; see the formulas of this module."""
+
+    node: Node
+    alone: float
+    gain: float
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The SQNR of the quantised model, its layers, those first whose float would bring most, and what could not be
+    taken from the float model."""
+
+    sqnr: float
+    layers: list[LayerLoss]
+    note: str | None
+
+
+def is_quantized(module: GraphModule) -> bool:
+    """Whether a graph has layers that read dequantised values."""
+    return bool(layers_of(module))
+
+
+def layers_of(module: GraphModule) -> list[Node]:
+    """The nodes that read dequantised values, in order; the graph's outputs are one of them where they do."""
+    return [
+        node
+        for node in module.graph.nodes
+        if node.op in ("call_function", "output")
+        and not is_quantize(node)
+        and not is_dequantize(node)
+        and any(is_dequantize(source) and not _is_choice(node) for source in node.all_input_nodes)
+    ]
+
+
+def layer_losses(module: GraphModule, inputs: Sequence[Any], float_model: torch.nn.Module | None) -> Losses:
+    """Ranks the layers of a quantised graph by what keeping each in float would bring.
+
+    Args:
+        module: What `ExportedProgram.module()` returns.
+        inputs: Flat; they are not changed.
+        float_model: The model before it was quantised, for its weights. Without it weights stay quantised, and what is
+            measured is the loss of the activations.
+    """
+    found = layers_of(module)
+    weights, note = _float_weights(module, found, inputs, float_model)
+
+    def outputs(floats: Collection[Node]) -> list[Any]:
+        with torch.no_grad():
+            result = _Partly(module, frozenset(floats), weights).run(*copies(inputs), enable_io_processing=False)
+        return [value for value in pytree.tree_leaves(result) if isinstance(value, torch.Tensor)]
+
+    reference = outputs(found)
+    everything = snr(reference, outputs(()))
+    losses = [
+        LayerLoss(
+            node,
+            alone=snr(reference, outputs([other for other in found if other is not node])),
+            gain=_gain(everything, snr(reference, outputs([node]))),
+        )
+        for node in found
+    ]
+    return Losses(everything, sorted(losses, key=lambda loss: -loss.gain), note)
+
+
+def _gain(before: float, after: float) -> float:
+    return 0.0 if before == after else after - before
+
+
+def _is_choice(node: Node) -> bool:
+    """Whether a node computes scales, and no result."""
+    return str(getattr(node.target, "__name__", "")).startswith("choose_qparams")
+
+
+class _Partly(Interpreter):
+    """Runs a quantised graph with some of its layers in float."""
+
+    def __init__(self, module: GraphModule, floats: frozenset[Node], weights: Weights) -> None:
+        super().__init__(module, garbage_collect_values=False)  # layers read what was quantised long before
+        self._floats = floats
+        self._weights = weights
+
+    def fetch_args_kwargs_from_env(self, n: Node) -> Any:
+        if n not in self._floats:
+            return super().fetch_args_kwargs_from_env(n)
+        return torch.fx.map_arg((n.args, n.kwargs), lambda source: self._unquantized(n, source))
+
+    def _unquantized(self, layer: Node, source: Node) -> Any:
+        if not is_dequantize(source):
+            return self.env[source]
+        quantized = source.args[0]
+        if isinstance(quantized, Node) and is_quantize(quantized):
+            return self.env[quantized.args[0]]
+        return self._weights.get((layer, source), self.env[source])
+
+
+def _float_weights(
+    module: GraphModule, layers: Sequence[Node], inputs: Sequence[Any], model: torch.nn.Module | None
+) -> tuple[Weights, str | None]:
+    """The weights of the float model, by the order of the operators of each kind; why some stay quantised."""
+    constants = {
+        (layer, source): None
+        for layer in layers
+        for source in layer.all_input_nodes
+        if is_dequantize(source) and not (isinstance(source.args[0], Node) and is_quantize(source.args[0]))
+    }
+    if not constants:
+        return {}, None
+    if model is None:
+        return {}, "weights stay quantised without the float model: the losses are those of the activations"
+    operators = _operators(_folded(model, inputs))
+    places = _operators(module)
+    found: dict[tuple[Node, Node], torch.Tensor] = {}
+    for layer, source in constants:
+        same, ours = operators.get(layer.target, []), places.get(layer.target, [])
+        if len(same) != len(ours):
+            continue
+        twin, owner = same[ours.index(layer)]
+        operand = twin.args[layer.args.index(source)] if source in layer.args else None
+        weight = owner.get(_stored(operand))
+        value = _constant(module, source)
+        # A twin of another shape or with other elements is another layer.
+        if weight is not None and value is not None and weight.shape == value.shape and snr(weight, value) > 0:
+            found[layer, source] = weight
+    missing = len(constants) - len(found)
+    return (
+        found,
+        f"{missing} of {len(constants)} weights stay quantised: the float model has none like them"
+        if missing
+        else None,
+    )
+
+
+def _stored(operand: Any) -> Any:
+    """The constant that an operand is a copy of: of tensors in the code of the model, the graph has copies."""
+    while isinstance(operand, Node) and operand.op == "call_function":
+        if getattr(operand.target, "__name__", "").split(".")[0] not in (
+            "lift_fresh_copy",
+            "detach",
+            "detach_",
+            "clone",
+        ):
+            return None
+        operand = operand.args[0]
+    return operand
+
+
+def _operators(graph: GraphModule | tuple[GraphModule, dict[Node, torch.Tensor]]) -> dict[Any, list[Any]]:
+    """The calls of each operator, in order; of a graph with constants, each with these."""
+    module, constants = graph if isinstance(graph, tuple) else (graph, None)
+    found: dict[Any, list[Any]] = defaultdict(list)
+    for node in module.graph.nodes:
+        if node.op == "call_function":
+            found[node.target].append(node if constants is None else (node, constants))
+    return found
+
+
+def _folded(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[GraphModule, dict[Node, torch.Tensor]]:
+    """The float model as a graph in which batch norms are parts of convolutions, as quantisation makes them."""
+    from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
+    from torchao.quantization.pt2e.quantizer import Quantizer
+
+    class Nothing(Quantizer):
+        def annotate(self, model: GraphModule) -> GraphModule:
+            return model
+
+        def validate(self, model: GraphModule) -> None:
+            pass
+
+    exported = torch.export.export(model, tuple(inputs), strict=False)
+    module = prepare_pt2e(exported.module(), Nothing())
+    constants = {node: _attribute(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"}
+    return module, {node: value for node, value in constants.items() if isinstance(value, torch.Tensor)}
+
+
+def _constant(module: GraphModule, dequantize: Node) -> torch.Tensor | None:
+    """The floats of a constant that a node dequantises."""
+    operands = torch.fx.map_arg(
+        (dequantize.args, dequantize.kwargs),
+        lambda node: _attribute(module, str(node.target)) if node.op == "get_attr" else None,
+    )
+    try:
+        value = dequantize.target(*operands[0], **operands[1])
+    except Exception:  # an operand is no constant
+        return None
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def _attribute(module: torch.nn.Module, path: str) -> Any:
+    found: Any = module
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ETRecord of a program: read from a file, or made again from the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.backends.registry import PORTABLE, backend_of_id
+from sdk.debug.program import DebuggedProgram, calls_of, difference
+from sdk.devtools.etrecord import ETRecord, parse_etrecord
+from sdk.devtools.inspector._matching import DELEGATE_CALL, OPERATOR_CALL, instructions_problem
+from sdk.export.cli import arguments
+from sdk.export.cli.backends import scheme
+from sdk.export.cli.errors import CommandError
+from sdk.export.cli.inputs import example_inputs
+from sdk.export.cli.lowering import make_session, run_session
+from sdk.export.cli.model import Model, load_model
+from sdk.export.cli.pipeline import dynamic_shapes
+from sdk.export.cli.progress import Progress
+from sdk.export.cli.quantize import calibration_inputs
+from sdk.export.cli.quiet import quiet
+from sdk.export.cli.recipes import recipe_of
+
+
+def record_of(path: Path, program: DebuggedProgram, method: str) -> ETRecord:
+    """Reads an ETRecord. Raises ValueError where it is of another program, RuntimeError where it is damaged."""
+    record = parse_etrecord(path)
+    events = [
+        (index, DELEGATE_CALL if call.startswith("delegate ") else OPERATOR_CALL, None)
+        for index, call in enumerate(program.calls(method))
+        if "Call" not in call
+    ]
+    problem = instructions_problem(record, method, events)
+    if problem is not None:
+        raise ValueError(
+            f"'{path}' is the ETRecord of another program than '{program.path}': {problem}. Pass the one that was "
+            "saved when this program was exported"
+        )
+    return record
+
+
+def rebuild(
+    program: DebuggedProgram, model: str, export_arguments: Sequence[str], method: str
+) -> tuple[ETRecord, Model]:
+    """Exports the model again as `python -m sdk.export` does with these arguments, and keeps the ETRecord.
+
+    Without arguments that choose how to lower, the model is given to the backends that the program has delegates of.
+
+    Raises:
+        CommandError: The model cannot be exported, or gives a program that calls something else.
+    """
+    given = list(export_arguments)
+    if not any(argument.partition("=")[0] in ("--backend", "--recipe", "--quantize") for argument in given):
+        for name in _backends(program):
+            given += ["--backend", name]
+    options = arguments.parse([model, *given, "--no-verify"], "sdk debug: the arguments of sdk.export")
+    with quiet(options.verbose, []):
+        loaded, session = _session(options)
+        run_session(session, Progress())
+    manager = session.get_executorch_program_manager()
+    plans = {plan.name: plan for plan in manager.executorch_program.execution_plan}
+    if method not in plans:
+        raise CommandError(f"`{model}` has no method `{method}`, it has {', '.join(sorted(plans))}.")
+    problem = difference(program.calls(method), calls_of(plans[method]))
+    if problem is not None:
+        raise CommandError(
+            f"Exporting {model} again gives another program than '{program.path}': {problem}. Pass --etrecord with the "
+            f"ETRecord that was saved when the program was exported, or after `--` the arguments that sdk.export was "
+            f"given then (for example -- --quantize int8)."
+        )
+    return session.get_etrecord(), loaded
+
+
+def _session(options: arguments.Options) -> tuple[Model, Any]:
+    model = load_model(options.model, options.methods)
+    inputs = example_inputs(model, options.inputs, options.inputs_file)
+    kind = scheme(options.quantize, options.backends) if options.quantize else None
+    recipe = recipe_of(options.recipe, kind, options.backends, None)
+    calibration = calibration_inputs(options, kind, model) if kind else None
+    shapes = dynamic_shapes(model, inputs, options)
+    return model, make_session(model, inputs, shapes, recipe, calibration, generate_etrecord=True)
+
+
+def _backends(program: DebuggedProgram) -> list[str]:
+    found = []
+    for id in program.delegates():
+        declared = backend_of_id(id)
+        if declared is None:
+            raise CommandError(
+                f"'{program.path}' has delegates of {id}, which no installed package declares: pass --etrecord with the "
+                f"ETRecord that was saved when the program was exported."
+            )
+        found.append(declared.name)
+    return [*found, PORTABLE] if found else [PORTABLE]

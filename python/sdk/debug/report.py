@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was found, as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from sdk.debug.departures import Comparison
+from sdk.debug.layer_losses import Losses
+from sdk.exir._messages import describe_value, operator_name, user_frame
+
+_MOST_LOSSES, _MOST_COVERED = 10, 6
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that one call of the command found.
+
+    Attributes:
+        program, method: What was debugged.
+        ran: `here`, or the ETDump.
+        compared: Every operator with a recorded result, in the order of the graph.
+        outputs: SQNR in dB of each output of the method beside the whole model in eager mode.
+        losses: Of a quantised model.
+    """
+
+    program: Path
+    method: str
+    ran: str
+    compared: list[Comparison]
+    outputs: list[float]
+    losses: Losses | None
+
+    @property
+    def departing(self) -> list[Comparison]:
+        return [comparison for comparison in self.compared if comparison.departs]
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """For programs. Ratios are in dB; null stands for one without any difference."""
+    departing = [_layer(found) for found in result.departing]
+    return {
+        "program": str(result.program),
+        "method": result.method,
+        "ran": result.ran,
+        "first": departing[0] if departing else None,
+        "departing": departing,
+        "layers": [_layer(found) for found in result.compared],
+        "outputs": [{"sqnr_db": _number(ratio)} for ratio in result.outputs],
+        "losses": None
+        if result.losses is None
+        else {
+            "sqnr_db": _number(result.losses.sqnr),
+            "note": result.losses.note,
+            "layers": [
+                {
+                    "layer": loss.node.name,
+                    "alone_db": _number(loss.alone),
+                    "gain_db": _number(loss.gain),
+                    **_place(loss.node),
+                }
+                for loss in result.losses.layers
+            ],
+        },
+    }
+
+
+def _layer(found: Comparison) -> dict[str, Any]:
+    return {
+        "layer": found.node.name,
+        "operator": operator_name(found.node.target),
+        "departs": found.departs,
+        "dtype": str(found.found.dtype).removeprefix("torch."),
+        "shape": list(found.expected.shape),
+        "error": _number(found.error),
+        "tolerance": found.tolerance,
+        "rounding": _number(found.rounding),
+        "position": list(found.position),
+        "expected": _element(found.expected, found.position),
+        "found": _element(found.found, found.position),
+        "sqnr_db": _number(found.sqnr),
+        "event": found.event.name,
+        "backend": found.event.delegate_backend_name,
+        "instruction": found.event._instruction_id,
+        "covers": [node.name for node in found.covers],
+        **_place(found.node),
+    }
+
+
+def _place(node: Node) -> dict[str, Any]:
+    frame = user_frame(node)
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    path = modules[-1][0] if modules else ""
+    return {
+        "module": path.removeprefix("L['self'].") if isinstance(path, str) else "",
+        "file": frame["file"] if frame else None,
+        "line": int(frame["line"]) if frame else None,
+        "code": frame["code"] if frame else None,
+    }
+
+
+def _number(value: float) -> float | str | None:
+    """JSON has no infinities: none is null, an infinite error is "inf"."""
+    if math.isfinite(value):
+        return value
+    return None if value == math.inf else str(value)
+
+
+def _element(value: torch.Tensor, position: Sequence[int]) -> Any:
+    if value.numel() == 0:
+        return None
+    dense = torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
+    element = dense[tuple(position)].item()
+    return element if not isinstance(element, float) or math.isfinite(element) else str(element)
+
+
+def as_text(result: Result) -> str:
+    """For people: the first operator that departs, the others in a line each, and the ranking of layers."""
+    lines = [f"{result.program}, method {result.method}, {_ran(result.ran)}: {_counted(len(result.compared))} compared"]
+    departing = result.departing
+    if departing:
+        lines += ["", "The first operator that departs from eager mode:", *_paragraph(departing[0])]
+        if len(departing) > 1:
+            lines += ["", "Others depart too, each on the inputs that it had:"]
+            lines += [f"  {_headline(found)}" for found in departing[1:]]
+    else:
+        worst = max(
+            (found for found in result.compared if found.error > 0),
+            key=lambda f: f.error / (f.tolerance or 1),
+            default=None,
+        )
+        lines += ["", "No operator departs from eager mode by more than rounding."]
+        if worst is not None:
+            lines.append(f"The one that comes closest to its tolerance: {_headline(worst)}")
+    for index, ratio in enumerate(result.outputs):
+        lines.append(f"Output {index}: {_decibels(ratio)} beside the whole model in eager mode")
+    if result.losses is not None:
+        lines += _losses(result.losses)
+    return "\n".join(lines)
+
+
+def _ran(ran: str) -> str:
+    return "run here" if ran == "here" else f"recorded in {ran}"
+
+
+def _counted(count: int) -> str:
+    return f"{count} operator{'' if count == 1 else 's'}"
+
+
+def _headline(found: Comparison) -> str:
+    place = _place(found.node)
+    at = f", {place['file']}:{place['line']}" if place["file"] else ""
+    return f"{found.node.name}: off by {found.error:.3g} where {found.tolerance:.2g} is rounding, {_decibels(found.sqnr)}{at}"
+
+
+def _paragraph(found: Comparison) -> list[str]:
+    place = _place(found.node)
+    kind = describe_value(found.found.reshape(found.expected.shape))
+    lines = [f"  {found.node.name} = {operator_name(found.node.target)} -> {kind}"]
+    if place["file"]:
+        inside = f" (module {place['module']})" if place["module"] else ""
+        lines.append(f"  {place['file']}:{place['line']}{inside}: {place['code']}")
+    where = (
+        f"the delegate {found.event.delegate_backend_name}" if found.event.delegate_backend_name else found.event.name
+    )
+    lines.append(f"  ran in instruction {found.event._instruction_id}: {where}")
+    expected, value = _element(found.expected, found.position), _element(found.found, found.position)
+    lines += [
+        f"  largest difference {found.error:.6g} at {list(found.position)}: expected {_shown(expected)}, found "
+        f"{_shown(value)}",
+        f"  rounding explains {found.tolerance:.3g} (eager mode differs from float64 by {found.rounding:.3g}); "
+        f"{_decibels(found.sqnr)}",
+    ]
+    if found.covers:
+        names = ", ".join(node.name for node in found.covers[:_MOST_COVERED])
+        more = f" and {len(found.covers) - _MOST_COVERED} more" if len(found.covers) > _MOST_COVERED else ""
+        lines.append(f"  judged together with what runs before it and is not recorded: {names}{more}")
+    return lines
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def _decibels(ratio: float) -> str:
+    return "equal" if ratio == math.inf else f"SQNR {ratio:.1f} dB"
+
+
+def _losses(losses: Losses) -> list[str]:
+    lines = [
+        "",
+        f"The quantised model beside the float model: {_decibels(losses.sqnr)}. Layers by what keeping each in float "
+        "would bring:",
+        f"  {'layer':<28} {'in float':>10} {'alone':>10}  source",
+    ]
+    for loss in losses.layers[:_MOST_LOSSES]:
+        place = _place(loss.node)
+        at = f"{place['file']}:{place['line']}" if place["file"] else ""
+        alone = "-" if loss.alone == math.inf else f"{loss.alone:.1f} dB"
+        lines.append(f"  {loss.node.name:<28} {loss.gain:>+7.2f} dB {alone:>10}  {at}")
+    if len(losses.layers) > _MOST_LOSSES:
+        lines.append(f"  and {len(losses.layers) - _MOST_LOSSES} more (--json has all)")
+    if losses.note:
+        lines.append(f"  {losses.note}")
+    return lines

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the runtime recorded: of a run here, or of one on a device."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.debug.program import DebuggedProgram
+from sdk.devtools.etdump.schema_flatcc import RunData
+from sdk.devtools.etdump.serialize import read_etdump
+from sdk.devtools.inspector._blocks import Reading, blocks_of, resolve
+from sdk.devtools.inspector._events import EventBlock
+from sdk.devtools.inspector._matching import KERNEL_EVENT, Sources
+from sdk.devtools.inspector._numeric_gap import copies
+from sdk.devtools.inspector._signatures import instruction_of
+from sdk.devtools.inspector._values import DebugBuffer
+from sdk.exir.record import ETRecord
+
+_FIRST_BUFFER = 64 << 20
+
+
+def run_here(
+    program: DebuggedProgram, method: str, inputs: Sequence[Any], weights: Path | None
+) -> tuple[list[RunData], DebugBuffer]:
+    """Runs a method once in the runtime of this package, and returns its events and recorded values.
+
+    Raises:
+        RuntimeError: The runtime refuses the program or the inputs: it says why.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        dump, buffer = Path(folder) / "run.etdp", Path(folder) / "run.bin"
+        needed = _record(program, method, inputs, weights, dump, buffer, _FIRST_BUFFER)
+        if needed is not None:
+            _record(program, method, inputs, weights, dump, buffer, needed)
+        return read_etdump(dump.read_bytes()).run_data, DebugBuffer(buffer.read_bytes())
+
+
+def _record(
+    program: DebuggedProgram,
+    method: str,
+    inputs: Sequence[Any],
+    weights: Path | None,
+    dump: Path,
+    buffer: Path,
+    size: int,
+) -> int | None:
+    """The bytes that the buffer should have had, where it had no room."""
+    from sdk.runtime import Runtime
+
+    loaded = Runtime.get().load_program(
+        program.data,
+        enable_etdump=True,
+        debug_buffer_size=size,
+        data_map=None if weights is None else weights.read_bytes(),
+    )
+    loaded.load_method(method).execute(copies(inputs))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded.write_etdump_result_to_file(str(dump), str(buffer))
+    found = [re.search(r"debug_buffer_size of at least (\d+)", str(warning.message)) for warning in caught]
+    return next((int(match[1]) for match in found if match), None)
+
+
+def read_run(
+    etdump: Path, buffer: Path | None, program: DebuggedProgram, method: str
+) -> tuple[list[RunData], DebugBuffer]:
+    """What a device recorded.
+
+    Raises:
+        ValueError: A file is damaged, or of another program; it says which, and what to do.
+    """
+    try:
+        runs = read_etdump(etdump.read_bytes()).run_data
+    except ValueError as error:
+        raise ValueError(f"'{etdump}' is no ETDump that can be read: {error}") from error
+    problem = _other_program(runs, program.calls(method))
+    if problem is not None:
+        raise ValueError(
+            f"'{etdump}' is of another program than '{program.path}': {problem}. Pass the program that ran on the device"
+        )
+    if buffer is None:
+        raise ValueError(
+            f"'{etdump}' has no tensors without the debug buffer that was written with it: pass --debug-buffer"
+        )
+    return runs, DebugBuffer(buffer.read_bytes(), f"the debug buffer '{buffer}'")
+
+
+def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
+    """Which event is of no instruction of these calls."""
+    for run in runs:
+        for event in run.events or ():
+            profile = event.profile_event
+            if profile is None or instruction_of(profile) < 0:
+                continue
+            index, name = profile.instruction_id, profile.name or ""
+            if index >= len(calls):
+                return f"it has an instruction {index}, the program has {len(calls)}"
+            kernel = calls[index].partition("::")[2] or calls[index]
+            if name.startswith(KERNEL_EVENT) and name != (KERNEL_EVENT + kernel)[: len(name)]:
+                return f"its instruction {index} calls {name.removeprefix(KERNEL_EVENT)}, that of the program {kernel}"
+            if name == "DELEGATE_CALL" and not calls[index].startswith("delegate "):
+                return f"its instruction {index} calls a delegate, that of the program {kernel}"
+    return None
+
+
+def block_of(
+    runs: list[RunData], buffer: DebugBuffer, record: ETRecord, method: str, case: int | None
+) -> tuple[EventBlock, Sources]:
+    """The run to look at, with the nodes of its events: of that bundled case, or the first one with recorded values.
+
+    Raises ValueError where there is none.
+    """
+    sources = Sources.of(record, runs, method)
+    recorded = [
+        block
+        for block in blocks_of(runs, Reading(buffer=buffer))
+        if block.name == "Execute" and any(event.debug_data for event in block.events)
+    ]
+    found = [block for block in recorded if case is None or (block.bundled_input_index or 0) == case]
+    if not found:
+        have = ", ".join(str(block.bundled_input_index or 0) for block in recorded) or "none"
+        raise ValueError(
+            "the ETDump has no intermediate outputs: record it with debug_buffer_size (Python) or "
+            "EventTracerDebugLogLevel::kIntermediateOutputs (C++)"
+            if not recorded
+            else f"the ETDump has no run of case {case}; it has those of {have}"
+        )
+    resolve(found[0], sources)
+    return found[0], sources

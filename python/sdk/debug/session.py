@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One call of the command, in order: program, ETRecord, inputs, run, comparison."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from sdk.debug.departures import comparisons
+from sdk.debug.layer_losses import Losses, is_quantized, layer_losses
+from sdk.debug.program import DebuggedProgram, read_program
+from sdk.debug.record import rebuild, record_of
+from sdk.debug.report import Result
+from sdk.debug.run import block_of, read_run, run_here
+from sdk.devtools.inspector._distance import snr
+from sdk.devtools.inspector._events import EventBlock
+from sdk.devtools.inspector._numeric_gap import Reference, copies, inputs_of, kept_buffers, results, run_reference
+from sdk.exir.record import ETRecord
+from sdk.export.cli.inputs import read_inputs
+from sdk.export.cli.model import Model, load_model
+
+
+def debug(options: Namespace, export: Sequence[str]) -> Result:
+    """Runs the command.
+
+    Args:
+        options: What the user typed.
+        export: Arguments for `sdk.export`, for a program whose ETRecord is made again.
+
+    Raises:
+        CommandError, OSError, RuntimeError, ValueError, KeyError: The message is for the user.
+    """
+    program, cases = read_program(options.program)
+    method = options.method
+    if method not in program.plans:
+        raise ValueError(f"'{program.path}' has no method {method!r}, it has {', '.join(map(repr, program.plans))}")
+    if options.bundled is not None:
+        cases = _cases_of(options, program)
+    record, model = _record(options, export, program)
+    case = options.case
+    if options.etdump is not None:
+        runs, buffer = read_run(options.etdump, options.debug_buffer, program, method)
+        block, sources = block_of(runs, buffer, record, method, case)
+        case = block.bundled_input_index if case is None else case
+    inputs = _inputs(options, cases.get(method, []), case)
+    if inputs is not None:
+        record.update_representative_inputs(inputs)
+    if options.etdump is None:
+        runs, buffer = run_here(program, method, inputs or inputs_of(record, method), options.data)
+        block, sources = block_of(runs, buffer, record, method, None)
+    reference = run_reference(record, sources)
+    return Result(
+        program.path,
+        method,
+        "here" if options.etdump is None else str(options.etdump),
+        _compare(block, reference, sources),
+        _outputs(block, reference),
+        None if options.no_losses else _losses(reference, options.model, model, method),
+    )
+
+
+def _record(options: Namespace, export: Sequence[str], program: DebuggedProgram) -> tuple[ETRecord, Model | None]:
+    path = options.etrecord
+    if path is None and not export:
+        beside = program.path.with_suffix(".etrecord")
+        path = beside if beside.exists() else None
+    if path is not None:
+        return record_of(path, program, options.method), None
+    if options.model is None:
+        raise ValueError(
+            f"nothing says which model '{program.path}' is of: pass it as in `sdk debug model.py:Net {program.path}`, or "
+            "--etrecord with the ETRecord that was saved when it was exported"
+        )
+    return rebuild(program, options.model, export, options.method)
+
+
+def _cases_of(options: Namespace, program: DebuggedProgram) -> dict[str, list[list[Any]]]:
+    bundled, cases = read_program(options.bundled)
+    if not cases:
+        raise ValueError(f"'{options.bundled}' has no test cases: expected a bundled program (.bpte)")
+    if bundled.data != program.data:
+        raise ValueError(
+            f"'{options.bundled}' has another program than '{program.path}': pass the bundled program that was made "
+            "of it"
+        )
+    return cases
+
+
+def _inputs(options: Namespace, cases: list[list[Any]], case: int | None) -> list[Any] | None:
+    """The inputs that the user or a bundled case gives; None for those of the ETRecord."""
+    if options.inputs is not None:
+        return list(pytree.tree_leaves(read_inputs(options.inputs)))
+    if not cases:
+        if case is not None and options.case is not None:
+            raise ValueError("--case is the number of a bundled case: pass --bundled, or a .bpte as the program")
+        return None
+    number = case or 0
+    if not 0 <= number < len(cases):
+        raise ValueError(
+            f"there is no case {number}: method {options.method!r} has {len(cases)} bundled cases, from 0 on"
+        )
+    return cases[number]
+
+
+def _compare(block: EventBlock, reference: Reference, sources: Any) -> list[Any]:
+    recorded = results(block, reference, sources)
+    if not recorded:
+        raise ValueError(
+            "no recorded value belongs to an operator of the model: was the ETRecord made with this program?"
+        )
+    with kept_buffers(reference.module):
+        return comparisons(reference.module, copies(reference.inputs), recorded)
+
+
+def _outputs(block: EventBlock, reference: Reference) -> list[float]:
+    """SQNR of each recorded output of the method beside eager mode."""
+    with torch.no_grad(), kept_buffers(reference.module):
+        result = torch.fx.Interpreter(reference.module).run(*copies(reference.inputs), enable_io_processing=False)
+    expected = pytree.tree_leaves(result)
+    found = block.run_output or []
+    if len(expected) != len(found):
+        return []
+    pairs = zip(expected, found, strict=True)
+    return [snr(e, f) for e, f in pairs if isinstance(e, torch.Tensor) and isinstance(f, torch.Tensor)]
+
+
+def _losses(reference: Reference, text: str | None, model: Model | None, method: str) -> Losses | None:
+    if not is_quantized(reference.module):
+        return None
+    if model is None and text is not None:
+        model = load_model(text)
+    module = None if model is None or model.programs else model.modules.get(method)
+    return layer_losses(reference.module, reference.inputs, module)
