@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile.h"
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
-#include <string>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/platform/platform.h>
@@ -15,40 +16,54 @@ namespace xnnpack {
 
 namespace {
 
-/// The time of each operator in nanoseconds, in the order of execution.
-std::vector<uint64_t> durations_of(xnn_runtime_t runtime, size_t count) {
-  std::vector<uint64_t> durations(count);
-  size_t size = 0;
-  // XNNPACK reports microseconds.
-  if (xnn_get_runtime_profiling_info(runtime, xnn_profile_info_operator_timing, count * sizeof(uint64_t),
-                                     durations.data(), &size) != xnn_status_success) {
-    return {};
-  }
-  for (uint64_t& duration : durations) {
-    duration *= 1000;
-  }
 #if !defined(_WIN32) && !defined(__MACH__) && !defined(__EMSCRIPTEN__)
-  // Compute nanoseconds from its time stamps: most operators of small models take less than a microsecond.
-  const auto nanoseconds = [](const xnn_timestamp& stamp) {
-    return static_cast<uint64_t>(stamp.tv_sec) * 1000000000u + static_cast<uint64_t>(stamp.tv_nsec);
-  };
-  uint64_t before = nanoseconds(runtime->start_ts);
-  size_t at = 0;
-  for (size_t i = 0; i < runtime->num_ops && at < count; ++i) {
-    const xnn_operator_data& data = runtime->opdata[i];
-    if (data.operator_objects[0] == nullptr) {
-      continue;
+constexpr bool kHasTimespec = true;
+uint64_t nanoseconds(const xnn_timestamp& stamp) {
+  return static_cast<uint64_t>(stamp.tv_sec) * 1000000000u + static_cast<uint64_t>(stamp.tv_nsec);
+}
+#else
+constexpr bool kHasTimespec = false;
+uint64_t nanoseconds(const xnn_timestamp&) {
+  return 0;
+}
+#endif
+
+/// The times that operators took in the last invocation, asked in their order. XNNPACK gives whole microseconds, but
+/// most operators of small models take less than one: its time stamps are read where their type is known.
+class Durations {
+ public:
+  Durations(xnn_runtime_t runtime, size_t count) {
+    if (kHasTimespec) {
+      before_ = nanoseconds(runtime->start_ts);
+      return;
     }
-    uint64_t end = before;
+    size_t size = 0;
+    microseconds_.resize(count);
+    if (xnn_get_runtime_profiling_info(runtime, xnn_profile_info_operator_timing, count * sizeof(uint64_t),
+                                       microseconds_.data(), &size) != xnn_status_success) {
+      microseconds_.assign(count, 0);
+    }
+  }
+
+  /// Nanoseconds of the operator.
+  uint64_t next(const xnn_operator_data& data) {
+    if (!kHasTimespec) {
+      return microseconds_[at_++] * 1000;
+    }
+    uint64_t end = before_;
     for (size_t j = 0; j < XNN_MAX_OPERATOR_OBJECTS; ++j) {
       end = data.operator_objects[j] != nullptr ? nanoseconds(data.end_ts[j]) : end;
     }
-    durations[at++] = end - before;
-    before = end;
+    const uint64_t duration = end - before_;
+    before_ = end;
+    return duration;
   }
-#endif
-  return durations;
-}
+
+ private:
+  uint64_t before_ = 0;
+  std::vector<uint64_t> microseconds_;
+  size_t at_ = 0;
+};
 
 /// The dtype of values that are logged; nullopt for those that are not.
 std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
@@ -66,17 +81,29 @@ std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
   }
 }
 
-std::string name_of(const xnn_operator& op, const char* step) {
-  if (step != nullptr) {
-    return step;
+/// The name of an operator; without the heap, as there is one for each event.
+class Name {
+ public:
+  Name(const xnn_operator& op, const char* step) {
+    append(step != nullptr ? step : xnn_operator_type_to_string(op.type));
+    if (step == nullptr && op.ukernel.type != xnn_microkernel_type_default) {
+      append(" ");
+      append(xnn_microkernel_type_to_string(op.ukernel.type));
+    }
+    text_[size_] = '\0';
   }
-  std::string name = xnn_operator_type_to_string(op.type);
-  if (op.ukernel.type != xnn_microkernel_type_default) {
-    name += ' ';
-    name += xnn_microkernel_type_to_string(op.ukernel.type);
+  const char* text() const { return text_; }
+  size_t size() const { return size_; }
+
+ private:
+  void append(const char* part) {
+    const size_t size = std::min(std::strlen(part), sizeof(text_) - 1 - size_);
+    std::memcpy(text_ + size_, part, size);
+    size_ += size;
   }
-  return name;
-}
+  char text_[128];
+  size_t size_ = 0;
+};
 
 }  // namespace
 
@@ -99,25 +126,24 @@ void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_times
   for (size_t i = 0; i < runtime->num_ops; ++i) {
     count += runtime->opdata[i].operator_objects[0] != nullptr;
   }
-  const std::vector<uint64_t> durations = durations_of(runtime, count);
+  Durations durations(runtime, count);
   const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
   uint64_t elapsed = 0;
-  size_t at = 0;
-  for (size_t i = 0; i < runtime->num_ops && at < durations.size(); ++i) {
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
     const xnn_operator_data& data = runtime->opdata[i];
     if (data.operator_objects[0] == nullptr) {
       continue;  // fused into another node
     }
     const auto ticks = [&] { return start + elapsed * ratio.denominator / ratio.numerator; };
     const et_timestamp_t begin = ticks();
-    elapsed += durations[at++];
+    elapsed += durations.next(data);
     const NodeOrigin origin = data.id < origins.size() ? origins[data.id] : NodeOrigin{0, nullptr};
-    const std::string name = name_of(*data.operator_objects[0], origin.step);
+    const Name name(*data.operator_objects[0], origin.step);
     const bool has_handle = origin.debug_handle != 0;
     tracer.log_profiling_delegate(
-        has_handle ? nullptr : name.c_str(),
+        has_handle ? nullptr : name.text(),
         has_handle ? static_cast<runtime::DelegateDebugIntId>(origin.debug_handle) : runtime::kUnsetDelegateDebugIntId,
-        begin, ticks(), has_handle ? name.data() : nullptr, has_handle ? name.size() : 0);
+        begin, ticks(), has_handle ? name.text() : nullptr, has_handle ? name.size() : 0);
   }
 }
 

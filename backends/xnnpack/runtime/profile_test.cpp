@@ -167,7 +167,7 @@ TEST(Profile, ValuesAreLoggedAsTheyAreComputed) {
   const xnn_external_value externals[] = {{ids[0], numbers.data()}, {ids[4], results.data()}};
   ASSERT_EQ(xnn_setup_runtime(created, 2, externals), xnn_status_success);
   RecordingTracer tracer;
-  std::vector<uint32_t> handles(ids[4] + 1);
+  std::vector<uint32_t> handles(8);  // arguments have the first numbers
   for (uint32_t i = 1; i < 5; ++i) {
     handles[ids[i]] = 10 + i;
   }

@@ -94,7 +94,21 @@ def _layer(found: Comparison) -> dict[str, Any]:
     }
 
 
+def _with_source(node: Node) -> Node:
+    """The node, or the one that computes what it quantises: what quantisation adds has no line of the model."""
+    current = node
+    while current.op == "call_function":
+        frame = user_frame(current)
+        if frame is not None and not frame["file"].startswith("<"):
+            return current
+        if not current.all_input_nodes:
+            break
+        current = current.all_input_nodes[0]
+    return node
+
+
 def _place(node: Node) -> dict[str, Any]:
+    node = _with_source(node)
     frame = user_frame(node)
     modules = list((node.meta.get("nn_module_stack") or {}).values())
     path = modules[-1][0] if modules else ""

@@ -87,6 +87,9 @@ class Writer {
     // Vectors are built from their ends.
     for (uint32_t place = last; place != kNone && place >= first; place = log_.at(place).previous) {
       const Record& record = log_.at(place);
+      if (record.kind == RecordKind::Kernel && kind <= record.kind && record.kind <= last_kind) {
+        builder_.PushElement(Offset<T>(static_cast<uint32_t>(record.number)));  // the outer event ends last
+      }
       if (record.kind >= kind && record.kind <= last_kind) {
         builder_.PushElement(Offset<T>(record.written));
       }
@@ -103,6 +106,7 @@ class Writer {
     for (uint32_t place = last; place != kNone && place > block; place = log_.at(place).previous) {
       num_allocators += log_.at(place).kind == RecordKind::Allocator;
       num_events += log_.at(place).kind > RecordKind::Allocator;
+      num_events += log_.at(place).kind == RecordKind::Kernel;
     }
     const auto allocators =
         vector_of<format::Allocator>(RecordKind::Allocator, RecordKind::Allocator, block, last, num_allocators);
@@ -138,6 +142,16 @@ class Writer {
                                                      record.delegate_number, text(record.delegate_name), metadata,
                                                      record.first, record.second))
                 .o;
+        break;
+      }
+      case RecordKind::Kernel: {
+        const auto event = [&](uint32_t name) {
+          return format::CreateEvent(
+              builder_, format::CreateProfileEvent(builder_, text(name), record.chain, record.instruction, -1, 0, 0,
+                                                   record.first, record.second));
+        };
+        record.written = event(record.name).o;
+        record.number = static_cast<int32_t>(event(record.delegate_name).o);
         break;
       }
       case RecordKind::Value: {

@@ -39,6 +39,16 @@ namespace {
 
 constexpr size_t kMaxLoggedTensorBytes = sizeof(LoggedTensor) + 2 * kTensorDimensionLimit * sizeof(int64_t);
 
+/// Events of the executor: an instruction that calls a kernel, and the kernel inside of it.
+enum class Measured : uint8_t { Other, Operator, Kernel };
+
+Measured measured(const char* name) {
+  constexpr char kKernel[] = "native_call_";
+  return std::strncmp(name, kKernel, sizeof(kKernel) - 1) == 0 ? Measured::Kernel
+         : std::strcmp(name, "OPERATOR_CALL") == 0             ? Measured::Operator
+                                                               : Measured::Other;
+}
+
 /// The event_id of an entry is where its name is, and which dump that belongs to.
 int64_t event_id(int64_t generation, uint32_t name) {
   return (generation << 32) | static_cast<int64_t>(name);
@@ -80,6 +90,8 @@ void ETDumpGen::reset() {
   log_.clear();
   num_blocks_ = 0;
   num_allocators_ = 0;
+  boundary_ = {};
+  operator_name_ = kernel_name_ = kNone;
   done_ = false;
   generation_ = (generation_ + 1) & INT32_MAX;
 }
@@ -92,6 +104,8 @@ void ETDumpGen::create_event_block(const char* name) {
   if (done_) {
     reset();
   }
+  boundary_ = {};
+  operator_name_ = kernel_name_ = kNone;
   const uint32_t place = log_.name(name);
   Record record{RecordKind::Block};
   record.name = place;
@@ -109,6 +123,7 @@ void ETDumpGen::begin_default_block() {
 }
 
 uint32_t ETDumpGen::add(const Record& record, const void* data, size_t data_size) {
+  boundary_.kind = Boundary::None;
   return num_blocks_ == 0 ? kNone : log_.add(record, data, data_size);
 }
 
@@ -116,12 +131,27 @@ EventTracerEntry ETDumpGen::start_profiling(const char* name, ChainID chain_id, 
   begin_default_block();
   EventTracerEntry entry;
   const bool is_set = chain_id != ::executorch::runtime::kUnsetChainId;
+  const Measured what = is_set || name == nullptr ? Measured::Other : measured(name);
   entry.event_id = event_id(generation_, log_.name(name));
   entry.chain_id = is_set ? chain_id : chain_id_;
   entry.debug_handle = is_set ? debug_handle : debug_handle_;
   entry.delegate_event_id_type = DelegateDebugIdType::kNone;
-  entry.start_time = ::executorch::runtime::pal_current_ticks();
+  const bool is_known = (what == Measured::Kernel && is_at(Boundary::OperatorStart)) ||
+                        (what == Measured::Operator && is_at(Boundary::OperatorEnd));
+  entry.start_time = is_known ? boundary_.time : ::executorch::runtime::pal_current_ticks();
+  set_boundary(what == Measured::Operator ? Boundary::OperatorStart : Boundary::None, entry.start_time);
+  uint32_t& started = what == Measured::Operator ? operator_name_ : kernel_name_;
+  started = what == Measured::Other ? kNone : static_cast<uint32_t>(entry.event_id);
   return entry;
+}
+
+bool ETDumpGen::is_at(Boundary::Kind kind) const {
+  const DebugHandle after = kind == Boundary::OperatorEnd ? 1 : 0;
+  return boundary_.kind == kind && boundary_.chain == chain_id_ && boundary_.instruction + after == debug_handle_;
+}
+
+void ETDumpGen::set_boundary(Boundary::Kind kind, et_timestamp_t time) {
+  boundary_ = {kind, chain_id_, debug_handle_, time};
 }
 
 EventTracerEntry ETDumpGen::start_profiling_delegate(const char* name, DelegateDebugIntId delegate_debug_index) {
@@ -162,19 +192,42 @@ void ETDumpGen::end_profiling(EventTracerEntry prof_entry) {
 }
 
 void ETDumpGen::end_profiling_delegate(EventTracerEntry prof_entry, const void* metadata, size_t metadata_len) {
-  const et_timestamp_t end_time = ::executorch::runtime::pal_current_ticks();
   if (done_ || prof_entry.event_id >> 32 != generation_) {
     return;  // it began before the dump was fetched or forgotten
   }
-  add(profile(prof_entry, end_time), metadata, metadata == nullptr ? 0 : metadata_len);
+  const auto name = static_cast<uint32_t>(prof_entry.event_id);
+  const bool is_of_instruction = prof_entry.delegate_event_id_type == DelegateDebugIdType::kNone &&
+                                 prof_entry.chain_id == chain_id_ && prof_entry.debug_handle == debug_handle_ &&
+                                 metadata == nullptr && name != kNone;
+  if (is_of_instruction && name == operator_name_ && is_at(Boundary::KernelEnd) &&
+      log_.at(log_.last()).first == prof_entry.start_time && log_.wrap_last(name)) {
+    boundary_.kind = Boundary::OperatorEnd;
+    return;
+  }
+  const et_timestamp_t end_time = ::executorch::runtime::pal_current_ticks();
+  const bool is_added = add(profile(prof_entry, end_time), metadata, metadata == nullptr ? 0 : metadata_len) != kNone;
+  if (is_of_instruction && is_added) {
+    set_boundary(name == kernel_name_     ? Boundary::KernelEnd
+                 : name == operator_name_ ? Boundary::OperatorEnd
+                                          : Boundary::None,
+                 end_time);
+  }
 }
 
 void ETDumpGen::log_profiling_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
                                        et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
                                        size_t metadata_len) {
-  EventTracerEntry entry = start_profiling_delegate(name, delegate_debug_index);
-  entry.start_time = start_time;
-  add(profile(entry, end_time), metadata, metadata == nullptr ? 0 : metadata_len);
+  begin_default_block();
+  Record record{RecordKind::Profile};
+  record.chain = chain_id_;
+  record.instruction = static_cast<int32_t>(debug_handle_);
+  record.first = start_time;
+  record.second = end_time;
+  // An event without a valid identity is one of the instruction, as with start_profiling_delegate().
+  const bool valid = check_delegate_id(name, delegate_debug_index) == Error::Ok;
+  (valid ? record.delegate_name : record.name) = log_.name(name);
+  record.delegate_number = valid && name == nullptr ? delegate_debug_index : record.delegate_number;
+  add(record, metadata, metadata == nullptr ? 0 : metadata_len);
 }
 
 AllocatorID ETDumpGen::track_allocator(const char* name) {

@@ -36,6 +36,9 @@ struct ETDumpResult {
  *     ...                       // write result.size bytes at result.buf, if there are any
  *     free(result.buf);
  *
+ * The clock is read once for each kernel: the executor measures it as "OPERATOR_CALL" and, inside of that, by its own
+ * name, and those of the next instruction begin when those of this one end.
+ *
  * The runtime must be compiled with ET_EVENT_TRACER_ENABLED (CMake option EXECUTORCH_ENABLE_EVENT_TRACER); it sees
  * nothing otherwise. Events without a block begin one called "Default". When memory runs out, which is logged, later
  * events are left out and the dump holds what came before. Not thread safe.
@@ -124,6 +127,20 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
                                   const ::executorch::runtime::EValue& value);
 
   internal::EventLog log_;
+  /// What was measured last, at which time: the executor measures a kernel twice, and the next one begins when it ends.
+  struct Boundary {
+    enum Kind : uint8_t { None, OperatorStart, KernelEnd, OperatorEnd } kind = None;
+    ::executorch::runtime::ChainID chain = 0;
+    ::executorch::runtime::DebugHandle instruction = 0;
+    et_timestamp_t time = 0;
+  };
+  /// Whether `kind` of the instruction that runs was measured last.
+  bool is_at(Boundary::Kind kind) const;
+  void set_boundary(Boundary::Kind kind, et_timestamp_t time);
+  Boundary boundary_;
+  /// The names of the operator and the kernel that were started last.
+  uint32_t operator_name_ = internal::kNone;
+  uint32_t kernel_name_ = internal::kNone;
   size_t num_blocks_ = 0;
   int32_t num_allocators_ = 0;  ///< Of the block.
   /// Whether the dump was fetched.

@@ -138,6 +138,54 @@ TEST_P(ETDumpTest, WritesBlocksWithEvents) {  // ETD-04
   EXPECT_EQ(block->events()->Get(3)->allocation_event()->allocation_size(), 4096u);
 }
 
+// The clock is read once for each kernel: both events of it have its times, and the next kernel begins when it ends,
+// unless something happens in between.
+TEST_P(ETDumpTest, KernelsFollowEachOther) {
+  etdump_->create_event_block("Execute");
+  const auto run = [&](uint32_t instruction, const char* kernel) {
+    etdump_->set_chain_debug_handle(0, instruction);
+    const EventTracerEntry outer = etdump_->start_profiling("OPERATOR_CALL");
+    etdump_->end_profiling(etdump_->start_profiling(kernel));
+    etdump_->end_profiling(outer);
+    etdump_->set_chain_debug_handle(executorch::runtime::kUnsetChainId, 0);
+  };
+  const auto wait = [] {
+    const auto start = executorch::runtime::pal_current_ticks();
+    while (executorch::runtime::pal_current_ticks() < start + 1000) {
+    }
+  };
+  run(3, "native_call_add.out");
+  wait();
+  run(4, "native_call_mul.out");
+  wait();
+  run(6, "native_call_add.out");  // 5 was no kernel
+  wait();
+  etdump_->track_allocation(1, 8);
+  run(7, "native_call_add.out");
+  const Dump dump(*etdump_);
+  ASSERT_EQ(dump.block(0)->events()->size(), 9u);
+  const uint32_t first_of[] = {0, 2, 4, 7};
+  const uint32_t instructions[] = {3, 4, 6, 7};
+  uint64_t before = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto* kernel = dump.event(first_of[i])->profile_event();
+    const auto* call = dump.event(first_of[i] + 1)->profile_event();
+    EXPECT_EQ(kernel->name()->str(), i == 1 ? "native_call_mul.out" : "native_call_add.out");
+    EXPECT_EQ(call->name()->str(), "OPERATOR_CALL");
+    EXPECT_EQ(kernel->instruction_id(), static_cast<int32_t>(instructions[i]));
+    EXPECT_EQ(call->instruction_id(), static_cast<int32_t>(instructions[i]));
+    EXPECT_EQ(kernel->start_time(), call->start_time());
+    EXPECT_EQ(kernel->end_time(), call->end_time());
+    EXPECT_GE(kernel->end_time(), kernel->start_time());
+    if (i == 1) {
+      EXPECT_EQ(kernel->start_time(), before);
+    } else if (i > 1) {
+      EXPECT_GE(kernel->start_time(), before + 1000);
+    }
+    before = kernel->end_time();
+  }
+}
+
 TEST_P(ETDumpTest, WritesEventsInsideDelegates) {  // DBG-10, DBG-11, DBG-12
   etdump_->create_event_block("Execute");
   const char metadata[] = "words of the delegate";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include <executorch/runtime/platform/log.h>
@@ -37,11 +38,24 @@ size_t bound_of(const Record& record, size_t data_size) {
       return 96;
     case RecordKind::Profile:
       return 160 + data_size;
+    case RecordKind::Kernel:
+      return 320;
     case RecordKind::Value:
       // A tensor is 24 bytes here, up to 66 there; a size and a stride are 8 bytes each in both.
       return 224 + 3 * data_size;
   }
   return kMaxBytes;
+}
+
+/// Of the length and both ends of a text: names of operators differ there.
+size_t hash_of(const char* text, size_t size) {
+  uint32_t first = 0, last = 0;
+  if (size >= sizeof(first)) {
+    std::memcpy(&first, text + (size > 12 ? 12 : 0), std::min(sizeof(first), size - (size > 12 ? 12 : 0)));
+    std::memcpy(&last, text + size - sizeof(last), sizeof(last));
+  }
+  const uint32_t mixed = (first * 31 + last * 7 + static_cast<uint32_t>(size)) * 2654435761u;
+  return mixed >> 16;
 }
 
 }  // namespace
@@ -68,6 +82,19 @@ void EventLog::clear() {
   last_name_ = kNone;
   bound_ = kFrameBytes;
   full_ = false;
+  std::fill(std::begin(known_names_), std::end(known_names_), kNone);
+}
+
+bool EventLog::wrap_last(uint32_t outer) {
+  Record& record = at(last_);
+  const size_t bound = bound_ + bound_of(record, 0);
+  if (full_ || outer == kNone || bound >= kMaxBytes || (!on_heap_ && bound > capacity_ - used_)) {
+    return false;
+  }
+  record.kind = RecordKind::Kernel;
+  record.delegate_name = outer;
+  bound_ = bound;
+  return true;
 }
 
 bool EventLog::grow(size_t bytes) {
@@ -114,18 +141,26 @@ uint32_t EventLog::name(const char* text) {
     return kNone;
   }
   const size_t size = std::strlen(text);
+  const auto is_text = [&](uint32_t place) {
+    return at(place).data_size == size && std::memcmp(data_of(place), text, size) == 0;
+  };
+  uint32_t& found = known_names_[hash_of(text, size) % kKnownNames];
+  if (found != kNone && is_text(found)) {
+    return found;
+  }
   uint32_t known = last_name_;
   for (int i = 0; i < kNamesCompared && known != kNone; ++i) {
-    const Record& record = at(known);
-    if (record.data_size == size && std::memcmp(data_of(known), text, size) == 0) {
+    if (is_text(known)) {
+      found = known;
       return known;
     }
-    known = record.name;
+    known = at(known).name;
   }
   Record record{RecordKind::Name};
   record.name = last_name_;
   const uint32_t place = add(record, text, size);
   last_name_ = place == kNone ? last_name_ : place;
+  found = place;
   return place;
 }
 

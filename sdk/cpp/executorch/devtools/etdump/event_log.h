@@ -18,6 +18,7 @@ enum class RecordKind : uint8_t {
   Allocator,   ///< `name`.
   Allocation,  ///< `number`: the allocator; `first`: bytes.
   Profile,     ///< `first` and `second`: start and end. Data: the delegate's metadata.
+  Kernel,      ///< Two events of these times, of a kernel: `name` inside of `delegate_name`.
   Value,       ///< A logged value. Data: LoggedTensors; `first`: the bits of a number.
 };
 
@@ -69,6 +70,9 @@ class EventLog {
   /// room.
   uint32_t name(const char* text);
 
+  /// Makes the last record, a Profile, a Kernel inside of an event with the name `outer`. False without room.
+  bool wrap_last(uint32_t outer);
+
   /// Forgets all records.
   void clear();
 
@@ -100,6 +104,9 @@ class EventLog {
   uint32_t last_ = kNone;
   uint32_t last_name_ = kNone;  ///< Names are a list of their own: the `name` of one is the one before it.
   size_t bound_ = 0;
+  /// Where texts were found, by a hash of them.
+  static constexpr size_t kKnownNames = 32;
+  uint32_t known_names_[kKnownNames];
 };
 
 }  // namespace internal

@@ -66,18 +66,20 @@ constexpr size_t kMaxEventName = 96;
 /// The name of the event of a kernel, without its namespace: "native_call_add.out". Cut off if it is too long.
 void name_kernel_event(const executorch_flatbuffer::Operator& op, char (&name)[kMaxEventName]) {
   size_t used = 0;
-  const auto append = [&](const char* text) {
-    const size_t size = std::min(std::strlen(text), kMaxEventName - 1 - used);
+  const auto append = [&](const char* text, size_t length) {  // the lengths are known: this runs for each instruction
+    const size_t size = std::min(length, kMaxEventName - 1 - used);
     std::memcpy(name + used, text, size);
     used += size;
   };
   const char* const full = op.name()->c_str();
-  const char* const separator = std::strstr(full, "::");
-  append("native_call_");
-  append(separator == nullptr ? full : separator + 2);
+  const size_t length = op.name()->size();
+  const auto* const colon = static_cast<const char*>(std::memchr(full, ':', length));
+  const size_t skipped = colon != nullptr && colon[1] == ':' ? static_cast<size_t>(colon - full) + 2 : 0;
+  append("native_call_", sizeof("native_call_") - 1);
+  append(full + skipped, length - skipped);
   if (op.overload() != nullptr && op.overload()->size() > 0) {
-    append(".");
-    append(op.overload()->c_str());
+    append(".", 1);
+    append(op.overload()->c_str(), op.overload()->size());
   }
   name[used] = '\0';
 }
