@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which operators of a program compute something else than eager mode, each judged on the inputs that it had.
 
-The graph runs once in eager mode. Where the runtime recorded a result, the two are compared, and eager mode goes on with
-what the runtime recorded: an operator is judged on the runtime's own inputs, so an error is found where it is made and
-does not spread to the operators after it. Operators without a recorded result are judged together with the next one that
-has one.
+The graph runs once in eager mode. Where the runtime recorded a result, the two are compared, and eager mode goes on
+with the recorded one: an operator is judged on the runtime's own inputs, so an error is found where it is made and does
+not spread to the operators after it. Operators without a recorded result are judged together with the next one that has
+a result.
 
-What rounding may do is measured: each operator runs a second time in float64. With the expected result e in the dtype of
-the model, the same in float64 w, and the recorded result f,
+What rounding may do is measured: each operator runs a second time in float64. With the expected result e in the dtype
+of the model, the same in float64 w, and the recorded result f,
 
     rounding  = max |e - w|
     tolerance = 64 rounding + 16 eps max |e|        eps of the coarser of the two dtypes
 
-Kernels sum in another order than eager mode, and approximate functions to a few units in the last place; a wrong weight,
-kernel or scale is orders of magnitude above. Integers that quantise floats may differ by one step, and on average by a
-quarter of one. Where something is quantised on the way and not recorded (activations that are quantised when the
-program runs), the tolerance is twice the error of that quantisation: another rounding cannot differ by more.
+Kernels sum in another order than eager mode, and approximate functions to a few units in the last place; a wrong
+weight, kernel or scale is orders of magnitude above. Integers that quantise floats may differ by one step, and on
+average by a quarter of one. Where something is quantised on the way and not recorded (activations that are quantised
+when the program runs), the tolerance is twice the error of that quantisation: another rounding cannot differ by more.
 """
 
 from __future__ import annotations

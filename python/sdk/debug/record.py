@@ -89,8 +89,8 @@ def _backends(program: DebuggedProgram) -> list[str]:
         declared = backend_of_id(id)
         if declared is None:
             raise CommandError(
-                f"'{program.path}' has delegates of {id}, which no installed package declares: pass --etrecord with the "
-                f"ETRecord that was saved when the program was exported."
+                f"'{program.path}' has delegates of {id}, which no installed package declares: pass --etrecord with "
+                f"the ETRecord that was saved when the program was exported."
             )
         found.append(declared.name)
     return [*found, PORTABLE] if found else [PORTABLE]

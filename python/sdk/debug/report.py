@@ -171,7 +171,8 @@ def _counted(count: int) -> str:
 def _headline(found: Comparison) -> str:
     place = _place(found.node)
     at = f", {place['file']}:{place['line']}" if place["file"] else ""
-    return f"{found.node.name}: off by {found.error:.3g} where {found.tolerance:.2g} is rounding, {_decibels(found.sqnr)}{at}"
+    ratio = _decibels(found.sqnr)
+    return f"{found.node.name}: off by {found.error:.3g} where {found.tolerance:.2g} is rounding, {ratio}{at}"
 
 
 def _paragraph(found: Comparison) -> list[str]:

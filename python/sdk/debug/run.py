@@ -81,7 +81,8 @@ def read_run(
     problem = _other_program(runs, program.calls(method))
     if problem is not None:
         raise ValueError(
-            f"'{etdump}' is of another program than '{program.path}': {problem}. Pass the program that ran on the device"
+            f"'{etdump}' is of another program than '{program.path}': {problem}. "
+            "Pass the program that ran on the device"
         )
     if buffer is None:
         raise ValueError(
