@@ -67,7 +67,7 @@ declare_steps() {
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"
   long_step apple-all "${apple[@]}"
-  needs_network android android-asan interop swift swift-asan apple apple-all wheel zoo zoo-few
+  needs_network android android-asan interop page swift swift-asan apple apple-all wheel zoo zoo-few
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do
     [[ ! -f "${file}" ]] || source "${file}"
@@ -218,7 +218,7 @@ step_documents() {
   scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
 }
 # Pages of programs, in a browser. npm brings the library that lays out their graphs, where GitHub is out of reach.
-step_page() { "${python}" -m pytest -q -m "not slow" tests/page; }
+step_page() { packages page && "${python}" -m pytest -q -m "not slow" tests/page; }
 # Those of a backend lie with the backend's other tests.
 # The original's environment is made before the tests, which share it.
 step_interop() {
