@@ -11,7 +11,7 @@ from language_models import ARCHITECTURES, small
 from torch import Tensor
 from torch.export import Dim
 
-from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from declared import default
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_delegates
 from sdk.runtime import Runtime
@@ -20,7 +20,7 @@ CALLS = [(0, 1), (0, 7), (7, 8), (8, 9), (9, 40), (0, 32), (32, 34), (34, 35)]
 """First and last positions, one call after another."""
 
 
-@pytest.mark.parametrize("delegated", [False, True], ids=["portable", "xnnpack"])
+@pytest.mark.parametrize("delegated", [False, True], ids=["portable", "delegated"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_programs_continue_sequences(architecture: str, delegated: bool):
     """LC-03: any number of tokens a call, from one to the whole context."""
@@ -28,7 +28,8 @@ def test_programs_continue_sequences(architecture: str, delegated: bool):
     example: Any = (torch.zeros(1, 3, dtype=torch.int64), {"input_pos": torch.tensor([0])})
     shapes = ({1: Dim("tokens", min=1, max=40)}, {"input_pos": None})
     exported = torch.export.export(model, example, dynamic_shapes=shapes)
-    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()] if delegated else [])
+    partitioners = [default().make("partitioner")] if delegated else []
+    lowered = to_edge_transform_and_lower(exported, partitioner=partitioners)
     if delegated:
         assert len(get_delegates(lowered.exported_program().graph)) == 1
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")

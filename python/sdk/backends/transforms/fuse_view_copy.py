@@ -41,7 +41,7 @@ class FuseViewCopyTransform(RemoveOrReplacePassInterface):
         source.update_arg(1, shape)
         for changed in (source, *between):
             changed.meta = {**changed.meta, "val": changed.meta["val"].new_empty(node.meta["val"].shape)}
-        node.replace_all_uses_with(node.args[0])  # type: ignore[arg-type]
+        node.replace_all_uses_with(node.args[0])
         node.graph.erase_node(node)  # a reader that is left would keep later views
         return True
 

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`LlmConfig`: all settings of an export, in groups. Names, defaults and checks are ExecuTorch's.
+
+Which of them this version acts on is in `sdk.extension.llm.export.export_llm`, which refuses the others.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar, List, Optional
+
+from sdk.extension.llm.export.config.backend_config import BackendConfig, QuantizeScope
+
+# OmegaConf reads these annotations, and it takes `Optional[X]` and `List[X]` only.
+# ruff: noqa: UP006, UP035, UP045
+
+
+class ModelType(str, Enum):
+    """Models that are exported by their name."""
+
+    stories110m = "stories110m"
+    llama2 = "llama2"
+    llama3 = "llama3"
+    llama3_1 = "llama3_1"
+    llama3_2 = "llama3_2"
+    llama3_2_vision = "llama3_2_vision"
+    static_llama = "static_llama"
+    qwen2_5_0_5b = "qwen2_5_0_5b"
+    qwen2_5_1_5b = "qwen2_5_1_5b"
+    qwen2_5_coder_32b = "qwen2_5_coder_32b"
+    qwen3_0_6b = "qwen3_0_6b"
+    qwen3_1_7b = "qwen3_1_7b"
+    qwen3_4b = "qwen3_4b"
+    qwen3_5_0_8b = "qwen3_5_0_8b"
+    qwen3_5_2b = "qwen3_5_2b"
+    qwen3_5_4b = "qwen3_5_4b"
+    phi_4_mini = "phi_4_mini"
+    smollm2 = "smollm2"
+    lfm2_350m = "lfm2_350m"
+    lfm2_700m = "lfm2_700m"
+    lfm2_1_2b = "lfm2_1_2b"
+    lfm2_5_350m = "lfm2_5_350m"
+    lfm2_5_1_2b = "lfm2_5_1_2b"
+
+
+class PreqMode(str, Enum):
+    """How the weights of an old prequantised checkpoint are stored."""
+
+    preq_8da4w = "8da4w"
+    preq_8da4w_out_8da8w = "8da4w_output_8da8w"
+
+
+class DtypeOverride(str, Enum):
+    """The dtype of the model's floats."""
+
+    fp32 = "fp32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+
+
+class Pt2eQuantize(str, Enum):
+    """Quantisation of the exported graph, by the quantiser of a backend."""
+
+    xnnpack_dynamic = "xnnpack_dynamic"
+    xnnpack_dynamic_qc4 = "xnnpack_dynamic_qc4"
+    openvino_4wo = "openvino_4wo"
+    openvino_8wo = "openvino_8wo"
+    qnn_8a8w = "qnn_8a8w"
+    qnn_16a16w = "qnn_16a16w"
+    qnn_16a4w = "qnn_16a4w"
+    coreml_c4w = "coreml_c4w"
+    coreml_8a_c8w = "coreml_8a_c8w"
+    coreml_8a_c4w = "coreml_8a_c4w"
+    coreml_baseline_8a_c8w = "coreml_baseline_8a_c8w"
+    coreml_baseline_8a_c4w = "coreml_baseline_8a_c4w"
+    vulkan_8w = "vulkan_8w"
+    tosa_8a8w = "tosa_8a8w"
+    ethosu_8a8w = "ethosu_8a8w"
+    ethosu_16a8w = "ethosu_16a8w"
+    vgf_8a8w = "vgf_8a8w"
+    vgf_16a8w = "vgf_16a8w"
+
+
+class SpinQuant(str, Enum):
+    """Where the rotations of SpinQuant (Liu et al., 2024) are computed."""
+
+    cuda = "cuda"
+    native = "native"
+
+
+@dataclass
+class LoraConfig:
+    """An adapter: from `adapter_config`, a JSON file, or from rank, alpha and the names of the layers."""
+
+    adapter_checkpoint: str
+    adapter_config: Optional[str] = None
+    lora_rank: int = 0
+    lora_alpha: int = 0
+    target_modules: List[str] = field(default_factory=list)
+    adapter_quant: Optional[str] = None
+    """int8, fp16 or fp32; as `--lora_precision` when None."""
+
+
+@dataclass
+class BaseConfig:
+    """The model and its weights."""
+
+    model_class: ModelType = ModelType.llama3
+    params: Optional[str] = None
+    """A JSON file with fields of `ModelArgs`. It is not needed for a checkpoint that has them."""
+    checkpoint: Optional[str] = None
+    """A GGUF file, a folder of Hugging Face's form, or a .pth file. Random weights when None."""
+    lora_config: Optional[LoraConfig] = None
+    tokenizer_path: Optional[str] = None
+    metadata: Optional[str] = None
+    """JSON: methods without inputs by their name, such as {"get_bos_id": 128000, "get_eos_ids": [128009, 128001]}."""
+    use_lora: int = 0
+    """Rank of the adapters of quantisation-aware training; 0 for none."""
+    preq_mode: Optional[PreqMode] = None
+    preq_group_size: int = 32
+    preq_embedding_quantize: str = "8,0"
+
+
+@dataclass
+class ModelConfig:
+    """How the model is changed before it is exported."""
+
+    dtype_override: DtypeOverride = DtypeOverride.fp32
+    enable_dynamic_shape: bool = True
+    """Any number of tokens a call, up to `export.max_seq_length`."""
+    use_shared_embedding: bool = False
+    """One weight for the embedding and the output. With quantization.qmode=torchao:... only."""
+    use_sdpa_with_kv_cache: bool = False
+    """Attention by the operator `llama::custom_sdpa`."""
+    expand_rope_table: bool = False
+    use_attention_sink: Optional[str] = None
+    """"<sinks>,<window>": keep the first so many tokens and the last so many, so that generation need not end."""
+    output_prune_map: Optional[str] = None
+    """A JSON file: number of a token in the pruned vocabulary to its number in the whole one."""
+    input_prune_map: Optional[str] = None
+    use_kv_cache: bool = False
+    quantize_kv_cache: bool = False
+    """Store keys and values in int8, with a scale for each token."""
+    local_global_attention: Optional[List[int]] = None
+    """Of each layer, repeated: how many positions it sees; 0 for all."""
+
+    def __post_init__(self) -> None:
+        if self.use_attention_sink and len(self.use_attention_sink.split(",")) != 2:
+            raise ValueError(
+                "The value of use_attention_sink must be structured like '<sink_size>,<window_size>', "
+                f"found {self.use_attention_sink!r}"
+            )
+        if self.quantize_kv_cache and not self.use_kv_cache:
+            raise ValueError("quantize_kv_cache needs use_kv_cache: there is no cache to quantize")
+        if self.local_global_attention and not self.use_kv_cache:
+            raise ValueError("local_global_attention needs use_kv_cache")
+
+
+@dataclass
+class ExportConfig:
+    """The program and its files."""
+
+    max_seq_length: int = 128
+    """Tokens of a call."""
+    max_context_length: int = 128
+    """Positions that the cache holds."""
+    output_dir: str = "."
+    output_name: Optional[str] = None
+    so_library: Optional[str] = None
+    """A shared library with operators, loaded before the export."""
+    export_only: bool = False
+    """End after `torch.export`, and write a .pt2 file."""
+    foundation_weights_file: Optional[str] = None
+    """A .ptd file for the model's weights."""
+    lora_weights_file: Optional[str] = None
+    """A .ptd file for the adapters'."""
+
+    def __post_init__(self) -> None:
+        if self.max_context_length < self.max_seq_length:
+            raise ValueError(
+                f"max_context_length of {self.max_context_length} cannot be shorter than "
+                f"max_seq_length of {self.max_seq_length}"
+            )
+
+
+@dataclass
+class DebugConfig:
+    """What is written and printed beside the program."""
+
+    profile_memory: bool = False
+    """A Chrome trace of the memory plan."""
+    profile_path: Optional[str] = None
+    """An HTML page with the times of the exporter's own functions."""
+    generate_etrecord: bool = False
+    generate_full_logits: bool = False
+    """Logits of all tokens of a call, not of the last one only."""
+    verbose: bool = False
+    """Print which operators were delegated."""
+
+
+@dataclass
+class MethodConfig:
+    """One method of a program with several."""
+
+    method_name: str
+    lora_config: Optional[LoraConfig] = None
+    export_seq_len: Optional[int] = None
+    """Tokens of the example input."""
+
+
+@dataclass
+class MultimethodConfig:
+    """Several methods in one program."""
+
+    methods: List[MethodConfig] = field(default_factory=list)
+    share_mutable_buffers: bool = False
+    """Whether buffers of the same name are the same memory in all methods."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there are several."""
+        return bool(self.methods)
+
+
+@dataclass
+class QuantizationConfig:
+    """How the model is quantised."""
+
+    QMODE_OPTIONS: ClassVar[List[str]] = ["int8", "8da4w", "8da4w-gptq", "4w"]
+    AO_QUANT_PATTERNS: ClassVar[List[str]] = [r"torchao:8da(\d+)w", r"torchao:fpa(\d+)w"]
+
+    qmode: Optional[str] = None
+    """Of linear layers: int8 (weights), 8da4w (activations in 8 bits, weights in 4, in groups), 4w (weights in 4 bits,
+    in
+    groups), or torchao:8da<bits>w and torchao:fpa<bits>w with 1 to 8 bits."""
+    embedding_quantize: Optional[str] = None
+    """"<bits>,<group size>": 2, 4 or 8 bits, a group size of 0 for one scale a row."""
+    pt2e_quantize: Optional[Pt2eQuantize] = None
+    group_size: Optional[int] = None
+    """Weights that share a scale; 32 when None."""
+    use_spin_quant: Optional[SpinQuant] = None
+    use_qat: bool = False
+    quantize_scope: QuantizeScope = QuantizeScope.full
+    calibration_tasks: Optional[List[str]] = None
+    calibration_limit: Optional[int] = None
+    calibration_seq_length: Optional[int] = None
+    calibration_data: str = "Once upon a time"
+    use_hqq: bool = True
+    """Choose scales by half-quadratic optimisation."""
+
+    def __post_init__(self) -> None:
+        if self.qmode and self.qmode not in self.QMODE_OPTIONS and not self.uses_low_bit_kernels:
+            raise ValueError(
+                f"Got qmode {self.qmode}, but expected one of {self.QMODE_OPTIONS}, or one of the regex patterns "
+                f"{self.AO_QUANT_PATTERNS}."
+            )
+        if self.embedding_quantize is not None:
+            embedding_bits_and_group(self.embedding_quantize)
+
+    @property
+    def uses_low_bit_kernels(self) -> bool:
+        """Whether qmode is one of torchao's kernels for 1 to 8 bits."""
+        return any(re.fullmatch(pattern, self.qmode or "") for pattern in self.AO_QUANT_PATTERNS)
+
+
+def embedding_bits_and_group(text: str) -> tuple[int, int]:
+    """The two numbers of `quantization.embedding_quantize`. Raises ValueError for what is not "<bits>,<group size>"."""
+    kernels, _, numbers = text.rpartition(":")
+    allowed = range(1, 9) if kernels == "torchao" else (2, 4, 8)
+    match = re.fullmatch(r"(\d+),(\d+)", numbers)
+    if kernels not in ("", "torchao") or match is None or int(match[1]) not in allowed:
+        expected = '"<bitwidth>,<groupsize>" with 2, 4 or 8 bits, or "torchao:<bitwidth>,<groupsize>" with 1 to 8'
+        raise ValueError(f"embedding_quantize of {text} must follow the following format: {expected}")
+    return int(match[1]), int(match[2])
+
+
+@dataclass
+class LlmConfig:
+    """All settings of an export."""
+
+    base: BaseConfig = field(default_factory=BaseConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    export: ExportConfig = field(default_factory=ExportConfig)
+    debug: DebugConfig = field(default_factory=DebugConfig)
+    multimethod: MultimethodConfig = field(default_factory=MultimethodConfig)
+    quantization: QuantizationConfig = field(default_factory=QuantizationConfig)
+    backend: BackendConfig = field(default_factory=BackendConfig)
+
+    def __post_init__(self) -> None:
+        low_bit = self.quantization.uses_low_bit_kernels
+        if low_bit and self.backend.xnnpack.enabled:
+            raise ValueError("Cannot use low-bit Ao ops (from qmode=torchao:...) while also delegating to XNNPack.")
+        if self.model.use_shared_embedding and not low_bit:
+            raise ValueError("Can only use shared embeddings with low-bit ops (with qmode=torchao:...).")

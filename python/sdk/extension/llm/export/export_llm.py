@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exports a language model: `python -m sdk.extension.llm.export.export_llm [--config FILE] [+]group.key=value ...`
+
+    python -m sdk.extension.llm.export.export_llm base.checkpoint=model.gguf model.use_kv_cache=true \\
+        export.max_seq_length=512 export.max_context_length=2048 backend.xnnpack.enabled=true
+        export.output_name=model.pte
+
+Settings are those of `LlmConfig` (`sdk/extension/llm/export/config/llm_config.py`). The program is written to
+`export.output_dir`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sdk.extension.llm.export.settings import SettingsError, read_settings
+
+
+def parse_config_arg() -> tuple[str, list[Any]]:
+    """The value of `--config` on the command line, None without one, and the other arguments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", metavar="FILE", help="a YAML file with settings")
+    options, settings = parser.parse_known_args()
+    if unknown := [argument for argument in settings if argument.startswith("-")]:
+        parser.error(f"unknown option {unknown[0]}; settings are written as group.key=value")
+    return options.config, settings
+
+
+def pop_config_arg() -> str:
+    """Takes `--config FILE` out of `sys.argv`, which must have it. Returns FILE."""
+    at = sys.argv.index("--config")
+    value = sys.argv[at + 1]
+    del sys.argv[at : at + 2]
+    return value
+
+
+def main() -> None:
+    """Exits with status 2 and one line on stderr for settings or files that cannot be used."""
+    path, overrides = parse_config_arg()
+    try:
+        written = export(path, overrides)
+    except (ValueError, OSError) as error:  # of settings, checkpoints, GGUF files and backends
+        sys.exit(_failed(error))
+    print(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+
+
+def export(path: str | None, overrides: list[str]) -> Path:
+    """Exports by the settings of a YAML file, if there is one, and `group.key=value` arguments.
+
+    Returns the file that it wrote.
+    """
+    config = read_settings(path, overrides)
+    from sdk.extension.llm.export.exporter import export_program
+
+    folder = Path(config.export.output_dir)
+    if not folder.is_dir():
+        raise SettingsError(f"export.output_dir: {folder} is no folder")
+    name = config.export.output_name or config.base.model_class.value
+    _, exported, program = export_program(config)
+    if program is None:
+        import torch
+
+        target = folder / f"{name.removesuffix('.pte')}.pt2"
+        torch.export.save(exported, target)
+        return target
+    if config.debug.verbose:
+        from sdk.devtools.backend_debug import get_delegation_info
+
+        print(get_delegation_info(program.exported_program().graph_module).get_summary())
+    target = folder / (name if name.endswith(".pte") else f"{name}.pte")
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        program.write_to_file(file)
+    Path(file.name).replace(target)  # a program is written as a whole or not at all
+    if config.debug.generate_etrecord:
+        program.get_etrecord().save(str(target.with_suffix(".etrecord.bin")))
+    return target
+
+
+def _failed(error: Exception) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    main()
