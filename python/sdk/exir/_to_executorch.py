@@ -30,6 +30,7 @@ from sdk.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
 from sdk.exir.passes.remove_noop_pass import RemoveNoopPass
 from sdk.exir.passes.replace_edge_with_backend_pass import EdgeToBackendOpsPass
 from sdk.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
+from sdk.exir.passes.restore_custom_mutations import restore_custom_mutations
 from sdk.exir.passes.spec_prop_pass import SpecPropPass
 
 
@@ -59,12 +60,15 @@ def lower_to_executorch(
     gm = program.graph_module
     _run_pass(RemoveGraphAssertsPass(), program)
     copies = protect_values_from_write_back(gm, program.graph_signature)
+    for step in _before_specs(config):
+        _run_pass(step, program)
+    # From here on a graph is not functional: passes that drop copies must have run.
+    if restored := restore_custom_mutations(program):
+        copies += restored.copies + protect_values_from_write_back(program.graph_module, program.graph_signature)
     if copies:
         notes.append(
             f"{method}: {copies} old value(s) of mutable buffers are copied, because they are needed after the update"
         )
-    for step in _before_specs(config):
-        _run_pass(step, program)
     _eliminate_dead_code(gm)
     spec_pass = SpecPropPass()
     _run_pass(spec_pass, program)

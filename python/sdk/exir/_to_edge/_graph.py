@@ -252,8 +252,8 @@ class EdgeLowering(WriteLowering):
         args = self._map(node.args)
         if op.name() == "wrap_with_set_grad_enabled":
             return self._inline(node, args[1], node.args[2:])
-        if op.name() == "executorch_call_delegate":
-            new = self._graph.call_function(op, args, dict(node.kwargs))
+        if op.name() in ("executorch_call_delegate", "auto_functionalized_v2"):
+            new = self._graph.call_function(op, args, self._map(node.kwargs))
             new.meta = {**self._meta, "val": node.meta.get("val")}
             return new
         operands = [a for a in pytree.tree_leaves(args) if isinstance(a, Node)]

@@ -8,6 +8,8 @@ view sees the write, `NeedsRetracingError` asks for a trace of the whole program
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +21,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeEmitter, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import DecompositionRecorder, NeedsRetracingError
 from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form, mutated_arguments
+from sdk.exir.operator.custom_mutation import bound_arguments, is_custom_mutation, mutated_names
 from sdk.exir.sym_util import are_same_sizes
 
 
@@ -49,15 +52,46 @@ class WriteLowering(EdgeEmitter):
 
     def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
         """Replaces an in-place operator: from here on, its target and the target's bases stand for new values."""
+        if is_custom_mutation(op):
+            return self._write_custom(node, op)
         if list(mutated_arguments(op)) != [0]:
             raise NeedsRetracingError(f"{op} writes to several arguments")
         target = self._origin(node.args[0])
+        value = self._store(node, target, lambda: self._new_value(node, op, target))
+        self._same[node] = target
+        return value
+
+    def _write_custom(self, node: Node, op: torch._ops.OpOverload) -> Any:
+        """Replaces a custom operator that writes to arguments and returns something else.
+
+        As PyTorch's own functionalisation does: it becomes a call of `auto_functionalized_v2`, which returns the
+        results and then the new values.
+        """
+        arguments = bound_arguments(op, node.args, node.kwargs)
+        written = {name: arguments.pop(name) for name in mutated_names(op)}
+        targets = {name: self._origin(target) for name, target in written.items() if target is not None}
+        if len(set(targets.values())) != len(targets):
+            raise NeedsRetracingError(f"{op} writes to one tensor twice")
+        kwargs = dict(self._map(arguments))
+        places = {name: list(targets).index(name) if name in targets else None for name in written}
+        kwargs.update({f"_{name}_base_index": place for name, place in places.items()})
+        kwargs["_all_bases"] = [self._env[target] for target in targets.values()]
+        new = self._graph.call_function(torch.ops.higher_order.auto_functionalized_v2, (op,), kwargs)
+        results = node.meta["val"] if len(op._schema.returns) > 1 else (node.meta.get("val"),)
+        new.meta = {**self._meta, "val": (*results, *(value_of(base) for base in kwargs["_all_bases"]))}
+        for place, target in enumerate(targets.values(), len(results)):
+            self._store(node, target, partial(self._getitem, new, place))
+        returned = tuple(self._getitem(new, i) for i in range(len(op._schema.returns)))
+        return returned if len(returned) > 1 else returned[0] if returned else None
+
+    def _store(self, node: Node, target: Node, compute: Callable[[], Any]) -> Any:
+        """From `node` on, `target` means what `compute` gives, and what it is a view of has that in its place."""
         chain = self._chain(target)
         base, position = self._views.get(target, target), self._order[node]
         for other in [view for view, root in self._views.items() if root is base and view not in chain]:
             if self._is_used_after(other, position):
                 raise NeedsRetracingError(f"{node.name} writes to memory that {other.name} shares")
-        value = self._new_value(node, op, target)
+        value = compute()
         # A view needs no scatter into a base that nothing reads afterwards.
         bases = [*chain[1:], base] if chain[-1] is not base else chain[1:]
         observed = any(parent.op == "placeholder" or self._is_used_after(parent, position) for parent in bases)
@@ -67,7 +101,6 @@ class WriteLowering(EdgeEmitter):
                 raise NeedsRetracingError(f"{node.name} writes through a view that has no inverse")
             for view, parent in pairwise(chain):
                 self._env[parent] = self._scatter(view, parent)
-        self._same[node] = target
         if base.op == "placeholder" and value is not before:
             self._written[base.name] = self._env[base]
         return value
