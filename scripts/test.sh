@@ -151,7 +151,7 @@ build_and_test() {
 
 # With the bridge to PyTorch's tensors, which the environment has.
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
-  -DEXECUTORCH_BUILD_EXTENSION_LLM=ON
+  -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
   -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
 step_cpp() { build_and_test release "${release[@]}"; }
 # The same and the runtime over at::Tensor: PyTorch's headers take minutes to compile.
@@ -160,13 +160,14 @@ step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
 # A test forks while it has threads.
 step_tsan() {
   TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux \
-    -DEXECUTORCH_SANITIZE=thread
+    -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_SANITIZE=thread
 }
 # With event tracers: the tests that need them run here, those that need a build without them in the step cpp.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_DEVTOOLS=ON \
-    -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_SANITIZE=address,undefined
+    -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
+    -DEXECUTORCH_SANITIZE=address,undefined
 }
 
 # All of PyTorch's samples of every operator, and the conformance suite with its sweep, through what Python links by

@@ -9,3 +9,4 @@ executorch_preset(EXECUTORCH_ENABLE_EVENT_TRACER ON)
 # A compiler that nobody has tried may warn; that must not keep anyone from installing.
 executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM ON)
+executorch_preset(EXECUTORCH_BUILD_KERNELS_LLM ON)
