@@ -95,7 +95,8 @@ if(EXECUTORCH_BUILD_PYBIND)
 endif()
 
 # executorch_add_c_library(name SOURCES a.c ... [INCLUDE folder] [DEFINES d ...] [CONFIGURED folder]): a C library of others as
-# executorch_<name>, from its pinned sources, with no warnings of ours. CONFIGURED: a folder of headers that were made here.
+# executorch_<name>, from its pinned sources, with no warnings of ours and without sanitizers, which take minutes to compile
+# into yyjson. CONFIGURED: a folder of headers that were made here.
 function(executorch_add_c_library name)
   if(TARGET executorch_${name})
     return()
@@ -107,10 +108,6 @@ function(executorch_add_c_library name)
   add_library(executorch_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   set_target_properties(executorch_${name} PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
   target_compile_options(executorch_${name} PRIVATE -w -ffunction-sections -fdata-sections)
-  if(EXECUTORCH_SANITIZE)
-    target_compile_options(executorch_${name} PRIVATE -fsanitize=${EXECUTORCH_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
-    target_link_options(executorch_${name} PUBLIC -fsanitize=${EXECUTORCH_SANITIZE})
-  endif()
   target_compile_definitions(executorch_${name} PUBLIC "$<BUILD_INTERFACE:${ARG_DEFINES}>")
   target_include_directories(executorch_${name} SYSTEM PUBLIC "$<BUILD_INTERFACE:${folder}/${ARG_INCLUDE}>")
   if(ARG_CONFIGURED)

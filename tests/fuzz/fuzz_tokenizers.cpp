@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libFuzzer target for the files of tokenizers: see README.md.
+#include <cstddef>
+#include <cstdint>
+
+#include "program_driver.h"
+#include "tokenizer_driver.h"
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  executorch::fuzz::silence_logs();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  executorch::fuzz::run_tokenizer(data, size);
+  return 0;
+}

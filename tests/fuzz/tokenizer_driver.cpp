@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tokenizer_driver.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <pytorch/tokenizers/hf_tokenizer.h>
+#include <pytorch/tokenizers/llama2c_tokenizer.h>
+#include <pytorch/tokenizers/sentencepiece.h>
+#include <pytorch/tokenizers/tiktoken.h>
+
+namespace executorch {
+namespace fuzz {
+namespace {
+
+std::unique_ptr<tokenizers::Tokenizer> make(uint8_t format) {
+  switch (format % 4) {
+    case 0:
+      return std::make_unique<tokenizers::HFTokenizer>();
+    case 1:
+      return std::make_unique<tokenizers::Tiktoken>();
+    case 2:
+      return std::make_unique<tokenizers::SPTokenizer>();
+    default:
+      return std::make_unique<tokenizers::Llama2cTokenizer>();
+  }
+}
+
+void use(const tokenizers::Tokenizer& tokenizer, const std::string& text) {
+  const auto ids = tokenizer.encode(text, 1, 1);
+  if (!ids.ok()) {
+    return;
+  }
+  tokenizers::StreamDecoder stream(tokenizer);
+  for (const uint64_t id : *ids) {
+    if (id >= static_cast<uint64_t>(tokenizer.vocab_size())) {
+      std::abort();
+    }
+    (void)tokenizer.id_to_piece(id);
+    (void)stream.push(id);
+  }
+  (void)stream.finish();
+  if (const auto* whole = dynamic_cast<const tokenizers::HFTokenizer*>(&tokenizer)) {
+    (void)whole->decode(*ids, true);
+    (void)whole->encode_with_post_processor(text);
+  }
+}
+
+}  // namespace
+
+void run_tokenizer(const uint8_t* data, size_t size) {
+  if (size == 0) {
+    return;
+  }
+  const std::unique_ptr<tokenizers::Tokenizer> tokenizer = make(data[0]);
+  const std::string_view all(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const size_t end = all.rfind('\0');
+  const std::string_view file = all.substr(0, end);
+  const std::string_view text = end == std::string_view::npos ? std::string_view("a \xC3\xA9<s>") : all.substr(end + 1);
+  if (tokenizer->load_from_buffer(file) == tokenizers::Error::Ok) {
+    use(*tokenizer, std::string(text));
+  }
+}
+
+}  // namespace fuzz
+}  // namespace executorch

