@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from declared import default
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from browser import EXECUTABLE, Browser, browser
@@ -27,7 +29,7 @@ class Block(torch.nn.Module):
 
 
 class Net(torch.nn.Module):
-    """Two delegate calls with an operator between them that XNNPACK does not take."""
+    """Two delegate calls with an operator between them that the default backend does not take."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +44,6 @@ class Net(torch.nn.Module):
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with net.pte, net.etrecord, net.etdp and net.buffer of one run."""
-    from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from sdk.exir import to_edge_transform_and_lower
     from sdk.runtime import Runtime
 
@@ -50,7 +51,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     inputs = (torch.randn(1, 3, 16, 16),)
     lowered = to_edge_transform_and_lower(
-        torch.export.export(Net().eval(), inputs), partitioner=[XnnpackPartitioner()], generate_etrecord=True
+        torch.export.export(Net().eval(), inputs), partitioner=[default().make("partitioner")], generate_etrecord=True
     )
     program = lowered.to_executorch()
     program.save(str(folder / "net.pte"))

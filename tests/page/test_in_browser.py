@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from browser import Browser
 
+from declared import default
 from sdk.devtools import Inspector
 from sdk.devtools.page import _write, write_page
 from sdk.devtools.page._graph import Graph, GraphNode, Weight
@@ -40,14 +41,14 @@ def test_the_graph_with_its_modules(chromium: Browser, page: Path) -> None:
 
 def test_delegates_as_groups_and_colours(chromium: Browser, page: Path) -> None:
     chromium.open(page)
-    assert "XnnpackBackend" in chromium.evaluate("document.getElementById('legend').innerText")
+    assert default().id in chromium.evaluate("document.getElementById('legend').innerText")
     chromium.evaluate(
         "(e => { e.value = 'delegates'; e.dispatchEvent(new Event('change')); })(document.getElementById('group'))"
     )
     titles = chromium.evaluate(TITLES)
-    assert [t for t in titles if t.startswith("XnnpackBackend")] == [
-        "XnnpackBackend · instruction 0",
-        "XnnpackBackend · instruction 2",
+    assert [t for t in titles if t.startswith(default().id)] == [
+        f"{default().id} · instruction 0",
+        f"{default().id} · instruction 2",
     ]
     chromium.evaluate(
         "(e => { e.value = 'none'; e.dispatchEvent(new Event('change')); })(document.getElementById('group'))"
@@ -117,7 +118,7 @@ def test_times_by_module_are_those_of_the_inspector(chromium: Browser, page: Pat
     found = {row[0]: float(row[3].split("\u00a0")[0]) for row in rows if len(row) > 3 and "\u00a0ms" in row[3]}
     inspector = Inspector(etdump_path=str(recorded / "net.etdp"), etrecord=str(recorded / "net.etrecord"))
     timed = [(event, event.perf_data.avg) for event in inspector.get_event_list() if event.perf_data]
-    # What XNNPACK measured of the operators of the module; the second call of it has no other operator.
+    # What the backend measured of the operators of the module; the second call of it has no other operator.
     stem = [t for e, t in timed if e.is_delegated_op and all(_is_in("stem", m) for m in e.module_hierarchy.values())]
     head = [t for e, t in timed if e.name == "DELEGATE_CALL" and e._instruction_id == 2]
     assert len(stem) == 2 and found["stem"] == pytest.approx(sum(stem), rel=0.01)
@@ -144,7 +145,7 @@ def test_memory_sizes_and_numeric_gap(chromium: Browser, page: Path) -> None:
     assert chromium.evaluate(SELECTED)
     chromium.click("#tab-sizes")
     sizes = chromium.evaluate("document.getElementById('panel-sizes').innerText")
-    assert "XnnpackBackend" in sizes and "stem.weight" in sizes
+    assert default().id in sizes and "stem.weight" in sizes
     assert f"{(3 * 8 * 9) * 4} B" in sizes.replace("\u00a0", " ")  # stem.weight
     chromium.click("#tab-gap")
     rows = chromium.evaluate("document.querySelectorAll('#panel-gap tbody tr').length")
@@ -294,7 +295,7 @@ def test_without_an_etrecord(chromium: Browser, recorded: Path, tmp_path: Path) 
     write_page(recorded / "net.pte", out, etdump=recorded / "net.etdp")
     chromium.open(out)
     titles = chromium.evaluate(TITLES)
-    assert titles.count("XnnpackBackend") == 2 and "cumsum" in titles
+    assert titles.count(default().id) == 2 and "cumsum" in titles
     assert "pass its ETRecord" in chromium.evaluate(DETAILS)
     chromium.click("#tab-time")
     assert "aten::cumsum.out" in chromium.evaluate("document.getElementById('panel-time').innerText")

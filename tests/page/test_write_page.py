@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from declared import default
 from sdk.__main__ import main
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
@@ -195,13 +196,13 @@ def test_the_report_of_the_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "def example_inputs():\n    return (torch.ones(2, 3),)\n"
     )
     monkeypatch.chdir(tmp_path)
-    assert main(["export", "net.py:Net", "--backend", "xnnpack", "--output", "m.pte", "--report", "r.json"]) == 0
+    assert main(["export", "net.py:Net", "--backend", default().name, "--output", "m.pte", "--report", "r.json"]) == 0
     assert main(["inspect", "m.pte", "--report", "r.json", "--html", "p.html"]) == 0
     text = Path("p.html").read_text()
     assert "net.py:Net" in text and "Time of the export" in text and "Difference from PyTorch" in text
     assert "aten::cumsum.out" in text and "What was not delegated" in text
     (method,) = data_of(Path("p.html"))["methods"]
-    assert any("XnnpackBackend" in why for why in method["refusals"].values())
+    assert any(default().id in why for why in method["refusals"].values())
     Path("bad.json").write_text('{"report_format": 1}')
     with pytest.raises(ValueError, match=r"is no report of an export: 'model'\. Pass the file of `sdk export --report"):
         write_page("m.pte", "p.html", report="bad.json")

@@ -29,7 +29,7 @@ class DebuggedProgram:
     plans: dict[str, ExecutionPlan]
 
     def calls(self, method: str) -> list[str]:
-        """What the instructions of a method call, in order: `aten::add.out`, `delegate XnnpackBackend`."""
+        """What the instructions of a method call, in order: `aten::add.out`, `delegate SomeBackend`."""
         return calls_of(self.plans[method])
 
     def delegates(self) -> list[str]:

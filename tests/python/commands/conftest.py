@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from declared import default
 from sdk.__main__ import main
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devtools" / "inspe
 
 
 class Net(torch.nn.Module):
-    """What XNNPACK takes, between operators that it does not."""
+    """What the default backend takes, before an operator that it does not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,14 +52,12 @@ class Files:
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """net.pte, net.etrecord, net.bpte with three cases, and net.etdp of five runs."""
-    from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-
     folder = tmp_path_factory.mktemp("files")
     torch.manual_seed(0)
     model = Net().eval()
     inputs = [torch.randn(1, 3, 16, 16) for _ in range(3)]
     lowered = to_edge_transform_and_lower(
-        torch.export.export(model, (inputs[0],)), partitioner=[XnnpackPartitioner()], generate_etrecord=True
+        torch.export.export(model, (inputs[0],)), partitioner=[default().make("partitioner")], generate_etrecord=True
     )
     program = lowered.to_executorch()
     program.save(str(folder / "net.pte"))

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import Files, Result
+from declared import default
 from sdk.command import CommandError
 from sdk.exir import to_edge
 from sdk.inspect import facts
@@ -33,7 +34,7 @@ def test_a_program(sdk: Call, files: Files) -> None:
     assert method["outputs"] == [{**tensor, "shape": [1, 4]}]
     assert method["inputs"] == [{**tensor, "shape": [1, 3, 16, 16], "dim_order": [0, 1, 2, 3]}]
     assert method["operators"] == [{"name": "aten::cumsum.out", "calls": 1}]
-    assert [(d["id"], d["calls"]) for d in method["delegates"]] == [("XnnpackBackend", 1)]
+    assert [(d["id"], d["calls"]) for d in method["delegates"]] == [(default().id, 1)]
     # The weights of the convolution and of the linear layer, in bytes, are the backend's named data.
     named = {entry["bytes"] for entry in found["named_data"]}
     assert {8 * 3 * 3 * 3 * 4, 8 * 4, 4 * 8 * 4, 4 * 4} <= named
@@ -44,7 +45,7 @@ def test_a_program(sdk: Call, files: Files) -> None:
 def test_text_names_what_a_program_has(sdk: Call, files: Files) -> None:
     shown = sdk("inspect", files["net.pte"])
     assert shown.status == 0
-    for part in ("float32[1, 3, 16, 16]", "XnnpackBackend", "aten::cumsum.out", "delegate XnnpackBackend"):
+    for part in ("float32[1, 3, 16, 16]", default().id, "aten::cumsum.out", f"delegate {default().id}"):
         assert part in shown.out
 
 
@@ -124,7 +125,7 @@ def test_diff(sdk: Call, files: Files, tmp_path: Path) -> None:
     found = sdk("inspect", "--diff", CORPUS / "add" / "model.pte", CORPUS / "add_xnn" / "model.pte", "--json")
     assert found.status == 1
     changes = {change["path"]: (change["a"], change["b"]) for change in found.json["differences"]}
-    assert changes["methods/forward/delegates/XnnpackBackend"] == (None, "present")
+    assert changes[f"methods/forward/delegates/{default().id}"] == (None, "present")
     assert changes["methods/forward/operators/aten::add.out"] == ("present", None)
     assert sdk("inspect", "--diff", files["net.pte"], files["net.bpte"]).status == 2
 

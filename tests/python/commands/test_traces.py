@@ -15,6 +15,7 @@ from damage import damaged
 from hypothesis import given, settings
 
 from conftest import Files, Result
+from declared import default
 from sdk.command import CommandError
 from sdk.devtools import Inspector
 from sdk.devtools.etdump.serialize import read_etdump
@@ -132,7 +133,7 @@ def test_nodes_and_source_lines_from_an_etrecord(sdk: Call, files: Files, tmp_pa
     assert sdk("inspect", *arguments).status == 0
     trace = json.loads(out.read_text())
     complete = check_format(trace)
-    assert set(tracks(trace).values()) == {"runtime", "delegate XnnpackBackend"}
+    assert set(tracks(trace).values()) == {"runtime", f"delegate {default().id}"}
     model = Path(__file__).with_name("conftest.py").read_text().splitlines()
     for operator, call in (("aten.convolution.default", "self.conv(x)"), ("aten.cumsum.default", "cumsum(1)")):
         found = [event for event in complete if operator in event["args"].get("operators", ())]
@@ -172,7 +173,7 @@ def test_the_table_of_a_program(sdk: Call, files: Files) -> None:
     shares = [float(line.split("|")[5].strip(" %")) for line in lines[2:]]
     assert shares[-1] == 100.0
     assert sum(shares[:-1]) == pytest.approx(100, abs=0.05 * len(shares))
-    assert any("aten.convolution.default | XnnpackBackend" in line and "conftest.py:" in line for line in lines)
+    assert any(f"aten.convolution.default | {default().id}" in line and "conftest.py:" in line for line in lines)
     assert len(sdk("inspect", *arguments, "--top", 1).out.splitlines()) == 5
 
 
