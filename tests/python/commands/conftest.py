@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from calls import Files, Result
 
 from declared import default
 from sdk.__main__ import main
@@ -37,18 +36,6 @@ class Net(torch.nn.Module):
         return self.head(y).cumsum(1)
 
 
-@dataclass
-class Files:
-    """A program, what was recorded of it, and what eager mode gives for its inputs."""
-
-    folder: Path
-    inputs: list[torch.Tensor]
-    outputs: list[torch.Tensor]
-
-    def __getitem__(self, name: str) -> Path:
-        return self.folder / name
-
-
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """net.pte, net.etrecord, net.bpte with three cases, and net.etdp of five runs."""
@@ -72,19 +59,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
         loaded.load_method("forward").execute([x])
     loaded.write_etdump_result_to_file(str(folder / "net.etdp"))
     return Files(folder, inputs, outputs)
-
-
-@dataclass
-class Result:
-    """What a command printed, and its exit status."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 @pytest.fixture

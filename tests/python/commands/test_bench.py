@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from calls import Files, Result
 
-from conftest import Files, Result
 from sdk.bench import _worker
 from sdk.bench._figures import (
     Refusal,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from calls import Files, Result
 
-from conftest import Files, Result
 from sdk.test._runtimes import find_runners
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,11 +10,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 import torch
+from calls import Files, Result
 from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import Files, Result
 from declared import default
 from sdk.command import CommandError
 from sdk.exir import to_edge

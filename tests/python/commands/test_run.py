@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from calls import Files, Result
 from damage import damaged
 from hypothesis import given, settings
 
-from conftest import Files, Result
 from declared import default
 from sdk.command import CommandError
 from sdk.command.programs import Slot

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from calls import Files, Result
 from damage import damaged
 from hypothesis import given, settings
 
-from conftest import Files, Result
 from sdk.command import CommandError
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite

@@ -11,10 +11,10 @@ from typing import Any
 
 import dumps
 import pytest
+from calls import Files, Result
 from damage import damaged
 from hypothesis import given, settings
 
-from conftest import Files, Result
 from declared import default
 from sdk.command import CommandError
 from sdk.devtools import Inspector

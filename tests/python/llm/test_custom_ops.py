@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from declared import default
 from sdk.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from sdk.extension.llm.custom_ops import custom_ops, op_fallback  # noqa: F401  (registers the operators)
 from sdk.runtime import Runtime
@@ -106,23 +106,23 @@ class Decoder(nn.Module):
         return self.out(y.reshape(1, length, HEADS * WIDTH))
 
 
-def lowered(model: nn.Module, backend: str) -> EdgeProgramManager:
+def lowered(model: nn.Module, delegated: bool) -> EdgeProgramManager:
     example = (random(1, 5, MODEL), torch.tensor([0]))
     program = torch.export.export(
         model, example, dynamic_shapes=({1: Dim("length", min=1, max=CONTEXT)}, None), strict=False
     )
-    if backend == "xnnpack":
-        return to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    if delegated:
+        return to_edge_transform_and_lower(program, partitioner=[default().make("partitioner")])
     return to_edge(program)
 
 
-@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("delegated", [False, True], ids=["portable", "delegated"])
 @pytest.mark.parametrize("form", ["sdpa_with_kv_cache", "update_cache and custom_sdpa"])
-def test_an_exported_decoder_prefills_and_decodes_as_eager(form: str, backend: str) -> None:
+def test_an_exported_decoder_prefills_and_decodes_as_eager(form: str, delegated: bool) -> None:
     """With a sequence of any length, and caches that stay in the program and are written in place."""
     torch.manual_seed(0)
     model = Decoder(form).eval()
-    manager = lowered(model, backend).to_executorch()
+    manager = lowered(model, delegated).to_executorch()
     graph = str(manager.exported_program().graph)
     assert "auto_functionalized" not in graph
     assert "copy_" not in graph.replace("_copy", "")  # the caches are not written back: they were written in place

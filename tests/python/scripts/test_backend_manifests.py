@@ -209,7 +209,7 @@ NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
     r"|tests/documents/test_pages\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
     r"|tests/interop/test_interop_inspector\.py|tests/backends/(sweep/|test_at_once\.py)"
-    r"|python/sdk/extension/llm/export/config/|tests/python/llm/test_llm_config\.py"
+    r"|python/sdk/extension/llm/export/(config/|export_llm\.py)|tests/python/llm/test_llm_config\.py"
 )
 """Tests of files that ExecuTorch wrote, of its engine and of the terms of its glossary; the zoo of libraries, whose
 page has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;

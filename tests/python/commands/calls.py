@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of commands share: files to call them with, and what a call printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+
+@dataclass
+class Files:
+    """A program, what was recorded of it, and what eager mode gives for its inputs."""
+
+    folder: Path
+    inputs: list[torch.Tensor]
+    outputs: list[torch.Tensor]
+
+    def __getitem__(self, name: str) -> Path:
+        return self.folder / name
+
+
+@dataclass
+class Result:
+    """What a command printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
