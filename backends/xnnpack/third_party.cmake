@@ -24,6 +24,10 @@ function(executorch_add_xnnpack)
   # Ours takes the place of its plan for the memory between operators, see there.
   set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/runtime.c" TARGET_DIRECTORY XNNPACK
     PROPERTIES COMPILE_DEFINITIONS xnn_plan_value_allocation_tracker=executorch_xnnpack_plan_values)
+  # Ours clears the padding, see runtime/private/packing.cpp.
+  set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/configs/gemm-config.c"
+    "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/operators/batch-matrix-multiply-nc.c" TARGET_DIRECTORY XNNPACK operators
+    PROPERTIES COMPILE_DEFINITIONS xnn_pack_f32_gemm_gio_w=executorch_xnnpack_pack_gio)
 endfunction()
 if(NOT TARGET XNNPACK)
   executorch_add_xnnpack()

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "kernels/depthwise.h"
 #include "kernels/products.h"
@@ -52,29 +53,31 @@ const std::vector<Feature>& features() {
 struct Core {
   const char* name;
   int core;
+  std::string_view newest = {};  // the newest feature of such cores, if with newer ones other kernels are chosen first
+  /// How many of features() this machine can use as such a core.
+  size_t feature_count() const {
+    size_t count = 0;
+    while (count < features().size() && (count == 0 || newest != features()[count - 1].name)) {
+      ++count;
+    }
+    return count;
+  }
 };
 const std::vector<Core>& cores() {
   static const std::vector<Core> all = {
 #if XNN_ARCH_X86_64
       {"zen4", cpuinfo_uarch_zen4},
       {"sunny_cove", cpuinfo_uarch_sunny_cove},
-      {"zen", cpuinfo_uarch_zen},
+      {"zen", cpuinfo_uarch_zen, "avx2"},
 #elif XNN_ARCH_ARM64
-      {"cortex_a35", cpuinfo_uarch_cortex_a35},
-      {"cortex_a53", cpuinfo_uarch_cortex_a53},
-      {"cortex_a55r0", cpuinfo_uarch_cortex_a55r0},
-      {"cortex_a55", cpuinfo_uarch_cortex_a55},
-      {"cortex_a57", cpuinfo_uarch_cortex_a57},
-      {"cortex_a72", cpuinfo_uarch_cortex_a72},
-      {"cortex_a73", cpuinfo_uarch_cortex_a73},
-      {"cortex_a75", cpuinfo_uarch_cortex_a75},
-      {"cortex_a76", cpuinfo_uarch_cortex_a76},
-      {"cortex_x1", cpuinfo_uarch_cortex_x1},
-      {"cortex_a510", cpuinfo_uarch_cortex_a510},
-      {"neoverse_n2", cpuinfo_uarch_neoverse_n2},
-      {"exynos_m3", cpuinfo_uarch_exynos_m3},
-      {"exynos_m5", cpuinfo_uarch_exynos_m5},
-      {"kryo", cpuinfo_uarch_kryo},
+      {"cortex_a35", cpuinfo_uarch_cortex_a35},     {"cortex_a53", cpuinfo_uarch_cortex_a53},
+      {"cortex_a55r0", cpuinfo_uarch_cortex_a55r0}, {"cortex_a55", cpuinfo_uarch_cortex_a55},
+      {"cortex_a57", cpuinfo_uarch_cortex_a57},     {"cortex_a72", cpuinfo_uarch_cortex_a72},
+      {"cortex_a73", cpuinfo_uarch_cortex_a73},     {"cortex_a75", cpuinfo_uarch_cortex_a75},
+      {"cortex_a76", cpuinfo_uarch_cortex_a76},     {"cortex_x1", cpuinfo_uarch_cortex_x1},
+      {"cortex_a510", cpuinfo_uarch_cortex_a510},   {"neoverse_n2", cpuinfo_uarch_neoverse_n2},
+      {"exynos_m1", cpuinfo_uarch_exynos_m1},       {"exynos_m3", cpuinfo_uarch_exynos_m3},
+      {"exynos_m5", cpuinfo_uarch_exynos_m5},       {"kryo", cpuinfo_uarch_kryo},
 #endif
   };
   return all;
@@ -150,7 +153,7 @@ std::vector<Processor> processors() {
 #endif
   }
   for (const Core& core : cores()) {
-    found.push_back({core.name, count, core.core, false});
+    found.push_back({core.name, core.feature_count(), core.core, false});
 #if XNN_ARCH_ARM64
     found.push_back(
         {std::string(core.name) + "_baseline", 2, core.core, false});  // dot product kernels would be chosen first
