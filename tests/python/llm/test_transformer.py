@@ -23,9 +23,11 @@ def test_logits_are_those_of_transformers(name: str):
         torch.testing.assert_close(ours(tokens), theirs(tokens).logits, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("operator", [False, True], ids=["sdpa", "custom_sdpa"])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_calls_with_a_cache_continue_the_sequence(name: str):
-    theirs, ours = both(name, use_kv_cache=True)
+def test_calls_with_a_cache_continue_the_sequence(name: str, operator: bool):
+    """With PyTorch's attention, and with `llama::custom_sdpa`."""
+    theirs, ours = both(name, use_kv_cache=True, use_sdpa_with_kv_cache_op=operator)
     tokens = torch.randint(0, 96, (1, 23))
     with torch.no_grad():
         for _ in range(2):  # what a sequence leaves in the cache does not change the next one

@@ -14,6 +14,7 @@ from sdk.examples.models.llama.lora import projection
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.examples.models.llama.norm import RMSNorm, ScalelessRMSNorm
 from sdk.examples.models.llama.rope import Rope
+from sdk.examples.models.llama.source_transformation.custom_kv_cache import CustomKVCache
 
 
 class ForwardOptions(TypedDict, total=False):
@@ -116,8 +117,11 @@ class AttentionMHA(Attention):
         if args.use_qk_norm:
             self.q_norm_fn, self.k_norm_fn = self._head_norm(args), self._head_norm(args)
         self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
+        self.scale = args.attention_multiplier
+        self.use_custom_op = args.use_sdpa_with_kv_cache_op and args.attn_logit_softcapping is None
         if args.use_kv_cache:
-            self.kv_cache = KVCache(args.max_batch_size, args.max_context_len, self.n_kv_heads, self.head_dim)
+            cache = CustomKVCache if self.use_custom_op else KVCache
+            self.kv_cache = cache(args.max_batch_size, args.max_context_len, self.n_kv_heads, self.head_dim)
 
     @staticmethod
     def _head_norm(args: ModelArgs) -> nn.Module:
@@ -127,7 +131,9 @@ class AttentionMHA(Attention):
         return RMSNorm(args.head_dim, args.norm_eps, args.rms_norm_add_unit_offset)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """`options`: "positions", int64 [tokens]; "mask", bool [tokens, positions], the positions that a token sees."""
+        """`options`: "positions", int64 [tokens]; "mask", bool [tokens, positions], the positions that a token sees;
+        "start", the first position, where the model uses the operator for attention.
+        """
         positions: Tensor = options["positions"]
         q, k, v = (layer(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for layer in (self.wq, self.wk, self.wv))
         if self.use_qk_norm and self.qk_norm_before_rope:
@@ -136,7 +142,18 @@ class AttentionMHA(Attention):
             q, k = self.rope(q, k, freqs_cos, freqs_sin)
         if self.use_qk_norm and not self.qk_norm_before_rope:
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
+        if self.use_custom_op:
+            return self.wo(self._custom_sdpa(q, k, v, options)), None
         if self.use_kv_cache:
             k, v = self.kv_cache.update(positions, k, v)
         y = self.SDPA(q, k, v, options["mask"]).transpose(1, 2).flatten(2)
         return self.wo(y), None
+
+    def _custom_sdpa(self, q: Tensor, k: Tensor, v: Tensor, options: dict[str, Any]) -> Tensor:
+        """Attention by `llama::custom_sdpa`, which reads the cache as far as it is written. The result is [batch,
+        tokens, all heads]."""
+        k, v = self.kv_cache.write(options["start"], k.transpose(1, 2), v.transpose(1, 2))
+        mask = None if self.sliding_window is None else options["mask"]
+        causal = mask is None
+        y = torch.ops.llama.custom_sdpa(q.transpose(1, 2), k, v, options["start"], mask, 0.0, causal, self.scale)
+        return y.flatten(2)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -45,10 +47,9 @@ class TransformerBlock(nn.Module):
         self.sliding = getattr(attention, "sliding_window", None) is not None
         self.scale = 1.0 if args.residual_multiplier is None else args.residual_multiplier
 
-    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
-        """`positions`: int64 [tokens]. `mask`: bool [tokens, positions], the positions that a token sees."""
-        normed = self.attention_norm(x)
-        y, _ = getattr(self, self.mixer)(normed, freqs_cos, freqs_sin, positions=positions, mask=mask)
+    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> Tensor:
+        """`options`: as of `AttentionMHA.forward`."""
+        y, _ = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, **options)
         x = x + self._scaled(self.post_attention_norm(y))
         return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x))))
 
@@ -97,15 +98,23 @@ class Transformer(nn.Module):
         mask = local_mask = seen <= positions[:, None]
         if self.params.sliding_window is not None:
             local_mask = mask & (seen > positions[:, None] - self.params.sliding_window)
+        whole: dict[str, Any] = {"positions": positions, "mask": mask}
+        if self.params.use_sdpa_with_kv_cache_op:
+            whole["start"] = self._start(positions)
+        local = {**whole, "mask": local_mask}
         for layer in self.layers:
-            if layer.sliding:
-                x = layer(x, local_cos, local_sin, positions, local_mask)
-            else:
-                x = layer(x, cos, sin, positions, mask)
+            x = layer(x, local_cos, local_sin, **local) if layer.sliding else layer(x, cos, sin, **whole)
         if not self.params.generate_full_logits:
             x = x[:, options.get("last_valid_token_pos", -1)]
         x = self.norm(x)
         return self._logits(x) if self.params.apply_output else x
+
+    def _start(self, positions: Tensor) -> int:
+        """The first position as a number: `llama::custom_sdpa` takes consecutive ones from it on."""
+        start = positions[0].item()
+        torch._check(start >= 0)
+        torch._check(start + positions.shape[0] <= self.max_context_len)
+        return start  # type: ignore[return-value]
 
     def _embed(self, tokens: Tensor) -> Tensor:
         if self.params.input_prune_map is not None:

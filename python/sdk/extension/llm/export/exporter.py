@@ -27,7 +27,7 @@ _EMBEDDING_DTYPES = {2: torch.int2, 4: torch.int4, 8: torch.int8}
 _WITHOUT_EFFECT = ("base.model_class", "base.tokenizer_path", "quantization.calibration_data", "quantization.use_hqq")
 _SUPPORTED = {
     "base": ("checkpoint", "params", "metadata"),
-    "model": ("enable_dynamic_shape", "input_prune_map", "output_prune_map", "use_kv_cache"),
+    "model": ("enable_dynamic_shape", "input_prune_map", "output_prune_map", "use_kv_cache", "use_sdpa_with_kv_cache"),
     "export": ("max_seq_length", "max_context_length", "output_dir", "output_name", "export_only"),
     "debug": ("generate_etrecord", "generate_full_logits", "verbose"),
     "multimethod": (),
@@ -64,6 +64,7 @@ def make_model(config: LlmConfig) -> Transformer:
         "max_seq_len": config.export.max_seq_length,
         "max_context_len": config.export.max_context_length,
         "use_kv_cache": config.model.use_kv_cache,
+        "use_sdpa_with_kv_cache_op": config.model.use_sdpa_with_kv_cache,
         "enable_dynamic_shape": config.model.enable_dynamic_shape,
         "generate_full_logits": config.debug.generate_full_logits,
         "input_prune_map": _prune_map(config.model.input_prune_map),
