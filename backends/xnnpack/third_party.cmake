@@ -43,12 +43,21 @@ set_target_properties(${executorch_xnnpack_parts} PROPERTIES
 foreach(part operator-run operators subgraph XNNPACK)
   target_compile_options(${part} PRIVATE "SHELL:-include \"${CMAKE_CURRENT_LIST_DIR}/quantization_padding.h\"")
 endforeach()
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|i.86)$")
-  set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/qd8-f32-qb4w-gemm/gen")
-  file(GLOB kernels "${folder}/*x4c8-minmax-*-ld128.c" "${folder}/*x16c8-minmax-avx512vnni*-prfm.c")
+# Includes a header before the micro-kernels that the patterns name; what is wrong with them is said there.
+function(executorch_xnnpack_include header)
+  list(TRANSFORM ARGN PREPEND "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/" OUTPUT_VARIABLE patterns)
+  file(GLOB kernels ${patterns})
   set_property(SOURCE ${kernels} TARGET_DIRECTORY microkernels-prod
-    APPEND PROPERTY COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/unaligned_loads.h")
-endif()
+    APPEND PROPERTY COMPILE_OPTIONS -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${header}")
+endfunction()
+executorch_xnnpack_include(unaligned_loads.h "qd8-f32-qb4w-gemm/gen/*x4c8-minmax-*-ld128.c"
+  "qd8-f32-qb4w-gemm/gen/*x16c8-minmax-avx512vnni*-prfm.c")
+executorch_xnnpack_include(kept_nan.h f32-avgpool/*-sse-c4.c f32-pavgpool/*-sse-c4.c f32-dwconv/gen/*-sse.c
+  f32-gemm/gen/*-sse.c f32-gemm/gen/*-sse-load1.c f32-igemm/gen/*-sse.c f32-igemm/gen/*-sse-load1.c
+  f32-vclamp/gen/*-sse-u8.c f32-vmulcaddc/gen/*-sse-2x.c)
+executorch_xnnpack_include(depth_rest.h f32-gemm/gen/*x2c4-minmax-sse.c f32-igemm/gen/*x2c4-minmax-sse.c
+  f32-gemm/gen/*x16s4-minmax-fma3-broadcast.c f32-igemm/gen/*x16s4-minmax-fma3-broadcast.c
+  f32-gemm/gen/*x8s4-minmax-neonfma.c f32-igemm/gen/*x8s4-minmax-neonfma.c)
 # What it takes for granted it checks, and writes that go astray are found where they happen. Reads may go further than what
 # they need, by less than a vector.
 if(EXECUTORCH_SANITIZE MATCHES "address")

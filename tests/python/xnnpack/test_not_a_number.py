@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NaN and infinity at every place of a row, for all numbers of keys up to two vectors of 16 floats and some: attention
-and norms give NaN where eager does (XNN-14)."""
+"""NaN and infinity at every place of a row, for all numbers of keys up to two vectors of 16 floats and some: attention,
+norms and layers give NaN where eager does (XNN-14)."""
 
 from __future__ import annotations
 
@@ -106,6 +106,36 @@ def test_reduction(name: str, delegates: bool) -> None:
     for count in range(1, MOST_KEYS + 1):
         x = special_rows(count)
         check(method.execute((x,))[0], REDUCTIONS[name](x), f"{count} numbers")
+
+
+def with_zeros(module: nn.Module) -> nn.Module:
+    """Every other weight is 0: infinity times 0 is NaN."""
+    for parameter in module.parameters():
+        parameter.data.view(-1)[::2] = 0.0
+    return module.eval()
+
+
+LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
+    **{f"linear {n}": (nn.Linear(k, n), (k,)) for k, n in ((4, 1), (5, 3), (6, 31), (7, 32), (5, 33))},
+    "convolution": (nn.Conv2d(5, 3, 3, padding=1), (5, 2, 3)),
+    "transposed convolution": (nn.ConvTranspose2d(6, 3, 2), (6, 2, 2)),
+    "scale of channels": (nn.Conv2d(5, 5, 1, groups=5), (5, 2, 2)),
+    "depthwise convolution": (nn.Conv2d(5, 5, 3, padding=1, groups=5), (5, 3, 3)),
+    "average pool": (nn.AvgPool2d(2, stride=1), (5, 3, 3)),
+    "padded average pool": (nn.AvgPool2d(3, padding=1, count_include_pad=False), (5, 3, 4)),
+    "ReLU6": (nn.ReLU6(), (37,)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str) -> None:
+    module, shape = LAYERS[name]
+    module = with_zeros(module)
+    x = special_rows(math.prod(shape)).nan_to_num(neginf=1.0, nan=math.nan, posinf=math.inf).reshape(-1, *shape)
+    lowered = to_edge_transform_and_lower(export(module, (x,)), partitioner=[XnnpackPartitioner()])
+    assert len(get_delegated_payload(lowered.exported_program().graph_module)) == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    check(method.execute((x,))[0], module(x), name)
 
 
 @pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])

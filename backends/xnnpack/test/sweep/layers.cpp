@@ -119,6 +119,12 @@ Elements make_input(const LayerTypes& types, size_t groups, size_t size) {
   return made;
 }
 
+void set_float(Elements& elements, size_t at, double value) {
+  elements.reals[at] = value;
+  const auto narrow = static_cast<float>(value);
+  std::memcpy(&elements.bytes[at * sizeof(narrow)], &narrow, sizeof(narrow));
+}
+
 Filter make_filter(const LayerTypes& types, size_t channels, size_t size, bool is_last) {
   Filter made;
   Numbers numbers(2);
@@ -302,7 +308,8 @@ void Layer::check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, 
       tolerance = 0.501;
     }
     // This form of the comparison also fails for NaN.
-    ASSERT_TRUE(std::abs(found - wanted) <= tolerance)
+    ASSERT_TRUE(std::isfinite(wanted) ? std::abs(found - wanted) <= tolerance
+                                      : found == wanted || (std::isnan(found) && std::isnan(wanted)))
         << types_ << ", " << what << ", element " << i << ": " << found << " instead of " << wanted;
   }
   ASSERT_TRUE(std::all_of(out.begin() + static_cast<ptrdiff_t>(size), out.end(), [](uint8_t b) { return b == 0xAB; }))

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -42,6 +43,14 @@ struct Elements {
 /// its own scale and zero point, which the conversion finds exactly. Sums of products with a filter's elements are
 /// exact in float32, and also in float16 if all types are float16.
 Elements make_input(const LayerTypes& types, size_t groups, size_t size);
+
+/// Replaces a float32 element, for example by NaN.
+void set_float(Elements& elements, size_t at, double value);
+
+/// NaN and infinity, which a sum of products must not lose: 0 * infinity is NaN as well.
+inline constexpr double kSpecialNumbers[] = {std::numeric_limits<double>::quiet_NaN(),
+                                             std::numeric_limits<double>::infinity(),
+                                             -std::numeric_limits<double>::infinity()};
 
 /// A filter with `channels` rows of `size` elements, and its scales. `reals` are in the order [channels][size].
 struct Filter {
@@ -79,7 +88,8 @@ class Layer final {
   bool is_supported() const { return runtime_ != nullptr; }
 
   /// Runs the layer on an input of these dimensions. Expects outputs that follow from `sums`, the exact sums of
-  /// products with biases, clamped to the range of an integer type, and no write past the outputs.
+  /// products with biases, clamped to the range of an integer type, and no write past the outputs. Float outputs are
+  /// NaN or infinite where the sums are.
   void check(const Dims& in_dims, const uint8_t* in, const Dims& out_dims, const double* sums,
              const std::string& what) const;
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -37,12 +38,18 @@ constexpr LayerTypes kTypes[] = {
 class XnnpackLinearSweep : public ::testing::TestWithParam<LayerTypes> {};
 
 /// @param transposed The weights are [depth][channels].
-void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t threads, bool transposed = false) {
+/// @param special Whether each row has one of kSpecialNumbers, and only all rows are run.
+void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t threads, bool transposed = false,
+           bool special = false) {
   if (::testing::Test::HasFailure()) {
     return;
   }
   const Filter filter = make_filter(types, channels, depth, transposed);
-  const Elements input = make_input(types, kMostRows, depth);
+  Elements input = make_input(types, kMostRows, depth);
+  for (size_t row = 0; special && row < kMostRows; ++row) {
+    set_float(input, row * depth + row / std::size(kSpecialNumbers) % depth,
+              kSpecialNumbers[row % std::size(kSpecialNumbers)]);
+  }
   std::vector<double> sums;
   for (size_t i = 0; i < kMostRows * channels; ++i) {
     const size_t row = i / channels, channel = i % channels;
@@ -64,7 +71,7 @@ void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t thread
     return;
   }
   const size_t row_bytes = (input.bytes.size() - XNN_EXTRA_BYTES) / kMostRows;
-  for (size_t rows = 1; rows <= kMostRows && !::testing::Test::HasFailure(); ++rows) {
+  for (size_t rows = special ? kMostRows : 1; rows <= kMostRows && !::testing::Test::HasFailure(); ++rows) {
     // The padding after the last row is NaN.
     std::vector<uint8_t> in(input.bytes.begin(), input.bytes.begin() + static_cast<ptrdiff_t>(rows * row_bytes));
     in.resize(in.size() + XNN_EXTRA_BYTES, 0xFF);
@@ -95,6 +102,18 @@ TEST_P(XnnpackLinearSweep, EachNumberOfRows) {
     }
     for (const size_t threads : {2, 3, 8}) {
       sweep(types, 67, 96, threads);
+    }
+  });
+}
+
+/// Each number of outputs around those for which other kernels are chosen, and each rest of the depth; NaN and infinity
+/// at each place of a row, by weights of which some are 0 (XNN-14).
+TEST(XnnpackLinearSpecialNumbers, AtEachPlace) {
+  expect_on_each_processor([] {
+    for (size_t depth = 1; depth <= 9; ++depth) {
+      for (size_t width = 1; width <= 40; width += sweeps_all() || width < 4 ? 1 : 4) {
+        sweep(kTypes[0], width, depth, 1, false, true);
+      }
     }
   });
 }

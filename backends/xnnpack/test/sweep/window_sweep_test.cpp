@@ -114,8 +114,9 @@ xnn_status define(const Case& of, const LayerValues& values) {
 }
 
 /// Runs a convolution on two images of each height and width.
+/// @param special Whether there are runs with each of kSpecialNumbers in each channel of a pixel of each image instead.
 void sweep(const LayerTypes& types, const Case& of, const std::vector<size_t>& heights,
-           const std::vector<size_t>& widths, size_t threads = 1) {
+           const std::vector<size_t>& widths, size_t threads = 1, bool special = false) {
   constexpr size_t kBatch = 2;
   const Window& window = of.window;
   const size_t channels = of.groups * of.out;
@@ -139,14 +140,30 @@ void sweep(const LayerTypes& types, const Case& of, const std::vector<size_t>& h
       if (!layer.is_supported() || product(out) == 0 || ::testing::Test::HasFailure()) {
         continue;
       }
-      const Elements image = make_input(types, kBatch, product(in) / kBatch);
-      const std::vector<double> sums = convolve(of, in, image.reals, filter, out);
-      layer.check(in, image.bytes.data(), out, sums.data(),
-                  "window " + std::to_string(window.height) + " x " + std::to_string(window.width) + ", stride " +
-                      std::to_string(window.stride) + ", dilation " + std::to_string(window.dilation) + ", " +
-                      std::to_string(of.groups) + " groups of " + std::to_string(of.in) + " by " +
-                      std::to_string(of.out) + " channels, image " + std::to_string(height) + " x " +
-                      std::to_string(width) + ", " + std::to_string(threads) + " threads");
+      Elements image = make_input(types, kBatch, product(in) / kBatch);
+      const auto check = [&, in = in, out = out](const std::string& what) {
+        const std::vector<double> sums = convolve(of, in, image.reals, filter, out);
+        layer.check(in, image.bytes.data(), out, sums.data(),
+                    "window " + std::to_string(window.height) + " x " + std::to_string(window.width) + ", stride " +
+                        std::to_string(window.stride) + ", dilation " + std::to_string(window.dilation) + ", " +
+                        std::to_string(of.groups) + " groups of " + std::to_string(of.in) + " by " +
+                        std::to_string(of.out) + " channels, image " + std::to_string(in[1]) + " x " +
+                        std::to_string(in[2]) + ", " + std::to_string(threads) + " threads" + what);
+      };
+      if (!special) {
+        check("");
+        continue;
+      }
+      for (const double number : kSpecialNumbers) {
+        for (size_t channel = 0; channel < in[3] && !::testing::Test::HasFailure(); ++channel) {
+          Elements changed = image;
+          set_float(changed, channel, number);
+          set_float(changed, product(in) - in[3] + channel, number);
+          std::swap(image, changed);
+          check(", " + std::to_string(number) + " in channel " + std::to_string(channel));
+          std::swap(image, changed);
+        }
+      }
     }
   }
 }
@@ -220,6 +237,29 @@ TEST_P(XnnpackDepthwiseSweep, EachNumberOfChannels) {
             sweep(types, {Kind::kDepthwise, window, count, 1, 1}, {5}, widths, dilation == 2 ? 2 : 1);
           }
         }
+      }
+    }
+  });
+}
+
+/// NaN and infinity in each channel of a pixel, by filters with zeros, for each number of channels around those for
+/// which other kernels are chosen (XNN-14).
+TEST(XnnpackWindowSpecialNumbers, InEachChannel) {
+  expect_on_each_processor([] {
+    const bool all = sweeps_all();
+    const Window one = {1, 1, 1, 1, 0}, three = {3, 3, 1, 1, 1}, two = {2, 2, 2, 1, 0};
+    for (const size_t in : all ? up_to(9) : std::vector<size_t>{1, 3, 4, 6}) {
+      for (const size_t out : all ? up_to(33) : std::vector<size_t>{3, 33}) {
+        for (const Window& window : {one, three}) {
+          sweep(kFloat32, {Kind::kUsual, window, 1, in, out}, {1}, {3}, 1, true);
+          sweep(kFloat32, {Kind::kTransposed, window, 1, in, out}, {1}, {3}, 1, true);
+        }
+      }
+    }
+    for (const size_t count : all ? up_to(33) : std::vector<size_t>{1, 3, 4, 6, 9, 17}) {
+      for (const Window& window :
+           {one, Window{1, 3, 1, 1, 1}, two, three, Window{5, 5, 1, 1, 2}, Window{7, 7, 1, 1, 3}}) {
+        sweep(kFloat32, {Kind::kDepthwise, window, count, 1, 1}, {2}, {2}, 1, true);
       }
     }
   });
