@@ -66,7 +66,7 @@ HWY_INLINE void convolve_places(const DepthwiseBlock& block, const float* from, 
   }
   const Vec least = hn::Set(d, block.least), most = hn::Set(d, block.most);
   for (size_t p = 0; p < kPlaces; ++p, out += block.out_stride) {
-    const Vec result = hn::Min(hn::Max(sums[p], least), most);
+    const Vec result = clamp(sums[p], least, most);
     if (block.channels == lanes) {
       hn::StoreU(result, d, out);
     } else {

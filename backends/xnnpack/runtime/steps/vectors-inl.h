@@ -20,6 +20,13 @@ namespace vector = torch::executor::native::HWY_NAMESPACE;
 using Tag = vector::FloatTag;
 using Vec = vector::FloatVec;
 
+/// Clamps each number to [`least`, `most`]; NaN stays NaN. hn::Min and hn::Max return the limit instead.
+template <typename V>
+HWY_INLINE V clamp(V x, V least, V most) {
+  x = hn::IfThenElse(hn::Lt(x, least), least, x);
+  return hn::IfThenElse(hn::Gt(x, most), most, x);
+}
+
 /// Calls f(i, load, store) for each vector of `count` numbers, from number i on. `load` and `store` handle whole
 /// vectors, and in the last call only the numbers that remain.
 template <typename F>

@@ -155,9 +155,8 @@ void restore_tile_of(const float* values, size_t point_stride, size_t channels, 
     const Vec added = load(bias + channel);
     change_both_ways<winograd_side(kResults), kResults>(
         [&](size_t i) HWY_ATTR { return load(values + i * point_stride + channel); }, Transform<kResults>::results,
-        [&](Vec x, size_t i) HWY_ATTR {
-          store(hn::Min(hn::Max(hn::Add(x, added), constant(least)), constant(most)), pixels[i] + channel);
-        });
+        [&](Vec x, size_t i)
+            HWY_ATTR { store(clamp(hn::Add(x, added), constant(least), constant(most)), pixels[i] + channel); });
   });
 }
 
