@@ -114,7 +114,7 @@ class Transformer(nn.Module):
         start = positions[0].item()
         torch._check(start >= 0)
         torch._check(start + positions.shape[0] <= self.max_context_len)
-        return start  # type: ignore[return-value]
+        return start
 
     def _embed(self, tokens: Tensor) -> Tensor:
         if self.params.input_prune_map is not None:
