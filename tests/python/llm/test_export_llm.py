@@ -80,7 +80,7 @@ def test_gguf_files_are_exported(tmp_path: Path):
 
 
 def test_checkpoints_of_meta_are_exported_and_quantised(tmp_path: Path):
-    """LE-11, LE-12, LE-13: linear layers in 4 bits, embeddings in 8."""
+    """LE-12, LE-13: linear layers in 4 bits, embeddings in 8."""
     model = small(rope_theta=5e5)
     torch.save({**model.state_dict(), "rope.freqs": torch.zeros(1)}, tmp_path / "consolidated.00.pth")
     params = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}

@@ -42,7 +42,7 @@ debug:
 
 
 def test_the_settings_of_the_documents_are_read(tmp_path: Path):
-    """LE-03, LE-05, LE-09, LE-16, LE-17: the YAML file of the documents."""
+    """LE-03, LE-05, LE-17: the YAML file of the documents."""
     path = tmp_path / "config.yaml"
     path.write_text(YAML)
     config = read_settings(path)
@@ -110,7 +110,7 @@ def test_defaults():
     ],
 )
 def test_settings_that_cannot_be_are_refused(arguments: list[str], message: str):
-    """LE-10, LE-13, LE-14: the error names the setting, what was found and what is expected."""
+    """LE-13, LE-14: the error names the setting, what was found and what is expected."""
     with pytest.raises(SettingsError, match=message):
         read_settings(None, arguments)
 
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_yaml_is_an_error(tmp_path: Path):
 
 @pytest.mark.parametrize("qmode", ["int8", "8da4w", "8da4w-gptq", "4w", "torchao:8da5w", "torchao:fpa4w"])
 def test_modes_of_quantization(qmode: str):
-    """LE-11"""
+    """The names of the documents."""
     assert QuantizationConfig(qmode=qmode).uses_low_bit_kernels == qmode.startswith("torchao:")
 
 
