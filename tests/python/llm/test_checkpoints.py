@@ -36,9 +36,12 @@ LLAMA_NAMES = {
 
 def saved(theirs: Any, folder: Path) -> Path:
     theirs.config.save_pretrained(folder)
-    half = list(theirs.state_dict().items())
     tied = theirs.config.tie_word_embeddings
-    tensors = {name: value.contiguous().clone() for name, value in half if not (tied and name == "lm_head.weight")}
+    tensors = {
+        name: value.contiguous().clone()
+        for name, value in theirs.state_dict().items()
+        if not (tied and name == "lm_head.weight")
+    }
     names = sorted(tensors)
     for number, part in enumerate((names[::2], names[1::2])):
         save_file({name: tensors[name] for name in part}, folder / f"model-{number}.safetensors")

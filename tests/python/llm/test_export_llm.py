@@ -112,6 +112,9 @@ def test_pruned_vocabularies(tmp_path: Path):
             "model.use_attention_sink, quantization.qmode=4w",
         ),
         (["model.dtype_override=bf16"], "not supported in this version: model.dtype_override; leave them out"),
+        (["quantization.embedding_quantize='torchao:3,32'"], "version: quantization.embedding_quantize=torchao:3,32"),
+        (["backend.torchao.use_torchao_kernels_linear=true"], "not supported in this version: backend.torchao"),
+        (["base.params=good.json", "base.checkpoint=params.pth"], "params.pth is no checkpoint of PyTorch: "),
         ([], "base.params is missing"),
         (["base.params=params.json"], r"params.json, line 1, column 2"),
         (["base.checkpoint=model.xyz"], r"expected a .gguf file, or a folder"),
@@ -127,6 +130,7 @@ def test_what_cannot_be_exported_is_said(
 ):
     monkeypatch.chdir(tmp_path)
     Path("params.json").write_text("{x")
+    Path("params.pth").write_text("{x")
     Path("good.json").write_text(json.dumps({"dim": 8, "n_heads": 2, "hidden_dim": 8, "vocab_size": 4}))
     Path("unknown.json").write_text(json.dumps({"heads": 2}))
     with pytest.raises((ValueError, OSError), match=message):
@@ -141,6 +145,8 @@ def test_the_command_writes_a_program_or_one_line(tmp_path: Path):
     command = [*COMMAND, "--config", "config.yaml", "+export.max_context_length=130"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (run.returncode, run.stdout.startswith("written: tiny.pte (")) == (0, True), run.stderr
+    assert (tmp_path / "tiny.pte").stat().st_mode == (tmp_path / "config.yaml").stat().st_mode  # as any file is made
+    assert not list(tmp_path.glob("tmp*"))
     run = subprocess.run([*command, "base.parms=x"], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert run.returncode == 2 and "Did you mean: 'params'" in run.stderr.splitlines()[-1]
     run = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -117,7 +117,6 @@ class AttentionMHA(Attention):
         if args.use_qk_norm:
             self.q_norm_fn, self.k_norm_fn = self._head_norm(args), self._head_norm(args)
         self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
-        self.scale = args.attention_multiplier
         self.use_custom_op = args.use_sdpa_with_kv_cache_op and args.attn_logit_softcapping is None
         if args.use_kv_cache:
             cache = CustomKVCache if self.use_custom_op else KVCache
@@ -155,5 +154,5 @@ class AttentionMHA(Attention):
         k, v = self.kv_cache.write(options["start"], k.transpose(1, 2), v.transpose(1, 2))
         mask = None if self.sliding_window is None else options["mask"]
         causal = mask is None
-        y = torch.ops.llama.custom_sdpa(q.transpose(1, 2), k, v, options["start"], mask, 0.0, causal, self.scale)
+        y = torch.ops.llama.custom_sdpa(q.transpose(1, 2), k, v, options["start"], mask, 0.0, causal, self.SDPA.scale)
         return y.flatten(2)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +71,7 @@ def export(path: str | None, overrides: list[str]) -> Path:
 
         print(get_delegation_info(program.exported_program().graph_module).get_summary())
     target = folder / (name if name.endswith(".pte") else f"{name}.pte")
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-        program.write_to_file(file)
-    Path(file.name).replace(target)  # a program is written as a whole or not at all
+    program.save(target)
     if config.debug.generate_etrecord:
         program.get_etrecord().save(str(target.with_suffix(".etrecord.bin")))
     return target

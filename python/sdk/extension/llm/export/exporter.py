@@ -7,6 +7,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from sdk.examples.models.llama.llama_transformer import Transformer, construct_t
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.exir import EdgeProgramManager, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.extension.llm.export.checkpoint import CheckpointError, load_model, set_weights
-from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, embedding_bits_and_group
+from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.settings import SettingsError
 
@@ -46,8 +47,10 @@ def refuse_unsupported(config: LlmConfig) -> None:
             changed = getattr(getattr(config, group), field.name) != getattr(getattr(default, group), field.name)
             if changed and field.name not in supported and name not in _WITHOUT_EFFECT:
                 names.append(name)
-    if config.model.dtype_override is not DtypeOverride.fp32 and "model.dtype_override" not in names:
-        names.append("model.dtype_override")
+    if config.backend.torchao != default.backend.torchao:
+        names.append("backend.torchao")
+    if (embedding := config.quantization.embedding_quantize) is not None and embedding.startswith("torchao:"):
+        names.append(f"quantization.embedding_quantize={embedding}")
     if config.quantization.qmode not in _SUPPORTED_QMODES:
         names.append(f"quantization.qmode={config.quantization.qmode}")
     if names:
@@ -94,14 +97,26 @@ def _load(config: LlmConfig, overrides: dict[str, Any]) -> Transformer:
         raise SettingsError(f"{config.base.params}: these are no fields of ModelArgs: {', '.join(unknown)}")
     model = construct_transformer(ModelArgs(**{**params, **overrides}))
     if checkpoint is not None:
-        weights = torch.load(checkpoint, map_location="cpu", mmap=True, weights_only=True)
-        weights = {name: value.float() for name, value in weights.items() if name != "rope.freqs"}
-        weights.setdefault("output.weight", weights.get("tok_embeddings.weight"))
+        weights = _read_weights(checkpoint)
         try:
             set_weights(model, weights)
         except CheckpointError as error:
             raise CheckpointError(f"{checkpoint}: {error}") from None
     return model
+
+
+def _read_weights(checkpoint: str) -> dict[str, torch.Tensor]:
+    """The tensors of a .pth file in float32. Raises CheckpointError for a file that holds something else."""
+    try:
+        read = torch.load(checkpoint, map_location="cpu", mmap=True, weights_only=True)
+    except (RuntimeError, EOFError, UnpicklingError) as error:
+        raise CheckpointError(f"{checkpoint} is no checkpoint of PyTorch: {str(error).splitlines()[0]}") from error
+    if not isinstance(read, dict) or not all(isinstance(value, torch.Tensor) for value in read.values()):
+        raise CheckpointError(f"{checkpoint}: expected a dictionary of tensors by their names")
+    weights = {name: value.float() for name, value in read.items() if name != "rope.freqs"}
+    if "tok_embeddings.weight" in weights:
+        weights.setdefault("output.weight", weights["tok_embeddings.weight"])
+    return weights
 
 
 def _quantize(model: Transformer, config: LlmConfig) -> None:
