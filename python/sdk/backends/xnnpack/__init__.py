@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gives models to XNNPACK, which runs them on CPUs: `XnnpackPartitioner`. Importing this package is cheap: each name is
-loaded when it is first used."""
+"""`XnnpackPartitioner` delegates parts of a model to XNNPACK, which runs them on CPUs. Importing this package is fast,
+because each name is loaded when it is first used."""
 
 from __future__ import annotations
 

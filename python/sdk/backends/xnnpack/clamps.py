@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clamps that become limits of the layer before them."""
+"""Fuses clamps into the layers before them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _NO_LIMITS = (None, OutputMinMax(-math.inf, math.inf))
 
 
 def join_clamps(nodes: Sequence[XNode], read: Counter[int], floats: Collection[int]) -> list[XNode]:
-    """The nodes, with each clamp fused into the convolution or linear layer before it.
+    """Returns the nodes, with each clamp fused into the convolution or linear layer before it.
 
-    XNNPACK joins these too, but not with layers for which the runtime has functions of its own. Changes `nodes` in
+    XNNPACK fuses clamps itself, but not into layers for which the runtime has steps of its own. Changes `nodes` in
     place.
 
     Args:
-        nodes: In the order in which they run.
-        read: How often a value is read, by nodes or as a result.
-        floats: The values that are no integers. Integers have the limits of their layer already.
+        nodes: The nodes in execution order.
+        read: How often each value is read, by nodes or as a result.
+        floats: The floating-point values. Quantised values already have limits.
     """
     kept: list[XNode] = []
-    layers: dict[int, XNode] = {}  # by what they compute
+    layers: dict[int, XNode] = {}  # by the value that they compute
     for node in nodes:
         inner: Any = node.xnode_union
         layer = layers.get(inner.input_id) if isinstance(inner, _CLAMP) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order in which a payload holds the elements of images and volumes."""
+"""The order of the elements of images and volumes in a payload."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
 SLICES_LAST = (0, 2, 3, 4, 1)
 SLICES_FIRST = (0, 4, 1, 2, 3)
-"""Of volumes: channels behind the sizes, and before them."""
+"""Permutations of volumes that move the channels after the sizes, and back."""
 
 
 def is_channels_last(node: Node) -> bool | None:
-    """Whether the program keeps the elements of a tensor of rank 4 in the order NHWC; None if the order is neither NHWC
-    nor the default one.
+    """Whether the program stores a tensor of rank 4 in the order NHWC; None if the order is neither NHWC nor the
+    default.
     """
     order = tuple(int(dim) for dim in TensorSpec.from_tensor(node.meta["val"]).dim_order)
     if order == tuple(range(len(order))):
@@ -26,7 +26,7 @@ def is_channels_last(node: Node) -> bool | None:
 
 
 def as_images(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of rank 4 in NHWC; one of rank 5 as a batch of its slices along the depth."""
+    """A tensor of rank 4 in NHWC, or a tensor of rank 5 as a batch of its slices along the depth."""
     return tensor.permute(TO_NHWC) if tensor.dim() == 4 else tensor.permute(SLICES_LAST).flatten(0, 1)
 
 

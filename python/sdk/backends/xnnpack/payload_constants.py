@@ -14,8 +14,8 @@ _NAMED = 2**64 - 1  # the offset of constants that have a name
 
 
 class PayloadConstants:
-    """`entries` are those of the payload, from number 1 on; `store` holds their bytes, in `<file>.ptd` where there is a
-    `file`, else in the program."""
+    """`entries` are the payload's constants, numbered from 1. `store` holds their bytes, in the data file `file` if
+    given, else in the program."""
 
     def __init__(self, file: str | None = None) -> None:
         self._file = file

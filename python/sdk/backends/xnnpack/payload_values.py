@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`PayloadValues`: the tensors of one payload, constants among them, and what their integers stand for."""
+"""`PayloadValues`: the tensors of one payload, including constants, and their quantisation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DATATYPES = {
     torch.int8: XNNDatatype.xnn_datatype_qint8,
 }
 
-# By bits, and whether rows are in groups.
+# Weights by their bits, and by whether they have a scale for each group of a row.
 _WEIGHTS = {
     (8, False): XNNDatatype.xnn_datatype_qcint8,
     (4, False): XNNDatatype.xnn_datatype_qcint4,
@@ -36,27 +36,29 @@ _WEIGHTS = {
 
 
 class PayloadValues:
-    """Ids are indices into `values`. `file` is the name of the `.ptd` for the constants; None for the program."""
+    """Ids are indices into `values`. `file` is the name of the data file for the constants; None stores them in the
+    program."""
 
     def __init__(self, file: str | None = None) -> None:
         self.values: list[XNNTensorValue] = []
         self.constants = PayloadConstants(file)
         self._of_constants: dict[tuple[int, tuple[int, ...], XNNDatatype], int] = {}
         self._quantization: dict[int, Quantization] = {}  # by id
-        self._filters: dict[tuple, int] = {}  # of integers, by their bytes, shape and scales
-        self._type = torch.float32  # of what is computed
+        self._filters: dict[tuple, int] = {}  # quantised filters, by bytes, shape and scales
+        self._type = torch.float32  # the dtype of the call that is written
 
     def constant(self, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
-        """A constant, stored once under a hash of its bytes; of the type in which the call computes by default."""
+        """Adds a constant, stored once under a hash of its bytes. By default its dtype is that in which the call
+        computes."""
         dtype = self._type if dtype is None else torch.float16 if dtype == torch.float16 else torch.float32
         return self._add_constant(tensor.detach().to(dtype), _DATATYPES[dtype])
 
     def floats(self, tensor: torch.Tensor) -> int:
-        """A constant of floats, whatever the call computes in."""
+        """Adds a float32 constant, whatever the dtype of the call."""
         return self.constant(tensor, torch.float32)
 
     def weight(self, weight: QuantizedWeight) -> int:
-        """A filter of integers, which the time steps of a recurrent layer have in common."""
+        """Adds a quantised filter. The time steps of a recurrent layer share it."""
         kind, count, shape = _WEIGHTS[weight.bits, weight.group is not None], weight.scales.numel(), weight.values.shape
         scales = self.constants.add(weight.scales if weight.group is None else weight.scales.bfloat16())
         quantization = (
@@ -72,7 +74,7 @@ class PayloadValues:
         return self._filters[key]
 
     def integer_bias(self, bias: torch.Tensor, scales: torch.Tensor) -> int:
-        """The bias of a layer whose products have `scales`, one for each channel."""
+        """Adds the bias of a layer whose accumulators have `scales`, one for each channel."""
         limit = torch.iinfo(torch.int32).max
         integers = (bias.double() / scales.double()).round().clamp(-limit, limit).to(torch.int32)
         index = self._add_constant(integers, XNNDatatype.xnn_datatype_qcint32)
@@ -83,7 +85,7 @@ class PayloadValues:
         shape = list(tensor.shape) if shape is None else shape
         stored = self.constants.add(tensor)
         key = (stored, tuple(shape), datatype)
-        # Integers have scales of their own.
+        # Quantised constants with equal bytes may have different scales.
         is_float = datatype in (XNNDatatype.xnn_datatype_fp32, XNNDatatype.xnn_datatype_fp16)
         known = self._of_constants.get(key) if is_float else None
         if known is not None:
@@ -101,7 +103,7 @@ class PayloadValues:
         return index
 
     def _like(self, index: int, shape: list[int]) -> int:
-        """A new value of the same numbers in another shape."""
+        """A new value with the same dtype and quantisation but another shape."""
         new = self._value(shape, XNNDatatype(self.values[index].datatype))
         if index in self._quantization:
             self._quantization[new] = self._quantization[index]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised parts of a graph, as PT2E and torchao write them, and what XNNPACK makes of them.
+"""Finds the quantised parts of a graph, as PT2E and torchao write them.
 
-Static: an operator between `dequantize_per_tensor` and `quantize_per_tensor` works on int8 (`IntegerCall`); where it
-cannot, these two convert. Dynamic: `choose_qparams`, `quantize` and `dequantize` before a layer with quantised weights
-become one conversion that finds a scale for each row (`dynamic_source`).
+Static: an operator between `dequantize_per_tensor` and `quantize_per_tensor` computes in int8 (`IntegerCall`) if it
+can; otherwise these two are conversions. Dynamic: `choose_qparams`, `quantize` and `dequantize` before a layer with
+quantised weights become one conversion that computes a scale for each row (`dynamic_source`).
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class IntegerCall:
-    """An operator that reads int8 and yields int8.
+    """An operator that computes in int8.
 
     Attributes:
         covered: The nodes that it replaces, from the operator to the one before `result`.
         result: The `quantize_per_tensor` after it.
-        scale: Of the result.
+        scale: The scale of the result.
         keeps_scale: Whether its operands have the scale of the result.
-        limits: What the result is clamped to, in the numbers that integers stand for; None where 8 bits do that.
+        limits: The range to which real values are clamped; None if the range of int8 is enough.
     """
 
     covered: tuple[Node, ...]
@@ -70,17 +70,18 @@ def is_dequantize(node: Any) -> bool:
 
 
 def scale_of(node: Node) -> Scale:
-    """Of `quantize_per_tensor` and `dequantize_per_tensor`."""
+    """The scale of a `quantize_per_tensor` or `dequantize_per_tensor`."""
     return Scale(float(node.args[1]), int(node.args[2]))
 
 
 def is_narrow(node: Node) -> bool:
-    """Whether a call leaves out the lowest of the 256 integers, as quantisers do that want a symmetric range."""
+    """Whether a call uses only -127 to 127, as quantisers do for a symmetric range."""
     return tuple(node.args[3:6]) == (LOWEST + 1, HIGHEST, torch.int8)
 
 
 def refusal_of_scale(node: Node, may_be_narrow: bool = False) -> str | None:
-    """Why XNNPACK cannot quantise or dequantise with the numbers of a call. What dequantises may be narrow."""
+    """Why XNNPACK does not support the parameters of a quantize or dequantize; None if it does. A dequantize may have
+    the range from -127."""
     low, high, dtype = node.args[3:6]
     is_range = is_narrow(node) and (may_be_narrow or is_dequantize(node))
     if not is_range and (dtype is not torch.int8 or low != LOWEST or high != HIGHEST):
@@ -102,7 +103,8 @@ def refusal_of_scale(node: Node, may_be_narrow: bool = False) -> str | None:
 
 
 def integer_operands(node: Node, program: ExportedProgram, weights: tuple[int, ...]) -> list[Node] | None:
-    """The `dequantize_per_tensor` that a call reads, beside its weights; None where it reads anything else."""
+    """The `dequantize_per_tensor` nodes that a call reads, except for its weights; None if another operand is a
+    tensor."""
     found = []
     for position, argument in enumerate(node.args):
         if position in weights:
@@ -116,7 +118,7 @@ def integer_operands(node: Node, program: ExportedProgram, weights: tuple[int, .
 
 
 def integer_call(node: Node, program: ExportedProgram, config: XNNPartitionerConfig) -> IntegerCall | None:
-    """How a call of an operator is computed on int8; None where it is on floats."""
+    """A call of an operator as it is computed in int8; None if it must be computed in floats."""
     operands = integer_operands(node, program, config.weights)
     if operands is None or all(is_constant(program, operand) for operand in operands):
         return None
@@ -141,7 +143,7 @@ def integer_call(node: Node, program: ExportedProgram, config: XNNPartitionerCon
     scale = scale_of(reader)
     if config.refusal_in_integers(node, program, [scale_of(operand) for operand in operands], scale) is not None:
         return None
-    # Operands with another scale than the result are converted to it.
+    # Operands with another scale than the result are converted.
     if config.keeps_scale and not all(2**-8 <= scale_of(o).scale / scale.scale <= 2**7 for o in operands):
         return None
     low, high = (scale.integer(limit) for limit in limits)
@@ -150,7 +152,7 @@ def integer_call(node: Node, program: ExportedProgram, config: XNNPartitionerCon
 
 
 def is_dynamic(node: Node) -> bool:
-    """Whether a node is part of what quantises when the model runs, or reads the result."""
+    """Whether a node is part of dynamic quantisation, or reads its result."""
     chosen = node.args[0] if name_of(node) == "getitem" else node
     if name_of(chosen) in DYNAMIC_NAMES or dynamic_source(node) is not None:
         return True
@@ -158,7 +160,7 @@ def is_dynamic(node: Node) -> bool:
 
 
 def limits_of(node: Node) -> tuple[float, float] | None:
-    """Of relu, hardtanh and clamp."""
+    """The limits of relu, hardtanh and clamp; None for other nodes."""
     name = name_of(node)
     if name == "aten.relu.default":
         return 0.0, math.inf

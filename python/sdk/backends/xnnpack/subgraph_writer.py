@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`SubgraphWriter`: collects the values, nodes and constants of one payload.
 
-XNNPACK works on images in NHWC. A result of rank 4 exists in one layout or in both: a node asks for its operands in
-the layout it requires (`SubgraphWriter.read`), and a transpose is added only if that layout does not exist yet, so
-images stay NHWC from one convolution to the next. A result of rank 5, a batch of volumes [N, C, D, H, W], is in the
-other layout a batch of images: their slices, [N * D, H, W, C].
+XNNPACK computes images in NHWC. A result of rank 4 exists in one layout or in both: a node reads its operands in the
+layout that it requires (`SubgraphWriter.read`), and a transpose is added only if that layout does not exist yet. So
+images stay NHWC from one convolution to the next. The other layout of a result of rank 5, a batch of volumes [N, C, D,
+H, W], is a batch of images: the slices [N * D, H, W, C].
 """
 
 from __future__ import annotations
@@ -58,38 +58,38 @@ from sdk.backends.xnnpack.serialization.xnnpack_values import (
 from sdk.exir.passes.external_constants_pass import delegate_file
 from sdk.exir.sym_util import eval_upper_bound
 
-# How a step converts.
+# Kinds of conversion of a step.
 FLOAT_TO_BOOL, BOOL_TO_FLOAT, INT64_TO_FLOAT, INT64_TO_TRUTH, FLOAT_TO_TRUTH = range(5)
 
 
 def is_half(node: Node) -> bool:
-    """Whether a result, of several the first one, is in half precision."""
+    """Whether the first (or only) result of a node is in half precision."""
     value = node.meta.get("val")
     first = value[0] if isinstance(value, (list, tuple)) and value else value
     return isinstance(first, torch.Tensor) and first.dtype == torch.float16
 
 
 def shape_of(node: Node) -> list[int]:
-    """The sizes of a tensor, of dynamic dimensions the largest; of the first one where there are several."""
+    """The sizes of a node's first (or only) result, with the upper bounds of dynamic sizes."""
     value = node.meta["val"]
     return [eval_upper_bound(size) for size in (value[0] if isinstance(value, (list, tuple)) else value).shape]
 
 
 def inputs_of(node: Any) -> list[int]:
-    """The ids that a node of a payload reads, and some that it does not: those of a form with more operands."""
+    """The ids that a node of a payload reads, and NO_VALUE for operands that it lacks."""
     if isinstance(node, XNNStep):
         return node.input_ids
     return [getattr(node, item.name) for item in fields(node) if item.name in _INPUT_FIELDS]
 
 
 def outputs_of(node: Any) -> list[int]:
-    """The ids that a node of a payload computes."""
+    """The ids that a node of a payload writes."""
     ids = [node.output_id, *(node.more_output_ids if isinstance(node, XNNStep) else [])]
     return [index for index in ids if index != NO_VALUE]
 
 
 def _keep_read(step: XNNStep, read: set[int]) -> None:
-    """Leaves out results that nothing reads."""
+    """Removes results that nothing reads from a step."""
     first, *more = (index if index in read else NO_VALUE for index in (step.output_id, *step.more_output_ids))
     while more and more[-1] == NO_VALUE:
         more.pop()
@@ -100,15 +100,15 @@ _INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in r
 
 
 class SubgraphWriter(PayloadValues):
-    """Ids are indices into `values`. Truth values are 0 and 1 among floats inside of a delegate; integers are there as
-    arguments only.
+    """Ids are indices into `values`. Inside a delegate, bools are float32 numbers 0 and 1; integers exist only as
+    arguments.
 
-    Int8: while an `IntegerCall` is written (`integers_for`), the `dequantize_per_tensor` among its
-    operands are read as their int8 inputs, and its result is that of the `quantize_per_tensor` after it.
-    Elsewhere these two are conversions, added when somebody reads the floats.
+    int8: while an `IntegerCall` is written (`integers_for`), its `dequantize_per_tensor` operands are read as their
+    int8 inputs, and its result is that of the `quantize_per_tensor` after it. Elsewhere these two are conversions,
+    which are added when a node reads the floats.
 
-    Half precision: a call's numbers and constants have the type of its result. While a call is written that computes in
-    floats (`in_floats`), its operands are converted to float32 and its result is rounded.
+    Half precision: the numbers and constants of a call have the dtype of its result. While a call that computes in
+    float32 is written (`in_floats`), its operands are converted to float32 and its result is rounded.
     """
 
     def __init__(self, program: ExportedProgram) -> None:
@@ -116,30 +116,30 @@ class SubgraphWriter(PayloadValues):
         self.program = program
         self.nodes: list[XNode] = []
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id
-        # Arguments that hold integers, and views of them, by their values.
+        # int64 arguments, and views of them.
         self.integers: dict[Node, int] = {}
-        self._dynamic: dict[int, int] = {}  # floats -> the same, quantised by row
-        self._floats: dict[Node, dict[bool, int]] = {}  # as _forms: halves converted to float32
+        self._dynamic: dict[int, int] = {}  # floats -> the same, quantised for each row
+        self._floats: dict[Node, dict[bool, int]] = {}  # like _forms: halves converted to float32
         self._converts_halves = False
-        self._rounded: dict[int, int] = {}  # float32 -> the half that is its result
+        self._rounded: dict[int, int] = {}  # float32 -> the half-precision result
         self._call: IntegerCall | None = None
         self._covered: set[Node] = set()
         self._externals = 0
         self._inputs: list[int] = []
         self._outputs: list[int] = []
         self._handle = 0
-        # Nodes have identifiers of their own: several may come from one node of the graph.
+        # Nodes of the payload have their own identifiers, because several may come from one node of the graph.
         self.handles: dict[int, tuple[int]] = {}  # identifier -> debug handle
 
     def enter(self, node: Node) -> None:
-        """What is added from now on comes from `node`."""
+        """Attributes the nodes that are added next to `node`."""
         handle = node.meta.get("debug_handle", 0)
         self._handle = int(handle[0] if isinstance(handle, (list, tuple)) else handle or 0)
         self._type = torch.float16 if is_half(node) else torch.float32
 
     @contextmanager
     def in_floats(self) -> Iterator[None]:
-        """While a call in half precision is written that computes in float32."""
+        """The context in which a half-precision call that computes in float32 is written."""
         self._type, self._converts_halves = torch.float32, True
         yield
         for floats, result in self._rounded.items():
@@ -147,7 +147,7 @@ class SubgraphWriter(PayloadValues):
         self._rounded, self._converts_halves = {}, False
 
     def add_input(self, node: Node) -> None:
-        """The next argument of the delegate."""
+        """Adds the next argument of the delegate."""
         nhwc, dtype = bool(is_channels_last(node)), node.meta["val"].dtype
         shape = shape_of_images(shape_of(node)) if nhwc else shape_of(node)
         index = self._value(shape, dtype)
@@ -164,7 +164,7 @@ class SubgraphWriter(PayloadValues):
         self._forms[node] = {nhwc: index}
 
     def add_output(self, node: Node) -> None:
-        """The next result of the delegate. Every result is a value of its own that a node computes."""
+        """Adds the next result of the delegate. Each result is a separate value that a node computes."""
         nhwc = bool(is_channels_last(node))
         index = self.read(node, nhwc)
         value = self.values[index]
@@ -178,23 +178,23 @@ class SubgraphWriter(PayloadValues):
         self._outputs.append(index)
 
     def has(self, node: Any, nhwc: bool) -> bool:
-        """Whether a result exists in a layout, or costs nothing to have in it."""
+        """Whether a result exists in a layout, or can be read in it without a node."""
         if is_constant(self.program, node) or nhwc in self._forms.get(node, ()):
             return True
         return node not in self._forms and is_dequantize(node) and self.has(node.args[0], nhwc)
 
     def can_read(self, node: Any) -> bool:
-        """Whether a result is a value of the payload in any layout. The result of a call that became part of another
-        one is not: a linear layer followed by a view has only the shape of the view."""
+        """Whether a result is a value of the payload in any layout. The result of a call that was fused into another is
+        not: a linear layer followed by a view has only the shape of the view."""
         return self.has(node, False) or self.has(node, True)
 
     def is_written(self, node: Node) -> bool:
-        """Whether a result exists already, because it is part of what another call became."""
+        """Whether a result exists already, or was fused into another call."""
         return node in self._forms or node in self.integers or node in self._covered
 
     @contextmanager
     def integers_for(self, call: IntegerCall) -> Iterator[None]:
-        """While a call is written that computes on integers."""
+        """The context in which a call that computes in int8 is written."""
         self._call = call
         self._covered.update(call.covered)
         yield
@@ -208,24 +208,24 @@ class SubgraphWriter(PayloadValues):
         self._call = None
 
     def cover(self, node: Node) -> None:
-        """Says that `node` is inside of what another call became, and that nothing else reads it."""
+        """Marks `node` as fused into another call; no other node reads it."""
         self._covered.add(node)
 
     @property
     def in_integers(self) -> bool:
-        """Whether the call that is written computes on integers."""
+        """Whether the call that is being written computes in int8."""
         return self._call is not None
 
     def take_limits(self) -> tuple[float, float] | None:
-        """The limits of the call on integers that is written, for a node that has a place for them."""
+        """Returns and clears the limits of the int8 call that is being written, for a node that can clamp."""
         if self._call is None or self._call.limits is None:
             return None
         limits, self._call = self._call.limits, replace(self._call, limits=None)
         return limits
 
     def read(self, operand: Any, nhwc: bool = False, rank: int = 1) -> int:
-        """The id of an operand in a layout: of a tensor or of a number, which becomes a constant of at most one
-        dimension for a result of `rank` dimensions."""
+        """The id of an operand in a layout. The operand is a tensor, or a number, which becomes a constant of rank 1
+        (of rank 0 if `rank` is 0)."""
         if not isinstance(operand, Node):
             return self.constant(torch.full((1,) * min(rank, 1), float(operand)))
         if self._call is not None and is_dequantize(operand):
@@ -251,7 +251,7 @@ class SubgraphWriter(PayloadValues):
         return forms[nhwc]
 
     def _turn(self, operand: Node, source: int, nhwc: bool) -> int:
-        """`source`, which is `operand` in one layout, in the other one."""
+        """Converts `source`, which is `operand` in one layout, to the other layout."""
         dims = self.values[source].dims
         if len(shape_of(operand)) == 4:
             permutation = TO_NHWC if nhwc else TO_NCHW
@@ -286,7 +286,7 @@ class SubgraphWriter(PayloadValues):
         return forms[nhwc]
 
     def _read_quantized(self, operand: Node, nhwc: bool) -> int:
-        """The integers that `operand` dequantises; for calls that keep their scale, converted to that."""
+        """The integers that `operand` dequantises. If the call keeps its scale, they are converted to that scale."""
         assert self._call is not None
         scale, source = scale_of(operand), operand.args[0]
         tensor = get_constant(self.program, source)
@@ -302,7 +302,7 @@ class SubgraphWriter(PayloadValues):
         return index
 
     def _read_dynamic(self, source: Node, nhwc: bool) -> int:
-        """`source` quantised with a scale for each row, or of an image for each."""
+        """`source` with dynamic quantisation: a scale for each row, or for each image."""
         floats = self.read(source, nhwc)
         if floats not in self._dynamic:
             dims = list(self.values[floats].dims)
@@ -312,13 +312,13 @@ class SubgraphWriter(PayloadValues):
         return self._dynamic[floats]
 
     def read_integers(self, operand: Any) -> int:
-        """The id of an argument that holds integers, of which `operand` may be a view."""
+        """The id of an int64 argument, of which `operand` may be a view."""
         if operand not in self.integers:
             raise RuntimeError(f"a delegate of XNNPACK takes integers as arguments; {operand} is computed inside of it")
         return self.integers[operand]
 
     def result(self, node: Node, nhwc: bool = False) -> int:
-        """A new value for what a node computes."""
+        """A new value for the result of a node."""
         shape = shape_of_images(shape_of(node)) if nhwc else shape_of(node)
         if self._call is not None:
             node = self._call.result
@@ -336,7 +336,7 @@ class SubgraphWriter(PayloadValues):
         return index
 
     def alias(self, node: Node, operand: Node) -> None:
-        """`node` is the same as `operand`."""
+        """Makes `node` the same value as `operand`."""
         if self._call is not None:
             nhwc = not self.has(operand, False)
             self._forms[self._call.result] = {nhwc: self.read(operand, nhwc)}
@@ -346,7 +346,7 @@ class SubgraphWriter(PayloadValues):
         self._forms[node] = self._forms[operand]
 
     def temporary(self, shape: list[int]) -> int:
-        """A value of no node."""
+        """A new value for an intermediate result, which belongs to no node of the graph."""
         if self._call is None:
             return self._value(shape, self._type)
         index = self._value(shape, torch.int8)
@@ -354,8 +354,8 @@ class SubgraphWriter(PayloadValues):
         return index
 
     def add(self, node: Any, limits: tuple[float, float] | None = None) -> None:
-        """Adds a node, which clamps its results to `limits`."""
-        identifier = 0  # for the runtime: without one
+        """Adds a node that clamps its results to `limits`."""
+        identifier = 0  # 0 means none
         if self._handle:
             identifier = len(self.nodes) + 1
             self.handles[identifier] = (self._handle,)
@@ -371,7 +371,7 @@ class SubgraphWriter(PayloadValues):
         flags: int = 0,
         more_outputs: list[int] | None = None,
     ) -> None:
-        """Adds a node that XNNPACK does not have."""
+        """Adds a step: a node that XNNPACK lacks."""
         self.add(XNNStep(kind, inputs, output, flags, integers or [], numbers or [], more_outputs or []))
 
     def graph(self) -> XNNGraph:
@@ -388,8 +388,9 @@ class SubgraphWriter(PayloadValues):
         )
 
     def recorded_values(self) -> dict[int, tuple[int, str, bool]]:
-        """What the runtime records, once the graph is complete: for the identifiers of nodes that compute the result of
-        one call, its debug handle and operator, and whether it is NHWC. Other values are steps on the way to a result.
+        """The values that the runtime can log, once the graph is complete. Maps the identifiers of nodes that compute
+        the result of a call to its debug handle, its operator, and whether the value is NHWC. Other values are
+        intermediate.
         """
         owners: dict[int, tuple[int, str, bool]] = {}
         for node, forms in self._forms.items():
@@ -405,7 +406,7 @@ class SubgraphWriter(PayloadValues):
         return found
 
     def _remove_unused(self) -> None:
-        """Removes nodes whose results nothing reads, last first."""
+        """Removes nodes whose results nothing reads, in reverse order."""
         read = set(self._outputs)
         kept = []
         for node in reversed(self.nodes):

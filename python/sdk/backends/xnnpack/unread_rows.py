@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Removes rows that are computed and not read: of the last block of an encoder of which only the class token is read,
-or of the logits of all tokens but the last one."""
+"""Avoids computing rows that are not read: those of the last block of an encoder of which only the class token is read,
+or the logits of all tokens but the last one."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _SLICE = exir_ops.edge.aten.slice_copy.Tensor
 _PARTS = frozenset({"aten.slice_copy.Tensor", "aten.select_copy.int"})
 _EXPAND = "aten.expand_copy.default"
 _MOVES = frozenset({"aten.view_copy.default", "aten.unsqueeze_copy.default", "aten.squeeze_copy.dims"})
-"""Calls whose results have their operand's elements in the same order, under another shape."""
+"""Calls that change only the shape, not the order of the elements."""
 _COPIES = frozenset({"aten.clone.default", "aten.alias_copy.default", "dim_order_ops._clone_dim_order.default"})
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """What a call has to read for some places of a dimension of its result: by the positions of its arguments, the
-    dimensions of these to take the same places of. Other arguments are read as they are."""
+    """How a slice along one dimension of a result becomes slices of the operands. `dims` maps positions of arguments to
+    the dimension along which to take the same slice. Other arguments are read unchanged."""
 
     dims: dict[int, int]
     computes: bool = True
-    """Whether it is worth doing for fewer places: what only moves elements, or does one operation with each, is not by
-    itself, and may be a part of what XNNPACK computes at once with the call before it."""
+    """Whether computing fewer elements saves time. Calls that only move elements save nothing by themselves;
+    elementwise calls may be fused by XNNPACK with the call before them."""
 
 
 def skip_unread_rows(program: ExportedProgram) -> None:
-    """Moves slices and selections in front of calls that compute each place of the sliced dimension by itself, if
-    nothing else reads their results. Edits the graph of `program`.
+    """Moves slices and selections before the calls whose results they read, if these calls compute the sliced dimension
+    elementwise and have no other readers. Edits the graph of `program`.
 
-    Linear layers, norms, softmax, attention (its queries), and what lies between them, on tensors of static sizes; not
-    on quantised ones, whose integers begin and end at certain calls.
+    Applies to linear layers, norms, softmax, attention (its queries) and the operators between them, on tensors with
+    static sizes. Does not apply to quantised tensors, because integers begin and end at certain calls.
     """
-    # First the first: parts of parts follow.
+    # In graph order, because a slice may read another slice.
     pending = dict.fromkeys(node for node in reversed(program.graph.nodes) if _name(node) in _PARTS)
     worth: set[tuple[Node, int]] = set()
     while pending:
@@ -56,8 +56,8 @@ def skip_unread_rows(program: ExportedProgram) -> None:
 
 
 def _move(graph: Graph, node: Node, pending: dict[Node, None], worth: set[tuple[Node, int]]) -> None:
-    """Moves a call that takes a part of a dimension in front of the one whose result it reads, if that helps. Adds what
-    takes the parts now to `pending`, and removes what is gone. `worth` is of `_is_worth_it`."""
+    """Moves a slice before the call whose result it reads, if that saves time. Adds the new slices to `pending` and
+    removes nodes without readers. `worth` is the cache of `_is_worth_it`."""
     operand: Any = node.args[0]
     shape = operand.meta["val"].shape
     dim = argument(node, 1) % len(shape)
@@ -100,9 +100,9 @@ def _part_of(node: Node, size: Any) -> range | None:
 
 
 def _is_worth_it(node: Node, dim: int, worth: set[tuple[Node, int]]) -> bool:
-    """Whether the only reader of a call reads a part of this dimension, so that less is computed. What it was so
-    for is added to `worth`, with all that lies between, so that long chains are walked once."""
-    paths: list[Any] = [(node, dim, None)]  # each with what reads it
+    """Whether slicing the result of `node` along `dim` before it is computed saves time, in this call or in one before
+    it. Successful paths are added to `worth`, so that long chains are traversed only once."""
+    paths: list[Any] = [(node, dim, None)]  # each with the path that leads to it
     while paths:
         path = paths.pop()
         call, dim, _ = path
@@ -135,16 +135,16 @@ def _call(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, kwargs: 
     made.meta = {key: value for key, value in like.meta.items() if key not in ("val", "tensor_meta", "spec")}
     values = map_aggregate((made.args, made.kwargs), lambda a: a.meta["val"] if isinstance(a, Node) else a)
     with detect_fake_mode(values) or nullcontext(), torch.no_grad():
-        # What takes parts has its elements in the usual order, and so has what comes to stand in its place.
+        # The sliced result is contiguous, so the new result must be, too.
         result = target(*values[0], **values[1])
         made.meta["val"] = tree_map_only(torch.Tensor, lambda x: x.clone(memory_format=torch.contiguous_format), result)
     return made
 
 
 def _rule_of(node: Node, dim: int) -> _Rule | None:
-    """None for calls whose result several read, or that do not compute place by place."""
+    """The rule for a call; None if it has several readers, or does not compute the dimension elementwise."""
     call = node.args[0] if _name(node) == "getitem" else node
-    # What repeats a tensor may do so for each reader; attention does it by itself.
+    # An expand may have several readers, because each can repeat the tensor itself; attention does so anyway.
     is_read_once = _name(call) == _EXPAND or len(call.users) == len(node.users) == 1
     if call.op != "call_function" or not is_read_once:
         return None
@@ -152,7 +152,7 @@ def _rule_of(node: Node, dim: int) -> _Rule | None:
     values = [n.meta.get("val") for n in (node, *operands)]
     if not all(isinstance(value, torch.Tensor) and is_static(value.shape) for value in values):
         return None
-    if set(operands) != set(call.all_input_nodes):  # in lists, or among the keyword arguments
+    if set(operands) != set(call.all_input_nodes):  # some are in lists or keyword arguments
         return None
     rule = _dims_read(node, call, dim, _shape(node))
     if rule is None or any("dequantize" in _name(call.args[position]) for position in rule.dims):
@@ -187,7 +187,7 @@ def _dims_read(node: Node, call: Node, dim: int, shape: tuple[int, ...]) -> _Rul
         return _queries(call, dim, rank)
     if torch.Tag.pointwise in getattr(getattr(call.target, "_op", None), "tags", ()):
         dims = _places_of_operands(call, dim, rank)
-        # A cell of a recurrent layer is one step, as long as nothing is taken of what is inside of it.
+        # A recurrent cell becomes one step only if no slice is inside it.
         return _Rule(dims, computes=False) if dims and fused_cell(call) is None else None
     return None
 
@@ -197,13 +197,14 @@ def _dim_of_view(call: Node, shape: tuple[int, ...], dim: int) -> _Rule | None:
     squeezed = argument(call, 1) if _name(call) == "aten.squeeze_copy.dims" else ()
     for i, size in enumerate(source):
         if are_same_sizes((size, math.prod(source[i + 1 :])), (shape[dim], math.prod(shape[dim + 1 :]))):
-            # What is left of it may be of size 1.
+            # After slicing, the dimension may have size 1, and squeeze would remove it.
             return None if i in (d % len(source) for d in squeezed) else _Rule({0: i}, computes=False)
     return None
 
 
 def _queries(call: Node, dim: int, rank: int) -> _Rule | None:
-    if dim != rank - 2 or argument(call, 4) or argument(call, 5):  # dropout; rows of a triangle know their number
+    # with dropout or a causal mask, a row's result depends on its index
+    if dim != rank - 2 or argument(call, 4) or argument(call, 5):
         return None
     mask = argument(call, 3)
     if mask is None or len(_shape(mask)) < 2 or _shape(mask)[-2] == 1:
@@ -212,7 +213,7 @@ def _queries(call: Node, dim: int, rank: int) -> _Rule | None:
 
 
 def _places_of_operands(call: Node, dim: int, rank: int) -> dict[int, int]:
-    """The dimensions of the operands that become this one, of those that are not repeated along it."""
+    """For each operand that is not broadcast along `dim`, the dimension that corresponds to it."""
     dims = {}
     for position, operand in enumerate(call.args):
         if isinstance(operand, Node):

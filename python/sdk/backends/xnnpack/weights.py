@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised weights: how a graph holds them, and how a payload does."""
+"""Quantised weights, in graphs and in payloads."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ BY_CHANNEL = f"{_PREFIX}dequantize_per_channel.default"
 BY_GROUP = f"{_PREFIX}dequantize_per_channel_group.default"
 NAMES = (DEQUANTIZE, BY_CHANNEL, BY_GROUP, DEQUANTIZE_AFFINE)
 
-BLOCK = 32  # what sizes of groups are multiples of
+BLOCK = 32  # group sizes are multiples of it
 
 
 @dataclass(frozen=True)
 class QuantizedWeight:
-    """Integers around zero.
+    """Weights that are quantised symmetrically.
 
     Attributes:
         values: int8.
-        scales: float32: one for each channel, or [channels, groups].
+        scales: float32, one for each channel, or [channels, groups].
         axis: The dimension of the channels.
         bits: 8 or 4.
-        group: How many elements of a row have a scale of their own; None for rows with one scale.
+        group: The number of elements of a row that share a scale; None for one scale in each row.
     """
 
     values: torch.Tensor
@@ -42,8 +42,8 @@ class QuantizedWeight:
         return replace(self, values=self.values.permute(dims), axis=dims.index(self.axis))
 
     def packed(self) -> torch.Tensor:
-        """The bytes of a payload. Of int4, two elements of a row share a byte, the first in its lower half, 8 added
-        to each."""
+        """The bytes of a payload. Two elements of an int4 row share a byte, the first in the lower half; 8 is added to
+        each."""
         values = self.values.contiguous()
         if self.bits == 8:
             return values
@@ -52,13 +52,13 @@ class QuantizedWeight:
 
 
 def is_quantized(node: Any) -> bool:
-    """Whether a node dequantises, or only turns what does."""
+    """Whether a node dequantises weights, or permutes dequantised weights."""
     return name_of(node) in NAMES or (_is_turned(node) and is_quantized(node.args[0]))
 
 
 def find_weight(program: ExportedProgram, node: Any, axis: int) -> QuantizedWeight | str:
-    """The weight that `node` dequantises, whose channels have to lie in dimension `axis`; in words why XNNPACK cannot
-    have it."""
+    """The weight that `node` dequantises, with its channels in dimension `axis`; or, as a text, why XNNPACK does not
+    support it."""
     if _is_turned(node):
         found = find_weight(program, node.args[0], 1 - axis)
         return found if isinstance(found, str) else found.permute(1, 0)
@@ -119,7 +119,7 @@ def _checked(
 
 
 def _range(args: tuple[Any, ...]) -> tuple[int, int]:
-    """Of torchao's dequantize_affine: all of the type's where it names none."""
+    """The range of torchao's dequantize_affine: by default, that of the dtype."""
     low, high = (*args[5:7], None, None)[:2]
     return -128 if low is None else int(low), 127 if high is None else int(high)
 

@@ -32,11 +32,11 @@ _OPERATORS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.tar
 
 @final
 class XnnpackBackend(BackendDetails):
-    """Weights become named data of the program, under a hash, so that equal ones are stored once."""
+    """Weights become named data of the program, under a hash of their bytes, so that equal weights are stored once."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Raises RuntimeError for what `XnnpackPartitioner` would not have taken."""
+        """Raises RuntimeError for nodes that `XnnpackPartitioner` would not have tagged."""
         skip_unread_rows(edge_program)
         with settled(edge_program):
             return _compile(edge_program, compile_specs)
@@ -61,7 +61,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         operator = _OPERATORS.get(node.target.__name__)
         reason: str | None = "XNNPACK has no such operator"
         if operator is not None:
-            # Layers in floats may have weights that the program passes: the partitioner was asked for that.
+            # Float linear layers may have weights that are arguments, if the partitioner was asked for that.
             ask = operator.refusal_of_call if is_linear_in_floats(node) else operator.refusal
             reason = ask(node, edge_program)
         if operator is None or reason is not None:
@@ -110,7 +110,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
 
 
 def _in_place_outputs(inputs: list[Node], outputs: list[Node]) -> dict[int, int]:
-    """Caches: an input that is written to at some places, and read nowhere else."""
+    """The inputs that are caches: those that a node writes at some positions, and no other node reads."""
     found = {}
     for position, node in enumerate(outputs):
         cache = node.args[0] if node.target.__name__ in IndexPutConfig.target_names else None

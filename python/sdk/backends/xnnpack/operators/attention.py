@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scaled dot-product attention: one step, which reads heads where they lie, so that what splits a tensor into heads and
-joins them again moves nothing."""
+"""Scaled dot-product attention as one step. The step reads and writes heads as strided views, so that splitting a
+tensor into heads and joining them copies nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AttentionConfig(XNNPartitionerConfig):
         q, k, v = (operand for operand in node.args[:3] if isinstance(operand, Node))
         mask, scale = argument(node, 3), argument(node, 6)
         while _name(mask) == "aten.expand_copy.default":
-            mask = mask.args[0]  # the step repeats a mask by itself
+            mask = mask.args[0]  # the step broadcasts the mask
         if scale is None:
             scale = 1 / math.sqrt(q.meta["val"].shape[-1])
         flags = IS_CAUSAL if argument(node, 5) else 0
@@ -88,13 +88,14 @@ class AttentionConfig(XNNPartitionerConfig):
 
 
 def _four(tensor: Any) -> torch.Tensor:
-    """A tensor with these sizes and no elements, with dimensions for batch, heads, rows and width."""
+    """A tensor of this shape without elements, with dimensions for batch, heads, rows and width."""
     shape = tuple(tensor.shape)
     return torch.empty((1,) * (MAX_RANK - len(shape)) + shape, device="meta")
 
 
 def heads_of(writer: SubgraphWriter, operand: Node) -> tuple[Node, torch.Tensor]:
-    """What the heads are parts of, and they as a view of it, without elements, with four dimensions."""
+    """The tensor of which the heads are parts, and a view of it, without elements, that has four dimensions and selects
+    the heads."""
 
     def has_rows(source: Node, view: torch.Tensor) -> bool:
         return (view.stride(-1) == 1 or view.shape[-1] == 1) and writer.can_read(source)
@@ -104,8 +105,8 @@ def heads_of(writer: SubgraphWriter, operand: Node) -> tuple[Node, torch.Tensor]
 
 
 def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
-    """The call whose result attention writes, the permutation after it where there is one, and its own result as a view
-    of that."""
+    """The call whose result the step writes, which is the permutation after attention if there is one; and the result
+    of attention as a view of it."""
     (user, *others) = node.users
     if not others and _name(user) in ("aten.permute_copy.default", "aten.transpose_copy.int"):
         order = list(range(rank_of(node)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Branches of a network that are one convolution: sums of convolutions and batch norms of the same image, as RepVGG,
-MobileOne and FastViT have them where their authors' own function has not joined them."""
+"""Joins branches into one convolution: sums of convolutions and batch norms of the same image. RepVGG, MobileOne and
+FastViT have such sums unless their authors' own function has joined them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _CONVOLUTION = "aten.convolution.default"
 
 @dataclass
 class _Branch:
-    """A convolution with stride 1 or more and no dilation, with a bias: what a convolution, a batch norm, or both
-    compute of `source`. `weight` is [out, in / groups, height, width], in double precision."""
+    """A convolution, a batch norm, or both in sequence, as one convolution of `source` with a bias and without
+    dilation. `weight` is [out, in / groups, height, width], in double precision."""
 
     source: Node
     weight: torch.Tensor
@@ -33,12 +33,12 @@ class _Branch:
     padding: tuple[int, int]
     groups: int
     nodes: list[Node]
-    """What becomes part of the sum."""
+    """The nodes that become part of the joined convolution."""
 
 
 @dataclass
 class JoinedBranches:
-    """The sum `node` as one convolution. `nodes` are written with it."""
+    """The sum `node` as one convolution, which replaces `nodes`, too."""
 
     node: Node
     nodes: list[Node]
@@ -67,7 +67,7 @@ class JoinedBranches:
 
 
 def joined_branches(program: ExportedProgram) -> dict[Node, JoinedBranches]:
-    """The sums that are one convolution, by their nodes. Of a sum of sums it is the outermost."""
+    """The sums that can be one convolution, by node. Of nested sums, only the outermost is returned."""
     found: dict[Node, JoinedBranches] = {}
     for node in program.graph.nodes:
         if name_of(node) != "aten.add.Tensor" or argument(node, 2) != 1 or rank_of(node) != 4:
@@ -119,7 +119,7 @@ def _norm_branch(program: ExportedProgram, norm: Node, result: Node) -> _Branch 
     scale, shift = BatchNormConfig.factors(program, norm)
     convolution = fused_convolution(program, norm)
     if convolution is None:
-        # Each channel by itself; _join() brings it to the groups of the other branch.
+        # A 1 x 1 convolution with a diagonal weight. _join() converts it to the groups of the other branch.
         weight = torch.diag(scale)[:, :, None, None]
         return _Branch(source, weight, shift, (1, 1), (0, 0), 1, [norm, result])
     branch = _convolution_branch(program, convolution)
@@ -131,7 +131,7 @@ def _norm_branch(program: ExportedProgram, norm: Node, result: Node) -> _Branch 
 
 
 def _join(first: _Branch, second: _Branch) -> _Branch | None:
-    """The sum of two branches; None where it is no convolution, or one that computes more than both."""
+    """The sum of two branches as one convolution; None if it cannot be one, or if that would compute more than both."""
     if first.source is not second.source or first.stride != second.stride:
         return None
     if first.weight.shape[2:].numel() < second.weight.shape[2:].numel():
@@ -150,7 +150,8 @@ def _join(first: _Branch, second: _Branch) -> _Branch | None:
 
 
 def _in_groups(weight: torch.Tensor, like: _Branch) -> torch.Tensor | None:
-    """`weight` in the groups of `like`, where it is a batch norm's or has as many."""
+    """`weight` for the groups of `like`. Possible if it has as many groups, or is the diagonal weight of a batch norm;
+    else None."""
     if weight.shape[:2] == like.weight.shape[:2]:
         return weight
     outputs, inputs = weight.shape[:2]

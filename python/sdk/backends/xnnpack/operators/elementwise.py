@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that work on each element by itself."""
+"""Elementwise operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 
 
 def wants_nhwc(writer: SubgraphWriter, operands: list[Any]) -> bool:
-    """Whether a node that may work in any layout does so in NHWC: where one of its operands is there already."""
+    """Whether a node that supports any layout should compute in NHWC: if one of its operands already exists in NHWC."""
     images = [
         operand for operand in operands if rank_of(operand) in (4, 5) and get_constant(writer.program, operand) is None
     ]
@@ -47,7 +47,7 @@ class UnaryConfig(XNNPartitionerConfig):
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        return None  # a table of all 256 results
+        return None  # the kernel is a table of all 256 results
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         operand = node.args[0]
@@ -59,7 +59,7 @@ class UnaryConfig(XNNPartitionerConfig):
 
 
 class HardswishConfig(UnaryConfig):
-    """One node in place of a sum, a clamp, a product and a quotient."""
+    """One hard-swish node in place of a sum, a clamp, a product and a quotient."""
 
     NODES_OF: ClassVar[dict[str, str]] = {"aten.hardswish.default": "Hardswish"}
     target_names = tuple(NODES_OF)
@@ -175,7 +175,7 @@ class BinaryConfig(XNNPartitionerConfig):
     target_names: ClassVar[tuple[str, ...]] = tuple(NODES_OF)
 
     def is_in_floats(self, node: Node) -> bool:
-        # PyTorch computes with a number as float32, so that it may be one that is no half.
+        # PyTorch uses a number as float32; it may be outside the normal range of half precision.
         return any(isinstance(number, (int, float)) and not _is_normal_half(number) for number in node.args[:2])
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -189,17 +189,17 @@ class BinaryConfig(XNNPartitionerConfig):
 
 
 def _fit_as_images(operands: list[Any]) -> bool:
-    """Whether operands in NHWC are broadcast as they are in the usual order."""
+    """Whether operands in NHWC broadcast as they do in the default order."""
     ranks = {rank_of(operand) for operand in operands} - {0}
-    if ranks == {5}:  # volumes, whose slices are images: those of a volume of depth 1 are not repeated
+    if ranks == {5}:  # The images are the slices of volumes; a volume of depth 1 would not be repeated.
         first, *others = [operand.meta["val"].shape for operand in operands if rank_of(operand)]
         return all(are_alike(first, other) for other in others)
-    # An operand of a lower rank lies along the last dimensions, which are others in NHWC.
+    # An operand of a lower rank is aligned with the last dimensions, which are other dimensions in NHWC.
     return ranks == {4}
 
 
 def _is_normal_half(number: float) -> bool:
-    """Whether half precision has a number as exactly as any, or exactly as infinity or 0."""
+    """Whether a number is 0, infinite, or in the normal range of half precision."""
     limits = torch.finfo(torch.float16)
     return number == 0 or math.isinf(number) or limits.smallest_normal <= abs(number) <= limits.max
 
@@ -235,8 +235,8 @@ class SumConfig(BinaryConfig):
 
 
 def refusal_of_two_scales(operands: list[Scale], ratio: float, least: int) -> str | None:
-    """Why two operands cannot be integers: the kernels multiply by `ratio` as an integer of so many bits, from
-    2^`least` on."""
+    """Why two operands cannot be int8, or None. The kernels multiply by `ratio` as a fixed-point number, which has
+    enough bits only from 2^`least` on."""
     if len(operands) != 2:
         return "one of its operands is not quantised"
     return None if 2**least <= ratio < 2**8 else "its scales are too far apart"
@@ -252,7 +252,7 @@ class PreluConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         slope = get_constant(writer.program, node.args[1])
-        assert slope is not None  # refusal() has seen to it
+        assert slope is not None  # refusal() has checked it
         channels = node.args[0].meta["val"].shape[1]
         slopes = writer.constant(slope.expand(channels))
         writer.add(NODES["PReLU"](writer.read(node.args[0], True), slopes, writer.result(node, True)))

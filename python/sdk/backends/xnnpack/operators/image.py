@@ -29,13 +29,13 @@ from sdk.backends.xnnpack.weights import is_quantized
 
 
 def pair(value: Any) -> tuple[int, int]:
-    """Height and width, which may be one number."""
+    """Height and width, which may be given as one number."""
     numbers = list(value) if isinstance(value, (list, tuple)) else [value]
     return (int(numbers[0]), int(numbers[-1]))
 
 
 def reads_more_than_first(node: Node) -> bool:
-    """Whether anything but the first result of a call is used."""
+    """Whether any result of a call except the first is used."""
     return any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users)
 
 
@@ -82,7 +82,7 @@ class ConvolutionConfig(WeightedConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         if rank_of(node) != 4:
             weight, bias = get_constant(writer.program, node.args[1]), get_constant(writer.program, argument(node, 2))
-            assert weight is not None  # refusal() has seen to it
+            assert weight is not None  # refusal() has checked it
             write = write_line_convolution if rank_of(node) == 3 else write_volume_convolution
             write(writer, node, node, weight, bias)
             return
@@ -90,8 +90,8 @@ class ConvolutionConfig(WeightedConfig):
         bias = get_constant(writer.program, argument(node, 2))
         if transposed and groups != 1:
             weight = get_constant(writer.program, node.args[1])
-            assert weight is not None  # refusal() has seen to it
-            # [inputs, outputs of a group, ...]: the outputs come first, then the inputs of their group.
+            assert weight is not None  # refusal() has checked it
+            # [inputs, outputs of a group, ...]. The payload has the outputs first, then the inputs of their group.
             by_group = weight.reshape(groups, -1, *weight.shape[1:]).permute(0, 2, 3, 4, 1).flatten(0, 1)
             biases = NO_VALUE if bias is None else writer.floats(bias)
             write_convolution(writer, node, node, writer.floats(by_group), biases)
@@ -101,7 +101,7 @@ class ConvolutionConfig(WeightedConfig):
 
 
 def refusal_of_line(node: Node) -> str | None:
-    """Why a convolution over one dimension is not taken."""
+    """Why XNNPACK does not support a convolution over one dimension, or None."""
     if argument(node, 6):
         return "it is transposed and has 1 spatial dimension, and XNNPACK takes 2"
     assert isinstance(node.args[0], Node)
@@ -112,8 +112,8 @@ def refusal_of_line(node: Node) -> str | None:
 def write_line_convolution(
     writer: SubgraphWriter, node: Node, result_of: Node, weight: torch.Tensor, bias: torch.Tensor | None
 ) -> None:
-    """Adds the convolution of `node` over one dimension [N, C, L] as that of an image of height 1, [N, 1, L, C], with
-    these weights. Its result is that of `result_of`."""
+    """Adds the convolution of `node` over one dimension [N, C, L] as a convolution of an image of height 1, [N, 1, L,
+    C], with these weights. Its result is that of `result_of`."""
     assert isinstance(node.args[0], Node)
     (stride,), (padding,), (dilation,) = (argument(node, i) for i in (3, 4, 5))
     outputs, inputs, width = weight.shape
@@ -140,7 +140,7 @@ def write_line_convolution(
 
 
 def refusal_of_volume(node: Node) -> str | None:
-    """Why a convolution over three dimensions is not taken."""
+    """Why XNNPACK does not support a convolution over three dimensions, or None."""
     if argument(node, 6):
         return "it is transposed and has 3 spatial dimensions, and XNNPACK takes 2"
     if argument(node, 8) != 1:
@@ -149,7 +149,7 @@ def refusal_of_volume(node: Node) -> str | None:
 
 
 def _refusal_of_slices(node: Any) -> str | None:
-    """Why a batch of volumes cannot be a batch of images."""
+    """Why a batch of volumes cannot be treated as a batch of images, or None."""
     value = node.meta["val"]
     tensor = value[0] if isinstance(value, (list, tuple)) else value
     if tensor.dtype != torch.float32:
@@ -160,8 +160,9 @@ def _refusal_of_slices(node: Any) -> str | None:
 def write_volume_convolution(
     writer: SubgraphWriter, node: Node, result: Node, weight: torch.Tensor, bias: torch.Tensor | None
 ) -> None:
-    """Adds a convolution over depth, height and width, with other weights, whose result is that of `result`: one over
-    height and width of images that have the slices of a window next to each other, as channels."""
+    """Adds a convolution over depth, height and width, with other weights, whose result is that of `result`. It is a
+    convolution over height and width of images whose channels are the channels of all slices of a window along
+    depth."""
     (stride, *strides), (padding, *paddings), (dilation, *dilations) = (argument(node, i) for i in (3, 4, 5))
     outputs, inputs, slices, height, width = weight.shape
     assert isinstance(node.args[0], Node)
@@ -196,10 +197,10 @@ def _as_image(writer: SubgraphWriter, line: Node) -> int:
 
 
 def _move_line(writer: SubgraphWriter, line: Node, source: int, result: int, to_image: bool) -> None:
-    """Moves the elements of [N, C, L] to [N, 1, L, C], or back."""
+    """Converts [N, C, L] to [N, 1, L, C], or back."""
     count, channels, length = (size if isinstance(size, int) else 0 for size in line.meta["val"].shape)
     image, plain = [count, 1, length, channels], [count, channels, length]
-    if 1 in (channels, length):  # the elements stay where they are
+    if 1 in (channels, length):  # no element moves
         shape = image if to_image else plain
         writer.add(NODES["StaticReshape"](len(shape), shape, source, result))
         return
@@ -219,7 +220,7 @@ def _is_depthwise(node: Node) -> bool:
 
 
 def _permutation(node: Node) -> tuple[int, ...]:
-    """Permutes the weights of a convolution to the order of the payload."""
+    """Permutes the weights of a convolution to the payload's order."""
     return (1, 2, 3, 0) if argument(node, 6) or _is_depthwise(node) else (0, 2, 3, 1)
 
 
@@ -252,7 +253,7 @@ def write_convolution(writer: SubgraphWriter, node: Node, result: Node, filters:
 
 
 class BatchNormConfig(XNNPartitionerConfig):
-    """Batch norm of inference: part of the convolution before it, otherwise a depthwise one of its own."""
+    """Batch norm for inference: fused into the convolution before it, otherwise a depthwise convolution."""
 
     target_names = ("aten._native_batch_norm_legit_no_training.default",)
     weights = (1, 2, 3, 4)
@@ -310,7 +311,7 @@ class BatchNormConfig(XNNPartitionerConfig):
 
     @staticmethod
     def factors(program: ExportedProgram, node: Node) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the input is multiplied by, and what is added, in double precision."""
+        """The factor and the summand for each channel, in double precision."""
         gamma, beta, mean, variance = (get_constant(program, argument(node, i)) for i in (1, 2, 3, 4))
         assert mean is not None and variance is not None
         scale = (variance.double() + float(argument(node, 6))).rsqrt()
@@ -321,7 +322,7 @@ class BatchNormConfig(XNNPartitionerConfig):
 
 
 def fused_convolution(program: ExportedProgram, norm: Node) -> Node | None:
-    """The convolution whose weights a batch norm becomes part of: its only reader is the norm."""
+    """The convolution into which a batch norm is fused: the norm must be its only reader."""
     before = norm.args[0]
     if not isinstance(before, Node) or getattr(before.target, "__name__", "") != "aten.convolution.default":
         return None
@@ -331,7 +332,7 @@ def fused_convolution(program: ExportedProgram, norm: Node) -> Node | None:
 
 
 class GetItemConfig(XNNPartitionerConfig):
-    """The first result of a call that has several."""
+    """The first result of a call with several results."""
 
     target_names = ("getitem",)
     FIRST_ONLY = (

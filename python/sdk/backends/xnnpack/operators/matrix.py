@@ -33,14 +33,14 @@ def write_weights(
     """Adds the filter and the bias of a layer; returns their ids.
 
     Args:
-        source: What the layer reads.
+        source: The input of the layer.
         weight: Holds its weights, with the output channels in dimension `channels`.
-        permutation: Permutes the dimensions to the order of the payload.
+        permutation: The order of the dimensions in the payload.
     """
     if not writer.in_integers and dynamic_source(source) is None:
         values = get_constant(writer.program, weight)
-        assert values is not None  # refusal() has seen to it
-        # XNNPACK has half precision for filters of linear layers only; others it rounds itself.
+        assert values is not None  # refusal() has checked it
+        # XNNPACK accepts half precision only for the filters of linear layers; it rounds others itself.
         constant = writer.constant if values.dim() == 2 else writer.floats
         filters = constant(values.permute(permutation))
         return filters, NO_VALUE if bias is None else constant(bias)
@@ -64,8 +64,8 @@ def write_linear(
     transposes: bool,
     result: int | None = None,
 ) -> None:
-    """`source` by the transpose of `weight` [outputs, inputs], plus `bias` [outputs]. The node `weight` holds it so, or
-    its transpose where `transposes`. `result` is a value for it, if it is not that of `node`."""
+    """`source` times the transpose of `weight` [outputs, inputs], plus `bias` [outputs]. The node `weight` holds this
+    matrix, or its transpose if `transposes`. `result` is the value to write, if it is not that of `node`."""
     turn = (1, 0) if transposes else (0, 1)
     writer.add(
         XNNFullyConnected(
@@ -78,8 +78,8 @@ def write_linear(
 
 
 def layer_of(writer: SubgraphWriter, node: Node, source: Node) -> tuple[Node, Node]:
-    """The result and the input of the linear layer that a matrix multiplication is. Exporters flatten an input of more
-    dimensions before the product and give the result its shape afterwards; XNNPACK's layer takes both as they are."""
+    """The result and the input of the linear layer that a matrix multiplication stands for. Exporters flatten an input
+    with more dimensions before the multiplication and reshape the result. XNNPACK's layer needs neither."""
     after, view = next(iter(node.users), None), "aten.view_copy.default"
     if after is None or len(node.users) > 1 or name_of(source) != view or name_of(after) != view or writer.in_integers:
         return node, source
@@ -94,8 +94,8 @@ def layer_of(writer: SubgraphWriter, node: Node, source: Node) -> tuple[Node, No
 
 
 class WeightedConfig(XNNPartitionerConfig):
-    """Layers whose input is the argument `input_at`, whose weight is `weight_at`, with its output channels in dimension
-    `channels_of()`."""
+    """Layers whose input is argument `input_at` and whose weight is argument `weight_at`. Dimension `channels_of()` of
+    the weight has the output channels."""
 
     input_at: ClassVar[int] = 0
     weight_at: ClassVar[int] = 1
@@ -139,7 +139,7 @@ class LinearConfig(WeightedConfig):
             if bias is None:
                 writer.add(XNNFullyConnected(*operands, writer.result(node)), limits)
                 return
-            # XNNPACK adds a bias in the layer only if it is a constant.
+            # XNNPACK adds a bias in the layer only if the bias is a constant.
             product = writer.temporary(shape_of(node))
             writer.add(XNNFullyConnected(*operands, product), limits)
             writer.add(NODES["Add"](product, writer.read(bias), writer.result(node)), limits)
@@ -148,7 +148,7 @@ class LinearConfig(WeightedConfig):
 
 
 class AddmmConfig(WeightedConfig):
-    """A linear layer with a bias, or a product to which something else is added."""
+    """A linear layer with a bias, or a matrix multiplication followed by a sum."""
 
     target_names = ("aten.addmm.default",)
     weights = (2,)
@@ -196,7 +196,7 @@ def _is_lent(writer: SubgraphWriter, source: Node, weight: Any) -> bool:
 
 
 class MatmulConfig(WeightedConfig):
-    """mm and bmm. By a constant, mm is a linear layer."""
+    """mm and bmm. mm with a constant is a linear layer."""
 
     target_names = ("aten.mm.default", "aten.bmm.default")
 
@@ -222,7 +222,7 @@ class MatmulConfig(WeightedConfig):
 
 
 def is_linear_in_floats(node: Node) -> bool:
-    """Whether a call is a linear layer, or a product of two matrices, that is not quantised."""
+    """Whether a call is a linear layer or a product of two matrices, and not quantised."""
     config = _LAYERS.get(name_of(node))
     if config is None:
         return False
@@ -231,7 +231,7 @@ def is_linear_in_floats(node: Node) -> bool:
 
 
 def weights_of_linear(node: Node, program: ExportedProgram) -> list[Node]:
-    """The placeholders of the weight and the bias of a layer, also where they are turned first."""
+    """The placeholders of the weight and the bias of a layer, even if they are transposed first."""
     config = _LAYERS[name_of(node)]
     pending = [operand for i, operand in enumerate(node.args) if isinstance(operand, Node) and i != config.input_at]
     found = []

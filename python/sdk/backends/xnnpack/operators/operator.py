@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is common to the operators that XNNPACK takes."""
+"""Base class and functions for all operators that XNNPACK supports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLOATS = (torch.float32, torch.float16)
 
 
 class ConfigPrecisionType(Enum):
-    """In which numbers a part of a model computes."""
+    """The precision in which a part of a model computes."""
 
     FP32 = 1
     STATIC_QUANT = 2
@@ -30,18 +30,18 @@ class ConfigPrecisionType(Enum):
 
 
 class XNNPartitionerConfig:
-    """An operator: which calls of it XNNPACK takes, and what they become.
+    """An operator: which of its calls XNNPACK supports, and what they become in a payload.
 
     Attributes:
         target_names: The operators, for example `aten.add.Tensor`.
         keep_whole: Whether the exporter must not decompose the operator (`max_pool2d`).
         weights: Positions of arguments that must be constants.
         integers: Positions of arguments that are indices.
-        takes_truth: Whether it also works on truth values, or yields them.
-        takes_integers: Whether it also works on integers.
-        takes_half: Whether it also works in half precision.
-        converts: Whether its result may have another type than its operands.
-        keeps_scale: Whether it works on quantised numbers as they are, because it only moves or selects them.
+        takes_truth: Whether it also accepts or returns bools.
+        takes_integers: Whether it also accepts integers.
+        takes_half: Whether it also accepts half precision.
+        converts: Whether its result may have another dtype than its operands.
+        keeps_scale: Whether its result has the scale of its operands, because it only moves or selects elements.
     """
 
     target_names: ClassVar[tuple[str, ...]] = ()
@@ -56,7 +56,7 @@ class XNNPartitionerConfig:
     supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = tuple(ConfigPrecisionType)
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
-        """Why XNNPACK does not take a call, in words; None where it does."""
+        """Why XNNPACK does not support a call, for the user; None if it does."""
         indices = {operand for position in self.integers for operand in _nodes_in(argument(node, position))}
         weights = {argument(node, position) for position in self.weights}
         for operand in (node, *node.all_input_nodes):
@@ -86,24 +86,24 @@ class XNNPartitionerConfig:
         return self.refusal_of_call(node, program)
 
     def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
-        """The same where its input is quantised when the model runs."""
+        """Why XNNPACK does not support a call with a dynamically quantised input; None if it does."""
         return "XNNPACK has no such operator for numbers that are quantised when the model runs"
 
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        """Why a call is computed on floats though it lies between dequantize and quantize. `operands` are the scales of
-        its operands but for the weights."""
+        """Why a call between dequantize and quantize must compute in floats; None if it can compute in int8. `operands`
+        are the scales of the operands, without the weights."""
         return None if self.keeps_scale else "XNNPACK has no such operator for integers"
 
     def needs_step(self, node: Node) -> bool:
-        """Whether the original's format has nothing for a call: it works on truth values or integers, or computes what
-        XNNPACK does not."""
+        """Whether the original's format cannot express a call, because it has bool or integer operands or is an
+        operator that XNNPACK lacks."""
         tensors = (operand.meta["val"] for operand in (node, *node.all_input_nodes))
         return any(isinstance(tensor, torch.Tensor) and tensor.dtype not in FLOATS for tensor in tensors)
 
     def is_in_floats(self, node: Node) -> bool:
-        """Whether a call in half precision is computed in float32 and its result rounded."""
+        """Whether a call in half precision is computed in float32, with a rounded result."""
         return False
 
     def _dtypes_of(self, operand: Node, is_index: bool) -> tuple[torch.dtype, ...]:
@@ -117,7 +117,7 @@ class XNNPartitionerConfig:
         return tuple(dtypes)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        """The same for what is special about the operator."""
+        """Why XNNPACK does not support a call, for the reasons that are specific to the operator; None if it does."""
         return None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -128,7 +128,7 @@ class XNNPartitionerConfig:
 def refusal_of_tensor(
     value: Any, node: Node, dtypes: tuple[torch.dtype, ...] = (torch.float32,), any_layout: bool = False
 ) -> str | None:
-    """Why XNNPACK cannot hold a tensor. Its elements may lie anyhow if `any_layout`."""
+    """Why XNNPACK cannot represent a tensor; None if it can. With `any_layout`, its strides do not matter."""
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
         value = value[0]
     if not isinstance(value, torch.Tensor):
@@ -149,20 +149,21 @@ def refusal_of_tensor(
         return f"{node} is empty"
     if not any_layout and not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:
         return f"{node} is neither contiguous nor channels_last"
-    # Readers of integers, also through a view, expect them contiguous.
+    # Integers are also read through views, which expect the default order.
     if value.dtype == torch.int64 and is_channels_last(node):
         return f"{node} has integers in channels_last order"
     return None
 
 
 def _sizes_that_depend_on_data(tensor: Node) -> set[str]:
-    """Their upper bounds may differ where they are the same: what relates them may be an assertion."""
+    """Sizes that depend on data. Their upper bounds may differ even if the sizes are equal, because only an assertion
+    may say so."""
     sizes = getattr(tensor.meta.get("val"), "shape", ())
     return {str(size) for size in sizes if isinstance(size, torch.SymInt) and free_unbacked_symbols(size)}
 
 
 def _floating_types(node: Node) -> set[str]:
-    """Of the operands of a call and its first result."""
+    """The floating-point dtypes of a call's operands and first result."""
     values = [operand.meta.get("val") for operand in (node, *node.all_input_nodes)]
     tensors = [value[0] if isinstance(value, (list, tuple)) and value else value for value in values]
     return {
@@ -178,7 +179,7 @@ def _nodes_in(argument: Any) -> list[Node]:
 
 
 def argument(node: Node, position: int) -> Any:
-    """An argument of a call, or its default."""
+    """An argument of a call, or its default value."""
     schema = node.target._schema.arguments[position]
     if position < len(node.args):
         return node.args[position]
@@ -191,10 +192,10 @@ def is_static(shape: Any) -> bool:
 
 
 def are_alike(first: Any, second: Any) -> bool:
-    """Whether sizes are known to be equal. Those that are symbols cannot be in a set."""
+    """Whether sizes are known to be equal. Symbolic sizes cannot be compared as members of a set."""
     return all(statically_known_true(a == b) for a, b in zip(first, second, strict=True))
 
 
 def rank_of(node: Any) -> int:
-    """Number of dimensions of an operand; 0 for numbers."""
+    """The number of dimensions of an operand; 0 for numbers."""
     return node.meta["val"].dim() if isinstance(node, Node) else 0

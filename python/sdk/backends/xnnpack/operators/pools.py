@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pools, means and resizing of images, which XNNPACK computes in NHWC."""
+"""Pooling, means and resizing of images, which XNNPACK computes in NHWC."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PoolConfig(XNNPartitionerConfig):
         writer.add(NODES[kind](top, right, bottom, left, *window, *strides, *dilations, source, result))
 
     def paddings_after(self, node: Node) -> tuple[int, int]:
-        """The padding behind the last row and the last column."""
+        """The padding after the last row and after the last column."""
         return pair(argument(node, 3))
 
 
@@ -53,7 +53,7 @@ class MaxPoolConfig(PoolConfig):
         return self.refusal_of_window(node)
 
     def paddings_after(self, node: Node) -> tuple[int, int]:
-        """With ceil_mode the last window may reach over the padding: it is made longer."""
+        """With ceil_mode, the last window may extend past the padding, so the padding is enlarged."""
         padding = pair(argument(node, 3))
         if not argument(node, 5):
             return padding
@@ -69,7 +69,7 @@ class MaxPoolConfig(PoolConfig):
 
 
 class MaxDimConfig(XNNPartitionerConfig):
-    """The largest elements along height or width, without their indices: a pool whose window is that dimension."""
+    """The largest elements along height or width, without indices: max pooling whose window is the whole dimension."""
 
     keeps_scale = True
     target_names = ("aten.max.dim",)
@@ -114,7 +114,7 @@ class AvgPoolConfig(PoolConfig):
 
     @staticmethod
     def _share(node: Node) -> float:
-        """Of an element in the mean over its window."""
+        """The factor of each element in the mean over its window."""
         height, width = pair(argument(node, 1))
         return 1 / (height * width)
 
@@ -122,8 +122,8 @@ class AvgPoolConfig(PoolConfig):
         if not writer.in_integers:
             self.write_pool(writer, node, "AvgPooling2d", (1, 1))
             return
-        # XNNPACK averages floats only. On integers a mean is a sum, whose scale is a share of theirs: a depthwise
-        # convolution by ones.
+        # XNNPACK averages only floats. In int8, a mean is a depthwise convolution with ones, whose sum has a scale that
+        # is smaller by the number of elements.
         assert isinstance(node.args[0], Node)
         channels, window = int(node.args[0].meta["val"].shape[1]), pair(argument(node, 1))
         ones = torch.ones(1, *window, channels, dtype=torch.int8)
@@ -193,7 +193,7 @@ class ResizeConfig(XNNPartitionerConfig):
         if not is_static(size):
             return f"its size {tuple(size)} is known only when the model runs"
         before, factors = node.args[0].meta["val"].shape[2:], argument(node, 3)
-        # PyTorch reads at distances of 1 / factor, XNNPACK at those of the sizes' ratio.
+        # PyTorch uses a step of 1 / factor, XNNPACK the ratio of the sizes.
         if factors and not argument(node, 2) and any(n * f != m for n, f, m in zip(before, factors, size, strict=True)):
             return (
                 f"its scale factors {tuple(factors)} are not the ratio of its sizes {tuple(before)} and {tuple(size)}"

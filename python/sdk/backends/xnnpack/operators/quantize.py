@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What turns floats into integers and back. Between the two, an operator may take the integers instead
-(`sdk.backends.xnnpack.quantization`); then nothing is left of them."""
+"""Conversions between floats and integers. An operator between a dequantize and a quantize may compute in int8 instead
+(`sdk.backends.xnnpack.quantization`); the two are then not written."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _ConversionConfig(XNNPartitionerConfig):
 
 
 class QuantizeConfig(_ConversionConfig):
-    """Floats to integers with a scale that is known."""
+    """Quantises floats with a static scale."""
 
     target_names = (QUANTIZE,)
     takes_half = False
@@ -68,8 +68,8 @@ class QuantizeConfig(_ConversionConfig):
 
 
 def _is_thin_image(node: Node) -> bool:
-    """Whether a node quantises an argument of few channels for convolutions, which read it in NHWC. XNNPACK transposes
-    floats faster than bytes where there is little to take from a channel's neighbours."""
+    """Whether a node quantises an argument with few channels for convolutions, which read it in NHWC. With few
+    channels, XNNPACK transposes floats faster than bytes."""
     source = node.args[0]
     assert isinstance(source, Node)
     readers = [reader for integers in node.users for reader in integers.users]
@@ -79,7 +79,7 @@ def _is_thin_image(node: Node) -> bool:
 
 
 class DequantizeConfig(_ConversionConfig):
-    """Integers to floats: added where somebody reads them."""
+    """Converts integers to floats; added when a node reads the floats."""
 
     target_names = (DEQUANTIZE,)
     takes_half = False
@@ -96,8 +96,8 @@ class DequantizeConfig(_ConversionConfig):
 
 
 class DynamicQuantConfig(_ConversionConfig):
-    """Floats to integers whose scale is found when the model runs: part of the layer that reads them. Also the
-    dequantisation of weights."""
+    """Dynamic quantisation of activations, which becomes part of the layer that reads it, and dequantisation of
+    weights."""
 
     target_names = (*sorted(DYNAMIC_NAMES), DEQUANTIZE_AFFINE)
     keep_whole = True
@@ -118,7 +118,7 @@ class DynamicQuantConfig(_ConversionConfig):
         return None
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        """Before the exporter takes operators apart: torchao's are of use only to layers."""
+        """Applies before the exporter decomposes operators: torchao's operators are useful only for layers."""
         readers: list[Node] = [node]
         while readers:
             reader = readers.pop()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of recurrent layers, which the exporter has taken apart: one step each, which reads gates where they lie, so
-that what splits them moves nothing."""
+"""Recurrent cells, which the exporter has decomposed, as one step each. The step reads its gates as parts of a larger
+tensor, so that splitting that tensor copies nothing."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HAS_TWO = 1
 
 @dataclass(frozen=True)
 class LstmCell:
-    """sigmoid(f) * state + sigmoid(i) * tanh(g), and sigmoid(o) * tanh of that.
+    """next_state = sigmoid(f) * state + sigmoid(i) * tanh(g), hidden = sigmoid(o) * tanh(next_state).
 
     Attributes:
-        gates: The nodes whose sum (or the node that) has i, f, g and o in sequence in its last dimension.
-        next_state, tanh, hidden: What the cell computes.
+        gates: One node, or two to be added, with i, f, g and o in sequence in the last dimension.
+        next_state, tanh, hidden: The nodes that the cell computes.
     """
 
     gates: tuple[Node, ...]
@@ -57,11 +57,11 @@ class LstmCell:
 
 @dataclass(frozen=True)
 class GruCell:
-    """n = tanh(n_x + sigmoid(r_h + r_x) * n_h), and (hidden - n) * sigmoid(z_h + z_x) + n.
+    """n = tanh(n_x + sigmoid(r_h + r_x) * n_h), next_hidden = (hidden - n) * sigmoid(z_h + z_x) + n.
 
     Attributes:
-        hidden_gates, input_gates: The nodes that have r, z and n in sequence in their last dimension.
-        next_hidden: What the cell computes.
+        hidden_gates, input_gates: Nodes with r, z and n in sequence in the last dimension.
+        next_hidden: The node that the cell computes.
     """
 
     hidden_gates: Node
@@ -76,8 +76,8 @@ class GruCell:
 
 
 def fused_cell(node: Node) -> LstmCell | GruCell | None:
-    """The cell that ends with a sum, of an LSTM but for what makes its hidden state of that, where nothing else reads
-    what is between."""
+    """The cell that `node`, a sum, computes: the next state of an LSTM cell, or the next hidden state of a GRU cell.
+    None if `node` computes no cell, or if other nodes read values inside the cell."""
     if name_of(node) != "aten.add.Tensor" or argument(node, 2) != 1:
         return None
     return _lstm_cell(node) or _gru_cell(node)
@@ -107,13 +107,13 @@ def _gru_cell(node: Node) -> GruCell | None:
 
 
 def _terms(total: Any) -> Iterator[tuple[Any, ...]]:
-    """Both orders of the terms of a sum that one call reads."""
+    """Both orders of the terms of a sum that has one reader."""
     if name_of(total) == "aten.add.Tensor" and argument(total, 2) == 1 and len(total.users) == 1:
         yield from _both_orders(total)
 
 
 def _parts_of(total: Any) -> list[Node]:
-    """The terms of a sum, where they are parts of something that no other call reads."""
+    """The terms of a sum with one reader, if they are parts of a split tensor that no other node reads."""
     terms = next(_terms(total), ())
     return [term for term in terms if name_of(term) == "getitem" and len(term.users) == 1]
 
@@ -135,7 +135,7 @@ def _lstm_cell(node: Node) -> LstmCell | None:
 
 
 def _place(writer: SubgraphWriter, gates: Node, state: Node, count: int) -> tuple[Node, int]:
-    """What `count` gates of a time step are one of several equal parts of, and which."""
+    """The tensor that has `count` gates of several time steps as equal parts, and the number of the part."""
     shape = [*state.meta["val"].shape[:-1], count * state.meta["val"].shape[-1]]
     if is_constant(writer.program, gates) or not all(isinstance(size, int) for size in shape):
         return gates, 0
@@ -152,7 +152,8 @@ def _place(writer: SubgraphWriter, gates: Node, state: Node, count: int) -> tupl
 
 
 def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
-    """What i, f, g and o are the four equal parts of, or the two whose sum it is."""
+    """The tensor whose four equal parts are i, f, g and o, or the two tensors whose sum it is; None if there is
+    none."""
     split = _split_of(gates[0], next_state, 4)
     if split is None or any(name_of(gate) != "getitem" or len(gate.users) != 1 for gate in gates):
         return None
@@ -168,7 +169,8 @@ def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
 
 
 def _split_of(part: Any, state: Node, count: int) -> Any:
-    """What parts a tensor in `count` gates for a state, of which `part` is one, where nothing else reads them."""
+    """The node that splits a tensor into `count` gates of a state's width, of which `part` is one. None if there is
+    none, or if gates have other readers."""
     split: Any = part.args[0] if name_of(part) == "getitem" and len(part.users) == 1 else None
     if name_of(split) != "aten.split_with_sizes_copy.default" or len(split.users) != count:
         return None
@@ -179,8 +181,8 @@ def _split_of(part: Any, state: Node, count: int) -> Any:
 
 
 def _factors(product: Any, activation: str, is_last: bool = False) -> Iterator[tuple[Any, Node]]:
-    """The factors of a product, the first of which an activation yields. Only one call reads the activation, and the
-    product unless it `is_last`."""
+    """Pairs (activation, other factor) of a product. The activation has only one reader; so has the product unless
+    `is_last`."""
     if name_of(product) != "aten.mul.Tensor" or not (is_last or len(product.users) == 1):
         return
     for first, second in _both_orders(product):
@@ -193,7 +195,7 @@ def _both_orders(call: Node) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def _only_operand(call: Any, name: str) -> Any:
-    """What an operator is applied to whose result one call reads."""
+    """The operand of the operator `name`, if its result has one reader; else None."""
     return call.args[0] if name_of(call) == name and len(call.users) == 1 else None
 
 
@@ -202,7 +204,7 @@ def _only_user(node: Node) -> Node | None:
 
 
 def _are_alike(node: Node, *others: Node) -> bool:
-    """Whether tensors are float32 and of one shape."""
+    """Whether tensors are float32 and have the same shape."""
     return _is_float(node) and all(
         _is_float(o) and are_same_sizes(o.meta["val"].shape, node.meta["val"].shape) for o in others
     )

@@ -27,7 +27,7 @@ from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.sym_util import are_same_sizes
 from sdk.exir.tensor import TensorSpec
 
-MOST_CONCATENATED = 5  # by one node
+MOST_CONCATENATED = 5  # the most operands of one node
 
 
 class ReshapeConfig(XNNPartitionerConfig):
@@ -53,7 +53,7 @@ class ReshapeConfig(XNNPartitionerConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         assert isinstance(node.args[0], Node)
         if node.args[0] in writer.integers:
-            # What reads integers takes the shape of the result from its own.
+            # A node that reads integers takes the shape of its result from its own metadata.
             writer.integers[node] = writer.integers[node.args[0]]
             return
         shape = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
@@ -74,7 +74,7 @@ class PermuteConfig(XNNPartitionerConfig):
             order = [dim % len(order) for dim in argument(node, 1)]
         shape = node.meta["val"].shape
         moved = [dim for dim, size in zip(order, shape, strict=True) if not are_same_sizes([size], [1])]
-        if is_static(shape) and moved == sorted(moved):  # the elements stay where they are
+        if is_static(shape) and moved == sorted(moved):  # no element moves
             writer.add(XNNStaticReshape(len(shape), list(shape), writer.read(node.args[0]), writer.result(node)))
             return
         writer.add(XNNStaticTranspose(len(order), order, writer.read(node.args[0]), writer.result(node)))
@@ -111,15 +111,15 @@ class SliceConfig(XNNPartitionerConfig):
 
 
 def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, sizes: list[int], result: int) -> None:
-    """Some of `source` along a dimension; sizes of 0 are whole dimensions."""
+    """Writes a slice of `source` along a dimension. A size of 0 stands for the whole dimension."""
     offsets = [0] * len(sizes)
     offsets[dim] = start
     writer.add(XNNStaticSlice(len(sizes), offsets, sizes, writer.read(source), result))
 
 
 def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int) -> None:
-    """Every so-manieth of a dimension from `start` on: a slice of that dimension as two, the second as long as the
-    step."""
+    """Writes every n-th element of a dimension from `start` on. The dimension is reshaped to two, of which the second
+    has the size of the step, and sliced."""
     assert isinstance(node.args[0], Node)
     step, before = argument(node, 4), list(node.args[0].meta["val"].shape)
     after = list(node.meta["val"].shape)
@@ -134,8 +134,8 @@ def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int
 
 
 def write_joined(writer: SubgraphWriter, node: Node) -> bool:
-    """Whether `node` is all of a tensor that was joined with others, such as the last of a sequence's states; then it
-    is read from there."""
+    """Writes `node` as a view of a tensor that was concatenated from it and others, such as the last of a sequence's
+    states. Returns False if there is none."""
 
     def is_joined(source: Node, _: torch.Tensor) -> bool:
         return source is node or name_of(source) == "aten.cat.default"
@@ -162,7 +162,7 @@ def write_joined(writer: SubgraphWriter, node: Node) -> bool:
 
 
 class SelectConfig(XNNPartitionerConfig):
-    """One index of a dimension, which then is gone."""
+    """One index of a dimension, which is removed."""
 
     keeps_scale = True
     target_names = ("aten.select_copy.int",)
@@ -192,7 +192,7 @@ class SelectConfig(XNNPartitionerConfig):
 
 
 class SplitConfig(XNNPartitionerConfig):
-    """Parts of a dimension; each becomes a slice where it is read."""
+    """Parts of a dimension. Each part becomes a slice when it is read."""
 
     target_names = ("aten.split_with_sizes_copy.default",)
 
@@ -207,7 +207,7 @@ class SplitConfig(XNNPartitionerConfig):
 
 
 def write_part(writer: SubgraphWriter, node: Node, split: Node, part: int) -> None:
-    """`node` is a part of what `split` takes apart."""
+    """Writes `node`, which is a part of what `split` splits."""
     source, lengths = split.args[0], split.args[1]
     assert isinstance(source, Node) and isinstance(lengths, (list, tuple))
     dim = argument(split, 2) % rank_of(source)
@@ -239,7 +239,7 @@ class ExpandConfig(XNNPartitionerConfig):
 
 
 def write_expanded(writer: SubgraphWriter, node: Node, source: int) -> None:
-    """Repeats a value to the static shape of `node`: XNNPACK repeats the operands of a product."""
+    """Repeats a value to the static shape of `node`, by a multiplication: XNNPACK broadcasts its operands."""
     before, after = writer.values[source].dims, list(node.meta["val"].shape)
     before = [1] * (len(after) - len(before)) + before
     ones = torch.ones([new if new != old else 1 for old, new in zip(before, after, strict=True)])
@@ -272,7 +272,7 @@ class CatConfig(XNNPartitionerConfig):
 
 
 def _join(writer: SubgraphWriter, ids: list[int], axis: int) -> int:
-    """Values concatenated along dimension `axis`."""
+    """Concatenates values along dimension `axis`."""
     if len(ids) == 1:
         return ids[0]
     shapes = [writer.values[index].dims for index in ids]
@@ -302,7 +302,7 @@ class PadConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         pads, rank = list(argument(node, 1)), rank_of(node)
-        # The last dimension comes first.
+        # The flat list begins with the last dimension.
         before, after = [0] * rank, [0] * rank
         for i in range(len(pads) // 2):
             before[rank - 1 - i], after[rank - 1 - i] = pads[2 * i], pads[2 * i + 1]
@@ -314,7 +314,7 @@ class PadConfig(XNNPartitionerConfig):
 
 
 class CopyConfig(XNNPartitionerConfig):
-    """Copies that change nothing."""
+    """Copies, which change nothing."""
 
     keeps_scale = True
     target_names = (

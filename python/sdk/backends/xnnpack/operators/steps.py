@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that XNNPACK has no node for: steps of our own between its nodes."""
+"""Operators for which XNNPACK has no node. They become steps, nodes that this backend's runtime computes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdk.exir.sym_util import are_same_sizes
 
 # Flags of norms.
 HAS_WEIGHT, HAS_BIAS = 1, 2
-# Of embeddings.
+# A flag of embeddings.
 WRAPS = 1
 
 
@@ -141,7 +141,8 @@ class EmbeddingConfig(XNNPartitionerConfig):
 
 
 def _only_index(program: ExportedProgram, numbers: Any) -> int | None:
-    """The index that constant indices are all equal to, as those of a sentence's token types."""
+    """The value that all constant indices have, such as the token types of a sentence; None if they differ or are not
+    constant."""
     if not is_constant(program, numbers):
         return None
     known = get_constant(program, numbers)
@@ -150,7 +151,7 @@ def _only_index(program: ExportedProgram, numbers: Any) -> int | None:
 
 
 def write_repeated_row(writer: SubgraphWriter, node: Node, table: Node, row: int) -> None:
-    """One row of a table at all places of the result, whose last dimensions are those of a row."""
+    """Writes one row of a table to all positions of the result, whose last dimensions are those of a row."""
     shape = writer.values[writer.read(table)].dims
     chosen, flat = (
         writer.temporary([1, *shape[1:]]),
@@ -162,7 +163,7 @@ def write_repeated_row(writer: SubgraphWriter, node: Node, table: Node, row: int
 
 
 def _is_reshape(program: ExportedProgram, node: Node) -> bool:
-    """Whether constant indices choose all elements in their order: a mask that is looked up at all positions."""
+    """Whether constant indices select all elements in order, such as a mask that is indexed with all positions."""
     table, indices = node.args[:2]
     if not isinstance(indices, (list, tuple)) or not isinstance(table, Node) or is_constant(program, table):
         return False
@@ -177,7 +178,7 @@ def _is_reshape(program: ExportedProgram, node: Node) -> bool:
 
 
 def write_reshaped(writer: SubgraphWriter, node: Node, shape: list[int], add: Any) -> None:
-    """`add` writes a result of `shape`, which is that of the node or has as many elements."""
+    """Calls `add` to write a result of `shape`, and reshapes it if the node's shape has another rank."""
     wanted = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
     if len(shape) == len(wanted):
         add(writer.result(node))
@@ -188,7 +189,7 @@ def write_reshaped(writer: SubgraphWriter, node: Node, shape: list[int], add: An
 
 
 class IndexPutConfig(XNNPartitionerConfig):
-    """Writes slices at some places of one dimension: a key-value cache."""
+    """Writes slices at some indices of one dimension, as a key-value cache does."""
 
     target_names = ("aten.index_put.default",)
     integers = (1,)
@@ -236,7 +237,7 @@ class WhereConfig(XNNPartitionerConfig):
 
 
 class ConvertConfig(XNNPartitionerConfig):
-    """To floats, halves and truth values."""
+    """Conversions to float32, float16 and bool."""
 
     target_names = ("dim_order_ops._to_dim_order_copy.default", "aten._to_copy.default")
     takes_truth = True
@@ -274,7 +275,7 @@ class ConvertConfig(XNNPartitionerConfig):
 
 
 class TruthConfig(XNNPartitionerConfig):
-    """And, or, not of truth values."""
+    """Logical and, or, not."""
 
     target_names = (
         "aten.logical_and.default",
@@ -302,7 +303,7 @@ class TruthConfig(XNNPartitionerConfig):
 
 
 def fused_rms_norm(program: ExportedProgram, node: Node) -> tuple[Node, float, Node] | None:
-    """(x, eps, weight) where a product is x * rsqrt(mean(x * x) + eps) * weight over the last dimension."""
+    """(x, eps, weight) if a product is x * rsqrt(mean(x * x) + eps) * weight over the last dimension; else None."""
     for normal, weight in (node.args[:2], node.args[1::-1]):
         if _name(normal) != "aten.mul.Tensor" or not isinstance(weight, Node) or rank_of(weight) != 1:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls that only move elements, as views: a step reads what they read, where it lies."""
+"""Calls that only move elements, as views: a step reads their source through strides instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.fx import Node
 
 from sdk.backends.xnnpack.operators.operator import argument, is_static
 
-# What a call that moves elements is as a view of its operand.
+# For each call that moves elements, the same operation on a view.
 _VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
     "aten.view_copy.default": lambda node, x: x.view(node.meta["val"].shape),
     "aten.unsqueeze_copy.default": lambda node, x: x.view(node.meta["val"].shape),
@@ -28,8 +28,8 @@ _VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
 
 
 def as_view(operand: Node, accepts: Callable[[Node, torch.Tensor], bool]) -> tuple[Node, torch.Tensor]:
-    """What an operand is made of by moving elements, as far back as it is a view of it that `accepts` takes with
-    it, and that view, without elements. Itself at least."""
+    """The earliest source of an operand of which the operand is a view and that `accepts` with this view, and the view,
+    without elements. The operand itself is the last candidate."""
     chain = [operand]
     while (source := _source(chain[-1])) is not None:
         chain.append(source)
@@ -46,7 +46,7 @@ def as_view(operand: Node, accepts: Callable[[Node, torch.Tensor], bool]) -> tup
 
 
 def _source(node: Node) -> Node | None:
-    """What a call is a view of."""
+    """The tensor of which a call returns a view; None if there is none."""
     if _name(node) == "getitem":
         return node.args[0].args[0] if _name(node.args[0]) == "aten.split_with_sizes_copy.default" else None
     if _name(node) not in _VIEWS or not isinstance(node.args[0], Node):

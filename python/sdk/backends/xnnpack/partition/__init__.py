@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What XNNPACK takes of a model."""
+"""Decides which nodes of a model XNNPACK gets."""

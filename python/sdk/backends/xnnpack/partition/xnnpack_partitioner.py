@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`XnnpackPartitioner`: gives what XNNPACK takes of a model to `XnnpackBackend`. Everything else stays, with the reason
-in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.xnnpack.partition`."""
+"""`XnnpackPartitioner`: delegates the supported parts of a model to `XnnpackBackend`. The reason for every other node
+is in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.xnnpack.partition`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMPATIBLE = "1.4"  # the version of the original
 logger = logging.getLogger("sdk.backends.xnnpack.partition")
 
 
-# What only gives elements another shape stays on the kernels where nothing computes.
+# A part that only reshapes stays with the kernels.
 _MOVES = frozenset(name for cls in (ReshapeConfig, SplitConfig) for name in cls.target_names)
 
 
@@ -46,22 +46,22 @@ _ALL_CONFIGS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.t
 
 
 class XnnpackPartitioner(Partitioner):
-    """Takes the largest parts that it can.
+    """Delegates the largest possible parts.
 
     Args:
-        configs: The operators to take; all that XNNPACK has by default.
-        config_precisions: The precisions to take, all by default: FP32 for what computes on floats, STATIC_QUANT for
-            int8 operators between quantize and dequantize, DYNAMIC_QUANT for layers whose weights
-            are quantised and whose inputs are when the model runs.
-        per_op_mode: Whether each operator becomes a delegate of its own.
-        verbose: Whether the log says what is taken and why the rest is not.
-        compat: "1.4" keeps to what the original of that version runs: norms, attention and what else XNNPACK has no
-            node for stay outside. By default such parts are taken, in a payload that only this SDK runs; a payload
-            without them is in the original's format.
-        force_non_static_weights_for_f32_linear: Whether weights and biases of linear layers in floats stay constants of
-            the program, which passes them to the delegate, so that they can be replaced, shared or trained. Such layers
-            are slower.
-        force_fp32_dynamic_linear: Changes nothing, as in version 1.4 of the original.
+        configs: The operators to delegate; by default all supported ones.
+        config_precisions: The precisions to delegate; by default all. FP32 stands for operators on floats, STATIC_QUANT
+            for int8 operators between dequantize and quantize, DYNAMIC_QUANT for layers with quantised weights and
+            dynamically quantised inputs.
+        per_op_mode: Whether each operator becomes a separate delegate.
+        verbose: Whether the log says which nodes are delegated, and why others are not.
+        compat: "1.4" delegates only what the original of that version can run. Norms, attention and other operators
+            that XNNPACK lacks are then not delegated. By default they are, in a payload that only this SDK runs. A
+            payload without them has the original's format.
+        force_non_static_weights_for_f32_linear: Whether weights and biases of linear layers in floats remain constants
+            of the program, which passes them to the delegate, so that they can be replaced, shared or trained. Such
+            layers are slower.
+        force_fp32_dynamic_linear: Has no effect, as in version 1.4 of the original.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class XnnpackPartitioner(Partitioner):
         self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, specs)
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes that XNNPACK takes."""
+        """Tags the nodes for XNNPACK."""
         make = self.generate_per_op_partitions if self._per_op_mode else self.generate_partitions
         tags: dict[str, DelegationSpec] = {}
         with settled(exported_program):
@@ -117,10 +117,10 @@ class XnnpackPartitioner(Partitioner):
         return PartitionResult(exported_program, tags)
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """The largest parts whose nodes XNNPACK takes."""
+        """The largest parts that XNNPACK supports."""
         why = WhyNoPartition(logger)
         takes = self._taken(ep, why)
-        # Converting is no reason for a delegate, except where a program does nothing else.
+        # Conversions alone do not justify a delegate, except in a program that has nothing else.
         only_converts = all(self._is_free(node, ep) for node in ep.graph.nodes if node.op == "call_function")
         while True:
             support = create_op_support(lambda submodules, node, taken=frozenset(takes): node in taken)
@@ -141,7 +141,7 @@ class XnnpackPartitioner(Partitioner):
             self._discard_incomplete(takes, ep, why)
 
     def generate_per_op_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """A part for each operator that XNNPACK takes."""
+        """A part for each supported operator."""
         why = WhyNoPartition(logger)
         takes = self._taken(ep, why)
         partitions: list[Partition] = []
@@ -157,7 +157,7 @@ class XnnpackPartitioner(Partitioner):
             left = {*self._without_own_weights(ep, partitions, why), *self._separated_constants(ep, partitions, why)}
             if not left:
                 return partitions
-            # An operator stays with less around it, but not without its weights or its scales.
+            # An operator remains in its part if nodes around it are removed, but not without its weights or scales.
             movable = {node for node in left if self._reads_constants(node, ep)}
             partitions = [
                 Partition(partition.id, [node for node in partition.nodes if node not in left])
@@ -166,22 +166,23 @@ class XnnpackPartitioner(Partitioner):
             ]
 
     def _computes(self, node: Node, ep: ExportedProgram) -> bool:
-        """Whether a call is the operator of a part of its own: neither free nor a step of some other call."""
+        """Whether a call is an operator that makes a part of its own, and not a node that only belongs to another
+        call."""
         return not self._is_free(node, ep) and not self._only_with_readers(node, ep)
 
     def _parts_of(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
-        """An operator with what only gives its result another shape, and with what belongs to its operands."""
+        """An operator, the nodes that only reshape its result, and the nodes that belong to its operands."""
         yield node
         for user in node.users:
             if self._is_free(user, ep) and not is_quantize(user):
                 yield user
-                yield from user.users if name_of(user) in SplitConfig.target_names else ()  # a list is no result
+                yield from user.users if name_of(user) in SplitConfig.target_names else ()  # a list cannot be a result
         yield from self._belonging(node, ep)
 
     def _sharing_quantization(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
-        """Other layers whose input is quantised by the same nodes when the model runs, as those of queries, keys and
-        values. These nodes cannot be in several parts. A layer that reads another result as well stays alone: that
-        result may depend on `node`."""
+        """Other layers that read the same dynamically quantised input, such as those for queries, keys and values. The
+        nodes that quantise it cannot be in several parts. Layers that also read another result are left out, because
+        that result may depend on `node`."""
         for quantized in (operand for operand in node.all_input_nodes if _quantizes_dynamically(operand)):
             for reader in _readers_of_chain(quantized):
                 others = [operand for operand in reader.all_input_nodes if not _quantizes_dynamically(operand)]
@@ -189,7 +190,8 @@ class XnnpackPartitioner(Partitioner):
                     yield reader
 
     def _belonging(self, node: Node, ep: ExportedProgram) -> Iterable[Node]:
-        """What makes constants of a call's weights, and what quantises its operands and its result."""
+        """The nodes that compute a call's weights from constants, and those that quantise its operands and its
+        result."""
         for operand in node.all_input_nodes:
             if operand.op == "call_function" and (
                 self._reads_constants(operand, ep) or _quantizes_dynamically(operand)
@@ -205,18 +207,18 @@ class XnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Operators that XNNPACK has and the exporter would take apart."""
+        """Operators that XNNPACK has and the exporter would decompose."""
         whole = []
         for name, config in self._configs.items():
             if config.keep_whole:
                 namespace, operator, overload = name.split(".")
                 packet = getattr(getattr(torch.ops, namespace), operator, None)
-                if packet is not None:  # those of torchao exist where it is imported
+                if packet is not None:  # those of torchao exist only if it is imported
                     whole.append(getattr(packet, overload))
 
         def is_taken(node: Node) -> bool:
             config = self._configs.get(name_of(node))
-            # Which inputs are constants is not known yet in the same form: refusal() looks at it when it is.
+            # Constants have another form before lowering, so this does not check them; refusal() does so later.
             if config is None or (self._compat and config.needs_step(node)):
                 return False
             return config.refusal_of_call(node, ep) is None
@@ -246,19 +248,19 @@ class XnnpackPartitioner(Partitioner):
         return takes
 
     def _discard_incomplete(self, takes: set[Node], ep: ExportedProgram, why: WhyNoPartition) -> None:
-        """Takes away what has to be together with something that is not taken."""
-        # Last first: what only goes together with its readers, which may be such a call again.
+        """Removes nodes that need the whole of a group of which some node is not taken."""
+        # In reverse order, because a node that depends on its readers may be read by another such node.
         for node in reversed(ep.graph.nodes):
             if node in takes and self._only_with_readers(node, ep) and not takes.issuperset(node.users):
                 takes.discard(node)
                 why(node, "it is read outside the delegate")
-        # One of several results is taken only together with the call.
+        # A getitem is taken only together with its call.
         for node in list(takes):
             if name_of(node) == "getitem" and node.args[0] not in takes:
                 takes.discard(node)
 
     def _integer_calls(self, ep: ExportedProgram) -> dict[Node, ConfigPrecisionType]:
-        """The precision of what does not compute on floats."""
+        """The precision of each node that does not compute in floats."""
         found = {}
         for node in ep.graph.nodes:
             if node.op != "call_function":
@@ -282,12 +284,13 @@ class XnnpackPartitioner(Partitioner):
         return reason
 
     def _reads_constants(self, node: Node, ep: ExportedProgram) -> bool:
-        """Whether a call is computed here instead of when the model runs. The original's format has a place for it: it
-        is a constant. A subset of the operators was not asked to do that."""
+        """Whether a call depends only on constants and is computed ahead of time. The original's format can store the
+        result as a constant. Partitioners for a subset of the operators do not do this."""
         return self._folds and is_foldable(ep, node)
 
     def _only_with_readers(self, node: Node, ep: ExportedProgram) -> bool:
-        """Constants, integers, and what is taken apart where it is read."""
+        """Whether a node must be in the same part as all its readers: constants, integers, and tensors that are split
+        where they are read."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return name_of(node) == "aten.split_with_sizes_copy.default" or is_dynamic(node)
@@ -296,7 +299,7 @@ class XnnpackPartitioner(Partitioner):
         return value.dtype == torch.int64 or self._reads_constants(node, ep)
 
     def _is_free(self, node: Node, ep: ExportedProgram) -> bool:
-        """Whether a call is no reason for a delegate."""
+        """Whether a call alone does not justify a delegate."""
         if is_quantize(node) or is_dequantize(node):
             return True
         return name_of(node) == "getitem" or self._reads_constants(node, ep) or name_of(node) in _MOVES
@@ -304,7 +307,7 @@ class XnnpackPartitioner(Partitioner):
     def _without_own_weights(
         self, ep: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition
     ) -> Iterable[Node]:
-        """Nodes whose weights another part uses too, so that the delegate cannot own them."""
+        """Nodes whose weights are also used outside their part, so that the delegate cannot own them."""
         part_of = {node: partition.id for partition in partitions for node in partition.nodes}
         for node, part in part_of.items():
             if any(_quantizes_dynamically(o) and part_of.get(o) != part for o in node.all_input_nodes):
@@ -325,7 +328,7 @@ class XnnpackPartitioner(Partitioner):
                     yield node
 
     def _separated_integers(self, partitions: Iterable[Partition], why: WhyNoPartition) -> Iterable[Node]:
-        """Views of integers that several parts read. A delegate takes integers and returns none."""
+        """Views of integers that several parts read. A delegate can take integers but not return them."""
         for node in _read_elsewhere(partitions):
             value = node.meta.get("val")
             if isinstance(value, torch.Tensor) and value.dtype == torch.int64:
@@ -335,8 +338,8 @@ class XnnpackPartitioner(Partitioner):
     def _separated_constants(
         self, ep: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition
     ) -> Iterable[Node]:
-        """What is computed from constants and read by several parts: one of them would have to run before the others,
-        though it may depend on their results."""
+        """Results of constants that several parts read. One part would have to run before the others, but may depend on
+        their results."""
         for node in _read_elsewhere(partitions):
             if self._reads_constants(node, ep):
                 why(node, "several parts read it")
@@ -344,39 +347,39 @@ class XnnpackPartitioner(Partitioner):
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
-    """Takes what computes in float32."""
+    """Delegates only what computes in float32."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.FP32)
 
 
 class XnnpackQuantizedPartitioner(XnnpackPartitioner):
-    """Takes what is quantised, with scales that are known or that are found when the model runs."""
+    """Delegates only what is quantised, statically or dynamically."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=[ConfigPrecisionType.STATIC_QUANT, ConfigPrecisionType.DYNAMIC_QUANT])
 
 
 class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):
-    """Takes layers whose weights are quantised and whose inputs are when the model runs."""
+    """Delegates only dynamically quantised layers."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.DYNAMIC_QUANT)
 
 
 def _is_part_of_quantization(node: Node) -> bool:
-    """Whether a node finds a scale or quantises with it."""
+    """Whether a node computes scales or quantises with them."""
     source = node.args[0] if name_of(node) == "getitem" else node
     return name_of(source) in DYNAMIC_NAMES
 
 
 def _quantizes_dynamically(node: Node) -> bool:
-    """Whether a node is a step of what quantises when the model runs, the dequantize at its end included."""
+    """Whether a node is a step of dynamic quantisation, from choose_qparams to dequantize."""
     return _is_part_of_quantization(node) or dynamic_source(node) is not None
 
 
 def _readers_of_chain(quantized: Node) -> list[Node]:
-    """What reads a result of the dynamic quantisation that `quantized` is a step of."""
+    """The readers of the dynamically quantised tensor that `quantized` helps to compute."""
     chain, pending = {quantized: None}, [quantized]
     while pending:
         step = pending.pop()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of a model is quantised, and how, so that XNNPACK runs it."""
+"""Which parts of a model are quantised for XNNPACK, and how."""

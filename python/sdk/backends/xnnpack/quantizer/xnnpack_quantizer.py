@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`XNNPACKQuantizer`: quantises models for XNNPACK by torchao's PT2E.
+"""`XNNPACKQuantizer`: quantises models for XNNPACK with torchao's PT2E.
 
 quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
 prepared = prepare_pt2e(torch.export.export(model, inputs).module(), quantizer)
@@ -66,12 +66,12 @@ def get_symmetric_quantization_config(
     """Symmetric int8 weights, int8 activations with a zero point.
 
     Args:
-        is_per_channel: A scale for each output channel of the weights instead of one.
+        is_per_channel: Weights have a scale for each output channel instead of one.
         is_qat: For training with `prepare_qat_pt2e`.
         is_dynamic: Activations get their scale when the model runs, and results are floats. Needs no calibration.
-        act_qmin, act_qmax: The range of the activations' integers.
-        weight_qmin, weight_qmax: That of the weights'. From -127 on, zero is in its middle; blocks of four bits are
-            a matter of `torchao.quantization.quantize_`.
+        act_qmin, act_qmax: The range of activations as integers.
+        weight_qmin, weight_qmax: The range of weights as integers. A range from -127 is symmetric around zero. For
+            int4 weights, use `torchao.quantization.quantize_`.
     """
     return _config(is_per_channel, is_qat, is_dynamic, act_qmin, act_qmax, weight_qmin, weight_qmax)
 
@@ -155,13 +155,14 @@ def _supported() -> list[OperatorConfig]:
 
 
 class XNNPACKQuantizer(Quantizer):
-    """Annotates what XNNPACK computes in integers: convolutions and transposed ones, linear layers, sums, products,
-    concatenations and average pools, with the ReLUs that follow. Of dynamic configurations: linear layers, and
-    convolutions of one group. Of either, dynamically, because an error of their state is carried on: the products with
-    weights of LSTMs, GRUs and plain recurrent layers whose sizes are known, but not for training.
+    """Annotates the operators that XNNPACK computes in integers: convolutions, transposed convolutions, linear layers,
+    sums, products, concatenations and average pooling, with the ReLUs after them. Dynamic configurations apply to
+    linear layers and to convolutions with one group. The linear layers of LSTMs, GRUs and plain recurrent layers with
+    static sizes are always quantised dynamically, because an error of the state would be carried on; they are not
+    quantised for training.
 
-    What a setting names more narrowly wins: a module's name over its type, that over an operator, that over all. A
-    module whose name is set to None stays in floats. Every setter returns the quantizer.
+    The most specific setting applies: a module's name before its type, its type before an operator, an operator before
+    the global setting. A module whose name is set to None is not quantised. Every setter returns the quantizer.
     """
 
     supported_config_and_operators: ClassVar[list[OperatorConfig]] = _supported()
@@ -183,8 +184,7 @@ class XNNPACKQuantizer(Quantizer):
     def get_supported_operator_for_quantization_config(
         cls, quantization_config: QuantizationConfig | None
     ) -> list[OperatorPatternType]:
-        """What a configuration quantises: modules and functions, in the order in which they are called; None for what
-        any does."""
+        """The modules and functions that a configuration quantises, in the order of the calls; None for any."""
         return [
             operators
             for supported in cls.get_supported_operators()
@@ -194,32 +194,33 @@ class XNNPACKQuantizer(Quantizer):
 
     @classmethod
     def get_supported_operators(cls) -> list[OperatorConfig]:
-        """Each configuration with what it quantises."""
+        """Each configuration with the patterns that it quantises."""
         return list(cls.supported_config_and_operators)
 
     def set_global(self, quantization_config: QuantizationConfig) -> XNNPACKQuantizer:
-        """For everything that no other setting is about."""
+        """Sets the configuration for everything without a more specific setting."""
         self.global_config = _checked(quantization_config)
         return self
 
     def set_operator_type(
         self, operator_type: torch._ops.OpOverloadPacket, quantization_config: QuantizationConfig
     ) -> XNNPACKQuantizer:
-        """For an operator of the captured graph: `torch.ops.aten.linear` or one overload of it."""
+        """Sets the configuration for an operator of the captured graph: `torch.ops.aten.linear` or one overload of
+        it."""
         self.operator_type_config[operator_type] = _checked(quantization_config)
         return self
 
     def set_module_type(
         self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None
     ) -> XNNPACKQuantizer:
-        """For all that modules of a class compute, those inside of them included."""
+        """Sets the configuration for modules of a class, including the modules inside them."""
         self.module_type_config[module_type] = _checked(quantization_config)
         return self
 
     def set_object_type(
         self, object_type: Callable[..., Any], quantization_config: QuantizationConfig | None
     ) -> XNNPACKQuantizer:
-        """For modules of a class, or for a function such as `torch.nn.functional.linear`.
+        """Sets the configuration for modules of a class, or for a function such as `torch.nn.functional.linear`.
 
         Raises:
             ValueError: the function has no quantised form.
@@ -234,18 +235,17 @@ class XNNPACKQuantizer(Quantizer):
         return self
 
     def set_module_name(self, module_name: str, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
-        """For what is computed under the module of a name, `blocks.0.linear`; None leaves it in floats."""
+        """Sets the configuration for the module of a name, such as `blocks.0.linear`; None leaves it in floats."""
         self.module_name_config[module_name] = _checked(quantization_config)
         return self
 
     def set_filter_function(self, filter_fn: Filter) -> XNNPACKQuantizer:
-        """Only nodes of the graph for which `filter_fn` is true are quantised."""
+        """Quantises only nodes of the graph for which `filter_fn` is true."""
         self.filter_fn = filter_fn
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Turns numbers among the operands into tensors, and recurrent layers into their steps. Changes and returns
-        `model`."""
+        """Converts number operands to tensors, and unrolls recurrent layers. Changes and returns `model`."""
         if not any(config.is_qat for config in self._configs()):
             unroll(model)
         if self._has_static():
@@ -254,7 +254,7 @@ class XNNPACKQuantizer(Quantizer):
 
     def annotate(self, model: GraphModule) -> GraphModule:
         """Annotates and returns `model`."""
-        # A name that lies inside of another one is narrower.
+        # The name of an inner module is more specific than that of the module around it.
         names = sorted(self.module_name_config.items(), key=lambda item: -item[0].count("."))
         modules = [(get_module_name_filter(name), config) for name, config in names]
         modules += [(_type_filter(kind), config) for kind, config in self.module_type_config.items()]
@@ -273,7 +273,7 @@ class XNNPACKQuantizer(Quantizer):
         return model
 
     def validate(self, model: GraphModule) -> None:
-        """Everything that `annotate` writes is valid."""
+        """Does nothing: every annotation that `annotate` writes is valid."""
 
     def _annotate(
         self, model: GraphModule, config: QuantizationConfig | None, accepts: Filter, operator: Any = None
@@ -326,7 +326,7 @@ def _type_filter(kind: Callable[..., Any]) -> Filter:
 
     def accepts(node: Node) -> bool:
         for _, found in (node.meta.get("nn_module_stack") or {}).values():
-            # An export that was saved has names where others have classes.
+            # A program that was saved has names in place of classes.
             if found is kind or found == f"{kind.__module__}.{kind.__qualname__}":
                 return True
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipes for XNNPACK. Importing this package makes them known to `sdk.export.ExportRecipe.get_recipe`."""
+"""Recipes for XNNPACK. Importing this package registers them with `sdk.export.ExportRecipe.get_recipe`."""
 
 from __future__ import annotations
 

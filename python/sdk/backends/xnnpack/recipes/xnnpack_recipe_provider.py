@@ -21,8 +21,8 @@ _GROUPED = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
 
 
 class XNNPACKRecipeProvider(BackendRecipeProvider):
-    """The recipe with int4 weights "per tensor" takes the option `group_size`, 32 by default: how many weights of
-    a row have a scale of their own."""
+    """The recipe for int4 weights "per tensor" has the option `group_size`, 32 by default: the number of weights of a
+    row that share a scale."""
 
     @property
     def backend_name(self) -> str:
@@ -32,7 +32,7 @@ class XNNPACKRecipeProvider(BackendRecipeProvider):
         return list(XNNPackRecipeType)
 
     def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """Raises ValueError for options that the recipe does not have, and for groups without a kernel."""
+        """Raises ValueError for options that the recipe does not have, and for group sizes without a kernel."""
         if recipe_type not in self.get_supported_recipes():
             return None
         known = {"group_size"} if recipe_type is _GROUPED else set()

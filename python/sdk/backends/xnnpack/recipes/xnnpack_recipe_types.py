@@ -7,7 +7,7 @@ from sdk.export.recipe import RecipeType
 
 
 class XNNPackRecipeType(RecipeType):
-    """PT2E recipes are calibrated with the example inputs; those of torchao change the layers of the module."""
+    """Recipes for PT2E are calibrated with the example inputs; recipes for torchao replace weights of the module."""
 
     FP32 = "xnnpack_fp32"
     PT2E_INT8_DYNAMIC_PER_CHANNEL = "xnnpack_pt2e_int8_dynamic_per_channel"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The graph of a payload, as backends/xnnpack/serialization/xnnpack_graph.fbs declares it. Ids are numbers of values in
-the graph; tensors and paddings of nodes that work on images are NHWC."""
+the graph. Tensors and paddings of image nodes are NHWC."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class StepKind(IntEnum):
-    """What a node computes that XNNPACK has not."""
+    """Operators of steps, which XNNPACK lacks."""
 
     LAYER_NORM = 1
     RMS_NORM = 2
@@ -62,7 +62,7 @@ class OutputMinMax:
 
 @dataclass
 class XNode:
-    """A node with the range that its results are clamped to."""
+    """A node with the range to which its results are clamped."""
 
     xnode_union: Any
     debug_handle: int = 0
@@ -71,7 +71,7 @@ class XNode:
 
 @dataclass
 class Node1x1:
-    """One input, one output."""
+    """A node with one input and one output."""
 
     input_id: int
     output_id: int
@@ -80,7 +80,7 @@ class Node1x1:
 
 @dataclass
 class Node2x1:
-    """Two inputs, one output."""
+    """A node with two inputs and one output."""
 
     input1_id: int
     input2_id: int
@@ -90,7 +90,7 @@ class Node2x1:
 
 @dataclass
 class NodeCat:
-    """Up to five inputs along an axis."""
+    """Concatenates up to five inputs along an axis."""
 
     axis: int
     input1_id: int
@@ -104,7 +104,8 @@ class NodeCat:
 
 @dataclass
 class NodeConv:
-    """Filters are [outputs, height, width, inputs of a group], of depthwise ones [1, height, width, outputs]."""
+    """Filters are [outputs, height, width, inputs of a group]; of depthwise convolutions, [1, height, width,
+    outputs]."""
 
     padding_top: int
     padding_right: int
@@ -156,7 +157,7 @@ class XNNStaticTranspose:
 
 @dataclass
 class XNNStaticReshape:
-    """A dimension of 0 is what the others leave."""
+    """A size of 0 follows from the number of elements."""
 
     num_dims: int
     new_shape: list[int]
@@ -167,7 +168,7 @@ class XNNStaticReshape:
 
 @dataclass
 class XNNStaticSlice:
-    """A size of 0 is the whole dimension."""
+    """A size of 0 stands for the whole dimension."""
 
     num_dims: int
     offsets: list[int]
@@ -243,11 +244,11 @@ class XNNGraph:
     input_ids: list[int] = field(default_factory=list)
     output_ids: list[int] = field(default_factory=list)
     constant_data: list[ConstantDataOffset] = field(default_factory=list)
-    constant_buffer: None = None  # of older writers, as the next one
+    constant_buffer: None = None  # used by older writers in place of the next field
     mem_buffer_sizes: None = None
 
 
-# What the format calls the nodes that have a form in common, by their number in its union.
+# The format's names of the nodes that share a form, by their number in the union.
 _FORMS: dict[type, dict[int, str]] = {
     Node1x1: {
         3: "Softmax",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Payloads: a header, the graph as a flatbuffer, constants."""
+"""Payloads: a header, the graph as a flatbuffer, and constants."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ IDENTIFIER_WITH_STEPS: Final = b"XNS1"
 
 @dataclass
 class XNNHeader:
-    """Where the parts of a payload are. Offsets count from its start."""
+    """The locations of a payload's parts. Offsets count from its start."""
 
     MAGIC: ClassVar[bytes] = b"XH00"
     LENGTH: ClassVar[int] = 30
-    # Name and bytes of each number, in order, after four zeros, the magic and the header's length.
+    # Name and size in bytes of each field, in order, after four zeros, the magic and the header's length.
     _FIELDS: ClassVar[dict[str, int]] = {
         "flatbuffer_offset": 4,
         "flatbuffer_size": 4,
@@ -37,7 +37,7 @@ class XNNHeader:
 
     @staticmethod
     def from_bytes(data: bytes) -> XNNHeader:
-        """The header that `data` starts with. Raises ValueError where it is none."""
+        """The header at the start of `data`. Raises ValueError if there is none."""
         if len(data) < XNNHeader.LENGTH or data[4:8] != XNNHeader.MAGIC:
             raise ValueError(
                 f"expected a payload for XNNPACK, {XNNHeader.LENGTH} bytes or more with {XNNHeader.MAGIC!r} at byte 4; "
@@ -53,7 +53,7 @@ class XNNHeader:
         return XNNHeader(*values)
 
     def is_valid(self) -> bool:
-        """Whether the graph follows the header, and the constants follow the graph."""
+        """Checks that the graph follows the header, and the constants follow the graph."""
         return (
             self.flatbuffer_offset >= self.LENGTH
             and self.flatbuffer_size > 0
@@ -69,8 +69,8 @@ class XNNHeader:
 
 
 def serialize_xnnpack_binary(xnnpack_graph: XNNGraph, constant_data_bytes: bytearray) -> bytes:
-    """The payload of a graph and of the constants that are not named data. Its identifier is that of the original's
-    format unless the graph has steps."""
+    """The payload of a graph and of its constants without names. The identifier is that of the original's format unless
+    the graph has steps."""
     has_steps = any(isinstance(node.xnode_union, XNNStep) for node in xnnpack_graph.xnodes)
     identifier = IDENTIFIER_WITH_STEPS if has_steps else IDENTIFIER
     graph = _padded(b"".join(bytes(part) for part in write_root(GRAPH, xnnpack_graph, identifier, 8).parts))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The values of a payload's graph: tensors, and what their integers stand for."""
+"""The values of a payload's graph: tensors and their quantisation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class XNNDatatype(IntEnum):
 
 
 class ValueFlag(IntEnum):
-    """What a value is for the delegate."""
+    """Whether a value is an input or an output of the delegate."""
 
     NONE = 0
     EXTERNAL_INPUT = 1
@@ -40,7 +40,7 @@ class ValueFlag(IntEnum):
 
 @dataclass
 class ConstantDataOffset:
-    """Where a constant is: in the named data of the program under `named_key`, otherwise in the payload."""
+    """The location of a constant: the program's named data under `named_key`, otherwise the payload."""
 
     offset: int = 0
     size: int = 0
@@ -49,7 +49,8 @@ class ConstantDataOffset:
 
 @dataclass
 class XNNTensorValue:
-    """A tensor. `constant_buffer_idx` counts entries of `XNNGraph.constant_data` from 1 on; 0 is no constant."""
+    """A tensor. `constant_buffer_idx` is the number, from 1 on, of an entry of `XNNGraph.constant_data`; 0 if the
+    tensor is no constant."""
 
     datatype: int
     num_dims: int
@@ -70,7 +71,7 @@ class PerTensorQuant:
 
 @dataclass
 class PerChannelQuant:
-    """float32 scales, which are constant `scale_buffer_idx`, for each element of dimension `channel_dim`."""
+    """A float32 scale for each index of dimension `channel_dim`, stored in constant `scale_buffer_idx`."""
 
     channel_dim: int
     scale_buffer_idx: int
@@ -80,7 +81,8 @@ class PerChannelQuant:
 
 @dataclass
 class PerChannelGroupQuant:
-    """bfloat16 scales for each `group_size` elements of a row, whose channel is in dimension `channel_dim`."""
+    """A bfloat16 scale for each group of `group_size` elements of a row, stored in a constant. Dimension `channel_dim`
+    has the channels."""
 
     channel_dim: int
     group_size: int
@@ -92,7 +94,7 @@ class PerChannelGroupQuant:
 
 @dataclass
 class PerTokenDynamicQuant:
-    """A scale that is found when the model runs, for each `num_nonbatch_dims` last dimensions."""
+    """A scale that is computed at run time for each set of the last `num_nonbatch_dims` dimensions."""
 
     num_nonbatch_dims: int = 0
 
@@ -102,7 +104,7 @@ Quantization = PerTensorQuant | PerChannelQuant | PerChannelGroupQuant | PerToke
 
 @dataclass
 class XNNQuantizedTensorValue:
-    """A tensor of integers that stand for floats."""
+    """A quantised tensor."""
 
     tensor_value: XNNTensorValue
     quant_params: Quantization

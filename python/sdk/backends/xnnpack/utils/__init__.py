@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What programs that lower to XNNPACK step by step call by these names."""
+"""The original's names of functions for lowering to XNNPACK step by step."""

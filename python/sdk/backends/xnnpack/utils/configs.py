@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Configurations of the compiler that suit XNNPACK."""
+"""Compiler configurations for XNNPACK."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sdk.exir import EdgeCompileConfig, ExecutorchBackendConfig
 
 
 def get_transform_passes(additional_passes: list[Any] | None = None) -> list[Any]:
-    """Passes to run on an edge program before it is partitioned: those given, as the partitioner needs none."""
+    """Passes to run on an edge program before partitioning: only those given, because the partitioner needs none."""
     return list(additional_passes or [])
 
 
 def get_xnnpack_edge_compile_config(skip_dim_order: bool = False) -> EdgeCompileConfig:
-    """For graphs that may hold operators of quantisation. `skip_dim_order` leaves `aten._to_copy` as it is."""
+    """For graphs that may contain quantisation operators. `skip_dim_order` keeps `aten._to_copy`."""
     return EdgeCompileConfig(_check_ir_validity=False, _skip_dim_order=skip_dim_order)
 
 

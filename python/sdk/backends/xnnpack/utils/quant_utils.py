@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes quantise, and how."""
+"""Questions about quantising nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHOOSE = {names[0] for names in DYNAMIC}
 _DYNAMIC = (DYNAMIC_NAMES | {names[2] for names in DYNAMIC}) - {DEQUANTIZE_AFFINE}
 
 IS_IMPLICIT_Q_DQ_TAG = "IS_IMPLICIT_Q_DQ_TAG"
-"""The key in `node.meta` of what `tag_as_implicit_q_dq` sets."""
+"""The key in `node.meta` that `tag_as_implicit_q_dq` sets."""
 
 
 def is_quant(node: Node) -> bool:
@@ -30,12 +30,12 @@ def is_dequant(node: Node) -> bool:
 
 
 def is_qparam(node: Node) -> bool:
-    """Whether a node finds a scale and a zero point when the program runs."""
+    """Whether a node computes a scale and a zero point at run time."""
     return name_of(node) in _CHOOSE
 
 
 def is_dynamic_qdq(node: Node) -> bool:
-    """Whether a node quantises or dequantises with a scale that is found when the program runs."""
+    """Whether a node quantises or dequantises with a scale that is computed at run time."""
     if is_affine_qdq(node):
         return is_per_token(node) and any(name_of(getattr(a, "args", [None])[0]) in _CHOOSE for a in node.args[2:4])
     return name_of(node) in _DYNAMIC and (is_quant(node) or is_dequant(node))
@@ -76,19 +76,19 @@ def is_per_channel_group(node: Node) -> bool:
 
 
 def is_affine_qdq(node: Node) -> bool:
-    """Whether a node quantises or dequantises as torchao writes it: in blocks of any shape."""
+    """Whether a node is torchao's affine quantise or dequantise, which has blocks of any shape."""
     return name_of(node) in (TORCHAO[1], DEQUANTIZE_AFFINE)
 
 
 def _blocks(node: Node) -> tuple[list[int], list[int]]:
-    """The shape of what an affine node quantises, and that of its blocks."""
+    """The shape of the tensor that an affine node quantises, and the shape of its blocks."""
     source, block = node.args[:2]
     assert isinstance(source, Node)
     return list(source.meta["val"].shape), list(block)
 
 
 def tag_as_implicit_q_dq(node: Node) -> None:
-    """Marks a node that quantises or dequantises as part of a call on integers."""
+    """Marks a quantise or dequantise node as part of an int8 call."""
     node.meta[IS_IMPLICIT_Q_DQ_TAG] = True
 
 
@@ -98,12 +98,12 @@ def is_tagged_as_implicit_q_dq(node: Node) -> bool:
 
 
 def is_tensor_subnormal(tensor: torch.Tensor) -> torch.Tensor:
-    """For each element, whether it is not zero and smaller than the smallest normal number of its dtype."""
+    """For each element, whether it is denormal: nonzero, and smaller than the smallest normal number of its dtype."""
     return (tensor != 0) & (tensor.abs() < torch.finfo(tensor.dtype).smallest_normal)
 
 
 def validate_quant_scales(scales: float | torch.Tensor) -> None:
-    """Raises ValueError where XNNPACK cannot quantise with a scale: it takes finite, positive, normal numbers."""
+    """Raises ValueError for a scale that XNNPACK does not support: it must be finite, positive and normal."""
     values = torch.as_tensor(scales, dtype=torch.float32)
     bad = ~torch.isfinite(values) | (values <= 0) | is_tensor_subnormal(values)
     if bad.any():
@@ -112,8 +112,7 @@ def validate_quant_scales(scales: float | torch.Tensor) -> None:
 
 
 def validate_quant_zeropoints(zp: float | int | torch.Tensor, dtype: torch.dtype, is_4bit: bool) -> None:
-    """Raises ValueError where XNNPACK cannot quantise with a zero point: it takes those of int8 and int32, 0 and, for 4
-    bits, 8."""
+    """Raises ValueError for a zero point that XNNPACK does not support: int8 and int32 have any, int4 has 0 or 8."""
     values = torch.as_tensor(zp)
     if is_4bit:
         fits = (values == 0) | (values == 8)

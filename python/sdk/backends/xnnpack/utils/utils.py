@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Questions about nodes that code around this backend asks: constants, convolutions, activations."""
+"""Questions about nodes for code that uses this backend: constants, convolutions, activations."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _GROUPS = {"aten.convolution.default": 8, "aten.conv2d.default": 6, "aten.conv_t
 
 
 def check_or_raise(condition: bool, err: str) -> None:
-    """Raises AssertionError with the text `err` unless `condition` holds."""
+    """Raises AssertionError with the message `err` unless `condition` is true."""
     if not condition:
         raise AssertionError(err)
 
 
 def is_node(node: Any) -> bool:
-    """Whether an argument is the result of another node."""
+    """Whether an argument is a node."""
     return isinstance(node, Node)
 
 
@@ -56,7 +56,7 @@ def is_getitem(node: Node) -> bool:
 
 
 def get_input_node(node: Node, input_index: int) -> Node:
-    """An argument that is the result of another node. Raises AssertionError for any other."""
+    """The argument, which must be a node. Raises AssertionError if it is not."""
     found = node.args[input_index]
     if not isinstance(found, Node):
         raise AssertionError(f"argument {input_index} of {node} is {found!r}; expected the result of another node")
@@ -82,13 +82,13 @@ def get_tensor_name(exp_prog: ExportedProgram, node: Node) -> str:
 
 
 def get_source_fn(node: Node) -> Any | None:
-    """The function of the model that a call comes from; None where the graph does not say."""
+    """The function of the model from which a call comes; None if the graph has no record of it."""
     stack = node.meta.get("source_fn_stack")
     return stack[-1][1] if stack else None
 
 
 def get_relu_fused_node(node: Node) -> Node | None:
-    """The ReLU that is the only reader of a node, and could be computed with it; None if there is none."""
+    """The ReLU that is the only reader of a node, and could be fused with it; None if there is none."""
     readers = list(node.users)
     return readers[0] if len(readers) == 1 and name_of(readers[0]) == "aten.relu.default" else None
 
@@ -105,15 +105,15 @@ def get_groups_from_conv(conv_node: Node) -> int:
 
 
 def is_depthwise_conv(kernel_shape: Sequence[int], groups: int = 1, is_transpose: bool = False) -> bool:
-    """Whether each group of a convolution over two dimensions has one input channel. `kernel_shape` is that of the
-    weight; a transposed convolution has its input channels first and is never depthwise to XNNPACK."""
+    """Whether each group of a 2D convolution has one input channel. `kernel_shape` is that of the weight. Transposed
+    convolutions have the input channels first; XNNPACK has no depthwise form of them."""
     if len(kernel_shape) < 4 or groups <= 1 or is_transpose:
         return False
     return kernel_shape[1] == 1 and kernel_shape[0] % groups == 0
 
 
 def normalize_mean_dims(mean_dims: Sequence[int] | int | None, rank: int) -> list[int]:
-    """The dimensions of a mean as numbers from 0 on, in their order; all of them for None or none."""
+    """The dimensions of a mean as sorted non-negative numbers; all dimensions for None or an empty list."""
     if mean_dims is None or mean_dims == [] or mean_dims == ():
         return list(range(rank))
     dims = [mean_dims] if isinstance(mean_dims, int) else list(mean_dims)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ALL_PARTITIONER_CONFIGS`: every operator that XNNPACK takes."""
+"""`ALL_PARTITIONER_CONFIGS`: all operators that XNNPACK supports."""
 
 from __future__ import annotations
 

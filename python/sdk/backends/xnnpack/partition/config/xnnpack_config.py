@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What describes an operator to the partitioner."""
+"""Descriptions of operators for the partitioner."""
 
 from __future__ import annotations
 
