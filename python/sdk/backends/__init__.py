@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sdk.backends`: each backend has a folder with its partitioner and compiler. The code that runs its programs is in
-the repository's `backends/`.
+"""`sdk.backends`: each backend has a folder with its partitioner and compiler. Its C++ runtime is in the repository's
+`backends/`.
 """

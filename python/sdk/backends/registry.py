@@ -10,11 +10,11 @@ A backend of this repository declares itself in `sdk/backends/<name>/backend.py`
         partitioner="sdk.backends.demo.partitioner:DemoPartitioner",
     )
 
-Nothing lists it: the folders are searched. A backend in another package is an entry point of the group `sdk.backends`
-whose value is its declaration, `demo = "vendor.demo.backend:BACKEND"`.
+No list of backends exists; the folders are searched. A package outside this repository declares its backend by an entry
+point of the group `sdk.backends`, whose value is the declaration: `demo = "vendor.demo.backend:BACKEND"`.
 
-A declaration is imported by `python -m sdk.export --help`, so its module imports no torch: what is heavy is named as
-`module:name` and imported when it is used. A broken declaration makes only its own backend unusable.
+`python -m sdk.export --help` imports all declarations, so their modules must not import torch. Expensive parts are
+given as `module:name` and imported when they are used. A broken declaration disables only its own backend.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ GROUP = "sdk.backends"
 """The group of entry points of backends in other packages."""
 
 PORTABLE = "portable"
-"""What the command line calls the kernels that run what no backend takes. No backend has this name."""
+"""The command line's name for running everything on kernels, without a backend. No backend may have this name."""
 
 _PLACES = ("partitioner", "recipes", "runner")
 
 
 class BackendError(ValueError):
-    """There is no such backend, or its declaration is wrong: the text names the file and the field, and says what to
-    do.
+    """The backend does not exist, or its declaration is invalid. The message names the file and the field, and says
+    what to do.
     """
 
 
@@ -51,8 +51,8 @@ class QuantizationScheme:
 
     Attributes:
         recipe: The name of the recipe that quantises and lowers, one of the backend's own.
-        about: What becomes of weights and activations, for `--help`.
-        calibrated: Whether the recipe finds ranges by running the model on inputs, those of `--calibrate` among them.
+        about: What happens to weights and activations, for `--help`.
+        calibrated: Whether the recipe runs the model on inputs to find ranges, including those of `--calibrate`.
     """
 
     recipe: str
@@ -67,7 +67,7 @@ class TargetRecipe:
     Attributes:
         system: `ios` or `android`.
         recipe: The name of one of the backend's recipes.
-        rest_to_cpu: Whether the default backend for CPUs gets what this one does not take.
+        rest_to_cpu: Whether the default backend for CPUs gets the nodes that this backend does not take.
     """
 
     system: str
@@ -77,24 +77,24 @@ class TargetRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """A backend, as far as the rest of the package knows it. Places are `module:name`, imported when they are used.
+    """A declared backend. Values of the form `module:name` are imported when they are used.
 
     Attributes:
         name: What users write after `--backend`; also the name of the backend's folder.
         id: The name under which the runtime knows the backend (`DelegationSpec.backend_id`).
-        about: What runs where, in a few words, for `--help`.
+        about: A short description for `--help`.
         partitioner: A callable without arguments that returns the Partitioner.
-        recipes: A callable without arguments that returns the BackendRecipeProvider; None where there are no recipes.
-        float_recipe: The name of the recipe that lowers without quantising; None where there is none.
+        recipes: A callable without arguments that returns the BackendRecipeProvider; None if there are no recipes.
+        float_recipe: The name of the recipe that lowers without quantising; None if there is none.
         quantization: The schemes of `--quantize`, by name.
         targets: The backend's part in recipes for a kind of device, by the name of the target.
         memory_padding: Bytes past the end of an input or output that the backend may read. Its `preprocess` returns
             them in `PreprocessResult.memory_padding`.
-        default_on_cpu: Whether models are given to this backend where the user names none.
+        default_on_cpu: Whether this backend lowers models if the user names none.
         runner: How a program is verified without the device: a callable of the paths of the `.pte` and of the `.ptd`
             (or None) that returns an object with `run_method(name, inputs)`, which returns the list of outputs. None
             where the runtime of this package contains the backend, or nothing but the device can run it.
-        packages: What pip must install for the partitioner, the recipes and the runner, for messages.
+        packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Backend:
     place: str = field(default="", compare=False, repr=False)  # set by the registry: the file, for messages
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a field whose value cannot be right."""
+        """Raises ValueError for a field with an invalid value."""
         for name in ("name", "id", "about"):
             _expect(self, name, isinstance(getattr(self, name), str) and getattr(self, name), "text")
         _expect(self, "name", self.name != PORTABLE, f"another name: `{PORTABLE}` means the portable kernels")
@@ -137,11 +137,12 @@ class Backend:
         _expect(self, "packages", good, 'a tuple of requirements, for example ("numpy>=1.26",)')
 
     def make(self, part: str) -> Any:
-        """What the callable named by the field `part` returns: `make("partitioner")`. Raises BackendError."""
+        """Calls the callable that the field `part` names, and returns its result: `make("partitioner")`. Raises
+        BackendError."""
         return self.find(part)()
 
     def find(self, part: str) -> Any:
-        """The callable that the field `part` names. Raises BackendError where there is none or its import fails."""
+        """The callable that the field `part` names. Raises BackendError if it does not exist or its import fails."""
         value = getattr(self, part)
         if value is None:
             raise BackendError(f"The backend {self.name} has no {part} ({self.place}: field `{part}`).")
@@ -157,17 +158,17 @@ class Backend:
 
 
 def backends() -> Mapping[str, Backend]:
-    """The declarations that can be used, by name: those of this repository first, in the order of their names."""
+    """The usable declarations by name: those of this repository first, sorted by name."""
     return MappingProxyType(_registry()[0])
 
 
 def broken() -> Mapping[str, BackendError]:
-    """The problems of the other declarations, by the name of their folder or entry point."""
+    """The errors of the unusable declarations, by the name of their folder or entry point."""
     return MappingProxyType(_registry()[1])
 
 
 def backend(name: str) -> Backend:
-    """The declaration of a backend. Raises BackendError where it is broken or there is none of this name."""
+    """The declaration of a backend. Raises BackendError if it is broken or does not exist."""
     usable, errors = _registry()
     if name in usable:
         return usable[name]
@@ -179,14 +180,14 @@ def backend(name: str) -> Backend:
 
 
 def backend_of_id(id: str) -> Backend | None:
-    """The declaration of the backend that the runtime calls `id`."""
+    """The declaration of the backend with the runtime's name `id`."""
     return next((found for found in backends().values() if found.id == id), None)
 
 
 def default_backend() -> Backend | None:
-    """The backend that models are given to where the user names none; None where no backend says that it is the one.
+    """The backend that lowers models if the user names none; None if no backend has `default_on_cpu`.
 
-    Raises BackendError where two say so.
+    Raises BackendError if two backends have it.
     """
     found = [declared for declared in backends().values() if declared.default_on_cpu]
     if len(found) > 1:
@@ -198,7 +199,7 @@ def default_backend() -> Backend | None:
 
 
 def forget() -> None:
-    """Makes the next call search again, for tests that add backends."""
+    """Makes the next call search again. For tests that add backends."""
     _registry.cache_clear()
 
 
@@ -211,7 +212,7 @@ def _registry() -> tuple[dict[str, Backend], dict[str, BackendError]]:
             declared = _declaration(plug_in)
             _check_unique(declared, usable)
         except BackendError as error:
-            # A second backend of one name does not hide the first.
+            # A second backend with the same name does not hide the first.
             errors[plug_in.name if plug_in.name not in usable else f"{plug_in.name} ({plug_in.module})"] = error
         else:
             usable[declared.name] = declared
@@ -222,7 +223,7 @@ def _declaration(plug_in: PlugIn) -> Backend:
     try:
         found = plug_in.load()
         found = found if plug_in.attribute else found.BACKEND
-    except Exception as error:  # any exception: a broken backend must not keep the others from being used
+    except Exception as error:  # any exception: a broken backend must not disable the others
         detail = str(error)
         if isinstance(error, TypeError) and "argument" in detail:
             detail += f"; the fields are: {', '.join(f.name for f in dataclasses.fields(Backend) if f.name != 'place')}"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of a captured graph that become one quantised operator, and the annotations that say so to torchao's PT2E.
+"""Finds parts of a captured graph that become one quantised operator, and annotates them for torchao's PT2E.
 
-An annotation says how each input of a part, and its result, is quantised. The nodes between two such parts need none:
-it reads and yields quantised numbers anyway, with a scale of its own. Operators that only move or
-select elements (`SHARING`) keep the scale of their input.
+An annotation says how the inputs and the result of a part are quantised. The nodes inside a part are not annotated.
+Operators that only move or select elements (`SHARING`) keep the scale of their input.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ ACTIVATIONS = (
     _aten.hardtanh.default,
     _aten.hardtanh_.default,
 )
-"""Become the limits of the operator before them."""
+"""Fused into the operator before them as the limits of its results."""
 
 SHARING = frozenset(
     (
@@ -86,8 +85,8 @@ Filter = Callable[[Node], bool]
 
 
 def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
-    """Annotates the part that begins with `node`, if there is one that `accepts` takes. False where there is none, or
-    some of it is annotated already."""
+    """Annotates the part that begins with `node`, if there is one and `accepts` returns true for it. Returns False if
+    there is none, or if some of it is already annotated."""
     if UNROLLED in node.meta:
         return node.target in LINEAR and reads_inputs(node) and _annotate_weighted(node, _dynamic(config), accepts)
     if node.target in (*CONVOLUTIONS, *TRANSPOSED, *LINEAR):
@@ -124,7 +123,8 @@ def is_annotated(node: Node) -> bool:
 
 
 def turn_numbers_into_tensors(model: GraphModule) -> None:
-    """Gives sums and products with a number a tensor of it, which an observer can look at."""
+    """Replaces numbers among the operands of sums, differences and products by tensors, so that observers can be
+    attached."""
     for node in list(model.graph.nodes):
         if node.target not in (*ADDITIONS, *PRODUCTS, _aten.sub.Tensor):
             continue
@@ -154,14 +154,14 @@ def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) 
         part += _only_reader(part[-1], NORMS)
     static = config.input_activation is not None and not config.input_activation.is_dynamic
     if not static and node.target not in LINEAR and _groups(node) != 1:
-        return False  # a grouped convolution of activations that are quantised when the model runs
+        return False  # activations of grouped convolutions are never quantised dynamically
     if static:
         part += _only_reader(part[-1], ACTIVATIONS)
     return _annotate(part, specs, get_output_act_qspec(config), accepts)
 
 
 def _dynamic(config: QuantizationConfig) -> QuantizationConfig:
-    """The same for activations that are quantised when the model runs."""
+    """The configuration with dynamically quantised activations instead."""
     return dataclasses.replace(config, input_activation=WHEN_IT_RUNS, output_activation=None)
 
 
@@ -198,8 +198,8 @@ def _annotate_joint(node: Node, config: QuantizationConfig, accepts: Filter) -> 
 
 
 def _annotate(part: list[Node], specs: dict[Any, Any], output: Any, accepts: Filter) -> bool:
-    """`specs` are of the inputs of the part's first node, `output` is of the result of its last one."""
-    # An activation function belongs to the operator before it, whatever module either is in.
+    """Annotates a part. `specs` has the inputs of its nodes, `output` is for the result of the last node."""
+    # `accepts` decides by the first node: an activation function belongs to the part whatever module it is in.
     if not accepts(part[0]) or any(map(is_annotated, part)):
         return False
     for node in part:
@@ -214,8 +214,8 @@ def _shared(source: Any, node: Node) -> SharedQuantizationSpec:
 
 
 def _only_reader(node: Node, targets: Iterable[Any]) -> list[Node]:
-    """The one node that reads `node`, if it is of `targets`. Batch norms in training mode yield more than one result;
-    only the first counts."""
+    """The only reader of `node`, as a list, if it is one of `targets`. Batch norms in training mode return several
+    results, of which only the first counts."""
     readers = list(node.users)
     return readers if len(readers) == 1 and readers[0].target in tuple(targets) else []
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LSTMs, GRUs and plain recurrent layers, which a capture keeps whole, as the steps that the exporter makes of them; a
-cell is a layer on a sequence of one.
+"""Replaces LSTMs, GRUs and plain recurrent layers, each a single node of a captured graph, by their time steps, as the
+exporter does. A cell is handled as a layer on a sequence of length one.
 
-Only their products with weights are quantised, and what these read when the model runs, also by a static
-configuration: gates and states stay floats, because an error of the state is carried from step to step.
+Only their linear layers are quantised, and dynamically even with a static configuration. Gates and states stay floats,
+because an error of the state would be carried from step to step.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CELLS = {
     _aten.rnn_relu_cell.default: _aten.rnn_relu.input,
 }
 UNROLLED = "unrolled_from"
-"""The key in Node.meta of a node that is part of a step."""
+"""The key in Node.meta of a node that is part of a time step."""
 
 
 def unroll(model: GraphModule) -> None:
-    """Replaces recurrent layers by their steps, except those whose sizes are known only when the model runs."""
+    """Replaces recurrent layers by their time steps, except layers with dynamic sizes."""
     found = [node for node in model.graph.nodes if node.target in (*RECURRENT, *CELLS) and _is_static(node)]
     for node in found:
         _replace(model, node)
@@ -40,8 +40,8 @@ def unroll(model: GraphModule) -> None:
 
 
 def reads_inputs(node: Node) -> bool:
-    """Whether what a node computes depends on what the model is given: the first step of a layer that begins with
-    zeros multiplies constants."""
+    """Whether a node depends on an input of the model. In the first step of a layer whose initial state is zeros, some
+    products have only constant operands."""
     seen, pending = {node}, [node]
     while pending:
         for operand in pending.pop().all_input_nodes:
@@ -68,7 +68,7 @@ def _replace(model: GraphModule, node: Node) -> None:
         return _run_cell(node.target, *args, **node.kwargs) if node.target in CELLS else _run_layer(node.target, *args)
 
     values = [operand.meta["val"] for operand in operands]
-    # With mkldnn the layer would become a single operator, which only PyTorch has.
+    # With mkldnn, the layer would become a single operator that only PyTorch has.
     with torch.backends.mkldnn.flags(enabled=False), torch.no_grad():
         steps = make_fx(run, pre_dispatch=True)(*values)
     copies: dict[Node, Node] = dict(zip(steps.graph.find_nodes(op="placeholder"), operands, strict=True))
@@ -87,7 +87,7 @@ def _replace(model: GraphModule, node: Node) -> None:
 
 
 def _run_layer(layer: Any, *args: Any) -> Any:
-    """Runs a layer by PyTorch's decomposition of it."""
+    """Traces a layer through PyTorch's decomposition."""
     return layer.py_kernels[DispatchKey.CompositeImplicitAutograd](*args)
 
 
@@ -95,6 +95,7 @@ def _run_cell(cell: Any, x: torch.Tensor, states: Any, *weights: torch.Tensor | 
     several = isinstance(states, (list, tuple))
     given = [weight for weight in (*weights, *biases.values()) if weight is not None]
     hidden = [state.unsqueeze(0) for state in states] if several else states.unsqueeze(0)
-    how = (len(given) == 4, 1, 0.0, False, False, False)  # whether there are biases, one layer, one direction
+    # has_biases, num_layers, dropout, train, bidirectional, batch_first
+    how = (len(given) == 4, 1, 0.0, False, False, False)
     _, *after = _run_layer(CELLS[cell], x.unsqueeze(0), hidden, given, *how)
     return [state.squeeze(0) for state in after] if several else after[0].squeeze(0)

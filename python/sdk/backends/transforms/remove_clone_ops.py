@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`RemoveCloneOpsTransform`: removes calls that return what they are given."""
+"""`RemoveCloneOpsTransform`: removes calls that return their input unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RemoveCloneOpsTransform(ExportPass):
     """Removes copies that keep the memory format.
 
     Args:
-        preserve_input_output_copies: Whether a copy from an input straight to an output stays.
+        preserve_input_output_copies: Whether a copy from an input directly to an output is kept.
         eliminate_quant_dequant_pairs: Whether a dequantize that is quantised again with the same numbers goes too.
     """
 
@@ -43,7 +43,7 @@ class RemoveCloneOpsTransform(ExportPass):
         for node in list(graph_module.graph.nodes) if self.eliminate_quant_dequant_pairs else ():
             source = node.args[0] if node.op == "call_function" and node.args else None
             pair = _PAIRS.get(name_of(node))
-            # dequantize, then quantize with the same numbers: the integers are as they were.
+            # A dequantize followed by a quantize with the same parameters returns the same integers.
             if isinstance(source, Node) and pair == name_of(source) and source.args[1:] == node.args[1:]:
                 modified |= _replace(node, source.args[0])
         if modified:

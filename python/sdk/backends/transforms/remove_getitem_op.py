@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`RemoveGetItemPass`: replaces calls whose indices nothing reads by operators that return only the values."""
+"""`RemoveGetItemPass`: replaces operators that return values and indices by operators that return only values, if the
+indices are not read."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 
 _aten = exir_ops.edge.aten
-# The operator that returns (values, indices), and the one that returns values.
+# Maps the operator that returns (values, indices) to the one that returns only values.
 _VALUES_ONLY = {
     _aten.max_pool2d_with_indices.default: _aten.max_pool2d.default,
     _aten.max.dim: _aten.amax.default,
@@ -21,8 +22,8 @@ _VALUES_ONLY = {
 
 
 class RemoveGetItemPass(ExportPass):
-    """`max_pool2d_with_indices`, `max.dim` and `min.dim` whose indices nothing reads become `max_pool2d`, `amax` and
-    `amin`: an operator with one result."""
+    """Replaces `max_pool2d_with_indices`, `max.dim` and `min.dim` whose indices are not read by `max_pool2d`, `amax`
+    and `amin`, which have one result."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

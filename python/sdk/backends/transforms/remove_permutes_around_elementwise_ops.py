@@ -17,7 +17,7 @@ from sdk.exir.sym_util import are_same_sizes
 
 @dataclass
 class _Region:
-    """Connected elementwise calls, with the permutations that they read and those that read them."""
+    """Connected elementwise calls, the permutations that they read, and the permutations that read them."""
 
     calls: dict[Node, None] = field(default_factory=dict)
     before: dict[Node, None] = field(default_factory=dict)
@@ -25,11 +25,11 @@ class _Region:
 
 
 class RemovePermutesAroundElementwiseOps(ExportPass):
-    """Where all that connected elementwise calls read is permuted in one way, and all their readers permute it back,
-    these permutes and transposes go. Calls that broadcast more than a number stay as they are.
+    """If all inputs of connected elementwise calls are permuted in the same way, and all their readers permute back,
+    the pass removes these permutes and transposes. Calls that broadcast more than a number are not changed.
 
     Args:
-        extra_permutable_ops: Operators that count as elementwise besides those that PyTorch says are.
+        extra_permutable_ops: Elementwise operators in addition to those that PyTorch tags as pointwise.
     """
 
     def __init__(self, extra_permutable_ops: set[Any] | None = None) -> None:
@@ -50,7 +50,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         return PassResult(graph_module, modified)
 
     def is_node_permutable(self, node: Node) -> bool:
-        """Whether a call computes each element of its result from the elements at the same place."""
+        """Whether a call computes each element of its result from the elements at the same position."""
         if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
             return False
         op = getattr(node.target, "_op", node.target)
@@ -75,7 +75,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
                     if operand not in region.before:
                         region.before[operand] = None
                 elif operand not in region.calls and not _is_number(operand):
-                    pending.append(operand)  # it must be such a call too
+                    pending.append(operand)  # it must be such a call, too
             for user in node.users:
                 if user.op == "call_function" and permutation_of(user) == back:
                     region.after[user] = None
@@ -85,7 +85,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
 
 
 def _is_number(node: Node) -> bool:
-    """Whether a tensor has no dimensions: it is the same however the others are permuted."""
+    """Whether a tensor has no dimensions, so that no permutation applies to it."""
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.dim() == 0
 

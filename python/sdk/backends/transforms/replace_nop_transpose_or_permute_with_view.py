@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ReplaceNopTransposeOrPermuteWithViewPass`: a permutation that moves no element is a view."""
+"""`ReplaceNopTransposeOrPermuteWithViewPass`: replaces a permutation that moves no element by a view."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sdk.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterf
 
 
 class ReplaceNopTransposeOrPermuteWithViewPass(RemoveOrReplacePassInterface):
-    """Where a permute or transpose only moves dimensions of size 1, say [N, 1, H, W] to [N, H, 1, W]."""
+    """Replaces permutes and transposes that only move dimensions of size 1, for example [N, 1, H, W] to [N, H, 1,
+    W]."""
 
     targets = PERMUTATIONS
 

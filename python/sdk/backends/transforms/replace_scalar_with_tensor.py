@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ReplaceScalarWithTensorArgPass`: operators that take a number take a tensor instead."""
+"""`ReplaceScalarWithTensorArgPass`: replaces number operands by tensors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _DEFAULT = {getattr(_aten, name).Scalar: getattr(_aten, name).Tensor for name in
 
 
 class ReplaceScalarWithTensorArgPass(ExportPass):
-    """`scalar_to_tensor_ops` maps an operator whose second argument is a number to the one whose second argument is a
-    tensor; by default those of add, sub, mul and div. The number becomes `aten.full` of one element, with the dtype
-    that the operator computes with."""
+    """`scalar_to_tensor_ops` maps an operator whose second argument is a number to the operator whose second argument
+    is a tensor; by default those of add, sub, mul and div. The number becomes `aten.full` of one element, with the
+    dtype in which the operator computes."""
 
     def __init__(self, scalar_to_tensor_ops: dict[Any, Any] | None = None) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constants and state of an exported program, for passes that add or remove some."""
+"""Functions for passes that add or remove constants and state of an exported program."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _CONSTANTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def is_get_attr_node(node: Node) -> bool:
-    """Whether a node stands for an attribute of the graph module."""
+    """Whether a node is an attribute of the graph module."""
     return isinstance(node, Node) and node.op == "get_attr"
 
 
 def is_param_node(exp_prog: ExportedProgram, node: Node) -> bool:
-    """Whether a node stands for a parameter, a buffer, a constant or an attribute of the graph module."""
+    """Whether a node is a parameter, a buffer, a constant or an attribute of the graph module."""
     return is_get_attr_node(node) or _spec_of(exp_prog, node) is not None
 
 
 def get_param_tensor(exp_prog: ExportedProgram, node: Node | None) -> torch.Tensor | None:
-    """The tensor that a node stands for (`is_param_node`); None for None. Raises RuntimeError for any other node."""
+    """The tensor of a node for which `is_param_node` is true; None for None. Raises RuntimeError for any other node."""
     if node is None:
         return None
     if is_get_attr_node(node):
@@ -50,9 +50,9 @@ def create_constant_placeholder(
 ) -> Node:
     """Adds a parameter, a buffer or a constant tensor called `name`, and returns its placeholder.
 
-    It comes where `graph` inserts: call it within `graph.inserting_before(...)` of an input, so that it stands before
-    the user's inputs. A buffer needs `persistent_buffer`; one that is not persistent is no part of the state dict.
-    Raises ValueError for another kind and for a name that is taken.
+    Call it within `graph.inserting_before(...)` of an input, so that the placeholder comes before the user's inputs. A
+    buffer needs `persistent_buffer`; a buffer that is not persistent is not in the state dict. Raises ValueError for
+    any other kind and for a name that is already used.
     """
     if kind not in _CONSTANTS:
         raise ValueError(f"kind is {kind}; expected PARAMETER, BUFFER or CONSTANT_TENSOR")
@@ -71,7 +71,7 @@ def create_constant_placeholder(
 
 
 def delete_constant_placeholder(exp_program: ExportedProgram, node: Node) -> None:
-    """Removes a parameter, buffer or constant that nothing reads. Raises ValueError for any other node."""
+    """Removes a parameter, buffer or constant that no node reads. Raises ValueError for any other node."""
     spec = _spec_of(exp_program, node)
     if spec is None:
         raise ValueError(f"{node.name} is not a parameter, buffer or constant of the program")
@@ -86,10 +86,10 @@ def delete_constant_placeholder(exp_program: ExportedProgram, node: Node) -> Non
 
 
 def create_mutable_buffer(exp_program: ExportedProgram, name: str, data: torch.Tensor) -> Node:
-    """Adds a buffer that the program changes, and returns its placeholder, which comes after those of the parameters.
+    """Adds a buffer that the program changes, and returns its placeholder, which comes after the parameters.
 
-    `name` is that of the placeholder; the buffer is called the same without a leading `b_`. The new value is the first
-    of the graph's outputs: until a pass puts another there, it is the buffer itself.
+    `name` is the name of the placeholder; the buffer's name is the same without a leading `b_`. The new value of the
+    buffer becomes the first output of the graph. It is the buffer itself until a pass replaces it.
     """
     target = name.removeprefix("b_")
     if target in exp_program.state_dict or target in exp_program.constants:
@@ -114,7 +114,7 @@ def _placeholder(exp_program: ExportedProgram, graph: Graph, name: str, data: to
 
 
 def _insert_spec(exp_program: ExportedProgram, node: Node, spec: InputSpec) -> None:
-    """Puts a spec where its placeholder is among the inputs."""
+    """Inserts a spec at the position of its placeholder among the inputs."""
     names = [other.name for other in node.graph.nodes if other.op == "placeholder"]
     exp_program.graph_signature.input_specs.insert(names.index(node.name), spec)
 

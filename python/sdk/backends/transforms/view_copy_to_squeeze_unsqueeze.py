@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ViewCopyToSqueezeUnsqueezePass`: views that add or remove dimensions of size 1 say so."""
+"""`ViewCopyToSqueezeUnsqueezePass`: replaces views that only add or remove dimensions of size 1 by squeeze and
+unsqueeze."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from sdk.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterf
 
 
 class ViewCopyToSqueezeUnsqueezePass(RemoveOrReplacePassInterface):
-    """A view that removes dimensions of size 1 becomes `squeeze_copy.dims`, one that adds a single one
-    `unsqueeze_copy`."""
+    """A view that removes dimensions of size 1 becomes `squeeze_copy.dims`; one that adds a single such dimension
+    becomes `unsqueeze_copy`."""
 
     targets = (VIEW,)
 
@@ -30,7 +31,7 @@ class ViewCopyToSqueezeUnsqueezePass(RemoveOrReplacePassInterface):
 
 
 def _removed(before: list, after: list) -> list[int] | None:
-    """The dimensions of size 1 without which `before` is `after`."""
+    """The dimensions of size 1 whose removal turns the shape `before` into `after`."""
     removed, position = [], 0
     for dim, size in enumerate(before):
         if position < len(after) and size == after[position]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Marks constants that are stored in a file of their own (`.ptd`) instead of in the program.
 
-The mark is `node.meta["constant_tag"]`, the name of the file, on the placeholder of the constant.
+The mark is `node.meta["constant_tag"]` of the constant's placeholder; its value is the name of the file.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ DEFAULT_TAG = "_default_external_constant"
 GenTagFn = Callable[[Node], str | None]
 
 _INLINE_PREFIXES = ("_lifted_tensor_constant", "c_lifted_tensor_")
-"""Names of placeholders for numbers and tensors that stand in the model's code. The names are counted within a program,
-so two programs could not share a file that has them."""
+"""Names of placeholders for numbers and tensors in the model's code. These names are counted within a program, so
+programs that share a file would confuse them."""
 
 _TRAINED = (OutputKind.GRADIENT_TO_PARAMETER, OutputKind.PARAMETER_MUTATION)
 
 
 def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None) -> PassResult:
     """Marks every constant that has a name in the model. `gen_tag_fn` returns the file's name for a node, or None to
-    keep it in the program."""
+    store it in the program."""
     marked = 0
     for node in gm.graph.nodes:
         spec = node.meta.get("spec")
@@ -45,7 +45,7 @@ def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None)
 
 
 def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> PassResult:
-    """Marks the parameters that training changes: those that the program changes, or of which it computes gradients."""
+    """Marks the parameters that training changes: those that the program updates, or whose gradients it returns."""
     signature = program.graph_signature
     trained = {spec.target for spec in signature.output_specs if spec.kind in _TRAINED}
     marked = 0
@@ -62,11 +62,11 @@ _TAG = "delegate_constant_tag"
 def delegate_external_constants_pass_unlifted(
     module: torch.nn.Module, gen_tag_fn: GenTagFn | None = None
 ) -> PassResult:
-    """Marks weights of a module before it is lowered, so that a backend stores its share of them in the named file.
+    """Marks weights of a module before it is lowered, so that a backend stores its constants in the named file.
 
     `module` is the graph module of `torch.export.export(...).module()`, where weights are attributes. The mark is the
-    node's `meta["custom"]["delegate_constant_tag"]`. `torch.export` forgets it unless it is strict, so the weight bears
-    it too, and `to_edge` puts it back on the node.
+    node's `meta["custom"]["delegate_constant_tag"]`. `torch.export` drops it unless it is strict, so the weight has the
+    mark, too, and `to_edge` restores it on the node.
     """
     if not isinstance(module, GraphModule):
         raise TypeError(f"expected the GraphModule that ExportedProgram.module() returns, got {type(module).__name__}")
@@ -84,8 +84,8 @@ def delegate_external_constants_pass_unlifted(
 
 
 def tag_for_delegates(program: ExportedProgram, file: str) -> ExportedProgram:
-    """Marks the weights of a captured program, so that a backend that takes them stores them in the file of this name.
-    Weights that the program changes, and numbers that stand in the model's code, stay where they are."""
+    """Marks the weights of a captured program, so that a backend that gets them stores them in the file of this name.
+    Weights that the program changes, and numbers in the model's code, are not marked."""
     signature = program.graph_signature
     changed = {spec.target for spec in signature.output_specs if spec.target is not None}
     weights = {
@@ -100,13 +100,13 @@ def tag_for_delegates(program: ExportedProgram, file: str) -> ExportedProgram:
 
 
 def delegate_tag(node: Node) -> str | None:
-    """The file that a weight is marked for, where a backend takes it."""
+    """The file for which a weight is marked, if a backend gets it."""
     custom = node.meta.get("custom")
     return custom.get(_TAG) if isinstance(custom, dict) else None
 
 
 def delegate_file(program: ExportedProgram) -> str | None:
-    """The file for the constants of a partition: the one that all its weights are marked for, if there is one."""
+    """The file for the constants of a partition: the one for which all its weights are marked, or None."""
     signature = program.graph_signature
     weights = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
     tags = {delegate_tag(node) for node in program.graph.find_nodes(op="placeholder") if node.name in weights}
@@ -114,7 +114,7 @@ def delegate_file(program: ExportedProgram) -> str | None:
 
 
 def restore_delegate_tags(program: ExportedProgram) -> None:
-    """Marks the placeholders of weights that bear the tag of `delegate_external_constants_pass_unlifted`."""
+    """Marks the placeholders of weights that have the mark of `delegate_external_constants_pass_unlifted`."""
     placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:
         weight = program.state_dict.get(spec.target or "", program.constants.get(spec.target or ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stores a weight in the dim order in which its only reader reads it."""
+"""Stores a weight in the order in which its only reader reads it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _PERMUTES = frozenset({exir_ops.edge.aten.permute_copy.default, torch.ops.aten.p
 
 
 def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -> ExportedProgram:
-    """`program` without the `permute_copy` of weights, which a linear layer would repeat at every call.
+    """Returns `program` without the `permute_copy` of weights, which a linear layer would otherwise repeat at every
+    call.
 
-    A weight is permuted ahead of time when each of its uses, under every name that shares its memory, is the same
-    permutation: otherwise it would be stored twice. `keep` are weights, by the address of their memory, that other
-    methods read in another order. Edits the graph of `program`; the tensors of its state dict stay as they are.
+    A weight is permuted ahead of time if every use of its memory, under any name, is the same permutation; otherwise it
+    would be stored twice. `keep` are weights, by their address, that other methods read in another order. Edits the
+    graph of `program`; the tensors of its state dict are not changed.
     """
     signature = program.graph_signature
     state = dict(program.state_dict)
@@ -31,7 +32,7 @@ def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -
         if order is None or memory in keep:
             continue
         for node, target in weights:
-            # A view: the elements are brought into their new order while the program is written.
+            # A view: the elements are reordered when the program is written.
             state[target] = state[target].detach().permute(order)
             node.meta = {**node.meta, "val": node.meta["val"].permute(order).contiguous()}
             for user in list(node.users):
@@ -42,7 +43,7 @@ def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -
 
 
 def read_in_several_orders(programs: Iterable[ExportedProgram]) -> set[int]:
-    """The weights, by the address of their memory, that the methods of a program do not all read in one order."""
+    """The weights, by their address, that the methods of a program do not all read in the same order."""
     orders: dict[int, set[tuple[int, ...] | None]] = defaultdict(set)
     for program in programs:
         for memory, weights in _weights_by_memory(program).items():
@@ -70,7 +71,8 @@ def _weights_by_memory(program: ExportedProgram) -> dict[int, list[tuple[Node, s
 
 
 def _common_permutation(weights: list[Node]) -> list[int] | None:
-    """The permutation that every use of every node of `weights` is; None where they differ or one is something else."""
+    """The permutation that is every use of every node of `weights`; None if there are other uses or different
+    permutations."""
     orders = set()
     for weight in weights:
         for user in weight.users:

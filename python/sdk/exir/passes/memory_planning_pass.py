@@ -25,7 +25,7 @@ from sdk.exir.tensor import ALIGNMENT, TensorSpec
 
 @dataclass
 class _MemoryPlanningState:
-    """The plans of the methods of one program so far, for memory that they share."""
+    """The plans of a program's methods so far, for memory that they share."""
 
     graph_modules: list[GraphModule] = field(default_factory=list)
     # Specs of each buffer, by its fully qualified name.
@@ -104,7 +104,7 @@ class MemoryPlanningPass(PassBase):
         return PassResult(graph_module, True)
 
     def _set_alloc_node_spec(self, graph_module: GraphModule) -> None:
-        """Gives `memory.alloc` nodes the specs of the results that they are the memory of, in branches too."""
+        """Gives `memory.alloc` nodes the specs of the results that use their memory, in branches, too."""
         for node in graph_module.graph.nodes:
             for branch in control_flow_branches(graph_module, node):
                 self._set_alloc_node_spec(branch)

@@ -22,7 +22,7 @@ class NormalizeViewCopyBasePass(PassBase):
                 if not _is_view_copy(node):
                     continue
                 base, size = node.args
-                # Nodes come in order, so the base of the base is normalised already.
+                # Nodes are visited in order, so the base of the base is already normalised.
                 if _is_view_copy(base):
                     node.args = (base.args[0], size)
                     modified = True

@@ -35,7 +35,7 @@ class PassRegistry:
 
     @classmethod
     def get(cls, key: str) -> list[PassType]:
-        """The passes of a name."""
+        """The passes registered under a name."""
         if key not in cls.registry:
             known = ", ".join(sorted(cls.registry)) or "none"
             raise ExportError(ExportErrorType.NOT_SUPPORTED, f"no pass is registered as {key!r}; registered: {known}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`PropagateDeviceConfig`: which copies between host and device are left to the caller."""
+"""`PropagateDeviceConfig`: which copies between host and device the caller makes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class PropagateDeviceConfig:
-    """`skip_h2d_for_method_inputs`: the caller passes inputs that are on the device already.
+    """`skip_h2d_for_method_inputs`: the caller passes inputs that are already on the device.
     `skip_d2h_for_method_outputs`: outputs stay on the device."""
 
     skip_h2d_for_method_inputs: bool = False

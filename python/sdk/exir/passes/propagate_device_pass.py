@@ -27,7 +27,7 @@ TARGET_DEVICE_COMPILE_SPEC_KEY = "target_device"
 
 
 def _parse_device_spec_value(value: bytes) -> tuple[DeviceType, int]:
-    """Type and index of a device; the index is 0 if the name has none. `ValueError` for anything else."""
+    """Type and index of a device; the index is 0 if the name has none. Raises `ValueError` for any other text."""
     text = value.decode("utf-8", errors="replace").rstrip("\0").strip().lower()
     found = re.fullmatch(r"([a-z]+)(?::(\d+))?", text)
     kind = found and DeviceType.__members__.get(found[1].upper())
@@ -52,15 +52,16 @@ Device = tuple[DeviceType, int]
 
 
 class PropagateDevicePass:
-    """Puts the tensors of delegates that name a device into its memory, and copies between them and the rest.
+    """Assigns the tensors of delegates on a device to the device's memory, and inserts copies between host and device.
 
-    Each input is copied with `et_copy._h2d_copy` before the delegate, each output with `et_copy._d2h_copy` after it. A
+    `et_copy._h2d_copy` copies each input before the delegate, and `et_copy._d2h_copy` copies each output after it. A
     tensor that goes from one delegate to another on the same device stays there. Nodes must have specs; memory planning
     then gives the tensors an arena on their device.
     """
 
     def __init__(self, config: PropagateDeviceConfig | None = None, user_inputs: Collection[Any] | None = None) -> None:
-        """`user_inputs` are the names of the placeholders that the caller provides; by default all but the weights."""
+        """`user_inputs` are the names of the placeholders that the caller provides; by default all except the
+        weights."""
         self.config = config or PropagateDeviceConfig()
         self.user_inputs = user_inputs
 
@@ -76,7 +77,7 @@ class PropagateDevicePass:
 
 
 class _Copies:
-    """The copies in one graph."""
+    """Inserts the copies in one graph."""
 
     def __init__(
         self, graph_module: GraphModule, config: PropagateDeviceConfig, user_inputs: Collection[Any] | None
@@ -120,7 +121,7 @@ class _Copies:
         return self.on_device[value, device]
 
     def _only_on(self, value: Node, device: Device) -> bool:
-        """Whether it is an input of the method that only delegates on that device read."""
+        """Whether a value is an input of the method that only delegates on this device read."""
         is_input = not value.meta["spec"].const if self.user_inputs is None else value.name in self.user_inputs
         return is_input and all(self._device_of(user) == device for user in value.users)
 
@@ -153,7 +154,7 @@ def _place(value: Any) -> Device:
 
 
 def _copy(op: torch._ops.OpOverload, value: Node, device: Device) -> Node:
-    """A call that copies `value` to the device, at the graph's insertion point."""
+    """Inserts a call that copies `value` to the device, at the graph's insertion point."""
     node = value.graph.call_function(op, (value,))
     node.meta = {key: value.meta[key] for key in ("val", "stack_trace", "nn_module_stack") if key in value.meta}
     spec = TensorSpec.from_tensor(value.meta["val"])

@@ -23,8 +23,8 @@ _quantized = exir_ops.edge.quantized_decomposed
 class QuantFusionPass(ExportPass):
     """Fuses add, add followed by relu, and embedding over a dequantised table. Edits the graph in place.
 
-    `_fix_node_meta_val` and `node_value_dict` are accepted for compatibility: metadata is always right, because a fused
-    node takes that of the node it replaces.
+    `_fix_node_meta_val` and `node_value_dict` are accepted for compatibility. Metadata is always right, because a fused
+    node gets that of the node it replaces.
     """
 
     def __init__(self, _fix_node_meta_val: bool = False, node_value_dict: dict[str, Any] | None = None) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Moves the quantising of inputs, or the dequantising of outputs, out of a program: the caller passes or gets integers.
+"""Moves the quantisation of inputs, or the dequantisation of outputs, out of a program: the caller passes or gets
+integers.
 
 The parameters that the caller needs become constant methods of the program: `input0_scale`, `input0_zp`,
 `input0_quant_min`, `input0_quant_max` and `input0_dtype` (a `ScalarType`), and the same for `output0`.
@@ -21,7 +22,7 @@ from sdk.exir.tensor import scalar_type_enum
 
 
 class Manager(Protocol):
-    """The part of `EdgeProgramManager` that the passes use: programs, and constant methods, which they add to."""
+    """The part of `EdgeProgramManager` that the passes use: programs, and constant methods, to which they add."""
 
     _config_methods: dict[str, Any] | None
 
@@ -79,9 +80,9 @@ class _QuantizedBoundary(ExportPass):
 
 
 class QuantizeInputs(_QuantizedBoundary):
-    """Makes the program take quantised inputs. `quantized_inputs_idx` are the positions of inputs whose only use is to
-    be quantised, or a dict from position to the parameters of what the caller has ("scale", "zp", "dtype", and
-    optionally "quant_min", "quant_max"), which is then requantised."""
+    """Makes the program take quantised inputs. `quantized_inputs_idx` are the positions of inputs whose only use is a
+    quantise node. It may also be a dict from position to the parameters of the caller's data ("scale", "zp", "dtype",
+    and optionally "quant_min", "quant_max"), which the program then requantises."""
 
     _side = "input"
 
@@ -111,7 +112,7 @@ class QuantizeInputs(_QuantizedBoundary):
 
 
 class QuantizeOutputs(_QuantizedBoundary):
-    """Makes the program return outputs as they are before the last step, which dequantises them."""
+    """Makes the program return outputs before the dequantise at its end."""
 
     _side = "output"
 
@@ -140,10 +141,10 @@ class QuantizeOutputs(_QuantizedBoundary):
 def quantize_input(
     exported_program: ExportedProgram, input_index: int, qparams: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """`QuantizeInputs` for one input of a program that is not in a manager; edits the program.
+    """`QuantizeInputs` for one input of a program without a manager; edits the program.
 
-    `qparams` are the parameters of what the caller has: those of the dict of `QuantizeInputs`. Returns the scale, zero
-    point, minimum, maximum and dtype that the program now expects.
+    `qparams` are the parameters of the caller's data, as in `QuantizeInputs`. Returns the scale, zero point, minimum,
+    maximum and dtype that the program now expects.
     """
     parameters = _take_quantized(exported_program.graph_module, exported_program, input_index, qparams)
     exported_program.graph_module.recompile()
@@ -151,8 +152,8 @@ def quantize_input(
 
 
 def quantize_output(exported_program: ExportedProgram, output_index: int) -> tuple[Any, ...]:
-    """`QuantizeOutputs` for one output of a program that is not in a manager; edits the program. Returns the scale,
-    zero point, minimum, maximum and dtype of what the program now returns."""
+    """`QuantizeOutputs` for one output of a program without a manager; edits the program. Returns the scale, zero
+    point, minimum, maximum and dtype of what the program now returns."""
     parameters = _return_quantized(exported_program.graph_module, exported_program, output_index)
     exported_program.graph_module.recompile()
     return parameters
@@ -161,7 +162,7 @@ def quantize_output(exported_program: ExportedProgram, output_index: int) -> tup
 def _take_quantized(
     graph_module: GraphModule, program: ExportedProgram, index: int, given: Mapping[str, Any] | None
 ) -> tuple[Any, ...]:
-    """Makes the program take an input quantised, with the parameters that are returned."""
+    """Makes the program take a quantised input, with the parameters that are returned."""
     node = _user_input(graph_module, program, index)
     quantize = _only_quantize(node, index)
     own = tuple(quantize.args[1:6])
@@ -181,7 +182,7 @@ def _take_quantized(
 
 
 def _return_quantized(graph_module: GraphModule, program: ExportedProgram, index: int) -> tuple[Any, ...]:
-    """Makes the program return an output as it is before it is dequantised, with the parameters that are returned."""
+    """Makes the program return an output before it is dequantised, with the parameters that are returned."""
     output = graph_module.graph.output_node()
     values = list(output.args[0])
     positions = _user_outputs(program)
@@ -204,7 +205,7 @@ def extract_io_quant_params(
     edge_prog: Manager, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """The quantisation parameters of inputs and outputs, by name: {"inputs": {"x": {"scale": 0.1, ...}}, "outputs":
-    {...}}. Leaves the program as it is. An output's name is that of the node that quantises it."""
+    {...}}. Does not change the program. The name of an output is that of the node that quantises it."""
     program = edge_prog.exported_program()
     found: dict[str, dict[str, dict[str, Any]]] = {"inputs": {}, "outputs": {}}
     for index in input_idxs:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replaces operators by in-place forms if nothing else reads the argument that they overwrite.
 
-The memory planner places results on operands that die anyway (`_in_place.py`); this pass makes it visible in the graph,
-for kernels that have an in-place form of their own, such as `index_put_`.
+The memory planner already places results on operands whose lifetime ends (`_in_place.py`). This pass shows that in the
+graph, for kernels with a separate in-place form, such as `index_put_`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sdk.exir.dialects.edge._ops import to_edge_op
 from sdk.exir.operator.convert import unwrap_op_overload
 
 DEFAULT_INPLACEABLE_OPS: frozenset[Any] = frozenset({exir_ops.edge.aten.index_put.default})
-"""Operators that `reinplace_pass` treats by default."""
+"""Operators that `reinplace_pass` replaces by default."""
 
 _VIEWS = frozenset({torch.ops.aten.view_copy.default})
-"""Operators whose result may share memory with their argument once memory is planned."""
+"""Operators whose result may share memory with their argument after memory planning."""
 
 
 def reinplace_pass(
@@ -31,7 +31,7 @@ def reinplace_pass(
     ops_to_inplace: Iterable[Any] | None = None,
     inplace_overrides: Mapping[Any, Any] | None = None,
 ) -> ExportedProgram:
-    """Replaces calls of operators by their in-place forms where the value that is overwritten is not read any more.
+    """Replaces calls of operators by their in-place forms if the overwritten value is not read later.
 
     `ops_to_inplace` are edge operators (default: `DEFAULT_INPLACEABLE_OPS`). The in-place form of `name` is `name_`
     with the same arguments; `inplace_overrides` maps operators to others. Raises ValueError for an operator whose
@@ -73,7 +73,7 @@ def _reinplace(module: GraphModule, forms: dict[Any, Any], fixed: set[Node]) -> 
 
 
 def _same_memory(node: Node) -> Iterator[Node]:
-    """The node and all that may be views of the same memory."""
+    """The node and all possible views of its memory."""
     root = node
     while _is_view(root):
         root = root.args[0]

@@ -9,8 +9,8 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 
 class ReplaceSymSizeOpPass(PassBase):
-    """Uses of `sym_size.int` whose value is known become that value; `sym_size` overloads become the one that
-    runtimes have."""
+    """Uses of `sym_size.int` with a known value become that value; `sym_size` overloads become the one that the runtime
+    has."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

@@ -23,7 +23,7 @@ def _is_view_copy(node: Node) -> bool:
 
 
 class _ViewSpec(TensorSpec):
-    """The spec of a view: it has its own sizes, but reads and sets all properties of memory in its base."""
+    """The spec of a view: it has its own sizes, but all properties of its memory are those of its base."""
 
     _SHARED = (
         "const",
@@ -70,7 +70,7 @@ class _ViewSpec(TensorSpec):
             object.__setattr__(self, name, value)
 
     def init_mem_planning_fields(self) -> None:
-        """The base's fields are reset through the base."""
+        """These fields are reset only through the base."""
 
     def debug(self) -> str:
         return f"view of {self._base.debug()} as {self.shape}"

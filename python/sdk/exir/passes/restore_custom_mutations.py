@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lets custom operators write to their arguments again: each `auto_functionalized_v2` becomes the call of its operator.
+"""Lets custom operators write to their arguments again: replaces each `auto_functionalized_v2` by a call of its
+operator.
 
-A program keeps a cache where it lies, and the operator updates it there. Where the old value is still read afterwards,
-the operator writes to a copy.
+The operator then updates a cache in place, as in the model. If the old value is read later, the operator writes to a
+copy instead.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _CALL = torch.ops.higher_order.auto_functionalized_v2
 
 @dataclass
 class Restored:
-    """How many calls write in place again, and how many old values are copied because they are read afterwards."""
+    """How many calls write in place again, and how many old values are copied because they are read later."""
 
     calls: int = 0
     copies: int = 0
@@ -104,7 +105,7 @@ def _place(user: Node) -> int:
 
 
 def _is_read_later(graph: Graph, value: Node, call: Node) -> bool:
-    """Whether `value`, or what a later pass may give the same memory, is read after `call`."""
+    """Whether `value`, or a value to which a later pass may give the same memory, is read after `call`."""
     order = {node: i for i, node in enumerate(graph.nodes)}
     pending, seen = [value], {value}
     while pending:
@@ -121,7 +122,7 @@ def _may_share(node: Node) -> bool:
     if node.op != "call_function":
         return False
     if node.target is operator.getitem:
-        return True  # a part of what splits a tensor
+        return True  # a part of a split tensor
     target = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
     return target in MATERIALISE_ORDER
 

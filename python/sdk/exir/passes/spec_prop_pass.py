@@ -21,7 +21,8 @@ from sdk.exir.tensor import TensorSpec
 
 
 def make_spec(value: Any) -> Any:
-    """The spec of a node's value: a `TensorSpec` for a tensor, the same structure for lists, anything else as it is."""
+    """The spec of a node's value: a `TensorSpec` for a tensor, the same structure for lists, any other value
+    unchanged."""
     if isinstance(value, torch.Tensor):
         with torch.no_grad():
             return TensorSpec.from_tensor(value)

@@ -14,7 +14,7 @@ from sdk.exir.tensor import TensorSpec
 
 def to_scratch_op_pass(graph_module: GraphModule) -> PassResult:
     """Adds scratch tensors to calls of operators that have an overload with more out arguments than results, and a
-    function that returns their sizes (`attach_get_scratch_metas_fn`).
+    function that returns the sizes of the scratch tensors (`attach_get_scratch_metas_fn`).
 
     Run it after `ToOutVarPass`. Operators without scratch arguments stay as they are.
     """
@@ -61,7 +61,7 @@ def _allocate(module: GraphModule, meta: ScratchTensorMetadata) -> Node:
 
 
 def _scratch_variant(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The overload that takes what `op` takes and scratch tensors besides."""
+    """The overload of `op` that also takes scratch tensors."""
     if not any(a.is_out for a in op._schema.arguments) or scratch_argument_names(op):
         return None
     taken = {(a.name, str(a.type)) for a in op._schema.arguments}
