@@ -48,8 +48,8 @@ class Delegate final {
    *
    * @retval Error::InvalidArgument (logged) an argument is no tensor or of another dtype or rank, or the shapes do not
    * fit each other.
-   * @param tracer Gets an event for each operator and, where it asks for them, what operators compute, see profile.h;
-   * may be null.
+   * @param tracer Gets an event for each operator and, if it requests them, the values that operators compute, see
+   * profile.h; may be null.
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args, runtime::EventTracer* tracer = nullptr);
 

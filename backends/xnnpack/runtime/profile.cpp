@@ -28,8 +28,9 @@ uint64_t nanoseconds(const xnn_timestamp&) {
 }
 #endif
 
-/// The times that operators took in the last invocation, asked in their order. XNNPACK gives whole microseconds, but
-/// most operators of small models take less than one: its time stamps are read where their type is known.
+/// The durations of the operators of the last invocation, read in sequence. XNNPACK's profile has whole microseconds,
+/// but most operators of small models take less than one. So this class reads its time stamps, in private memory of the
+/// runtime.
 class Durations {
  public:
   Durations(xnn_runtime_t runtime, size_t count) {
@@ -45,7 +46,7 @@ class Durations {
     }
   }
 
-  /// Nanoseconds of the operator.
+  /// Returns the duration of the next operator in nanoseconds.
   uint64_t next(const xnn_operator_data& data) {
     if (!kHasTimespec) {
       return microseconds_[at_++] * 1000;
@@ -65,7 +66,7 @@ class Durations {
   size_t at_ = 0;
 };
 
-/// The dtype of values that are logged; nullopt for those that are not.
+/// The dtype as which values are logged; nullopt for values that are not logged.
 std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
   switch (datatype) {
     case xnn_datatype_fp32:
@@ -81,7 +82,7 @@ std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
   }
 }
 
-/// The name of an operator; without the heap, as there is one for each event.
+/// The name of an operator, without heap allocation, because there is one for each event.
 class Name {
  public:
   Name(const xnn_operator& op, const char* step) {
@@ -172,7 +173,7 @@ void ValueLogger::after(size_t node) {
       stride *= sizes[d];
     }
     aten::TensorImpl impl(*dtype, static_cast<ssize_t>(rank), sizes, value.data, order, strides);
-    // The tracer logs why it could not; the execution goes on.
+    // The tracer logs an error of its own; the execution continues.
     (void)tracer_.log_intermediate_output_delegate(nullptr, static_cast<runtime::DelegateDebugIntId>(handle),
                                                    aten::Tensor(&impl));
   }

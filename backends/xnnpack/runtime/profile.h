@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * What the operators of a delegate took and computed, for the event tracer.
+ * @file Logs the durations and results of a delegate's operators to the event tracer.
  */
 #pragma once
 
@@ -37,29 +36,29 @@ std::vector<uint32_t> outputs_of(xnn_subgraph_t subgraph, size_t node);
 void set_profiling(xnn_runtime_t runtime, bool on);
 
 /**
- * Logs an event for each operator of the last invocation, during which profiling was on, in sequence from `start`
- * (in ticks) on.
+ * Logs an event for each operator of the last invocation, during which profiling was on. The first event begins at
+ * `start` (in ticks), and each of the others where the one before it ends.
  *
- * An event's identity is the debug handle of the node in the exported graph, and its metadata the name of XNNPACK's
- * operator with its kind of kernel ("Convolution (NHWC, F32) IGEMM"), without a terminating null. Without a handle the
- * name is its identity.
+ * An event is identified by the debug handle of the node in the exported graph, or by the operator's name if there is
+ * no handle. Its metadata is the name of XNNPACK's operator with its kind of kernel ("Convolution (NHWC, F32) IGEMM"),
+ * without a terminating null.
  *
- * @param origins By the number of the node in the subgraph. Operators of other nodes, which XNNPACK adds, have no
- * handle.
+ * @param origins Indexed by the number of the node in the subgraph. Nodes that XNNPACK adds have no handle.
  */
 void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
                    const std::vector<NodeOrigin>& origins);
 
 /**
- * Logs what each operator of an invocation computes, right after it ran: later operators reuse its memory.
+ * Logs the results of each operator right after it has run, because later operators reuse its memory.
  *
- * A value has the debug handle of the node that computes it in the payload, also where XNNPACK made that node a part of
- * another one. Dimensions are in the order of memory: images are NHWC. Left out are values without a handle, and
- * those quantised by row, whose scales are computed at run time.
+ * A value has the debug handle of the payload's node that computes it, even if XNNPACK has fused that node into
+ * another. Dimensions are in memory order: images are NHWC. Values without a handle are not logged, nor are values
+ * quantised per row, whose scales are computed at run time.
  */
 class ValueLogger final : public OperatorObserver {
  public:
-  /// @param handles By the number of the value in the subgraph; 0 for none. All arguments must outlive the object.
+  /// @param handles Indexed by the number of the value in the subgraph; 0 for none. All arguments must outlive the
+  /// object.
   ValueLogger(runtime::EventTracer& tracer, xnn_runtime_t runtime, const std::vector<uint32_t>& handles)
       : tracer_(tracer), runtime_(runtime), handles_(handles) {}
 

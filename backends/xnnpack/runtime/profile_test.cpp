@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Event tracers get each operator in a delegate, with the debug handle of its node in the exported graph.
+// The event tracer gets an event for each operator of a delegate, with the debug handle of its node in the exported
+// graph.
 #include "profile.h"
 
 #include <gtest/gtest.h>
@@ -134,8 +135,8 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   EXPECT_LE(exponential.end, end);
 }
 
-// Three operators share the memory of two values: what each computes is logged before the next one runs. The last clamp
-// becomes a part of the addition before it, whose value is then that of the clamp.
+// Three operators share the memory of two values, so each result must be logged before the next operator runs. The last
+// clamp is fused into the addition before it, whose logged value is then that of the clamp.
 TEST(Profile, ValuesAreLoggedAsTheyAreComputed) {
   runtime::runtime_init();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-// Calls visitor(a zero of the C++ type of `dtype`) if that holds quantized values and the build has code for it.
+// Calls visitor(a zero of the C++ type of `dtype`) if the dtype holds quantized values and the build has code for it.
 template <typename Visitor>
 bool visit_quantized(ScalarType dtype, const Visitor& visitor) {
 #define CASE(ctype, name)                          \
@@ -33,7 +33,7 @@ bool visit_quantized(ScalarType dtype, const Visitor& visitor) {
 #undef CASE
 }
 
-// Rounds to the nearest even integer: at 1.5 * 2^23 (2^52) neighbouring numbers are one apart. |x| must be below 2^22
+// Rounds to the nearest even integer: from 1.5 * 2^23 (2^52) on, adjacent numbers differ by one. |x| must be below 2^22
 // (2^51).
 [[maybe_unused]] inline float round_even(float x) {
   return (x + 12582912.0f) - 12582912.0f;
@@ -45,7 +45,7 @@ bool visit_quantized(ScalarType dtype, const Visitor& visitor) {
 // low and high bound the quantized value; the order of clamping and of rounding to integers does not matter.
 template <typename Real, typename Q>
 void quantize_block(const Real* x, Q* q, size_t count, AffineParams params, QuantRange range, bool round_last) {
-  const Real inverse = static_cast<Real>(1.0 / params.scale);  // as PyTorch, where the scale is a number of Python
+  const Real inverse = static_cast<Real>(1.0 / params.scale);  // as in PyTorch, where the scale is a Python number
   const Real zero_point = static_cast<Real>(params.zero_point);
   const Real low = static_cast<Real>(range.min), high = static_cast<Real>(range.max);
   if (round_last) {
@@ -83,7 +83,7 @@ size_t block_size(int64_t done, int64_t count) {
   return count - done < static_cast<int64_t>(kBlock) ? static_cast<size_t>(count - done) : kBlock;
 }
 
-// Elements of `tensor` as `Real`, by way of a type that every build which has the dtype converts it to.
+// Reads elements of `tensor` as `Real`, through a type to which every build with that dtype can convert.
 template <typename Real>
 void load_reals(const Tensor& tensor, int64_t start, Real* x, size_t count) {
   const ScalarType dtype = tensor.scalar_type();
@@ -129,12 +129,12 @@ void dequantize_all(const Tensor& in, Tensor& out, int64_t start, int64_t count,
   }
 }
 
-// Beyond these a float does not hold every integer.
+// A float does not hold all integers of these dtypes.
 bool needs_double(ScalarType dtype) {
   return dtype == ScalarType::Int;
 }
 
-// In a build for other dtypes nothing asks for double.
+// In a build for other dtypes, no call needs double.
 constexpr bool kComputesInDouble = is_selected(ScalarType::Double) || is_selected(ScalarType::Int);
 
 }  // namespace

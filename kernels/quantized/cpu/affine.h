@@ -18,38 +18,37 @@ struct QuantRange {
   int64_t max;
 };
 
-/// `dtype` is one that holds quantized values (Byte, Char, Short, Int, UInt16) and quant_min <= quant_max lie in it.
+/// Checks that `dtype` holds quantized values (Byte, Char, Short, Int, UInt16) and quant_min <= quant_max lie in it.
 /// Fails the context otherwise.
 bool check_quantized_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, QuantRange range);
 
-/// `dtype` is Float, Half, BFloat16 or Double. Fails the context otherwise.
+/// Checks that `dtype` is Float, Half, BFloat16 or Double. Fails the context otherwise.
 bool check_real_dtype(KernelRuntimeContext& ctx, const char* op, ScalarType dtype);
 
-/// A dtype argument agrees with the tensor it describes.
+/// Checks that a dtype argument agrees with the tensor that it describes.
 bool check_dtype_argument(KernelRuntimeContext& ctx, const char* op, ScalarType argument, const Tensor& tensor);
 
-/// How PyTorch's formulas differ: computing in double (its scales are Double tensors), and rounding after the zero
-/// point has been added (by token) rather than before.
+/// The differences between PyTorch's formulas: computing in double (if the scales are Double tensors), and rounding
+/// after the zero point is added (per token) rather than before.
 struct QuantizeMode {
   bool wide = false;
   bool round_last = false;
 };
 
-/// Elements [start, start + count) of memory. The dtypes have been checked.
+/// Quantizes elements [start, start + count) in memory order. The dtypes must have been checked.
 void quantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range,
                   QuantizeMode mode);
 /// The same for `count` floats that are not in a tensor.
 void quantize_floats(const float* x, Tensor& out, int64_t start, int64_t count, AffineParams params, QuantRange range);
 void dequantize_run(const Tensor& in, Tensor& out, int64_t start, int64_t count, AffineParams params, bool wide);
 
-/// scales and zero_points: `count` values each, of any floating-point dtype, and of any one but Bool; no zero points
-/// mean 0.
+/// `count` scales of any floating-point dtype, and as many zero points of any dtype but Bool; no zero points mean 0.
 class ParamTable {
  public:
   bool read(KernelRuntimeContext& ctx, const char* op, const Tensor& scales, const std::optional<Tensor>& zero_points,
             int64_t count);
   AffineParams at(int64_t i) const;
-  /// Whether the scales are Double, in which PyTorch then computes.
+  /// Whether the scales are Double; PyTorch then computes in double.
   bool wide() const { return scale_type_ == ScalarType::Double; }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using Outputs = std::tuple<Tensor&, Tensor&>;
 
-// Least and largest value of a run of elements and 0; NaN when there is one.
+// The least and the largest of some values and 0; NaN if a value is NaN.
 struct Extent {
   float low = 0.0f;
   float high = 0.0f;
@@ -67,7 +67,7 @@ void store(Tensor& tensor, int64_t i, float value) {
       return store_as<double>(tensor, i, value);
     case ScalarType::Float:
       return store_as<float>(tensor, i, value);
-    case ScalarType::Int:  // by way of int64: the float next to the largest int32 is too large for one
+    case ScalarType::Int:  // converted through int64: the float nearest to the largest int32 does not fit in int32
       tensor.mutable_data_ptr<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(value));
       return;
     default:
@@ -84,7 +84,7 @@ float clamp(float x, float low, float high) {
   return x < low ? low : x > high ? high : x;
 }
 
-// One scale and one zero point for all of the input.
+// Prepares outputs for one scale and one zero point.
 bool prepare_for_tensor(KernelRuntimeContext& ctx, const char* op, const Tensor& in, QuantRange range, ScalarType dtype,
                         Tensor& scale, Tensor& zero_point) {
   const int64_t one = 1;
@@ -97,7 +97,7 @@ bool prepare_for_tensor(KernelRuntimeContext& ctx, const char* op, const Tensor&
          check_resize(ctx, op, zero_point, &one, static_cast<size_t>(zero_point.dim() == 0 ? 0 : 1));
 }
 
-// One of each for every row: outputs of sizes (..., 1).
+// Prepares outputs of sizes (..., 1), with a scale and a zero point for each row.
 bool prepare_for_rows(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Tensor& scale, Tensor& zero_point,
                       int64_t* rows) {
   if (!check_outputs(ctx, op, in, scale, zero_point)) {
@@ -117,15 +117,15 @@ bool prepare_for_rows(KernelRuntimeContext& ctx, const char* op, const Tensor& i
          check_resize(ctx, op, zero_point, sizes, static_cast<size_t>(in.dim()));
 }
 
-// The largest absolute value; NaN when there is one.
+// The largest absolute value; NaN if a value is NaN.
 float reach_of(const Extent& extent) {
   return -extent.low > extent.high ? -extent.low : extent.high;
 }
 
 }  // namespace
 
-/// The scale, at least eps, and the zero point, of one element each, that map the values of the input and 0 into
-/// [quant_min, quant_max]: zero_point = quant_min - round(min / scale).
+/// One scale (at least eps) and one zero point, which map the input's values and 0 into [quant_min, quant_max]:
+/// zero_point = quant_min - round(min / scale).
 Outputs choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t quant_min, int64_t quant_max,
                                   double eps, ScalarType dtype, Tensor& scale_out, Tensor& zero_point_out) {
   Outputs outputs(scale_out, zero_point_out);
@@ -159,7 +159,8 @@ Outputs choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Ten
   return outputs;
 }
 
-/// One scale a row, of sizes (..., 1), that maps its largest absolute value (at least 1e-5) to 127; zero points 0.
+/// A scale for each row, of sizes (..., 1), that maps its largest absolute value (at least 1e-5) to 127; zero points
+/// are 0.
 Outputs choose_qparams_per_token_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarType dtype, Tensor& scale_out,
                                      Tensor& zero_point_out) {
   const char* op = "choose_qparams_per_token.out";
@@ -177,7 +178,7 @@ Outputs choose_qparams_per_token_out(KernelRuntimeContext& ctx, const Tensor& in
   return outputs;
 }
 
-/// One scale and zero point a row, of sizes (..., 1), for int8: of the two roundings of the zero point, that which
+/// A scale and a zero point for each row, of sizes (..., 1), for int8. The zero point is rounded in the direction that
 /// leaves the smaller error at its end of the range.
 Outputs choose_qparams_per_token_asymmetric_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarType,
                                                 Tensor& scale_out, Tensor& zero_point_out) {

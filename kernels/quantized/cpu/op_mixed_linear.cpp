@@ -33,7 +33,7 @@ bool check_no_zero_points(KernelRuntimeContext& ctx, const char* op, const std::
   return true;
 }
 
-// How many values of a row share a scale: the last group may have fewer. Fails if there are groups without any.
+// The number of values of a row that share a scale; the last group may have fewer. Fails if a group would have none.
 bool width_of_groups(KernelRuntimeContext& ctx, const char* op, int64_t values, int64_t groups, int64_t* width) {
   *width = groups > 0 ? (values + groups - 1) / groups : 0;
   const bool fits = groups > 0 && (values == 0 || (values + *width - 1) / *width == groups);
@@ -42,7 +42,7 @@ bool width_of_groups(KernelRuntimeContext& ctx, const char* op, int64_t values, 
   return true;
 }
 
-// out[i, j] = sum over k of in[i, k] * weight[k, j] * scale[k, j], with the weight and its scales by two strides.
+// out[i, j] = sum over k of in[i, k] * weight[k, j] * scale[k, j]. The weight and its scales have two strides each.
 template <typename ScaleAt>
 void multiply(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& weight, int64_t depth_stride,
               int64_t column_stride, const ScaleAt& scale_at, Tensor& out) {
@@ -91,7 +91,7 @@ Tensor& quantized_mixed_mm_out(KernelRuntimeContext& ctx, const Tensor& in, cons
   return out;
 }
 
-/// in (m, k), weight (n, k) with scales (n) or (n, groups), out (m, n), of `dtype` if that is given.
+/// in (m, k), weight (n, k) with scales (n) or (n, groups), out (m, n), of `dtype` if given.
 Tensor& quantized_mixed_linear_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& weight,
                                    const Tensor& scales, const std::optional<Tensor>& zero_points,
                                    std::optional<ScalarType> dtype, Tensor& out) {

@@ -10,7 +10,7 @@
 namespace torch::executor::native {
 namespace {
 
-// A tensor in memory as outer x size x inner, with its own parameters for each of `size`.
+// A tensor in memory order as outer x size x inner, with parameters for each index of `size`.
 struct Groups {
   int64_t outer = 1;
   int64_t size = 1;
@@ -72,7 +72,7 @@ bool split_tokens(KernelRuntimeContext& ctx, const char* op, const Tensor& in, G
   return true;
 }
 
-// A bound of the quantized values that is a tensor: one integer.
+// Reads a bound of the quantized values from a tensor with one integer.
 bool read_bound(KernelRuntimeContext& ctx, const char* op, const Tensor& bound, int64_t* value) {
   const ScalarType dtype = bound.scalar_type();
   ET_KERNEL_CHECK_MSG(
@@ -83,11 +83,11 @@ bool read_bound(KernelRuntimeContext& ctx, const char* op, const Tensor& bound, 
   return true;
 }
 
-// Calls fn(first element, number of elements, parameters) for each run of elements that share parameters.
+// Calls fn(first element, number of elements, parameters) for each run of elements with the same parameters.
 template <typename Function>
 void for_each_run(const Groups& groups, const ParamTable& table, const Function& fn) {
   if (groups.size == 0 || groups.inner == 0) {
-    return;  // else `outer` empty iterations, of which there may be billions
+    return;  // without this, there may be billions of empty iterations
   }
   for (int64_t o = 0; o < groups.outer; ++o) {
     for (int64_t i = 0; i < groups.size; ++i) {
@@ -199,7 +199,7 @@ Tensor& dequantize_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, 
   return out;
 }
 
-/// Quantizes and dequantizes at once, in float: (clamp(round(x / scale) + zero_point) - zero_point) * scale. NaN stays.
+/// Quantizes and dequantizes in float: (clamp(round(x / scale) + zero_point) - zero_point) * scale. NaN stays NaN.
 Tensor& fake_quant_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
                                    const Tensor& zero_points, int64_t axis, int64_t quant_min, int64_t quant_max,
                                    Tensor& out) {
@@ -229,7 +229,7 @@ Tensor& fake_quant_per_channel_out(KernelRuntimeContext& ctx, const Tensor& in, 
   return out;
 }
 
-/// One scale and zero point for each row, i.e. for each position of all dimensions but the last.
+/// A scale and a zero point for each row, that is, for each position of all dimensions but the last.
 Tensor& quantize_per_token_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& scales,
                                const Tensor& zero_points, int64_t quant_min, int64_t quant_max, ScalarType dtype,
                                Tensor& out) {

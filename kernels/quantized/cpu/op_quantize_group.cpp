@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// quantized_decomposed::{quantize,dequantize}_per_channel_group.out: one scale for each group of neighbours in a row.
+// quantized_decomposed::{quantize,dequantize}_per_channel_group.out: a scale for each group of adjacent elements of a
+// row.
 #include <optional>
 
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -8,7 +9,7 @@
 namespace torch::executor::native {
 namespace {
 
-// in (rows, width), scales (rows, width / group_size). A group size of at least the width means whole rows.
+// in (rows, width), scales (rows, width / group_size). With a group size of `width` or more, each row is one group.
 bool check_groups(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& scales,
                   int64_t* group_size, const Tensor& out) {
   using executorch::runtime::tensor_is_default_dim_order;

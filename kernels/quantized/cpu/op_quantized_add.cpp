@@ -15,7 +15,7 @@ struct Operand {
   QuantRange range;
 };
 
-// The real values of elements [start, start + count), at most kBlock, of memory.
+// Dequantizes elements [start, start + count) in memory order, at most kBlock.
 void dequantize_block(const Operand& operand, int64_t start, int64_t count, float* x) {
   const Tensor& tensor = operand.tensor;
   int64_t q[kBlock];
@@ -28,7 +28,7 @@ void dequantize_block(const Operand& operand, int64_t start, int64_t count, floa
   }
 }
 
-// combine(start, count, x) changes the real values of elements of `a`, which are then quantized to `out`.
+// combine(start, count, x) changes the real values of elements of `a`, which are then quantized into `out`.
 template <typename Combine>
 void quantize_blocks(const Operand& a, Tensor& out, AffineParams params, QuantRange range, const Combine& combine) {
   for (int64_t start = 0; start < a.tensor.numel(); start += kBlock) {
@@ -91,7 +91,7 @@ Tensor& quantized_add_relu_out(KernelRuntimeContext& ctx, const Tensor& a, doubl
                      {out_quant_min, out_quant_max}, /*relu=*/true, out);
 }
 
-/// Dequantizes a, adds the number b and quantizes the sums, maybe to another dtype.
+/// Dequantizes a, adds the number b and quantizes the sums, possibly to another dtype.
 Tensor& quantized_add_scalar_out(KernelRuntimeContext& ctx, const Tensor& a, double a_scale, int64_t a_zero_point,
                                  int64_t a_quant_min, int64_t a_quant_max, ScalarType a_dtype, const Scalar& b,
                                  double out_scale, int64_t out_zero_point, int64_t out_quant_min, int64_t out_quant_max,

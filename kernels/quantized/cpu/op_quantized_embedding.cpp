@@ -9,8 +9,8 @@
 namespace torch::executor::native {
 namespace {
 
-// Value `i` of a packed row. 4 bits: the first value is the high half of a byte; 2 bits: the first is the lowest pair.
-// Both are stored with an offset that makes them unsigned.
+// Reads value `i` of a packed row. With 4 bits, the first value is the high half of a byte; with 2 bits, it is the
+// lowest pair. Both are stored with an offset, as unsigned values.
 int unpack(const uint8_t* row, int64_t i, int bits) {
   switch (bits) {
     case 4:

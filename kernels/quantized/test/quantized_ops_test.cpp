@@ -103,7 +103,7 @@ TEST_F(QuantizedTest, Embeddings) {
   expect_failure();
 }
 
-// Scales of 16 bits, which hold these numbers exactly.
+// bfloat16 and float16 hold these scales exactly.
 TEST_F(QuantizedTest, EmbeddingsWithScalesOfSixteenBits) {
   TensorFactory<ScalarType::Half> th;
   TensorFactory<ScalarType::BFloat16> tbf;
@@ -137,8 +137,8 @@ TEST_F(QuantizedTest, MixedProductsWithScalesOfSixteenBitsAndPartialGroups) {
   quantized_mixed_linear_out(ctx, tf.ones({1, 5}), five, scales, std::nullopt, std::nullopt, out);
   EXPECT_TENSOR_EQ(out, tf.make({1, 2}, {576, -15}));
   quantized_mixed_linear_out(ctx, tf.ones({1, 5}), five, tf.ones({2, 4}), std::nullopt, std::nullopt, out);
-  expect_failure();  // groups of two: the fourth would have no value
-  // The columns of a product in groups of two and one.
+  expect_failure();  // in groups of two, the fourth would have no value
+  // The columns of a product, in groups of two and one.
   Tensor three = tf.zeros({1, 3});
   quantized_mixed_mm_out(ctx, tf.ones({1, 1}), tc.make({1, 3}, {1, 2, 3}), tf.make({1, 2}, {2, 10}), std::nullopt,
                          three);

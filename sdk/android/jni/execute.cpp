@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Native functions that run methods, and convert inputs from Java; tensors are
-// not copied.
+// SPDX-License-Identifier: BSD-3-Clause
+// Native functions that run methods, and convert inputs from Java; tensors are not copied.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Helpers that all native functions use: Java names, conversion of texts, and
-// errors.
+// SPDX-License-Identifier: BSD-3-Clause
+// Helpers that all native functions use: Java names, conversion of texts, and errors.
 #pragma once
 
 #include <jni.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Native functions that load modules, read their metadata and free them.
+// SPDX-License-Identifier: BSD-3-Clause
+// Native functions that load modules, read their metadata and free them.
 #include <memory>
 
 #include "jni_support.h"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Converts the outputs of methods to Java values; tensors are not copied.
+// SPDX-License-Identifier: BSD-3-Clause
+// Converts the outputs of methods to Java values; tensors are not copied.
 #include <array>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Native functions for the whole process: operators, backends, threads and the
-// log.
+// SPDX-License-Identifier: BSD-3-Clause
+// Native functions for the whole process: operators, backends, threads and the log.
 #include <cstdio>
 #include <deque>
 #include <mutex>

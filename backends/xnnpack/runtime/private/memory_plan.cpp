@@ -53,7 +53,7 @@ extern "C" void executorch_xnnpack_plan_values(xnn_value_allocation_tracker* tra
   std::stable_sort(by_size.begin(), by_size.end(), [](const xnn_usage_record* a, const xnn_usage_record* b) {
     return a->tensor_size > b->tensor_size;
   });
-  std::vector<xnn_usage_record*> placed;  // by their places
+  std::vector<xnn_usage_record*> placed;  // sorted by offset
   placed.reserve(by_size.size());
   for (xnn_usage_record* record : by_size) {
     record->alloc_offset = find_place(*record, placed);

@@ -213,7 +213,7 @@ TEST_F(Winograd, SharesItsFormOfTheWeightsAndSaysWhenThereIsNoMemory) {
   EXPECT_EQ(first.provider()->offset_to_addr(first.provider()->context, 0),
             second.provider()->offset_to_addr(second.provider()->context, 0));
 
-  // The elements are not in memory yet, as far as this one knows.
+  // The caller has not read the elements yet.
   filter.data = nullptr;
   DelegateWeights missing(nullptr);
   missing.begin(&filter, &bias);

@@ -45,11 +45,11 @@ Sharing plan_sharing(xnn_runtime_t runtime, size_t threads);
 /// Whether threads spin or sleep after the last operator that they share. Between operators they always spin.
 enum class Rest : uint8_t { Awake, Asleep };
 
-/// Is told of the operators of an invocation.
+/// Receives a call after each operator of an invocation.
 class OperatorObserver {
  public:
   virtual ~OperatorObserver() = default;
-  /// The operator of `node` has run; the next one has not begun.
+  /// Called when the operator of `node` has run, before the next one begins.
   virtual void after(size_t node) = 0;
 };
 

@@ -34,8 +34,8 @@ struct OriginalWeights {
   std::string_view scales;
   /// Whether other delegates may use the packed weights.
   bool is_shareable = true;
-  /// The name of the weights in the program, if the name is a SHA-256. The program may lie: compare it with the digest
-  /// of the bytes before packed weights are stored under it.
+  /// The SHA-256 by which the program names the weights, if it does. It may be false, so it must be compared with the
+  /// digest of the bytes before packed weights are stored under it.
   std::optional<Sha256> digest;
   /// The first bytes of weights with a digest, at most kStart. They are part of the cache key, so that most weights
   /// that were replaced under the same name get another key without being read whole.

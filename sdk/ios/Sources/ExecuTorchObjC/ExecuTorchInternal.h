@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Helpers that the classes share: errors and tensors of the C interface.
+// SPDX-License-Identifier: BSD-3-Clause
+// Helpers that the classes share: errors and tensors of the C interface.
 #import <CExecuTorch/executorch.h>
 
 #import "ExecuTorchError.h"

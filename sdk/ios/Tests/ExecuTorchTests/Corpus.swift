@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause tests/data/corpus: programs, their inputs, and the outputs of PyTorch eager.
+// SPDX-License-Identifier: BSD-3-Clause
+// tests/data/corpus: programs, their inputs, and the outputs of PyTorch eager.
 import ExecuTorch
 import Foundation
 

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The calls that CallOverhead.kt compares with: they go directly to the C++
-// Module under a Kotlin Module. Both use the same weights, memory plan and input memory, so only the call differs.
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls that CallOverhead.kt compares with: they go directly to the C++ Module under a Kotlin Module. Both use the
+// same weights, memory plan and input memory, so only the call differs.
 #include <ctime>
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Needs kotlinx-coroutines, which an app may lack: so no other file refers to
-// this one.
+// SPDX-License-Identifier: BSD-3-Clause
+// Needs kotlinx-coroutines, which an app may lack: so no other file refers to this one.
 @file:JvmName("ModuleCoroutines")
 
 package org.pytorch.executorch
