@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn a PyTorch model into a `.pte` program and run it anywhere.
 
-    sdk.export    the front door: `python -m sdk.export MODEL`
+    sdk.export    exports a model: `python -m sdk.export MODEL`
     sdk.exir      the compiler: `to_edge_transform_and_lower(...).to_executorch()`
-    sdk.runtime   run a `.pte` from Python, without torch if you like
+    sdk.runtime   runs a `.pte` from Python; does not need torch
 
 Importing `sdk` imports nothing else; each part is loaded by the import that names it.
 """

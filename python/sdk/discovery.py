@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds what plugs into this package: backends, kernel libraries, subcommands.
+"""Finds plug-ins of this package: backends, kernel libraries, subcommands.
 
-A plug-in of this repository is a file of an agreed name in a folder of its own (`sdk/backends/<name>/backend.py`); one
-of another package is an entry point of an agreed group. Neither is imported by looking for it.
+A plug-in of this repository is a file with a fixed name in a separate folder (`sdk/backends/<name>/backend.py`). A
+plug-in of another package is an entry point of a fixed group. Searching does not import them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlugIn:
-    """Something found, not imported.
+    """A plug-in that was found but not imported.
 
     Attributes:
-        name: Of its folder, or of its entry point.
-        module: To import.
+        name: The name of its folder or entry point.
+        module: The module to import.
         place: For messages: the file, or the entry point and the distribution that has it.
-        attribute: What an entry point names in the module; None where it names none.
-        file: The module's file, where a folder was found; None for an entry point.
+        attribute: The attribute of the module that an entry point names; None if it names none.
+        file: The module's file; None for an entry point.
     """
 
     name: str
@@ -36,14 +36,14 @@ class PlugIn:
     file: Path | None = None
 
     def load(self) -> Any:
-        """Imports the module; returns it, or the attribute that the entry point names."""
+        """Imports the module. Returns it, or the attribute that the entry point names."""
         value: Any = importlib.import_module(self.module)
         for part in self.attribute.split(".") if self.attribute else ():
             value = getattr(value, part)
         return value
 
     def summary(self) -> str:
-        """The first line of the module's docstring, read without importing the module; "" where there is none."""
+        """The first line of the module's docstring, read without importing the module; "" if there is none."""
         try:
             file = self.file
             if file is None:
@@ -52,7 +52,7 @@ class PlugIn:
                     return ""
                 file = Path(spec.origin)
             docstring = ast.get_docstring(ast.parse(file.read_bytes()))
-        except Exception:  # a broken package of somebody else's must not keep the others from being listed
+        except Exception:  # a broken package must not prevent the others from being listed
             return ""
         return (docstring or "").partition("\n")[0].strip()
 
@@ -77,7 +77,7 @@ def _in_folders(package: str, file: str, depth: int) -> Iterator[PlugIn]:
         for level in range(1, depth + 1):
             for path in root.glob("/".join(["*"] * level + [file])):
                 parts = path.relative_to(root).with_suffix("").parts
-                # The package may lie in several folders, as it does where the wheel is installed editable.
+                # The package may be in several folders, as in an editable installation.
                 if all(part.isidentifier() for part in parts) and parts not in seen:
                     seen.add(parts)
                     yield PlugIn(parts[-2], ".".join((package, *parts)), str(path), file=path)
@@ -87,7 +87,7 @@ def _entry_points(group: str) -> list[PlugIn]:
     found = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
         owner = f" of {point.dist.name}" if point.dist is not None else ""
-        # The same distribution can be on the path twice.
+        # The same distribution may be on the path twice.
         found[point.name, point.value] = PlugIn(
             point.name, point.module, f"the entry point `{point.name} = {point.value}`{owner}", point.attr or None
         )

@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _subject(model: Path, options: argparse.Namespace, folder: Path) -> Subject:
-    """Reads the program and its inputs once, so that what is wrong with them is said before anything is measured."""
+    """Reads the program and its inputs once, so that errors in them are reported before anything is measured."""
     from sdk.command.programs import existing, prepare
 
     folder.mkdir()

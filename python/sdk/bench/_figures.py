@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From times to figures, and which figures a clock can give."""
+"""From times to figures, and which figures the clock is precise enough for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TICKS = 100
-"""Clock ticks that a time must last to be a figure: the clock is wrong by at most one tick at either end, 2 %."""
+"""The fewest clock ticks that a time must last to become a figure. The clock is wrong by at most one tick at either
+end, so the error is at most 2 %."""
 
 _QUANTILES = {1: 636.6, 2: 31.6, 3: 12.92, 4: 8.610, 5: 6.869, 6: 5.959, 7: 5.408, 8: 5.041, 9: 4.781, 10: 4.587}
 _QUANTILES |= {11: 4.437, 12: 4.318, 13: 4.221, 14: 4.140, 15: 4.073, 20: 3.850, 30: 3.646, 60: 3.460, 120: 3.373}
@@ -34,7 +35,7 @@ class Refusal:
 
 
 def clock_tick() -> float:
-    """The smallest step, in seconds, that the clock is seen to take."""
+    """The smallest step of the clock, in seconds, as measured."""
     steps = []
     for _ in range(2000):
         start = end = time.perf_counter()
@@ -45,14 +46,15 @@ def clock_tick() -> float:
 
 
 def quantile_of_t(degrees: int) -> float:
-    """Student's t for 99.9 %; of the next smaller number of degrees that is known, which makes an interval wider."""
+    """Student's t for 99.9 %. If the table lacks the number of degrees of freedom, the next smaller one is used, which
+    makes the interval wider."""
     return _QUANTILES[max(known for known in _QUANTILES if known <= degrees)]
 
 
 def mean_interval(values: Sequence[float], floor: float = 0.0) -> Interval:
-    """The mean of independent values with its confidence interval, at least `floor` to either side.
+    """The mean of independent values with its confidence interval, which extends at least `floor` to either side.
 
-    Raises ValueError for fewer than two values: they have no spread.
+    Raises ValueError for fewer than two values, which have no spread.
     """
     if len(values) < 2:
         raise ValueError(f"an interval needs two values or more, found {len(values)}")
@@ -62,13 +64,14 @@ def mean_interval(values: Sequence[float], floor: float = 0.0) -> Interval:
 
 
 def geometric_interval(values: Sequence[float], floor: float = 0.0) -> Interval:
-    """The same of the logarithms of positive values: the geometric mean, for times and ratios. `floor` is a share."""
+    """The geometric mean of positive values, such as times and ratios, with its confidence interval. `floor` is
+    relative."""
     logs = mean_interval([math.log(value) for value in values], floor)
     return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high))
 
 
 def checked(seconds: float, tick: float, what: str) -> float | Refusal:
-    """A time, or why the clock cannot give it."""
+    """A time as a figure, or why the clock is not precise enough for it."""
     if seconds >= TICKS * tick:
         return seconds
     return Refusal(
@@ -77,7 +80,7 @@ def checked(seconds: float, tick: float, what: str) -> float | Refusal:
 
 
 def percentile(values: Sequence[float], percent: float) -> float | Refusal:
-    """A percentile, or why there are too few values for it: ten are needed beyond it."""
+    """A percentile, or why there are too few values for it: at least ten must be beyond it."""
     needed = math.ceil(10 / (min(percent, 100 - percent) / 100))
     if len(values) < needed:
         return Refusal(f"the {percent:g} % percentile needs {needed} samples, there are {len(values)}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The order in which processes start and take turns.
 
-Each program runs in several fresh processes, as a process has luck or none with where its memory lies. Two programs are
-measured in pairs of processes: in each pair they take turns, and who is first changes from pair to pair and from turn
-to turn, so that what the machine does besides meets both. A pair gives one ratio, the median of those of its turns; the
-spread of the figure is that of the pairs.
+Each program runs in several fresh processes, because the addresses of its memory affect its speed. Two programs are
+measured in pairs of processes, which take turns. Which one is first alternates from pair to pair and from turn to turn,
+so that other load on the machine affects both. A pair gives one ratio, the median over its turns; the spread of the
+figure is the spread over pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FEWEST_TURNS, _MOST_TURNS = 3, 8
 
 @dataclass
 class Plan:
-    """How long and how often: `seconds` of calls of each program in all, shared by `processes`."""
+    """How long and how often to measure: `seconds` of calls of each program in total, divided among `processes`."""
 
     processes: int
     seconds: float
@@ -34,13 +34,13 @@ class Plan:
 
 @dataclass
 class Series:
-    """What was measured of one program. Times are in seconds."""
+    """The measurements of one program. Times are in seconds."""
 
     subject: Subject
     threads: int = 0
     tick: float = 0.0
     batch: int = 1
-    medians: list[float] = field(default_factory=list)  # of each process
+    medians: list[float] = field(default_factory=list)  # one for each process
     samples: list[float] = field(default_factory=list)
     starts: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: {True: [], False: []})
     memory: list[int] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Series:
             self.starts[cold].append(answer)
 
     def call(self) -> Interval | Refusal:
-        """The time of a call over the processes."""
+        """The time of a call, over the processes."""
         found = checked(min(self.samples) * self.batch, self.tick, f"a sample of {self.batch} calls")
         if isinstance(found, Refusal):
             return Refusal(found.reason + "; leave out --batch")
@@ -65,11 +65,11 @@ class Series:
         return percentile(self.samples, percent)
 
     def floor(self) -> float:
-        """The share of a sample that one step of the clock is."""
+        """One step of the clock in relation to the duration of a sample."""
         return self.tick / (statistics.median(self.samples) * self.batch)
 
     def start(self, cold: bool, what: str) -> tuple[float, float, float] | Refusal:
-        """Median, shortest and longest of the starts; `what` is `load`, `first_call` or `start`."""
+        """Median, minimum and maximum of the starts; `what` is `load`, `first_call` or `start`."""
         times = [answer[what] for answer in self.starts[cold]]
         if not times:
             return Refusal("the system does not take the file out of its memory")
@@ -78,11 +78,11 @@ class Series:
 
 
 def measure(subjects: Sequence[Subject], plan: Plan) -> tuple[list[Series], list[float]]:
-    """Measures one program or two; returns their series and, of two, the ratio of each pair (second to first)."""
+    """Measures one program or two. Returns their series and, for two, the ratio of each pair (second to first)."""
     series = [Series(subject) for subject in subjects]
     ratios = []
     for number in range(plan.processes):
-        # Cold and warm starts alternate, each with either program first.
+        # Cold and warm starts alternate, and so does the program that starts first.
         cold, turned = number % 2 == 0, number // 2 % 2 == 1
         order = list(range(len(subjects)))[:: -1 if turned else 1]
         with ExitStack() as stack:
@@ -103,7 +103,7 @@ def measure(subjects: Sequence[Subject], plan: Plan) -> tuple[list[Series], list
 def _turns(
     processes: Sequence[Process], series: Sequence[Series], order: Sequence[int], plan: Plan
 ) -> list[list[list[float]]]:
-    """The times of each turn, by program."""
+    """The times of each turn, for each program."""
     share = plan.seconds / plan.processes
     longest = 0.0
     for index in order:
@@ -121,7 +121,7 @@ def _turns(
 
 
 def ratio(series: Sequence[Series], ratios: Sequence[float]) -> Interval | Refusal:
-    """How many times the first program's time the second one takes."""
+    """The time of the second program divided by that of the first."""
     for one in series:
         call = one.call()
         if isinstance(call, Refusal):

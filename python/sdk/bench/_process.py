@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process in which one program runs, seen from the command."""
+"""Starts a process in which one program runs, and sends it requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdk.command import CommandError
 
 @dataclass(frozen=True)
 class Subject:
-    """A program to measure: its name for people, its files, the method, and the file that lists the inputs."""
+    """A program to measure: its name in the output, its files, the method, and the file that lists the inputs."""
 
     name: str
     program: Path
@@ -28,7 +28,7 @@ class Subject:
 
 
 class Process:
-    """A fresh process. Use it in a `with` statement, which ends it."""
+    """A fresh process. Use it in a `with` statement, which terminates it."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -60,15 +60,15 @@ class Process:
         )
 
     def measure(self, seconds: float, warm_up: float = 0.0, batch: int | None = None) -> dict[str, Any]:
-        """Calls it for some time; see `_worker.Worker.measure`."""
+        """Calls the program for some time; see `_worker.Worker.measure`."""
         return self._ask("measure", seconds=seconds, warm_up=warm_up, batch=batch)
 
     def memory(self) -> int:
-        """Bytes above the process before the program was loaded."""
+        """Bytes in addition to the memory of the process before the program was loaded."""
         return int(self._ask("memory")["bytes"])
 
     def _ask(self, what: str, **arguments: Any) -> dict[str, Any]:
-        """Raises CommandError where the process fails or ends."""
+        """Raises CommandError if the process fails or exits."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:

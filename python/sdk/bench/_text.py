@@ -17,7 +17,8 @@ Facts = dict[str, Any]
 
 
 def facts(series: Sequence[Series], ratio: Interval | Refusal | None) -> Facts:
-    """The figures, as `--json` prints them. Times are in seconds; a figure that is refused is null, beside why."""
+    """The figures as `--json` prints them. Times are in seconds. A missing figure is null, and a field beside it says
+    why."""
     return {"programs": [_program(one) for one in series], "ratio": None if ratio is None else _interval(ratio)}
 
 
@@ -59,7 +60,7 @@ def _start(one: Series, cold: bool) -> Facts:
 
 
 def text(found: Facts) -> str:
-    """The figures for people: no digit that the spread does not give."""
+    """The figures as text, without digits that the spread makes meaningless."""
     lines = []
     for program in found["programs"]:
         call = program["call"]
@@ -116,5 +117,5 @@ def _time(seconds: float, call: Facts) -> str:
 
 
 def _digits(spread: float) -> int:
-    """Decimals: one digit beyond the first of the spread."""
+    """The number of decimals: one digit more than the first digit of the spread."""
     return 3 if spread <= 0 else min(max(1 - math.floor(math.log10(spread)), 0), 9)

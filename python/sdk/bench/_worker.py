@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One process, in which one program starts and runs. It reads a JSON object in each line, and answers with one.
+"""One process, in which one program starts and runs. It reads a JSON object from each line of its input, and answers
+with one.
 
 `start`    loads the program and calls its method once
 `measure`  calls it for some time, in batches
-`memory`   the most memory that was resident since before the start
+`memory`   returns the peak of the resident memory since before the start
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _STATUS = Path("/proc/self/status")
 
 
 class Worker:
-    """The state between the requests."""
+    """The state between requests."""
 
     def __init__(self) -> None:
         self.tick = clock_tick()
@@ -35,7 +36,7 @@ class Worker:
         self.batch = 1
 
     def start(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Loads inputs, then times loading the program, preparing the method and the first call."""
+        """Loads the inputs, then measures loading the program, preparing the method and the first call."""
         from sdk.extension.pybindings import portable_lib
 
         if request["threads"] is not None:
@@ -64,9 +65,9 @@ class Worker:
         }
 
     def measure(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Seconds of a call, one number for each batch of calls, for at least `seconds`.
+        """Calls the method for at least `seconds`. Returns the seconds of a call, one number for each batch of calls.
 
-        `warm_up` seconds of calls are not counted; after them, `batch` is chosen where it is None.
+        Before that, it calls the method for `warm_up` seconds, and chooses `batch` if that is None.
         """
         execute, inputs, now = self.method.execute, self.inputs, time.perf_counter
         if request["warm_up"] > 0:
@@ -76,7 +77,7 @@ class Worker:
                 start = now()
                 execute(inputs)
                 times.append(now() - start)
-            # A hundred times what a figure needs: a batch then lasts long beside the calls of the clock around it.
+            # A hundred times the minimum for a figure: reading the clock then takes a negligible part of a batch.
             self.batch = request["batch"] or max(1, round(100 * TICKS * self.tick / statistics.median(times)))
         batches: list[float] = []
         end = now() + request["seconds"]
@@ -88,12 +89,13 @@ class Worker:
         return {"seconds": batches, "batch": self.batch}
 
     def memory(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Bytes above the process before it loaded the program."""
+        """Bytes in addition to the memory of the process before it loaded the program."""
         return {"bytes": max(peak() - self.idle, 0)}
 
 
 def read_values(path: Path) -> list[Any]:
-    """The inputs that the command has written: `values.json` says what each is, arrays are files beside it."""
+    """Reads the inputs that the command has written: `values.json` describes each, and arrays are in files beside
+    it."""
     values: list[Any] = []
     for entry in json.loads(path.read_text()):
         if entry["kind"] == "array":
@@ -110,7 +112,7 @@ def read_values(path: Path) -> list[Any]:
 
 
 def evict(file: Path) -> bool:
-    """Takes a file out of the page cache; whether it is out, as far as the system says."""
+    """Drops a file from the page cache. Returns whether the system confirms that it was dropped."""
     if not hasattr(os, "posix_fadvise") or not hasattr(os, "RWF_NOWAIT"):
         return False
     with file.open("rb") as opened:
@@ -126,14 +128,14 @@ def evict(file: Path) -> bool:
 
 
 def reset_peak() -> int:
-    """Makes the present memory the largest so far, where the system can; returns the largest in bytes."""
+    """Resets the peak of the resident memory to its present size, if the system can. Returns the peak in bytes."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return peak()
 
 
 def peak() -> int:
-    """The most memory of this process that was resident, in bytes."""
+    """The peak of this process's resident memory, in bytes."""
     if _STATUS.exists():
         line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
@@ -146,7 +148,7 @@ def main() -> None:
     """Answers requests until the input ends."""
     worker = Worker()
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # the output of libraries must not mix with the answers
     for line in sys.stdin:
         request = json.loads(line)
         try:

@@ -41,9 +41,9 @@ __all__ = [
 
 OK = 0
 FAILED = 1
-"""The command did its work, and the answer is no: the program fails, a test case is wrong, two files differ."""
+"""The command ran, and its result is negative: the program fails, a test case is wrong, two files differ."""
 BAD_INPUT = 2
-"""A wrong argument, or a file that cannot be used."""
+"""An argument is wrong, or a file cannot be used."""
 _INTERRUPTED = 130
 
 _EXIT_STATUS = """\
@@ -56,10 +56,10 @@ exit status
 
 
 class Parser(argparse.ArgumentParser):
-    """Arguments with the options that every command has: `--json`, and `--help` with the exit statuses."""
+    """A parser with the options that all commands have: `--json`, and `--help` with the exit statuses."""
 
     def __init__(self, prog: str, description: str, failed: str, epilog: str = "") -> None:
-        """`failed` says when the exit status is 1; `epilog` is shown before the exit statuses."""
+        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses."""
         super().__init__(
             prog=prog,
             description=description,
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """One line instead of the whole usage."""
+        """Prints one line instead of the whole usage."""
         self.exit(BAD_INPUT, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
 
 
@@ -84,7 +84,7 @@ def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.N
     except CommandError as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
-    except BrokenPipeError:  # the reader of the output has ended, `| head` for example
+    except BrokenPipeError:  # the reader of the output has exited, for example `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:  # a full disk, for example
@@ -111,22 +111,22 @@ def existing(path: str | Path) -> Path:
 
 
 def describe(error: BaseException) -> str:
-    """An exception of a library or of the runtime in one line."""
+    """An exception of a library or of the runtime as one line."""
     return first_lines(error, 1) if not getattr(error, "log", None) else " ".join(str(error).split())
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Prints one object. Numbers that JSON does not have (infinities, NaN) are texts."""
+    """Prints one object. Numbers that JSON lacks (infinities, NaN) become texts."""
     print(_json(value, 2))
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a JSON file, all of it or nothing. Raises CommandError."""
+    """Writes a JSON file completely or not at all. Raises CommandError."""
     write_bytes(path, (_json(value, None) + "\n").encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file, all of it or nothing. Raises CommandError."""
+    """Writes a file completely or not at all. Raises CommandError."""
     check_writable([path])
     with temporary_beside(path) as folder:
         complete = folder / path.name

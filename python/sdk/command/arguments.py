@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def count(least: int) -> Callable[[str], int]:
-    """Whole numbers from `least` to 2^40."""
+    """Integers from `least` to 2^40."""
 
     def parse(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= 1 << 40:
@@ -20,7 +20,7 @@ def count(least: int) -> Callable[[str], int]:
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """Numbers with commas between them."""
+    """Numbers that are separated by commas."""
     try:
         found = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -31,7 +31,7 @@ def numbers(text: str) -> tuple[float, ...]:
 
 
 def seconds(text: str) -> float:
-    """A positive time of at most a day."""
+    """A positive time in seconds, at most a day."""
     try:
         found = float(text)
     except ValueError:
@@ -42,7 +42,7 @@ def seconds(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """A number from 0 up."""
+    """A number that is not negative."""
     try:
         found = float(text)
     except ValueError:

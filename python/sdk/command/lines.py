@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text for the terminal and for Markdown: tables, and text of files that cannot be trusted."""
+"""Output for the terminal and in Markdown: tables, and text from untrusted files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 
 def printable(text: str) -> str:
-    """Text from a file without control characters, which a terminal would obey."""
+    """Text from a file without control characters, which a terminal would execute."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def columns(rows: Sequence[Sequence[str]], indent: int = 2, right: Sequence[int] = ()) -> list[str]:
-    """Lines with the cells in columns; those of the columns `right` end at one place."""
+    """Aligns cells in columns. The columns in `right` are aligned at their right end."""
     count = max((len(row) for row in rows), default=0)
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(count)]
     return [
@@ -25,13 +25,13 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 2, right: Sequence[int]
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A table of GitHub's Markdown; the columns `right` are aligned to the right."""
+    """A table in GitHub's Markdown. The columns in `right` are aligned to the right."""
     lines = [head, ["---:" if i in right else "---" for i in range(len(head))], *rows]
     return "\n".join("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in lines) + "\n"
 
 
 def _cell(text: str) -> str:
-    """A cell as it is: characters that Markdown and HTML have a meaning for are escaped."""
+    """A cell in which characters with a meaning in Markdown or HTML are escaped."""
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|")):
         text = text.replace(char, entity)
     return " ".join(printable(text.replace("\n", " ")).split())

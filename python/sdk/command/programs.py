@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that a command runs: loading them, and what their methods take. Imports neither torch nor the compiler."""
+"""Loads the programs that a command runs, and describes the inputs of their methods. Imports neither torch nor the
+compiler."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ class Slot:
     Attributes:
         index: Its number.
         tag: `Tensor`, `Int`, `Double`, ...
-        dtype: NumPy's name, of a tensor.
-        shape: Of a tensor; the largest one where it is dynamic.
-        dim_order: Of a tensor, outermost first.
-        nbytes: Of a tensor of that shape.
+        dtype: The dtype of a tensor, by NumPy's name.
+        shape: The shape of a tensor; the largest one if it is dynamic.
+        dim_order: The dim order of a tensor, outermost dimension first.
+        nbytes: The size of a tensor of that shape in bytes.
     """
 
     index: int
@@ -40,7 +41,7 @@ class Slot:
 
 
 def runtime() -> ModuleType:
-    """The runtime's module. Raises CommandError where the package was installed without."""
+    """The runtime's extension module. Raises CommandError if the package was installed without it."""
     try:
         from sdk.extension.pybindings import portable_lib
     except ImportError as error:
@@ -49,7 +50,7 @@ def runtime() -> ModuleType:
 
 
 def set_threads(count: int | None) -> int:
-    """Sets how many threads kernels run on, where `count` is not None; returns how many they are. CommandError."""
+    """Sets the number of threads for kernels unless `count` is None. Returns the number in use. Raises CommandError."""
     library = runtime()
     if count is not None:
         try:
@@ -60,7 +61,7 @@ def set_threads(count: int | None) -> int:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is a bundled program. Raises CommandError where it is neither that nor a program."""
+    """Whether a file is a bundled program. Raises CommandError if it is neither that nor a program."""
     with existing(path).open("rb") as file:
         head = file.read(8)
     if head[4:8] not in (b"ET12", b"BP08"):
@@ -70,7 +71,7 @@ def is_bundle(path: Path) -> bool:
 
 
 def read_bundle(path: Path) -> Any:
-    """The content of a bundled program. Raises CommandError where it is damaged."""
+    """The content of a bundled program. Raises CommandError if it is damaged."""
     from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
 
     try:
@@ -82,7 +83,8 @@ def read_bundle(path: Path) -> Any:
 def load(
     program: Path | bytes, name: str, data: Sequence[Path] = (), enable_etdump: bool = False, debug_buffer_size: int = 0
 ) -> Any:
-    """A `sdk.runtime.Program`. `name` is for messages. Raises CommandError where the runtime refuses it."""
+    """Loads a `sdk.runtime.Program`. `name` is used in messages. Raises CommandError if the runtime refuses the
+    program."""
     library = runtime()
     from sdk.runtime import Runtime
 
@@ -98,7 +100,7 @@ def load(
 
 
 def load_method(program: Any, name: str, method: str | None) -> Any:
-    """A method of a loaded program: the one that is asked for, the only one, or `forward`. Raises CommandError."""
+    """Loads a method of a program: the requested one, the only one, or `forward`. Raises CommandError."""
     known = sorted(program.method_names)
     if method is None:
         method = known[0] if len(known) == 1 else "forward"
@@ -116,7 +118,8 @@ def load_method(program: Any, name: str, method: str | None) -> Any:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A method that is ready to be called, its program and inputs, and the bundled program where it is from one."""
+    """A method that is ready to be called, with its program and inputs, and the bundled program if it comes from
+    one."""
 
     program: Any
     method: Any
@@ -143,10 +146,10 @@ def prepare(
         data: Files of external data.
         given: What `--input` named; None for those of a test case, or for `fill`.
         case: The test case of a bundled program; None for the first one.
-        fill: What inputs are filled with where nothing else is given; None where they must be given.
+        fill: How to fill inputs that are not given; None if all must be given.
         options: How files become inputs: `sdk.run._inputs.InputOptions`.
         etdump: Record events.
-        debug_buffer_size: Room for recorded tensors, in bytes.
+        debug_buffer_size: The size of the buffer for recorded tensors, in bytes.
     """
     from sdk.run._inputs import InputOptions, read_inputs
 
@@ -192,9 +195,9 @@ def dtype_name(info: Any) -> str:
 
 
 def bundled_value(value: Any) -> Any:
-    """A value of a test case as the runtime takes it: an array, a tensor where NumPy lacks the dtype, or a number.
+    """Converts a value of a test case for the runtime: an array, a number, or a torch tensor if NumPy lacks the dtype.
 
-    Raises CommandError where a tensor's bytes are not those of its shape.
+    Raises CommandError if a tensor's bytes do not match its shape.
     """
     held = value.val
     if not hasattr(held, "scalar_type"):
@@ -206,7 +209,8 @@ def bundled_value(value: Any) -> Any:
 
 
 def from_raw(data: bytes, dtype: str, shape: Sequence[int], dim_order: Sequence[int], what: str) -> Any:
-    """An array over raw bytes in a dim order; a torch tensor where NumPy lacks the dtype. Raises CommandError."""
+    """An array over raw bytes with the given dim order; a torch tensor if NumPy lacks the dtype. Raises
+    CommandError."""
     import numpy as np
 
     numpy_lacks = not hasattr(np, dtype) and dtype != "bool"

@@ -33,7 +33,7 @@ exit status
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.debug") -> int:
-    """Prints what was found; the exit status, as the epilog says."""
+    """Prints the findings. Returns the exit status, as the epilog describes."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     own, export = arguments, []
     if "--" in arguments:

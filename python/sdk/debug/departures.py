@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operators of a program compute something else than eager mode, each judged on the inputs that it had.
+"""Finds operators of a program that compute something else than eager mode. Each is compared for the inputs that it
+had.
 
-The graph runs once in eager mode. Where the runtime recorded a result, the two are compared, and eager mode goes on
-with the recorded one: an operator is judged on the runtime's own inputs, so an error is found where it is made and does
-not spread to the operators after it. Operators without a recorded result are judged together with the next one that has
-a result.
+The graph runs once in eager mode. If the runtime recorded a result, the two are compared, and eager mode continues with
+the recorded one. So each operator is compared for the runtime's own inputs, and an error does not affect the comparison
+of later operators. Operators without a recorded result are compared together with the next operator that has one.
 
-What rounding may do is measured: each operator runs a second time in float64. With the expected result e in the dtype
+The effect of rounding is measured: each operator runs a second time in float64. With the expected result e in the dtype
 of the model, the same in float64 w, and the recorded result f,
 
     rounding  = max |e - w|
     tolerance = 64 rounding + 16 eps max |e|        eps of the coarser of the two dtypes
 
-Kernels sum in another order than eager mode, and approximate functions to a few units in the last place; a wrong
-weight, kernel or scale is orders of magnitude above. Integers that quantise floats may differ by one step, and on
-average by a quarter of one. Where something is quantised on the way and not recorded (activations that are quantised
-when the program runs), the tolerance is twice the error of that quantisation: another rounding cannot differ by more.
+Kernels sum in another order than eager mode, and approximate functions to a few units in the last place. A wrong
+weight, kernel or scale causes errors that are larger by orders of magnitude. Quantised integers may differ by one, and
+on average by a quarter. If an unrecorded step quantises (as dynamic quantisation of activations does), the tolerance is
+twice the error of that quantisation, because another rounding cannot differ by more.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Comparison:
 
     Attributes:
         node: The operator's node in the exported graph.
-        event: What the runtime ran.
-        expected, found: Both results, in one shape.
-        error: The largest difference; infinite where one of them is not finite.
-        position: Where it is.
+        event: The runtime's event.
+        expected, found: Both results, with the same shape.
+        error: The largest difference; infinite if one of them is not finite.
+        position: The position of the largest difference.
         tolerance: The largest difference that rounding explains.
         rounding: The difference between eager mode and float64.
-        departs: Whether the operator computes something else.
-        covers: The operators without a recorded result that this one is judged with, in order.
+        departs: Whether the error exceeds the tolerance.
+        covers: The operators without a recorded result that are compared together with this one, in order.
     """
 
     node: Node
@@ -70,15 +70,15 @@ class Comparison:
 
 
 def comparisons(module: GraphModule, inputs: Sequence[Any], recorded: Mapping[Operator, Layer]) -> list[Comparison]:
-    """Runs a graph in eager mode beside what the runtime recorded.
+    """Runs a graph in eager mode and compares it with the results that the runtime recorded.
 
     Args:
         module: What `ExportedProgram.module()` returns, whose nodes have debug handles.
-        inputs: Flat, those that the program ran on. They are not changed.
-        recorded: Results of the runtime.
+        inputs: The flattened inputs of the program. They are not changed.
+        recorded: The runtime's results.
 
     Returns:
-        A comparison for each tensor that both have, in the order of the graph.
+        A comparison for each tensor that exists in both, in the order of the graph.
     """
     with torch.no_grad():
         run = _BesideRuntime(module, recorded)
@@ -87,12 +87,12 @@ def comparisons(module: GraphModule, inputs: Sequence[Any], recorded: Mapping[Op
 
 
 def is_quantize(node: Node) -> bool:
-    """Whether an operator rounds floats to integers with a scale."""
+    """Whether an operator quantises floats."""
     return Kind.of(node) is Kind.QUANTIZE
 
 
 def is_dequantize(node: Node) -> bool:
-    """Whether an operator turns such integers into floats."""
+    """Whether an operator dequantises integers."""
     return Kind.of(node) is Kind.DEQUANTIZE
 
 
@@ -102,14 +102,14 @@ def _operator(node: Node) -> Operator | None:
 
 
 class _BesideRuntime(Interpreter):
-    """Eager mode and float64 side by side; recorded results take the place of both."""
+    """Computes in eager mode and in float64; recorded results replace both."""
 
     def __init__(self, module: GraphModule, recorded: Mapping[Operator, Layer]) -> None:
         super().__init__(module)
         self.found: list[Comparison] = []
         self._wide: dict[Node, Any] = {}
         self._pending: dict[Node, dict[Node, None]] = {}
-        # Of several nodes with one handle, the result is that of the last one.
+        # If several nodes have the same handle, the recorded result is that of the last one.
         last = {_operator(node): node for node in module.graph.nodes}
         self._compared = {
             node: recorded[operator] for operator, node in last.items() if operator is not None and operator in recorded
@@ -133,7 +133,7 @@ class _BesideRuntime(Interpreter):
         return result
 
     def _compare(self, node: Node, expected: Any, wide: Any, layer: Layer, covers: tuple[Node, ...]) -> Any | None:
-        """What takes the place of the result; None where the recorded value is not comparable."""
+        """The value that replaces the result; None if the recorded value is not comparable."""
         values = list(expected) if isinstance(expected, (list, tuple)) else [expected]
         pair = comparable(expected, layer.found)
         if pair is None or not isinstance(pair[0], torch.Tensor) or not isinstance(pair[1], torch.Tensor):
@@ -146,7 +146,7 @@ class _BesideRuntime(Interpreter):
         return type(expected)(values) if isinstance(expected, (list, tuple)) else values[0]
 
     def _run_wide(self, n: Node, result: Any) -> Any:
-        """The result in float64 from operands in float64; None where the operator has no kernel for it."""
+        """The result in float64, from operands in float64; None if the operator has no kernel for it."""
         if is_quantize(n) and n not in self._compared:
             return _Unrounded(_clamped(n, self._operand(n.args[0])))
         if is_dequantize(n) and isinstance(self._wide.get(n.args[0]), _Unrounded):
@@ -157,7 +157,7 @@ class _BesideRuntime(Interpreter):
         wider = {name: torch.float64 if value == torch.float32 else value for name, value in kwargs.items()}
         try:
             return _to_wide(n.target(*args, **wider))
-        except Exception:  # kernels refuse dtypes in many ways; there is no measure of the rounding then
+        except Exception:  # kernels refuse dtypes with various exceptions; then the rounding cannot be measured
             return _to_wide(result)
 
     def _operand(self, node: Any) -> Any:
@@ -167,13 +167,13 @@ class _BesideRuntime(Interpreter):
 
 @dataclass(frozen=True)
 class _Unrounded:
-    """Floats in the place of the integers that quantise them."""
+    """Floats in place of quantised integers."""
 
     values: torch.Tensor
 
 
 def _clamped(node: Node, values: Any) -> Any:
-    """Floats within the range of a quantisation with one scale; of others, as they are."""
+    """Floats clamped to the range of a per-tensor quantisation; unchanged for other quantisations."""
     numbers = node.args[1:5]
     if "quantize_per_tensor" in str(node.target) and all(isinstance(number, (int, float)) for number in numbers):
         scale, zero, low, high = (float(number) for number in numbers)
@@ -220,7 +220,7 @@ def _magnitude(value: torch.Tensor) -> float:
 
 
 def _largest(expected: torch.Tensor, found: torch.Tensor) -> tuple[float, tuple[int, ...]]:
-    """The largest difference and its place; infinite where one is not finite and the other is another value."""
+    """The largest difference and its position; infinite if one value is not finite and the other is different."""
     if expected.numel() == 0:
         return 0.0, ()
     if expected.is_complex():

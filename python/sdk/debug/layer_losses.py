@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each layer of a quantised model costs, and what keeping it in float would bring.
+"""The accuracy loss of each layer of a quantised model, and the gain from keeping the layer in float.
 
-A layer is an operator that reads dequantised values: its activations and its weights. In float it reads what was there
-before they were quantised. With SQNR(Q) the ratio of the outputs of the float model to the error of the model in which
-the layers Q are quantised, of L layers in all,
+A layer is an operator that reads dequantised values: its activations and its weights. A layer in float reads the values
+before quantisation. SQNR(Q) is the ratio of the float model's outputs to the error of the model in which the layers Q
+are quantised. With L layers in total,
 
     alone  = SQNR({layer})               the loss that the layer causes by itself
-    gain   = SQNR(L - {layer}) - SQNR(L) what keeping it in float would bring, in dB
+    gain   = SQNR(L - {layer}) - SQNR(L) the gain from keeping the layer in float, in dB
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from sdk.devtools.inspector._distance import snr
 from sdk.devtools.inspector._numeric_gap import copies
 
 Weights = Mapping[tuple[Node, Node], torch.Tensor]
-"""The float weight that a layer reads, by the layer and the node that dequantises it."""
+"""The float weight that a layer reads, by the layer and the node that dequantises the weight."""
 
 
 @dataclass(frozen=True)
 class LayerLoss:
-    """What a layer costs, in dB; see the formulas of this module."""
+    """The accuracy loss of a layer in dB; see the formulas of this module."""
 
     node: Node
     alone: float
@@ -39,8 +39,8 @@ class LayerLoss:
 
 @dataclass(frozen=True)
 class Losses:
-    """The SQNR of the quantised model, its layers, those first whose float would bring most, and what could not be
-    taken from the float model."""
+    """The SQNR of the quantised model, its layers by decreasing gain, and which weights could not be taken from the
+    float model."""
 
     sqnr: float
     layers: list[LayerLoss]
@@ -53,7 +53,7 @@ def is_quantized(module: GraphModule) -> bool:
 
 
 def layers_of(module: GraphModule) -> list[Node]:
-    """The nodes that read dequantised values, in order; the graph's outputs are one of them where they do."""
+    """The nodes that read dequantised values, in order. The graph's output node is one of them if it does."""
     return [
         node
         for node in module.graph.nodes
@@ -65,11 +65,11 @@ def layers_of(module: GraphModule) -> list[Node]:
 
 
 def layer_losses(module: GraphModule, inputs: Sequence[Any], float_model: torch.nn.Module | None) -> Losses:
-    """Ranks the layers of a quantised graph by what keeping each in float would bring.
+    """Ranks the layers of a quantised graph by the gain from keeping each in float.
 
     Args:
         module: What `ExportedProgram.module()` returns.
-        inputs: Flat; they are not changed.
+        inputs: The flattened inputs. They are not changed.
         float_model: The model before it was quantised, for its weights. Without it weights stay quantised, and what is
             measured is the loss of the activations.
     """
@@ -99,7 +99,7 @@ def _gain(before: float, after: float) -> float:
 
 
 def _is_choice(node: Node) -> bool:
-    """Whether a node computes scales, and no result."""
+    """Whether a node computes scales, and not a result."""
     return str(getattr(node.target, "__name__", "")).startswith("choose_qparams")
 
 
@@ -107,7 +107,7 @@ class _Partly(Interpreter):
     """Runs a quantised graph with some of its layers in float."""
 
     def __init__(self, module: GraphModule, floats: frozenset[Node], weights: Weights) -> None:
-        super().__init__(module, garbage_collect_values=False)  # layers read what was quantised long before
+        super().__init__(module, garbage_collect_values=False)  # layers read values that were computed long before
         self._floats = floats
         self._weights = weights
 
@@ -128,7 +128,7 @@ class _Partly(Interpreter):
 def _float_weights(
     module: GraphModule, layers: Sequence[Node], inputs: Sequence[Any], model: torch.nn.Module | None
 ) -> tuple[Weights, str | None]:
-    """The weights of the float model, by the order of the operators of each kind; why some stay quantised."""
+    """The weights of the float model, by the order of the calls of each operator, and why some stay quantised."""
     constants = {
         (layer, source): None
         for layer in layers
@@ -150,7 +150,7 @@ def _float_weights(
         operand = twin.args[layer.args.index(source)] if source in layer.args else None
         weight = owner.get(_stored(operand))
         value = _constant(module, source)
-        # A twin of another shape or with other elements is another layer.
+        # A layer of the float model with another shape, or with unrelated values, is not the same layer.
         if weight is not None and value is not None and weight.shape == value.shape and snr(weight, value) > 0:
             found[layer, source] = weight
     missing = len(constants) - len(found)
@@ -163,7 +163,7 @@ def _float_weights(
 
 
 def _stored(operand: Any) -> Any:
-    """The constant that an operand is a copy of: of tensors in the code of the model, the graph has copies."""
+    """The constant of which an operand is a copy. Graphs copy tensors that are in the model's code."""
     while isinstance(operand, Node) and operand.op == "call_function":
         if getattr(operand.target, "__name__", "").split(".")[0] not in (
             "lift_fresh_copy",
@@ -177,7 +177,7 @@ def _stored(operand: Any) -> Any:
 
 
 def _operators(graph: GraphModule | tuple[GraphModule, dict[Node, torch.Tensor]]) -> dict[Any, list[Any]]:
-    """The calls of each operator, in order; of a graph with constants, each with these."""
+    """The calls of each operator, in order. If the graph is given with its constants, each call comes with them."""
     module, constants = graph if isinstance(graph, tuple) else (graph, None)
     found: dict[Any, list[Any]] = defaultdict(list)
     for node in module.graph.nodes:
@@ -187,7 +187,7 @@ def _operators(graph: GraphModule | tuple[GraphModule, dict[Node, torch.Tensor]]
 
 
 def _folded(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[GraphModule, dict[Node, torch.Tensor]]:
-    """The float model as a graph in which batch norms are parts of convolutions, as quantisation makes them."""
+    """The float model as a graph in which batch norms are fused into convolutions, as quantisation does."""
     from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
     from torchao.quantization.pt2e.quantizer import Quantizer
 
@@ -205,14 +205,14 @@ def _folded(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[GraphModule,
 
 
 def _constant(module: GraphModule, dequantize: Node) -> torch.Tensor | None:
-    """The floats of a constant that a node dequantises."""
+    """The dequantised values of a constant."""
     operands = torch.fx.map_arg(
         (dequantize.args, dequantize.kwargs),
         lambda node: _attribute(module, str(node.target)) if node.op == "get_attr" else None,
     )
     try:
         value = dequantize.target(*operands[0], **operands[1])
-    except Exception:  # an operand is no constant
+    except Exception:  # an operand is not constant
         return None
     return value if isinstance(value, torch.Tensor) else None
 

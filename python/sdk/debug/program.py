@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program that is debugged: what its methods call, and the inputs of its bundled cases."""
+"""The program to debug: the calls of its methods, and the inputs of its bundled cases."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class DebuggedProgram:
     plans: dict[str, ExecutionPlan]
 
     def calls(self, method: str) -> list[str]:
-        """What the instructions of a method call, in order: `aten::add.out`, `delegate SomeBackend`."""
+        """The operators and delegates that a method calls, in order: `aten::add.out`, `delegate SomeBackend`."""
         return calls_of(self.plans[method])
 
     def delegates(self) -> list[str]:
-        """The ids of the backends that it needs, each once."""
+        """The ids of the backends that the program needs, each once."""
         return list(dict.fromkeys(delegate.id for plan in self.plans.values() for delegate in plan.delegates))
 
 
 def read_program(path: Path) -> tuple[DebuggedProgram, dict[str, list[list[Any]]]]:
-    """A `.pte`, or a `.bpte` with the inputs of its cases by method.
+    """Reads a `.pte`, or a `.bpte` with the inputs of its cases for each method.
 
-    Raises ValueError, which names the file, for any other file, OSError where it cannot be read.
+    Raises ValueError, which names the file, for any other file, and OSError if it cannot be read.
     """
     data = path.read_bytes()
     cases: dict[str, list[list[Any]]] = {}
@@ -61,7 +61,7 @@ def read_program(path: Path) -> tuple[DebuggedProgram, dict[str, list[list[Any]]
 
 
 def calls_of(plan: ExecutionPlan) -> list[str]:
-    """What the instructions of a plan call, in order."""
+    """The calls of a plan's instructions, in order."""
     found = []
     for chain in plan.chains:
         for instruction in chain.instructions:
@@ -77,7 +77,8 @@ def calls_of(plan: ExecutionPlan) -> list[str]:
 
 
 def difference(found: list[str], expected: list[str]) -> str | None:
-    """Where two methods do not call the same: "instruction 3 calls X, expected Y"; None where they do."""
+    """The first difference between the calls of two methods: "instruction 3 calls X, expected Y"; None if they are
+    equal."""
     for index, (one, other) in enumerate(zip(found, expected, strict=False)):
         if one != other:
             return f"instruction {index} calls {one}, expected {other}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ETRecord of a program: read from a file, or made again from the model."""
+"""Reads the ETRecord of a program, or makes it again from the model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdk.export.cli.recipes import recipe_of
 
 
 def record_of(path: Path, program: DebuggedProgram, method: str) -> ETRecord:
-    """Reads an ETRecord. Raises ValueError where it is of another program, RuntimeError where it is damaged."""
+    """Reads an ETRecord. Raises ValueError if it belongs to another program, RuntimeError if it is damaged."""
     record = parse_etrecord(path)
     events = [
         (index, DELEGATE_CALL if call.startswith("delegate ") else OPERATOR_CALL, None)
@@ -44,12 +44,12 @@ def record_of(path: Path, program: DebuggedProgram, method: str) -> ETRecord:
 def rebuild(
     program: DebuggedProgram, model: str, export_arguments: Sequence[str], method: str
 ) -> tuple[ETRecord, Model]:
-    """Exports the model again as `python -m sdk.export` does with these arguments, and keeps the ETRecord.
+    """Exports the model again with the arguments of `python -m sdk.export`, and keeps the ETRecord.
 
-    Without arguments that choose how to lower, the model is given to the backends that the program has delegates of.
+    If no argument chooses how to lower, the model is lowered to the backends of the program's delegates.
 
     Raises:
-        CommandError: The model cannot be exported, or gives a program that calls something else.
+        CommandError: The model cannot be exported, or its program calls other operators.
     """
     given = list(export_arguments)
     if not any(argument.partition("=")[0] in ("--backend", "--recipe", "--quantize") for argument in given):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found, as text and as JSON."""
+"""The findings as text and as JSON."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MOST_LOSSES, _MOST_COVERED = 10, 6
 
 @dataclass(frozen=True)
 class Result:
-    """Everything that one call of the command found.
+    """The findings of one call of the command.
 
     Attributes:
-        program, method: What was debugged.
+        program, method: The program and the method that were debugged.
         ran: `here`, or the ETDump.
         compared: Every operator with a recorded result, in the order of the graph.
-        outputs: SQNR in dB of each output of the method beside the whole model in eager mode.
-        losses: Of a quantised model.
+        outputs: The SQNR in dB of each output of the method, compared with the whole model in eager mode.
+        losses: The losses of a quantised model's layers.
     """
 
     program: Path
@@ -44,7 +44,7 @@ class Result:
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """For programs. Ratios are in dB; null stands for one without any difference."""
+    """As JSON. Ratios are in dB; null stands for an exact match."""
     departing = [_layer(found) for found in result.departing]
     return {
         "program": str(result.program),
@@ -95,7 +95,7 @@ def _layer(found: Comparison) -> dict[str, Any]:
 
 
 def _with_source(node: Node) -> Node:
-    """The node, or the one that computes what it quantises: what quantisation adds has no line of the model."""
+    """The node, or the node whose result it quantises: nodes that quantisation adds have no line in the model."""
     current = node
     while current.op == "call_function":
         frame = user_frame(current)
@@ -121,7 +121,7 @@ def _place(node: Node) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | str | None:
-    """JSON has no infinities: none is null, an infinite error is "inf"."""
+    """JSON has no infinities: an infinite ratio becomes null, an infinite error "inf"."""
     if math.isfinite(value):
         return value
     return None if value == math.inf else str(value)
@@ -136,7 +136,7 @@ def _element(value: torch.Tensor, position: Sequence[int]) -> Any:
 
 
 def as_text(result: Result) -> str:
-    """For people: the first operator that departs, the others in a line each, and the ranking of layers."""
+    """As text: the first operator that departs, one line for each of the others, and the ranking of layers."""
     lines = [f"{result.program}, method {result.method}, {_ran(result.ran)}: {_counted(len(result.compared))} compared"]
     departing = result.departing
     if departing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the runtime recorded: of a run here, or of one on a device."""
+"""The runtime's records of a run here, or of a run on a device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIRST_BUFFER = 64 << 20
 def run_here(
     program: DebuggedProgram, method: str, inputs: Sequence[Any], weights: Path | None
 ) -> tuple[list[RunData], DebugBuffer]:
-    """Runs a method once in the runtime of this package, and returns its events and recorded values.
+    """Runs a method once in this package's runtime, and returns its events and recorded values.
 
     Raises:
         RuntimeError: The runtime refuses the program or the inputs: it says why.
@@ -49,7 +49,7 @@ def _record(
     buffer: Path,
     size: int,
 ) -> int | None:
-    """The bytes that the buffer should have had, where it had no room."""
+    """The size in bytes that the buffer needed, if it was too small."""
     from sdk.runtime import Runtime
 
     loaded = Runtime.get().load_program(
@@ -69,7 +69,7 @@ def _record(
 def read_run(
     etdump: Path, buffer: Path | None, program: DebuggedProgram, method: str
 ) -> tuple[list[RunData], DebugBuffer]:
-    """What a device recorded.
+    """Reads a device's records.
 
     Raises:
         ValueError: A file is damaged, or of another program; it says which, and what to do.
@@ -92,7 +92,7 @@ def read_run(
 
 
 def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
-    """Which event is of no instruction of these calls."""
+    """Why the events cannot be those of a program with these calls; None if they can be."""
     for run in runs:
         for event in run.events or ():
             profile = event.profile_event
@@ -112,9 +112,9 @@ def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
 def block_of(
     runs: list[RunData], buffer: DebugBuffer, record: ETRecord, method: str, case: int | None
 ) -> tuple[EventBlock, Sources]:
-    """The run to look at, with the nodes of its events: of that bundled case, or the first one with recorded values.
+    """The run of that bundled case, or the first run with recorded values, with the nodes of its events.
 
-    Raises ValueError where there is none.
+    Raises ValueError if there is none.
     """
     sources = Sources.of(record, runs, method)
     recorded = [

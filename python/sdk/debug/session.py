@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One call of the command, in order: program, ETRecord, inputs, run, comparison."""
+"""One call of the command: loads the program, the ETRecord and the inputs, runs, and compares."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def debug(options: Namespace, export: Sequence[str]) -> Result:
     """Runs the command.
 
     Args:
-        options: What the user typed.
+        options: The parsed options.
         export: Arguments for `sdk.export`, for a program whose ETRecord is made again.
 
     Raises:
@@ -117,7 +117,7 @@ def _compare(block: EventBlock, reference: Reference, sources: Any) -> list[Any]
 
 
 def _outputs(block: EventBlock, reference: Reference) -> list[float]:
-    """SQNR of each recorded output of the method beside eager mode."""
+    """The SQNR of each recorded output of the method, compared with eager mode."""
     with torch.no_grad(), kept_buffers(reference.module):
         result = torch.fx.Interpreter(reference.module).run(*copies(reference.inputs), enable_io_processing=False)
     expected = pytree.tree_leaves(result)

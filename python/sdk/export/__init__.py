@@ -41,7 +41,7 @@ _EXPORTS = {
     "StageType": "types",
 }
 _SHADOWED = ("export", "recipe_registry")
-"""Public values that are called like the submodule they are defined in."""
+"""Public values with the same name as the submodule in which they are defined."""
 
 __all__ = sorted([*_EXPORTS, *_SHADOWED])
 
@@ -55,8 +55,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _shadowing(name: str) -> property:
-    """The value `name` of the submodule `name`. Importing the submodule makes Python assign it to this attribute, which
-    must keep its value: that is what the setter is for."""
+    """The value `name` of the submodule `name`. When the submodule is imported, Python assigns it to this attribute.
+    The setter ignores that, so that the attribute keeps its value."""
 
     def get(self: ModuleType) -> Any:
         return getattr(importlib.import_module(f"{self.__name__}.{name}"), name)

@@ -23,7 +23,7 @@ def quantize_(model: Any, config: Any, filter_fn: Any = None) -> None:
 
 
 def unwrap_tensor_subclass(model: Any) -> Any:
-    """`torchao.utils.unwrap_tensor_subclass`: plain tensors in place of torchao's own kinds."""
+    """`torchao.utils.unwrap_tensor_subclass`: replaces torchao's tensor subclasses by plain tensors."""
     return _torchao("utils", "unwrap_tensor_subclass")(model)
 
 

@@ -13,15 +13,15 @@ from torch.utils import _pytree as pytree
 
 @dataclass
 class ExampleInputs:
-    """`module(*args, **kwargs)`. Where example inputs are expected, a tuple stands for positional inputs and a dict for
-    keyword inputs; this is for both at once."""
+    """`module(*args, **kwargs)`. In lists of example inputs, a tuple stands for positional inputs and a dict for
+    keyword inputs; this class is for both together."""
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: Any) -> ExampleInputs:
-        """From what users write: a tuple or list, a dict, a single tensor or number, or ExampleInputs.
+        """Converts a tuple or list, a dict, a single tensor or number, or ExampleInputs.
 
         Raises:
             TypeError: `given` is none of these.
@@ -40,11 +40,11 @@ class ExampleInputs:
         )
 
     def leaves(self) -> list[Any]:
-        """The inputs as the program takes them: nested tuples, lists and dicts flattened, in order."""
+        """The inputs in the program's order: nested tuples, lists and dicts are flattened."""
         return pytree.tree_leaves((self.args, self.kwargs))
 
     def copy(self) -> ExampleInputs:
-        """The same values in tensors of their own: a model may write to its inputs."""
+        """The same values in new tensors, because a model may write to its inputs."""
         args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (self.args, self.kwargs))
         return ExampleInputs(args, kwargs)
 

@@ -106,11 +106,10 @@ class ExportSession:
                 Not needed for an ExportedProgram.
             export_recipe: None lowers without quantisation and without delegates. (The command line gives the model to
                 its default backend; a recipe of that backend does the same here.)
-            dynamic_shapes: What torch.export.export takes, or a dict of it by method name.
-            constant_methods: Methods without inputs that return a constant; a function stands for what it returns.
-            name, artifact_dir: For stages of your own; the context of every artifact has them.
-            generate_etrecord: Make the record for the debugging tools.
-            strict: Fail where something would be lost silently (see `sdk.devtools.report.Receipt.losses`).
+            dynamic_shapes: What torch.export.export takes, or a dict of it by method name. constant_methods: Methods
+            without inputs that return a constant; a function stands for what it returns. name, artifact_dir: For stages
+            of your own; the context of every artifact has them. generate_etrecord: Make the ETRecord for the debugging
+            tools. strict: Fail where something would be lost silently (see `sdk.devtools.report.Receipt.losses`).
 
         Raises:
             TypeError: the model is of another kind.
@@ -148,7 +147,7 @@ class ExportSession:
     # Stages
 
     def register_stage(self, stage_type: StageType, stage: Stage) -> None:
-        """Replaces the stage of `stage_type`, or adds one of your own."""
+        """Replaces the stage of `stage_type`, or adds a new one."""
         self._stage_registry[stage_type] = stage
 
     def get_registered_stage(self, stage_type: StageType) -> Stage | None:
@@ -160,11 +159,11 @@ class ExportSession:
         return self._stage_registry
 
     def get_stage_artifacts(self) -> dict[StageType, PipelineArtifact]:
-        """What each stage that has run has made."""
+        """The result of each stage that has run."""
         return self._stage_to_artifacts
 
     def export(self, around: Around | None = None) -> None:
-        """Runs the stages. `around(stage_type)` is entered before each stage and left after it, for progress and logs.
+        """Runs the stages. The context manager `around(stage_type)` surrounds each stage, for progress and logs.
 
         Raises:
             ValueError: the stages do not fit together or do not fit the model; nothing has run then.
@@ -237,7 +236,7 @@ class ExportSession:
             )
 
     def _validate_recipe(self, stages: Sequence[StageType]) -> None:
-        """Raises ValueError if no stage does what the recipe asks for."""
+        """Raises ValueError if no stage does what the recipe specifies."""
         recipe = self._export_recipe
         quantization, lowering = recipe.quantization_recipe, recipe.lowering_recipe
         unused = {
@@ -260,7 +259,7 @@ class ExportSession:
                 (StageType.EDGE_PROGRAM_MANAGER_TRANSFORM,),
             ),
         }
-        # A pipeline that stops early leaves the later stages out on purpose.
+        # A pipeline that ends early omits later stages intentionally.
         if StageType.TO_EXECUTORCH not in stages:
             return
         for field, (given, users) in unused.items():
@@ -311,16 +310,16 @@ class ExportSession:
         return self.get_executorch_program_manager().buffer
 
     def get_receipt(self) -> Receipt:
-        """Every node, where it runs and why not elsewhere, and what would be lost silently."""
+        """Every node, where it runs, why it does not run elsewhere, and what would be lost silently."""
         manager = self.get_executorch_program_manager()
         try:
             captured = {method: self.get_exported_program(method) for method in manager.methods}
         except (RuntimeError, KeyError):
-            captured = None  # Stages of the user's own made the programs.
+            captured = None  # the user's own stages made the programs
         return manager.get_receipt(captured)
 
     def save_to_pte(self, output_name: str) -> None:
-        """Writes `output_name` (`.pte` is appended where it is missing), and external weights beside it."""
+        """Writes `output_name` (`.pte` is appended if missing), and external weights beside it."""
         assert output_name, "output_name: expected the name of the .pte file to write"
         path = Path(output_name)
         self.get_executorch_program_manager().save(
@@ -328,7 +327,7 @@ class ExportSession:
         )
 
     def get_example_input(self, method_name: str = "forward") -> Any:
-        """The first example call of a method. Raises KeyError for an unknown name, ValueError where there is none."""
+        """The first example call of a method. Raises KeyError for an unknown name, ValueError if there is none."""
         examples = of_method(self._example_inputs, method_name)
         if not examples:
             raise ValueError(f"Example inputs list for method {method_name} is empty.")
@@ -347,7 +346,7 @@ class ExportSession:
         return module.run_method(method_name, tuple(ExampleInputs.of(given).leaves()))
 
     def print_delegation_info(self) -> None:
-        """Prints, for each method, how many calls of each operator went to backends."""
+        """Prints for each method how many calls of each operator are delegated."""
         from sdk.devtools.backend_debug import print_delegation_info
 
         manager = self.get_edge_program_manager()
@@ -357,7 +356,7 @@ class ExportSession:
             print_delegation_info(manager.exported_program(method).graph_module)
 
     def get_etrecord(self) -> Any:
-        """The record for the debugging tools. Raises RuntimeError unless `generate_etrecord` asked for it."""
+        """The ETRecord for the developer tools. Raises RuntimeError unless `generate_etrecord` was set."""
         if not self._run_context["generate_etrecord"]:
             raise RuntimeError("ETRecord was not generated. Export with generate_etrecord=True.")
         return self.get_executorch_program_manager().get_etrecord()

@@ -39,7 +39,8 @@ class Mode(str, Enum):
 
 @dataclass
 class AOQuantizationConfig:
-    """One call of `torchao.quantization.quantize_`: a configuration and, optionally, which modules it is for."""
+    """One call of `torchao.quantization.quantize_`: a configuration and, optionally, the modules to which it
+    applies."""
 
     ao_base_config: Any
     filter_fn: Callable[[torch.nn.Module, str], bool] | None = None
@@ -62,11 +63,11 @@ class LoweringRecipe:
     """How captured programs become programs with delegates.
 
     Attributes:
-        partitioners: By priority: what the first does not take is offered to the next.
+        partitioners: By priority: the next partitioner gets the nodes that the ones before it did not take.
         edge_transform_passes: Functions of a method's name and program that return the passes for this method.
         edge_manager_transform_passes: Functions of the manager that return passes for all methods. They are for the
             stage EDGE_PROGRAM_MANAGER_TRANSFORM, which `ExportRecipe.pipeline_stages` has to list.
-        edge_compile_config: The rules of edge dialect.
+        edge_compile_config: The checks of edge dialect.
     """
 
     partitioners: list[Partitioner] | None = None
@@ -123,13 +124,13 @@ class ExportRecipe:
 
     @classmethod
     def combine(cls, recipes: list[ExportRecipe], recipe_name: str | None = None) -> ExportRecipe:
-        """One recipe that gives a model to the backends of several, the first recipe's first.
+        """Combines recipes of several backends into one. Earlier backends have priority.
 
-        Lists are joined in order. Edge dialect is checked only if every recipe checks it, dim orders are skipped if one
-        recipe skips them, and DEBUG wins over RELEASE.
+        Lists are joined in order. Edge dialect is checked only if every recipe checks it. Dim orders are skipped if one
+        recipe skips them. DEBUG takes precedence over RELEASE.
 
         Raises:
-            ValueError: there are no recipes, or two of them say something different that cannot be joined.
+            ValueError: there are no recipes, or two of them contradict each other.
         """
         if not recipes:
             raise ValueError("Recipes cannot be empty")
@@ -153,7 +154,7 @@ def _concatenated(lists: list[list[Any] | None]) -> list[Any] | None:
 
 
 def _joined(kind: type, parts: list[Any]) -> Any:
-    """A `kind` whose lists hold the items of all `parts`; None where there is no part."""
+    """A `kind` whose lists have the items of all `parts`; None if there are no parts."""
     given = [part for part in parts if part is not None]
     if not given:
         return None

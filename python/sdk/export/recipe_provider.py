@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a backend implements to offer recipes."""
+"""The interface by which a backend offers recipes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BackendRecipeProvider(ABC):
 
     @abstractmethod
     def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """A new recipe, or None where `recipe_type` is not supported. Raises ValueError for options that do not fit."""
+        """A new recipe, or None if `recipe_type` is not supported. Raises ValueError for invalid options."""
 
     def supports_recipe(self, recipe_type: RecipeType) -> bool:
         """Whether `create_recipe` makes this recipe."""

@@ -34,16 +34,17 @@ class RecipeRegistry:
         self._providers[provider.backend_name] = provider
 
     def create_recipe(self, recipe_type: RecipeType, backend: str, **kwargs: Any) -> ExportRecipe | None:
-        """A new recipe of `backend`; None if it does not support the type. Raises ValueError for an unknown backend."""
+        """A new recipe of `backend`; None if the backend does not support the type. Raises ValueError for an unknown
+        backend."""
         return self._provider(backend).create_recipe(recipe_type, **kwargs)
 
     def get_supported_recipes(self, backend: str) -> Sequence[RecipeType]:
-        """What `backend` can make. Raises ValueError for an unknown backend."""
+        """The recipe types of `backend`. Raises ValueError for an unknown backend."""
         return self._provider(backend).get_supported_recipes()
 
     def list_backends(self) -> Sequence[str]:
-        """The names of the registered backends, in the order of their registration. A backend that declares recipes
-        (`sdk.backends.registry`) is registered when one of its recipes is first asked for."""
+        """The names of the registered backends, in the order of registration. A backend that declares recipes
+        (`sdk.backends.registry`) is registered when one of its recipes is first requested."""
         return list(self._providers)
 
     def _provider(self, backend: str) -> BackendRecipeProvider:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that were captured before, from `.pt2` files."""
+"""Loads programs that were captured before from `.pt2` files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 
 
 def load_programs(path: str | os.PathLike[str]) -> dict[str, ExportedProgram]:
-    """The programs of a file that `torch.export.save` (one, the method "forward") or
+    """The programs of a file that `torch.export.save` (one program, the method "forward") or
     `torch.export.pt2_archive._package.package_pt2` (any number, by name) has written.
 
     Raises:
@@ -22,7 +22,7 @@ def load_programs(path: str | os.PathLike[str]) -> dict[str, ExportedProgram]:
     path = os.fspath(path)
     if not os.path.isfile(path):  # noqa: PTH113 (a str is what load_pt2 takes)
         raise FileNotFoundError(f"There is no file `{path}`.")
-    # torch logs a traceback of its own before it raises.
+    # torch logs a traceback before it raises.
     log = logging.getLogger("torch.export")
     level = log.level
     log.setLevel(logging.CRITICAL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages of an export. Each takes an artifact, does its step, and holds the artifact that comes out."""
+"""The stages of an export. Each takes an artifact, processes it, and stores the resulting artifact."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class PipelineArtifact:
         return self.context.get(key, default)
 
     def copy_with_new_data(self, new_data: Any) -> PipelineArtifact:
-        """Other data in a copy of the same context."""
+        """A copy with other data and the same context."""
         return PipelineArtifact(new_data, dict(self.context))
 
 
 class Stage(ABC):
-    """One step of the pipeline. Register one of your own with `ExportSession.register_stage`."""
+    """One step of the pipeline. Register your own with `ExportSession.register_stage`."""
 
     def __init__(self) -> None:
         self._artifact: PipelineArtifact | None = None
@@ -67,7 +67,7 @@ class Stage(ABC):
     @property
     @abstractmethod
     def valid_predecessor_stages(self) -> Sequence[StageType]:
-        """The stages whose artifact this one takes."""
+        """The stages whose artifact this one accepts."""
 
     @property
     @abstractmethod
@@ -76,7 +76,7 @@ class Stage(ABC):
 
     @abstractmethod
     def run(self, artifact: PipelineArtifact) -> None:
-        """Takes the step. `get_artifacts` has the result afterwards."""
+        """Runs the stage. `get_artifacts` then returns the result."""
 
     def get_artifacts(self) -> PipelineArtifact:
         """The result of `run`. Raises RuntimeError before it."""
@@ -129,7 +129,7 @@ class QuantizeStage(Stage):
         for method, model in artifact.data.items():
             examples = _examples(artifact, method)
             captured = _capture(artifact, method, model, strict=True).module()
-            # Calibration changes a model's buffers. The program starts from their values before it.
+            # Calibration changes a model's buffers, but the program must start from their initial values.
             state = {name: buffer.clone() for name, buffer in captured.named_buffers()}
             prepared = prepare_pt2e(captured, self._get_quantizer_for_prepare_pt2e(quantizers))
             for example in examples:
@@ -211,7 +211,7 @@ class EdgeTransformAndLowerStage(_DelegatingStage):
 
     @classmethod
     def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> EdgeTransformAndLowerStage:
-        """The stage that a recipe describes."""
+        """Creates the stage that a recipe describes."""
         if lowering_recipe is None:
             return cls()
         return cls(
@@ -245,7 +245,7 @@ class ToEdgeStage(Stage):
 
     @classmethod
     def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> ToEdgeStage:
-        """The stage that a recipe describes."""
+        """Creates the stage that a recipe describes."""
         return cls(lowering_recipe.edge_compile_config if lowering_recipe else None)
 
     def run(self, artifact: PipelineArtifact) -> None:
@@ -259,7 +259,7 @@ class ToEdgeStage(Stage):
 
 
 class EdgeProgramManagerTransformStage(Stage):
-    """Passes over programs in edge dialect: first those for each method, then those for all."""
+    """Passes over programs in edge dialect: first those of each method, then those for all methods."""
 
     stage_type = StageType.EDGE_PROGRAM_MANAGER_TRANSFORM
     valid_predecessor_stages = (StageType.TO_EDGE,)
@@ -276,7 +276,7 @@ class EdgeProgramManagerTransformStage(Stage):
 
     @classmethod
     def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> EdgeProgramManagerTransformStage:
-        """The stage that a recipe describes."""
+        """Creates the stage that a recipe describes."""
         if lowering_recipe is None:
             return cls()
         return cls(lowering_recipe.edge_transform_passes, lowering_recipe.edge_manager_transform_passes)
@@ -304,7 +304,7 @@ class ToBackendStage(_DelegatingStage):
 
     @classmethod
     def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> ToBackendStage:
-        """The stage that a recipe describes."""
+        """Creates the stage that a recipe describes."""
         return cls(lowering_recipe.partitioners if lowering_recipe else None)
 
     def run(self, artifact: PipelineArtifact) -> None:
@@ -372,7 +372,7 @@ def _passes_by_method(
 
 
 def _as_passes(given: Any) -> list[Any]:
-    """A list of passes; a pass manager stands for its passes."""
+    """Flattens a list of passes: a pass manager stands for its passes."""
     passes = getattr(given, "passes", given)
     return list(passes) if isinstance(passes, (list, tuple)) else [passes]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipes for a kind of device: the backends that suit it, by priority. Backends declare which targets they are for
+"""Recipes for a kind of device. They use the backends for that device, by priority. Backends declare their targets
 (`sdk.backends.registry.TargetRecipe`)."""
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _SYSTEMS = {"ios": "iOS", "android": "Android"}
 def get_ios_recipe(target_config: str = "ios-arm64-coreml-fp16", **kwargs: Any) -> ExportRecipe:
     """The recipe for iPhones and iPads.
 
-    `target_config` is the name of a target that an installed backend declares (`targets("ios")`). Each backend takes
-    the options in `kwargs` that it knows. Raises ValueError where no backend declares the target or one cannot make
-    its part.
+    `target_config` is the name of a target that an installed backend declares (`targets("ios")`). Each backend gets the
+    options in `kwargs` that it knows. Raises ValueError if no backend declares the target, or if one cannot make its
+    recipe.
     """
     return _target_recipe("ios", target_config, kwargs)
 

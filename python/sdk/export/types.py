@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages of an export, by name."""
+"""The names of the stages of an export."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class StageType(str, Enum):
-    """A step from a model to a program. `ExportRecipe.pipeline_stages` lists the ones to take, in order."""
+    """A step from a model to a program. `ExportRecipe.pipeline_stages` lists the stages to run, in order."""
 
     SOURCE_TRANSFORM = "source_transform"
     """Quantise the modules themselves with torchao."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Capabilities of the machine that exports."""
+"""Functions that tell what the exporting machine can do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import platform
 
 
 def is_fbcode() -> bool:
-    """Always False: this package is not built inside of Meta's repository."""
+    """Always False, because this package is not built in Meta's repository."""
     return False
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in a file: a program (.pte), data (.ptd), a bundled program (.bpte), an ETDump or an ETRecord.
+"""Describes a program (.pte), data (.ptd), a bundled program (.bpte), an ETDump or an ETRecord.
 
     from sdk.inspect import facts
     facts(Path("model.pte"))["methods"]
 
-`facts` returns what `sdk inspect FILE --json` prints. Nothing that a file contains is run.
+`facts` returns what `sdk inspect FILE --json` prints. It executes nothing from the file.
 """
 
 from __future__ import annotations

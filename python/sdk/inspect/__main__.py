@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         from sdk.inspect._kinds import kind_of
 
         if options.etdump is None and kind_of(existing(options.file)) == "etdump":
-            options.etdump = options.file  # a dump is shown with what its options say
+            options.etdump = options.file  # options that describe a dump apply to this file
         else:
             shown = facts(options.file)
     run = None if options.etdump is None else _dump(options)
@@ -117,7 +117,7 @@ def _diff(first: Path, second: Path, as_json: bool) -> int:
 
 
 def _dump(options: argparse.Namespace) -> dict[str, Any]:
-    """Writes and prints what the options ask for; returns the facts for `--json`."""
+    """Writes and prints what the options request. Returns the facts for `--json`."""
     from sdk.devtools.inspector import TimeScale
     from sdk.inspect import _facts, _records
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the indices of a program that was read from a file, so that looking at it cannot go out of bounds."""
+"""Checks the indices of a program that was read from a file, so that no access is out of bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdk.exir._serialize._flatbuffer import FlatbufferError
 
 
 def check_indices(program: schema.Program) -> None:
-    """Raises FlatbufferError where an index leads to nothing, or a size is negative."""
+    """Raises FlatbufferError if an index is out of range, or a size is negative."""
     for plan in program.execution_plan:
         where = f"method {plan.name!r}"
         count = len(plan.values)

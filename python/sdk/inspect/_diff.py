@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What differs between two files of one kind."""
+"""The differences between two files of the same kind."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _LEFT_OUT = ("path", "offset", "tensors")
 
 
 def differences(first: Path, second: Path) -> list[Difference]:
-    """Each difference as `{"path": "methods/forward/memory/1/bytes", "a": ..., "b": ...}`; None is what a file lacks.
+    """Each difference as `{"path": "methods/forward/memory/1/bytes", "a": ..., "b": ...}`; None stands for a missing
+    value.
 
-    Where the contents of a section differ, its digests are compared too, so that other weights are a difference.
-    Raises CommandError as `facts` does, and where the files are of different kinds.
+    The digests of sections are compared, too, so that different weights are a difference. Raises CommandError as
+    `facts` does, and if the files are of different kinds.
     """
     both = facts(first), facts(second)
     if both[0]["kind"] != both[1]["kind"]:
@@ -59,9 +60,9 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _digests(path: Path, found: dict[str, Any]) -> dict[str, str]:
-    """The SHA-256 of each section that lies at a known place, and of the whole file where there is none."""
+    """The SHA-256 of each section with a known position, and of the whole file if there are no sections."""
     sections = [s for s in found.get("sections", ()) if s["offset"] is not None]
-    if not sections or found["kind"] == "etrecord":  # a ZIP file has times in it
+    if not sections or found["kind"] == "etrecord":  # a ZIP file contains times
         return {}
     digests: dict[str, str] = {}
     with path.open("rb") as file:
@@ -77,7 +78,7 @@ def _digests(path: Path, found: dict[str, Any]) -> dict[str, str]:
 
 
 def text(first: Path, second: Path, found: list[Difference]) -> str:
-    """The differences in lines."""
+    """The differences as lines of text."""
     if not found:
         return f"{first} and {second} have the same content"
     rows = [("", "a: " + str(first), "b: " + str(second), "")]

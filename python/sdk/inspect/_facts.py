@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`facts`: what is in a file of any kind."""
+"""`facts`: describes a file of any kind."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from sdk.exir._serialize._flatbuffer import FlatbufferError
 from sdk.inspect._kinds import NAMES, kind_of
 
 UNREADABLE = (FlatbufferError, ValueError, RuntimeError, BadZipFile, EOFError, NotImplementedError, pickle.PickleError)
-"""What the readers raise for damaged files."""
+"""The exceptions of the readers for damaged files."""
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """What is in a file, as `sdk inspect FILE --json` prints it.
+    """The facts of a file, as `sdk inspect FILE --json` prints them.
 
-    Raises CommandError: there is no such file, it is of another kind, or damaged.
+    Raises CommandError if there is no such file, or if it is of another kind or damaged.
     """
     kind = kind_of(existing(path))
     return {"kind": kind, "path": str(path), "bytes": path.stat().st_size, **read(path, kind, _reader(kind))}
 
 
 def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:
-    """What `reader` makes of the file. Raises CommandError where the file is damaged."""
+    """Calls `reader` with the file. Raises CommandError if the file is damaged."""
     from sdk.devtools.inspector._matching import MismatchError
 
     try:
@@ -54,7 +54,7 @@ def _reader(kind: str) -> Callable[[Path], dict[str, Any]]:
 
 
 def _mapped(path: Path, reader: Callable[[memoryview], dict[str, Any]]) -> dict[str, Any]:
-    """Reads a file whose data may be large without reading the data."""
+    """Maps a file, so that its data, which may be large, is not read."""
     with path.open("rb") as file:
-        # Not closed here: while an error is handled, its frames hold views of the file.
+        # Not closed here, because the frames of an exception being handled may still have views of the file.
         return reader(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which kind of file some bytes are."""
+"""Detects the kind of a file from its first bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from sdk.command import CommandError
 
 IDENTIFIERS = {b"ET12": "pte", b"FT01": "ptd", b"BP08": "bpte", b"ED00": "etdump"}
-"""Of flatbuffers, at byte 4; of an ETDump that begins with its size, at byte 8."""
+"""A flatbuffer has its identifier at byte 4; an ETDump that begins with its size has it at byte 8."""
 
 NAMES = {
     "pte": "a program (.pte)",

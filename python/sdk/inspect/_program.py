@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in a `.pte`, a `.ptd` and a `.bpte`. Segments are measured, not read."""
+"""Facts of a `.pte`, a `.ptd` and a `.bpte`. Segments are measured, not read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DYNAMIC = {
 
 
 def program(data: bytes | memoryview) -> Facts:
-    """Of a `.pte`. Raises FlatbufferError where the bytes are damaged."""
+    """Facts of a `.pte`. Raises FlatbufferError if the bytes are damaged."""
     view = memoryview(data)
     header = _get_extended_header(bytes(view[:64]))
     size = header.program_size if header else len(view)
@@ -76,7 +76,7 @@ def _external(content: schema.Program) -> list[str]:
 
 
 def _segments(content: schema.Program, base: int, file_size: int) -> list[Facts]:
-    """Each segment with its place in the file and what it holds."""
+    """Each segment with its position in the file and its contents."""
     holds: dict[int, list[str]] = {}
     if content.constant_segment is not None and content.constant_segment.offsets:
         holds.setdefault(content.constant_segment.segment_index, []).append("constants")
@@ -170,7 +170,7 @@ def _delegates(plan: schema.ExecutionPlan, content: schema.Program, segments: li
 
 
 def _value(value: Any) -> Facts:
-    """An input or output: a tensor, or what else it is, with its value where the program has one."""
+    """An input or output: a tensor, or another value, with its content if the program has one."""
     if not isinstance(value, schema.Tensor):
         numbers = {"Int": "int_val", "Double": "double_val", "Bool": "bool_val", "String": "string_val"}
         name = type(value).__name__
@@ -187,7 +187,7 @@ def _value(value: Any) -> Facts:
 
 
 def data_file(data: bytes | memoryview) -> Facts:
-    """Of a `.ptd`. Raises FlatbufferError where the bytes are damaged."""
+    """Facts of a `.ptd`. Raises FlatbufferError if the bytes are damaged."""
     view = memoryview(data)
     header = _flat_tensor_header(bytes(view[:64]))
     if header is None:
@@ -218,7 +218,7 @@ def data_file(data: bytes | memoryview) -> Facts:
             }
         )
         entries.append({"key": entry.key, "offset": start, "bytes": segment.size, **tensor})
-    # Keys may share a segment.
+    # Several keys may share a segment.
     stored = sum(segment.size for segment in content.segments)
     sections: list[Facts] = [
         {"name": "tables", "offset": 0, "bytes": end},
@@ -230,7 +230,7 @@ def data_file(data: bytes | memoryview) -> Facts:
 
 
 def bundle(data: bytes) -> Facts:
-    """Of a `.bpte`: its test cases, and the program as `program` describes it. Raises FlatbufferError."""
+    """Facts of a `.bpte`: its test cases, and the program as `program` describes it. Raises FlatbufferError."""
     content = deserialize_from_flatbuffer_to_bundled_program(data)
     suites = [
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in an ETDump and in an ETRecord."""
+"""Facts of an ETDump and of an ETRecord."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from sdk.devtools.source_lines import source_line
 Facts = dict[str, Any]
 
 _UNPACKED = 64
-"""How many times its own size an ETRecord may unpack to. Its members are stored or, by other tools, deflated."""
+"""The largest ratio of an ETRecord's unpacked size to its own size. Its members are stored or, by other tools,
+deflated."""
 
 
 def dump(path: Path, etrecord: ETRecord | None = None, scale: TimeScale = TimeScale.NS) -> Facts:
-    """Of an ETDump: its events with their times, in blocks of equal runs. Raises ValueError and RuntimeError."""
+    """Facts of an ETDump: its events with their times, in blocks of equal runs. Raises ValueError and RuntimeError."""
     return dump_facts(inspector_of(path, etrecord, scale))
 
 
 def inspector_of(path: Path, etrecord: ETRecord | None = None, scale: TimeScale = TimeScale.NS) -> Inspector:
-    """The Inspector of an ETDump, in milliseconds; in cycles where the device counts cycles."""
+    """The Inspector of an ETDump, in milliseconds, or in cycles if the device counts cycles."""
     target = TimeScale.CYCLES if scale == TimeScale.CYCLES else TimeScale.MS
     return Inspector(etdump_path=str(path), etrecord=etrecord, source_time_scale=scale, target_time_scale=target)
 
 
 def dump_facts(inspector: Inspector) -> Facts:
-    """What an Inspector knows, as `sdk inspect --json` prints it."""
+    """The facts of an Inspector, as `sdk inspect --json` prints them."""
     blocks = []
     for block in inspector.event_blocks:
         events = []
@@ -62,7 +63,7 @@ def dump_facts(inspector: Inspector) -> Facts:
 
 
 def record(path: Path) -> Facts:
-    """Of an ETRecord. Raises CommandError and RuntimeError where it is damaged."""
+    """Facts of an ETRecord. Raises CommandError and RuntimeError if it is damaged."""
     read = read_record(path)
     with ZipFile(path) as file:
         sections = [{"name": i.filename, "offset": i.header_offset, "bytes": i.file_size} for i in file.infolist()]
@@ -87,7 +88,7 @@ def record(path: Path) -> Facts:
 
 
 def read_record(path: Path) -> ETRecord:
-    """An ETRecord that does not unpack to much more than its own size. Raises CommandError and RuntimeError."""
+    """Opens an ETRecord unless its unpacked size would be too large. Raises CommandError and RuntimeError."""
     try:
         with ZipFile(path) as file:
             unpacked = sum(info.file_size for info in file.infolist())

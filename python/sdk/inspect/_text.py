@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `sdk inspect` prints for people."""
+"""Formats the facts as text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sdk.inspect._kinds import NAMES
 Facts = dict[str, Any]
 
 _LARGEST = 5
-"""Planned tensors that are listed of each arena."""
+"""The number of planned tensors that are listed for each arena."""
 
 
 def text(facts: Facts) -> str:
-    """The facts of a file in lines."""
+    """The facts of a file as lines of text."""
     lines = [f"{printable(facts['path'])}  {NAMES[facts['kind']]}, {readable_bytes(facts['bytes'])}"]
     return "\n".join([*lines, *_OF_KIND[facts["kind"]](facts)])
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of kernels against results that Python computes: a file of calls, which a program made by the CMake function
-`executorch_kernel_test` runs with the kernels that it links. No program (.pte) is involved.
+"""Tests kernels against results that Python computes. The calls are written to a file. A program made by the CMake
+function `executorch_kernel_test` runs them with the kernels that it links. No program (.pte) is involved.
 
     cases = KernelCases()
     for dtype in (torch.float32, torch.int64):
@@ -38,7 +38,7 @@ Tensors: TypeAlias = torch.Tensor | Sequence[torch.Tensor]
 
 
 class KernelCases:
-    """Calls of kernels and what they must give."""
+    """Calls of kernels and their expected results."""
 
     def __init__(self) -> None:
         self._cases: list[list[str]] = []
@@ -59,7 +59,7 @@ class KernelCases:
                 lists of numbers, text, dtypes, None. A float is written as one: pass 2.0, not 2, for a `float`.
             expected: the results, a tensor for each output. The kernel gets outputs of their dtypes, sizes and dim
                 orders (upper bounds, so that it may resize them), filled with a pattern.
-            refused: in place of `expected`, if the kernel must fail: the outputs that it gets.
+            refused: the outputs that the kernel gets, in place of `expected`, if the kernel must fail.
             tolerance: the largest relative error of floating-point results. By default a few units in the last place.
 
         Raises:
@@ -89,8 +89,8 @@ def encode_case(
     tolerance: float | None,
     marker: str = "out",
 ) -> list[str]:
-    """The lines of a call. `marker` says what the outputs are: `out` arguments, `out_list N`, one argument that is a
-    list, or `self`, the first argument, which is written in place."""
+    """The lines of a call. `marker` says how the outputs are passed: as `out` arguments; as one list argument,
+    `out_list N`; or as the first argument, `self`, which is written in place."""
     marks = (" fails" if refused else "") + (f" tolerance {tolerance}" if tolerance else "")
     lines = [f"case {operator}{marks}", *arguments]
     if outputs or marker.startswith("out_list"):
@@ -99,8 +99,8 @@ def encode_case(
 
 
 def encode_argument(value: Any, kind: str = "") -> list[str]:
-    """The lines of one argument. `kind` is its type in the schema, where that is known: the value alone does not tell a
-    `float` from an `int`, nor what an empty list is of."""
+    """The lines of one argument. `kind` is its type in the schema, if known. The value alone does not distinguish a
+    `float` from an `int`, nor the types of empty lists."""
     if value is None:
         return ["none"]
     if isinstance(value, torch.Tensor):

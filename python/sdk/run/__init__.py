@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `sdk run`: a program with inputs from files, and its outputs in files.
+"""The command `sdk run`: runs a program on inputs from files, and writes its outputs to files.
 
 _inputs     from --input to the values of a method
 _pictures   pictures as tensors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From `--input` to the values of a method."""
+"""Converts `--input` to the values of a method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdk.run._pictures import PictureOptions
 _SHAPED = re.compile(r"(?P<path>.+):(?P<shape>\d+(?:x\d+)*)")
 _FILLS = ("zeros", "ones", "random")
 _SPARE = 1 << 16
-"""Bytes of headers that a file may have beside its array."""
+"""The largest size of a file's headers, in bytes, in addition to its array."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class InputOptions:
 
 
 def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptions) -> list[Any]:
-    """The values that a method takes, in their order.
+    """The values for a method's inputs, in order.
 
     Args:
         given: What `--input` named: files, which may hold several values, `zeros`, `ones`, `random`, or `=NUMBER`.
@@ -56,7 +56,8 @@ def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptio
 
 
 def filled(slot: Slot, fill: str, generator: np.random.Generator) -> Any:
-    """A value of the input's largest shape: `zeros`, `ones`, or `random` (normal, or 0 and 1 of integers)."""
+    """A value of the input's largest shape: `zeros`, `ones`, or `random` (normally distributed; 0 and 1 for
+    integers)."""
     if slot.tag != "Tensor":
         return {"Int": 1, "Double": 1.0, "Bool": True}.get(slot.tag)
     if fill != "random":
@@ -118,9 +119,9 @@ def _number(text: str) -> int | float | bool:
 
 def _npy(path: Path, slot: Slot) -> Any:
     try:
-        # Mapped: a header that promises more than the file has is an error, and no memory is taken for it.
+        # Mapped, so that a header with a wrong size is an error and does not allocate memory.
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
-    except Exception as error:  # numpy's reader of headers raises whatever the file makes it raise
+    except Exception as error:  # numpy's parser of headers raises various exceptions
         raise CommandError(f"`{path}` is no .npy file that can be read: {describe(error)}") from error
 
 
@@ -165,7 +166,7 @@ def _raw(path: Path, slot: Slot, shape: tuple[int, ...] | None) -> Any:
 
 
 def _cast(value: Any, slot: Slot, cast: bool) -> Any:
-    """Checks the dtype, so that the message can say what to do; the runtime checks everything else."""
+    """Checks the dtype, so that the message can say what to do. The runtime checks everything else."""
     found = str(getattr(value, "dtype", "")).removeprefix("torch.")
     if slot.tag != "Tensor" or not found or found == slot.dtype:
         return value

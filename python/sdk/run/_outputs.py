@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is printed of outputs, and their files."""
+"""Prints outputs, and writes them to files."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sdk.command.lines import columns, printable
 Facts = dict[str, Any]
 
 _CLASSES = 10
-"""The fewest values of an output that looks like the scores of a classifier."""
+"""The fewest values of an output that is treated as the scores of a classifier."""
 
 
 def facts(value: Any, dtype: str | None, top: int | None, labels: Sequence[str]) -> Facts:
-    """dtype, shape and statistics of an output, and its largest values where they are scores of classes.
+    """dtype, shape and statistics of an output, and its largest values if they are scores of classes.
 
     Args:
         value: An array, a number, or a list of them.
-        dtype: Of a tensor, what the method says: NumPy lacks some.
-        top: How many values to list; None for 5 of what looks like scores: [N] or [1, N], from N = 10.
+        dtype: The dtype of a tensor according to the method, because NumPy lacks some dtypes.
+        top: How many values to list. None lists 5 of an output that looks like scores: [N] or [1, N] with N >= 10.
         labels: Names of classes, by index.
     """
     if isinstance(value, (list, tuple)):
@@ -79,7 +79,7 @@ def lines(outputs: Sequence[Facts]) -> list[str]:
 
 
 def read_labels(path: Path) -> list[str]:
-    """A name in each line. Raises CommandError."""
+    """Reads a file with a name on each line. Raises CommandError."""
     try:
         return existing(path).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -87,10 +87,10 @@ def read_labels(path: Path) -> list[str]:
 
 
 def write(paths: Sequence[Path], values: Sequence[Any]) -> list[str | None]:
-    """Writes outputs; returns the file of each.
+    """Writes outputs. Returns the file of each.
 
-    One `.npz` or `.pt` holds all of them (`output0`, ...; a list of tensors); otherwise there is a file for each output
-    in order: `.npy`, or raw bytes. Raises CommandError.
+    One `.npz` or `.pt` has all of them (`output0`, ..., or a list of tensors). Otherwise there is a file for each
+    output, in order: `.npy`, or raw bytes. Raises CommandError.
     """
     if len(paths) == 1 and paths[0].suffix in (".npz", ".pt"):
         whole = io.BytesIO()

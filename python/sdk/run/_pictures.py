@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures as arrays."""
+"""Converts images to arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """How a picture becomes an input.
+    """How an image becomes an input.
 
     Attributes:
         resize: `crop` cuts the middle out of what covers the input, `stretch` changes the ratio of its sides, `pad`
@@ -37,9 +37,9 @@ class PictureOptions:
 
 
 def as_input(path: Path, slot: Slot, options: PictureOptions) -> Any:
-    """A picture as the input of a method: `[N, C, H, W]`, `[N, H, W, C]`, or without N, with 1 or 3 channels.
+    """An image as an input of a method: `[N, C, H, W]`, `[N, H, W, C]`, or without N, with 1 or 3 channels.
 
-    Floats are normalised; integers are 0 to 255 as they are. Raises CommandError.
+    Floats are normalised; integers remain 0 to 255. Raises CommandError.
     """
     channels, height, width, first = _layout(slot)
     pixels = np.asarray(_open(path, channels, height, width, options), np.float32)
@@ -76,7 +76,7 @@ def _layout(slot: Slot) -> tuple[int, int, int, bool]:
 
 
 def _open(path: Path, channels: int, height: int, width: int, options: PictureOptions) -> Any:
-    """The picture upright, in its size and colours."""
+    """The image in its upright orientation, with the requested size and colours."""
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
@@ -86,7 +86,7 @@ def _open(path: Path, channels: int, height: int, width: int, options: PictureOp
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path) as opened:
                 image = ImageOps.exif_transpose(opened).convert("RGB" if channels == 3 else "L")
-    except Exception as error:  # Pillow's readers raise whatever the file makes them raise
+    except Exception as error:  # Pillow's decoders raise various exceptions
         raise CommandError(f"`{path}` is no picture that can be read: {describe(error)}") from error
     if options.resize == "stretch":
         return image.resize((width, height), Image.Resampling.BILINEAR)

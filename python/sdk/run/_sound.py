@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""WAV files as arrays."""
+"""Converts WAV files to arrays."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 
 @dataclass
 class Sound:
-    """Samples from -1 to 1, `[frames, channels]`, and how many frames make a second."""
+    """Samples from -1 to 1, `[frames, channels]`, and the sample rate in frames per second."""
 
     samples: Any
     rate: int
 
 
 def read_wav(path: Path) -> Sound:
-    """The samples of a RIFF WAVE file with PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64.
+    """Reads a RIFF WAVE file with PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64 bits.
 
-    PCM is divided by the magnitude of its most negative value, so that 16 bits of -32768 are -1. Raises CommandError.
+    PCM is divided by the magnitude of its most negative value, so that -32768 in 16 bits becomes -1. Raises
+    CommandError.
     """
     data = path.read_bytes()
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
@@ -61,18 +62,19 @@ def read_wav(path: Path) -> Sound:
 def _samples(content: bytes, kind: int, bits: int) -> Any:
     if kind == _FLOAT:
         return np.frombuffer(content, f"<f{bits // 8}").astype(np.float32)
-    if bits == 8:  # the only unsigned one
+    if bits == 8:  # the only unsigned format
         return (np.frombuffer(content, np.uint8).astype(np.float32) - 128) / 128
     if bits == 24:
         parts = np.frombuffer(content, np.uint8).reshape(-1, 3)
         widened = np.zeros((len(parts), 4), np.uint8)
-        widened[:, 1:] = parts  # in the upper bytes, which keeps the sign
+        widened[:, 1:] = parts  # in the upper bytes, which preserves the sign
         return (widened.view("<i4")[:, 0] / 2.0**31).astype(np.float32)
     return (np.frombuffer(content, f"<i{bits // 8}") / 2.0 ** (bits - 1)).astype(np.float32)
 
 
 def as_input(path: Path, slot: Slot, channel: str, rate: int | None, fit: bool) -> Any:
-    """A WAV file as the input of a method: `[N]`, `[1, N]` or `[channels, N]`, with more leading 1 if it has them.
+    """A WAV file as an input of a method: `[N]`, `[1, N]` or `[channels, N]`, with further leading dimensions of size 1
+    if the input has them.
 
     Args:
         path: The file.

@@ -6,12 +6,13 @@
     program = Runtime.get().load_program("model.pte")
     outputs = program.load_method("forward").execute([x])
 
-Inputs are numpy arrays, torch tensors (on the CPU), int, float, bool, str or None, flattened; dense tensors are used in
-place, without a copy. Outputs are a list, flattened as well: torch tensors if an input is one, numpy arrays if an input
-is one, and without any tensor input torch tensors if the process has imported torch. torch is never imported from here.
+Inputs are numpy arrays, torch tensors (on the CPU), int, float, bool, str or None, flattened. Dense tensors are used in
+place, without a copy. Outputs are a flattened list: torch tensors if an input is a torch tensor, and numpy arrays if an
+input is a numpy array. Without tensor inputs, they are torch tensors if the process has imported torch, which this
+module never imports.
 
-What the runtime refuses raises `ExecuTorchError`, a RuntimeError, whose text says what was expected and what was found;
-a value that no method takes raises TypeError.
+Errors of the runtime raise `ExecuTorchError`, a RuntimeError, whose message says what was expected and what was found.
+A value that no method accepts raises TypeError.
 """
 
 from __future__ import annotations

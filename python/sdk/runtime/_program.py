@@ -11,9 +11,9 @@ from sdk.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchPr
 
 
 class Method:
-    """A method of a program, ready to run, with memory and state of its own.
+    """A method of a program that is ready to run, with its own memory and state.
 
-    It may be called from several threads; the calls run one after the other, without the interpreter lock.
+    Several threads may call it. The calls run in sequence and release the interpreter lock.
     """
 
     def __init__(self, method: ExecuTorchMethod) -> None:
@@ -24,7 +24,7 @@ class Method:
 
         Args:
             inputs: The method's inputs, flattened (see the module's documentation for their types).
-            clone_outputs: Return copies. Without, tensors are views that hold until the method runs again.
+            clone_outputs: Return copies. If false, tensors are views that are valid until the method runs again.
 
         Raises:
             ExecuTorchError: An input has a wrong type, shape or dtype, their number is wrong, or a kernel failed.
@@ -39,7 +39,7 @@ class Method:
 
 
 class Program:
-    """A loaded program: its methods, and what the file says about them."""
+    """A loaded program: its methods and their metadata."""
 
     def __init__(self, program: ExecuTorchProgram, data: bytes | None) -> None:
         self._program = program
@@ -53,7 +53,7 @@ class Program:
         return set(self._method_names)
 
     def load_method(self, name: str) -> Method:
-        """Prepares a method; the same object for the same name.
+        """Loads a method. Returns the same object for the same name.
 
         Raises:
             KeyError: There is no method of that name; the text lists those there are.
@@ -66,14 +66,14 @@ class Program:
         return method
 
     def metadata(self, method_name: str) -> MethodMeta:
-        """What the file says about a method, without loading it. KeyError as for `load_method`."""
+        """The metadata of a method, without loading it. Raises KeyError as `load_method` does."""
         self._check_name(method_name)
         return self._program.method_meta(method_name)
 
     def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str | None = None) -> None:
         """Writes what was recorded since the last call, for `sdk.devtools.Inspector`.
 
-        Call it from time to time where a program runs long: the memory for events grows until then, to 1 GiB.
+        In long runs, call it regularly: until then the memory for events grows, up to 1 GiB.
 
         Args:
             etdump_path: The ETDump (`.etdp`).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runtime of this process: what is linked in, and how programs are loaded."""
+"""The runtime of this process: which operators and backends are linked, and how programs are loaded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BackendRegistry:
         return list(self._legacy_module._get_registered_backend_names())
 
     def is_available(self, backend_name: str) -> bool:
-        """Whether a backend is linked in and can run on this machine."""
+        """Whether a backend is linked and can run on this machine."""
         return bool(self._legacy_module._is_available(backend_name))
 
 
@@ -80,10 +80,10 @@ class Runtime:
         Args:
             data: The `.pte`: a path (the file is mapped: do not change it while the program is in use), its bytes, or
                 an open binary file.
-            verification: How thoroughly to check it.
+            verification: How thoroughly to check the program.
             enable_etdump: Record when instructions begin and end, for `Program.write_etdump_result_to_file`. The
                 methods of the program then run one at a time.
-            debug_buffer_size: Bytes for the tensors that instructions and methods compute; 0 records none. Only with
+            debug_buffer_size: Bytes for the tensors that instructions and methods compute; 0 records none. Requires
                 `enable_etdump`.
             data_map: The `.ptd` with the program's external data, if it has any; of the same kinds as `data`.
                 Several, in a list or tuple, may not repeat a key.

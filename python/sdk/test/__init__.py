@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `sdk test`: the test cases of a bundled program, on every runtime at hand.
+"""The command `sdk test`: runs the test cases of a bundled program on every available runtime.
 
-_cases      from a bundled program to the files and values of a case
-_runtimes   the Python module, and runners: of this machine, or of another one by QEMU
-_results    outputs beside what is expected
+_cases      reads a bundled program, and makes files and values of its cases
+_runtimes   the Python module, and runners for this machine or, by QEMU, for another one
+_results    compares outputs with the expected ones
 """

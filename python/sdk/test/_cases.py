@@ -14,7 +14,7 @@ from sdk.command.programs import bundled_value, load, read_bundle
 
 @dataclass(frozen=True)
 class Case:
-    """A case: the schema's values, for runners, and as the Python runtime takes them."""
+    """A case: as values of the schema, for runners, and as values for the Python runtime."""
 
     method: str
     number: int
@@ -43,7 +43,7 @@ class Bundle:
 
 
 def read(path: Path, data: Sequence[Path], method: str | None, case: int | None) -> Bundle:
-    """Reads a bundled program, with the cases that were asked for. Raises CommandError where there are none."""
+    """Reads a bundled program with the requested cases. Raises CommandError if there are none."""
     content = read_bundle(path)
     bundle = Bundle(str(path), bytes(content.program), list(_cases(content, method, case)), data)
     known = [suite.method_name for suite in content.method_test_suites]
@@ -54,7 +54,7 @@ def read(path: Path, data: Sequence[Path], method: str | None, case: int | None)
         )
     if not bundle.cases:
         raise CommandError(f"`{path}`: expected test cases, found none that was asked for")
-    for one in bundle.cases:  # what is damaged is said before anything runs
+    for one in bundle.cases:  # report damage before anything runs
         one.inputs()
         one.outputs()
     return bundle
@@ -68,7 +68,7 @@ def _cases(content: Any, method: str | None, case: int | None) -> Iterator[Case]
 
 
 def as_tensor(value: Any) -> Any:
-    """An array as a tensor; anything else as it is."""
+    """An array as a tensor; other values unchanged."""
     if not hasattr(value, "dtype") or hasattr(value, "detach"):
         return value
     import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Outputs beside what is expected."""
+"""Compares outputs with the expected ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RIGHT, WRONG, FAILED, NOT_RUN, RAN = "right", "wrong", "failed", "not run", "ran
 
 @dataclass
 class Result:
-    """What became of a case on a runtime.
+    """The result of a case on a runtime.
 
     Attributes:
         status: `right`, `wrong`, `failed` (the runtime refused it or failed), `not run` (this runtime cannot take it),

@@ -89,7 +89,7 @@ class Options:
     inputs_file: Path | None
     dynamic: tuple[DynamicDim, ...]
     backends: tuple[str, ...]
-    by_default: bool  # nothing on the command line says which backends
+    by_default: bool  # the command line names no backends
     recipe: str | None
     quantize: str | None
     calibrate: str | None
@@ -104,7 +104,7 @@ class Options:
 
 
 def parse(argv: Sequence[str], prog: str) -> Options:
-    """Reads the command line; exits with status 2 and one line on stderr where it cannot be understood."""
+    """Reads the command line. Exits with status 2 and one line on stderr if it is invalid."""
     parser = _parser(prog)
     known = parser.parse_args(argv)
     if known.recipe is not None and known.backend:
@@ -143,7 +143,7 @@ def parse(argv: Sequence[str], prog: str) -> Options:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One paragraph; the usage of a dozen options would bury it."""
+        """Print only the error: the usage, with a dozen options, would hide it."""
         self.exit(2, f"error: {message}\n({self.prog} --help describes every option.)\n")
 
 

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 def backend_names() -> list[str]:
-    """What `--backend` takes: the declared backends, and `portable`."""
+    """The values of `--backend`: the declared backends, and `portable`."""
     return [*registry.backends(), PORTABLE]
 
 
 def known_backend(name: str) -> str:
-    """`name`. Raises BackendError where there is no such backend, or where its declaration is broken."""
+    """The declaration of `name`. Raises BackendError if the backend does not exist or its declaration is broken."""
     if name not in backend_names():
         if name in registry.broken():
             raise registry.broken()[name]
@@ -36,13 +36,14 @@ def known_backend(name: str) -> str:
 
 
 def default_backends() -> tuple[str, ...]:
-    """The backends of a model for which the user names none. Raises BackendError where two backends claim it."""
+    """The backends that lower a model if the user names none. Raises BackendError if two backends have
+    `default_on_cpu`."""
     default = registry.default_backend()
     return (PORTABLE,) if default is None else (default.name, PORTABLE)
 
 
 def schemes() -> dict[str, list[Backend]]:
-    """The names that `--quantize` takes, and the backends that have a scheme of this name."""
+    """The values of `--quantize`, and the backends that have a scheme of this name."""
     found: dict[str, list[Backend]] = {}
     for declared in registry.backends().values():
         for name in declared.quantization:
@@ -51,7 +52,7 @@ def schemes() -> dict[str, list[Backend]]:
 
 
 def scheme(name: str, backends: Sequence[str]) -> QuantizationScheme:
-    """The scheme `name` of the first backend, which is the one that quantised layers are for.
+    """The scheme `name` of the first backend, which gets the quantised layers.
 
     Raises:
         BackendError: the first backend has no such scheme.
@@ -78,7 +79,7 @@ def partitioners(names: Iterable[str]) -> list[Partitioner]:
 
 
 def told(use: Callable[[], T]) -> T:
-    """What `use` returns; a BackendError becomes the CommandError that the user reads."""
+    """Calls `use` and returns its result. A BackendError becomes a CommandError, which the user reads."""
     try:
         return use()
     except BackendError as error:
@@ -86,8 +87,8 @@ def told(use: Callable[[], T]) -> T:
 
 
 def settled(options: Options, notes: list[str]) -> Options:
-    """The options with backends that can be used: where the user names none, the default one only if the installed
-    runtime contains it. What is done without is added to `notes`."""
+    """The options with usable backends: if the user names none, the default backend only if the installed runtime
+    contains it. If it does not, `notes` says so."""
     if not options.by_default:
         return options
     if options.backends == (PORTABLE,):
@@ -104,7 +105,7 @@ def settled(options: Options, notes: list[str]) -> Options:
 
 
 def missing_in_runtime(names: Iterable[str]) -> list[Backend]:
-    """Those of the named backends that the installed runtime does not contain; none where no runtime is installed."""
+    """The named backends that the installed runtime lacks; none if no runtime is installed."""
     try:
         from sdk.extension.pybindings import portable_lib
     except ImportError:

@@ -25,7 +25,7 @@ class DynamicShapes:
     """The dynamic dimensions of one model's inputs."""
 
     def __init__(self, module: torch.nn.Module, inputs: ExampleInputs, dims: Sequence[DynamicDim]) -> None:
-        """Raises CommandError where a name, a dimension or a range does not fit `inputs`."""
+        """Raises CommandError if a name, a dimension or a range does not match `inputs`."""
         self._module = module
         self.names = _leaf_names(module, inputs)
         """A name for each flattened input, such as `x` or `state.0`."""
@@ -52,20 +52,20 @@ class DynamicShapes:
             self.ranges[index, dim] = wanted
 
     def for_torch(self, inputs: ExampleInputs) -> Any:
-        """What torch.export.export() takes as `dynamic_shapes`, or None where every shape is fixed."""
+        """The `dynamic_shapes` for torch.export.export(), or None if every shape is fixed."""
         if not self.ranges:
             return None
         index = iter(range(len(self.names)))
 
         def of(_: Any) -> dict[int, Any] | None:
             here = next(index)
-            # DYNAMIC fails where the model fixes the size, and infers which sizes must be equal.
+            # DYNAMIC fails if the model fixes the size, and infers which sizes must be equal.
             return {d: Dim.DYNAMIC(min=r.low, max=r.high) for (i, d), r in self.ranges.items() if i == here} or None
 
         return pytree.tree_map(of, _by_parameter(self._module, inputs))
 
     def capture_sizes(self, inputs: ExampleInputs) -> Sizes:
-        """Sizes to capture with: never 1 where there is a choice, which torch treats as a special case."""
+        """Sizes for the capture. 1 is avoided if possible, because torch specialises it."""
         leaves = inputs.leaves()
         return {
             (index, dim): min(2, wanted.high)
@@ -92,7 +92,7 @@ class DynamicShapes:
 
 
 def resized(inputs: ExampleInputs, sizes: Sizes) -> ExampleInputs:
-    """The same inputs with other sizes: cut where smaller, repeated where larger (values stay plausible)."""
+    """The same inputs with other sizes: cut if smaller, repeated if larger, so that the values stay plausible."""
     leaves, spec = pytree.tree_flatten((inputs.args, inputs.kwargs))
     for (index, dim), size in sizes.items():
         tensor = leaves[index]
@@ -103,7 +103,7 @@ def resized(inputs: ExampleInputs, sizes: Sizes) -> ExampleInputs:
 
 
 def resized_bytes(inputs: ExampleInputs, sizes: Sizes) -> int:
-    """How many bytes the tensors of `resized(inputs, sizes)` take."""
+    """The size in bytes of the tensors of `resized(inputs, sizes)`."""
     total = 0
     for index, leaf in enumerate(inputs.leaves()):
         if isinstance(leaf, torch.Tensor):
@@ -113,7 +113,7 @@ def resized_bytes(inputs: ExampleInputs, sizes: Sizes) -> int:
 
 
 def _by_parameter(module: torch.nn.Module, inputs: ExampleInputs) -> dict[str, Any]:
-    """The inputs under the names of forward()'s parameters, in their order, as torch.export takes dynamic shapes."""
+    """The inputs by name of forward()'s parameters, in their order, as torch.export expects dynamic shapes."""
     return dict(inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs).arguments)
 
 

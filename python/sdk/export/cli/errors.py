@@ -13,7 +13,7 @@ from types import TracebackType
 
 
 class CommandError(Exception):
-    """Something the user can act on: the message says what was expected, what was found and what to do."""
+    """An error that the user can correct: the message says what was expected, what was found and what to do."""
 
 
 def closest(wrong: str, known: Iterable[str]) -> str:
@@ -22,7 +22,7 @@ def closest(wrong: str, known: Iterable[str]) -> str:
     return f" Did you mean `{matches[0]}`?" if matches else ""
 
 
-# Lines that torch appends to every message: advice on debugging torch, not the model.
+# Lines that torch appends to every message. They advise on debugging torch, not the model.
 _ADVICE = (
     "Caused by: (",
     "Developer debug context",
@@ -37,8 +37,8 @@ _ADVICE = (
 
 
 def first_lines(error: BaseException, count: int = 6) -> str:
-    """The start of an exception's message, and what was noted on its way up (which pass, which method); the long tail
-    that compilers append is left to `-v`."""
+    """The start of an exception's message, and the notes that were added to it (which pass, which method). The rest of
+    a compiler's message is shown only with `-v`."""
     lines = _lines(str(error))[: None if hasattr(error, "calls") else count]  # RefusedCallsError lists every call
     for note in getattr(error, "__notes__", ()):
         lines += [line for line in _lines(note)[:count] if line not in lines]
@@ -57,9 +57,9 @@ def _lines(text: str) -> list[str]:
 
 
 def user_line(error: BaseException) -> str | None:
-    """The deepest line of the user's own code on the way to `error`, as `file:line: code`, or None.
+    """The innermost line of the user's code in the traceback of `error`, as `file:line: code`, or None.
 
-    The user's own code is what lies neither in an installed package nor in the standard library nor here.
+    The user's code is all code outside installed packages, the standard library and this package.
     """
     found: traceback.FrameSummary | None = None
     for frame in _frames(error):
@@ -80,7 +80,7 @@ def _frames(error: BaseException) -> Iterable[traceback.FrameSummary]:
         chain.append(current)
         current = current.__cause__ or current.__context__
     for link in chain:
-        # torch's strict tracer keeps the traced code's stack beside the exception, not in its traceback.
+        # torch's strict tracer has the traced code's stack in an attribute of the exception, not in its traceback.
         yield from getattr(link, "real_stack", None) or ()
         tb: TracebackType | None = link.__traceback__
         yield from traceback.extract_tb(tb)

@@ -15,7 +15,7 @@ from sdk.export.cli.errors import CommandError
 
 
 def check_writable(paths: Iterable[Path]) -> None:
-    """Raises CommandError before the work begins if a file cannot be written."""
+    """Raises CommandError before the export begins if a file cannot be written."""
     for path in paths:
         folder = path.resolve().parent
         if path.is_dir():
@@ -28,9 +28,9 @@ def check_writable(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def temporary_beside(output: Path) -> Iterator[Path]:
-    """A folder on the same file system as `output`, so that what is complete in it can be renamed into place.
+    """A temporary folder on the file system of `output`, so that complete files in it can be renamed.
 
-    Removed when the block ends. An OSError in the block becomes a CommandError about `output`.
+    It is removed when the block ends. An OSError in the block becomes a CommandError about `output`.
     """
     try:
         with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.resolve().parent) as folder:
@@ -58,7 +58,7 @@ def publish(complete: Path, place: Path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # Another file system, which a rename cannot reach: make it complete there first.
+        # A rename cannot reach another file system, so first copy the file there under a temporary name.
         with temporary_beside(place) as folder:
             copy = folder / place.name
             copy.write_bytes(complete.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The example inputs: what the model is captured with, and what the written program is verified with."""
+"""The example inputs, with which the model is captured and the program is verified."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sdk.export.example_inputs import ExampleInputs
 
 
 def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) -> dict[str, ExampleInputs]:
-    """For each method, the inputs that the command line, a file or the model itself gives, in this order of preference.
+    """For each method, the inputs of the command line, else of a file, else of the model itself.
 
     Raises:
-        CommandError: there are none, they cannot be read, or the method does not take them.
+        CommandError: there are none, they cannot be read, or the method does not accept them.
     """
     given, source = _given(model, specs, file)
     found = {}
@@ -38,7 +38,7 @@ def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) 
 
 
 def _given(model: Model, specs: Sequence[InputSpec], file: Path | None) -> tuple[dict[str, Any], str]:
-    """The given inputs by method, and where they came from."""
+    """The given inputs by method, and where they come from."""
     if specs:
         generator = torch.Generator().manual_seed(0)
         by_method: dict[str, list[Any]] = {}
@@ -58,7 +58,7 @@ def _given(model: Model, specs: Sequence[InputSpec], file: Path | None) -> tuple
 
 
 def method_of(methods: Sequence[str], said: str | None, what: str) -> str:
-    """The method that an argument of the command line is for. Raises CommandError where it does not say, or wrongly."""
+    """The method to which an argument of the command line belongs. Raises CommandError if that is missing or wrong."""
     if said is None:
         if len(methods) == 1:
             return methods[0]
@@ -96,7 +96,7 @@ def _missing(model: Model, method: str, parameters: Sequence[str]) -> str:
 
 
 def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
-    """The tensor or number that one `--input` describes; the same on every call with an equally seeded generator."""
+    """The tensor or number that one `--input` describes. Generators with equal seeds give equal tensors."""
     if spec.shape is None:
         return spec.number
     dtype = getattr(torch, str(spec.dtype))
@@ -116,7 +116,7 @@ def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
 
 
 def read_inputs(file: Path) -> Any:
-    """What torch.save() wrote. Raises CommandError where it cannot be read."""
+    """Reads a file that torch.save() wrote. Raises CommandError if that fails."""
     if not file.is_file():
         raise CommandError(f"There is no file `{file}`.")
     try:
@@ -133,7 +133,7 @@ def _as_call(given: Any, source: str) -> ExampleInputs:
     if isinstance(given, Mapping) and not all(isinstance(key, str) for key in given):
         raise CommandError(f"{source} gave a dict whose keys are not all names of inputs.")
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple) and isinstance(given[1], dict):
-        return ExampleInputs(given[0], dict(given[1]))  # what ExportedProgram.example_inputs holds: (args, kwargs)
+        return ExampleInputs(given[0], dict(given[1]))  # the form of ExportedProgram.example_inputs: (args, kwargs)
     try:
         return ExampleInputs.of(given)
     except TypeError as error:

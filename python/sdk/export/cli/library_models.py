@@ -12,12 +12,12 @@ import torch
 from sdk.export.cli.errors import CommandError, closest, first_lines
 
 Made = tuple[torch.nn.Module, Callable[[], Any] | None]
-"""A model and, where the library knows them, its example inputs."""
+"""A model and, if the library knows them, its example inputs."""
 
 
 def torchvision_model(name: str) -> Made:
-    """`mobilenet_v2`: the model with its default pretrained weights, which torchvision downloads if it has not yet.
-    `mobilenet_v2@none`: with random weights. Images have the size that the pretrained weights were evaluated with."""
+    """`mobilenet_v2`: the model with its default pretrained weights, which torchvision downloads if necessary.
+    `mobilenet_v2@none`: with random weights. Images have the size with which the pretrained weights were evaluated."""
     name, at, weights = name.partition("@")
     if at and weights != "none":
         raise CommandError(f"`torchvision:{name}@{weights}`: expected `@none`, for random weights, after the name.")
@@ -26,7 +26,7 @@ def torchvision_model(name: str) -> Made:
         raise CommandError(f"torchvision has no model `{name}`.{closest(name, models.list_models())}")
     default = models.get_model_weights(name).DEFAULT
     try:
-        # Without this, a checkpoint for a part of the model is downloaded although none was asked for.
+        # Without this, a checkpoint for a part of the model would be downloaded although random weights were requested.
         parts = {"weights_backbone": None} if at and name in models.list_models(module=models.detection) else {}
         module = models.get_model(name, weights=None if at else default, **parts)
     except Exception as error:
@@ -44,7 +44,7 @@ def torchvision_model(name: str) -> Made:
 
 def transformers_model(name: str) -> Made:
     """`distilbert-base-uncased`, or a folder: the model that the checkpoint's configuration names. A decoder is
-    exported without its cache, one call for a whole sequence."""
+    exported without its cache; one call processes a whole sequence."""
     transformers = _library("transformers", "transformers")
     try:
         config = transformers.AutoConfig.from_pretrained(name)
@@ -65,7 +65,7 @@ def transformers_model(name: str) -> Made:
 def _library(module: str, package: str) -> Any:
     try:
         return import_module(module)
-    except Exception as error:  # A build that does not fit to torch fails with any exception.
+    except Exception as error:  # a build that does not match torch fails with various exceptions
         raise CommandError(
             f"`{package}` could not be imported: {type(error).__name__}: {first_lines(error, 1)}\nInstall a version of "
             f"it that fits to torch {torch.__version__} in this environment, or name a model in a file of yours."

@@ -32,7 +32,7 @@ _SHOWN = {
     StageType.TO_BACKEND: ("lower", "backends"),
     StageType.TO_EXECUTORCH: ("emit", "plan memory"),
 }
-"""Stage -> its name on the terminal, and what it is doing."""
+"""The name of each stage on the terminal, and a description."""
 
 _FAILED = {
     StageType.SOURCE_TRANSFORM: "The model could not be quantised",
@@ -52,8 +52,8 @@ _LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 
 
 def eager(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
-    """What PyTorch gives for `inputs`. The module and the inputs stay as they are."""
-    # A model may change its buffers when it runs; the one that is captured must be as it was given.
+    """PyTorch's outputs for `inputs`. The module and the inputs are not changed."""
+    # A model may change its buffers when it runs, but must be captured with their initial values.
     copied = copy.deepcopy(module)
     given = inputs.copy()
     try:
@@ -73,9 +73,9 @@ def make_session(
     calibration: Mapping[str, Sequence[ExampleInputs]] | None = None,
     generate_etrecord: bool = False,
 ) -> ExportSession:
-    """The session that exports `model`; `calibration` are inputs beside the example, for observers.
+    """The session that exports `model`. `calibration` has inputs for observers in addition to the example.
 
-    Raises CommandError where the recipe does not fit it.
+    Raises CommandError if the recipe does not fit the model.
     """
     shapes: dict[str, Any] = {}
     samples: dict[str, Sequence[Any]] = {}
@@ -97,7 +97,7 @@ def make_session(
 
 
 def run_session(session: ExportSession, progress: Progress) -> None:
-    """Runs the stages and shows a line for each that the recipe uses.
+    """Runs the stages, and shows a line for each stage of the recipe.
 
     Raises:
         CommandError: a stage failed, or the stages do not fit together.
@@ -133,7 +133,7 @@ def run_session(session: ExportSession, progress: Progress) -> None:
 
 @contextmanager
 def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
-    # torch prints the graph so far when it gives up; what it prints belongs to the traceback, not to the message.
+    # torch prints the graph when it gives up. Its output belongs to the traceback, not to the message.
     printed = io.StringIO()
     capturing = stage_type in (StageType.TORCH_EXPORT, StageType.QUANTIZE)
     try:
@@ -146,7 +146,7 @@ def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
     except Exception as error:
         what = _what_and_where(error, 3 if capturing else 6)
         if hasattr(error, "calls"):
-            advice = ""  # Calls that edge dialect does not have: no choice of backends changes that.
+            advice = ""  # Edge dialect lacks these calls, whatever the backends.
         raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error
 
 
@@ -168,7 +168,7 @@ def _calls(programs: Any) -> str:
 
 
 def operator_calls(program: ExportedProgram) -> int:
-    """How many operators the graph calls."""
+    """The number of calls of operators in the graph."""
     return sum(node.op == "call_function" for node in program.graph.nodes)
 
 

@@ -23,12 +23,12 @@ from sdk.export.saved_programs import load_programs
 
 @dataclass
 class Model:
-    """What MODEL named: modules to capture, or programs that were captured before."""
+    """The modules to capture, or captured programs, that MODEL stands for."""
 
-    name: str  # what the .pte is called by default
-    modules: dict[str, torch.nn.Module]  # by method, in eval mode; what eager results come from
-    programs: dict[str, ExportedProgram] = field(default_factory=dict)  # by method; set for a .pt2
-    example_inputs: Callable[[], Any] | None = None  # one call's inputs, or a dict of them by method
+    name: str  # the default name of the .pte
+    modules: dict[str, torch.nn.Module]  # by method, in eval mode; their outputs are the reference
+    programs: dict[str, ExportedProgram] = field(default_factory=dict)  # by method; only for a .pt2
+    example_inputs: Callable[[], Any] | None = None  # inputs of one call, or a dict of them by method
 
     @property
     def methods(self) -> list[str]:
@@ -36,17 +36,17 @@ class Model:
 
 
 def load_model(text: str, methods: Sequence[str] = ()) -> Model:
-    """Finds what `text` names; `methods` are those of one module to export in place of forward().
+    """Loads what `text` names. `methods` are the methods of a module to export instead of forward().
 
     Raises:
-        CommandError: the file, the module or the name is not there, importing or calling it failed, or what it
-            gives is no model.
+        CommandError: the file, the module or the name does not exist, importing or calling it failed, or the result is
+            no model.
     """
     model = _named(text)
     if methods:
         model.modules = _methods(model, methods, text)
     for module in model.modules.values():
-        # A program from a .pt2 was in the mode it was captured in.
+        # A program from a .pt2 has the mode in which it was captured.
         if not model.programs:
             module.eval()
     return model
@@ -89,7 +89,7 @@ def _saved_programs(path: Path) -> Model:
 
 
 def _methods(model: Model, methods: Sequence[str], text: str) -> dict[str, torch.nn.Module]:
-    """The module once for each method, with the method as its forward(). All share their weights and buffers."""
+    """A copy of the module for each method, with the method as forward(). All share their weights and buffers."""
     if model.programs or len(model.modules) > 1:
         raise CommandError(f"--method chooses among the methods of one module; `{text}` has its methods already.")
     (module,) = model.modules.values()
@@ -148,6 +148,6 @@ def _callable(owner: object, name: str) -> Callable[[], Any] | None:
 
 
 def _file_name(name: str) -> str:
-    """`TinyDecoder` -> `tiny_decoder`: the way Python files are named."""
+    """`TinyDecoder` -> `tiny_decoder`, as Python files are named."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.rpartition(".")[2])
     return re.sub(r"[_\W]+", "_", spaced).strip("_").lower() or "model"

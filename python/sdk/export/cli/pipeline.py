@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One call of the command, in order: load, eager, the stages of the recipe, write, verify."""
+"""One call of the command, in order: load, run in eager mode, export, write, verify."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from sdk.export.export import ExportSession
 from sdk.export.recipe import ExportRecipe
 from sdk.export.types import StageType
 
-_LARGEST_INPUTS = 256_000_000  # bytes; inputs larger than this are not made only to verify the largest sizes
+_LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Reference:
     label: str
     inputs: ExampleInputs
     answer: Any
-    unquantized: Any = None  # the answer before the model was quantised, where it was
-    module: Any = None  # the model's, to time it
+    unquantized: Any = None  # the outputs before the model was quantised, if it was
+    module: Any = None  # the module of the model, to measure it
 
 
 @dataclass
 class _Made:
-    """The export in memory, before anything is written."""
+    """The result of the export in memory, before anything is written."""
 
     options: Options  # as given, with the default backend
     result: ExportResult
@@ -64,7 +64,7 @@ class _Made:
 
 
 def run(options: Options) -> ExportResult:
-    """Exports, verifies, writes, and shows the summary. Raises CommandError; then nothing is left behind."""
+    """Exports, verifies, writes, and shows the summary. Raises CommandError; no files are written then."""
     progress = Progress()
     notes: list[str] = []
     with quiet(options.verbose, notes):
@@ -77,7 +77,7 @@ def run(options: Options) -> ExportResult:
 
 
 def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
-    """Everything that happens in memory: the result so far, PyTorch's answers and the emitted program."""
+    """The part of the work in memory. Returns the result so far, PyTorch's outputs and the emitted program."""
     options = settled(options, notes)
     with progress.stage("load", options.model) as stage:
         model = load_model(options.model, options.methods)
@@ -133,7 +133,7 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
 
 
 def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
-    """What the graph was offered to: the backends, or the recipe; None if no partitioner saw it."""
+    """What the graph was lowered to: the backends, or the recipe; None if there was no partitioner."""
     lowering = recipe.lowering_recipe
     if not (lowering and lowering.partitioners):
         return None
@@ -142,8 +142,8 @@ def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
 
 
 def _lost(options: Options, receipt: Receipt) -> list[Loss]:
-    """The losses to report. Where `--backend portable` is named beside another backend, operators that stay with the
-    portable kernels are not lost."""
+    """The losses to report. If `--backend portable` is named beside another backend, operators that run on portable
+    kernels are no loss."""
     backends = options.backends
     expected = options.recipe is None and len(backends) > 1 and PORTABLE in backends
     return [loss for loss in receipt.losses if not (expected and loss.kind == LossKind.FALLBACK)]
@@ -157,7 +157,7 @@ def describe_inputs(inputs: Mapping[str, ExampleInputs]) -> str:
 
 
 def _refuse_missing_kernels(options: Options, receipt: Receipt, manager: Any) -> None:
-    """A program that is to be verified needs kernels: all operators without one are named, with the model's lines."""
+    """Verification needs kernels. An error names all operators without one, with the model's lines."""
     missing = [loss for loss in receipt.losses if loss.kind == LossKind.MISSING_KERNEL]
     if not missing or not options.verify:
         return
@@ -178,7 +178,7 @@ def _refuse_losses(options: Options, result: ExportResult) -> None:
 
 
 def _finish(made: _Made, progress: Progress, folder: Path) -> None:
-    """Everything that happens in files: written to `folder`, run, and only then moved into place."""
+    """The part of the work on files: writes to `folder`, runs the program, and only then moves the files."""
     options, result, references, output = made.options, made.result, made.references, made.result.output
     with progress.stage("write", str(output)) as stage:
         program = folder / output.name
@@ -200,7 +200,7 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
             load = partial(WrittenProgram, program, weights, runner)
             with progress.stage("verify", "run the program") as stage:
                 _verify_all(options, result, references, load)
-                # A runner says nothing of the device's time.
+                # The time of a runner says nothing about the device.
                 result.timings = [] if runner is not None else _timings(references, load)
                 stage.detail = f"the program agrees with PyTorch in {counted(len(references), 'run')}"
     _refuse_losses(options, result)
@@ -214,7 +214,7 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
         written = folder / file.name
         written.write_text(text, encoding="utf-8")
         publish(written, file)
-    # The program last: if it is there, the files it needs are there too.
+    # Move the program last, so that when it exists the files that it needs do, too.
     if weights is not None and result.weights is not None:
         publish(weights, result.weights)
     publish(program, output)
@@ -232,7 +232,7 @@ def dynamic_shapes(model: Model, inputs: Mapping[str, ExampleInputs], options: O
 def _references(
     model: Model, method: str, inputs: ExampleInputs, dynamic: DynamicShapes, notes: list[str]
 ) -> list[Reference]:
-    """PyTorch's answers for the example and for both ends of the dynamic sizes."""
+    """PyTorch's outputs for the example, and for both ends of the dynamic sizes."""
     module = model.modules[method]
     references = [Reference(method, "example", inputs, eager(module, inputs), module=module)]
     for label, sizes in dynamic.ends():
@@ -249,7 +249,7 @@ def _references(
 
 
 def _with_quantized(references: list[Reference], session: ExportSession) -> list[Reference]:
-    """The same references with the outputs of the quantised model, which the program must match."""
+    """The references with the outputs of the quantised model, which the program must match."""
     programs = session.get_stage_artifacts()[StageType.TORCH_EXPORT].data
     return [
         replace(
@@ -264,7 +264,7 @@ def _with_quantized(references: list[Reference], session: ExportSession) -> list
 def _verify_all(
     options: Options, result: ExportResult, references: list[Reference], load: Callable[[], WrittenProgram]
 ) -> None:
-    # Loaded anew for each: a program with state starts from its initial values, as eager did.
+    # Loaded again for each reference: a program with state starts from its initial values, as eager mode did.
     result.comparisons = [_verify(load(), reference, options) for reference in references]
     result.accuracies = [
         accuracy(options.quantize, reference.unquantized, load().run(reference.method, reference.inputs.copy()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`file.py:name` and `package.module:name` on the command line -> what is found there."""
+"""Loads `file.py:name` and `package.module:name` of the command line."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ def surroundings_of(place: str) -> ModuleType:
     """The module at `place`, the path of a .py file or the name of an importable module.
 
     Raises:
-        CommandError: it is not there, or importing it failed.
+        CommandError: it does not exist, or importing it failed.
     """
     return _import_file(Path(place)) if place.endswith(".py") else _import_module(place)
 
 
 def find(surroundings: ModuleType, name: str, place: str, is_candidate: Callable[[Any, Any], bool]) -> Any:
-    """`name` (dotted, for a name in a name) in a module.
+    """The value of `name` (dotted for a nested name) in a module.
 
-    `is_candidate(value, owner)` says what the error proposes where the name is not there. Raises CommandError then.
+    Raises CommandError if the name does not exist. The message proposes names for which `is_candidate(value, owner)` is
+    true.
     """
     found: Any = surroundings
     for part in name.split("."):
@@ -40,7 +41,7 @@ def find(surroundings: ModuleType, name: str, place: str, is_candidate: Callable
 
 
 def called(function: Callable[[], Any], text: str) -> Any:
-    """What a class or function that needs no arguments gives. Raises CommandError where it needs some, or fails."""
+    """Calls a class or function without arguments. Raises CommandError if it needs some, or fails."""
     kind = "class" if isinstance(function, type) else "function"
     needed = _needed_arguments(function)
     if needed:
@@ -65,14 +66,15 @@ def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         hint = " It is a folder." if path.is_dir() else ""
         raise CommandError(f"There is no file `{path}`.{hint} Paths are relative to the current folder, {Path.cwd()}.")
-    # The file's own folder comes first, as it would for `python file.py`, so that its neighbours can be imported.
+    # Put the file's folder first, as `python file.py` does, so that it can import its neighbours.
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None, "a .py file always has a loader"
     module = importlib.util.module_from_spec(spec)
-    # Under its own name in sys.modules: dataclasses and pickling look their module up there. Never over another module.
+    # Register the module under its name, because dataclasses and pickling look it up there. Never replace another
+    # module.
     sys.modules.setdefault(path.stem, module)
     try:
         spec.loader.exec_module(module)

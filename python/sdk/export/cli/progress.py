@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One line for each stage, with its time, on stderr: rewritten in place on a terminal."""
+"""Shows one line for each stage, with its time, on stderr. On a terminal, it is rewritten in place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, detail: str = "") -> Iterator[Stage]:
-        """Times the block. A stage that raises is shown as failed, and the exception goes on."""
+        """Measures the block. A stage that raises is shown as failed, and the exception is passed on."""
         stage = Stage(name, detail)
         live = self.stream.isatty()
         if live:

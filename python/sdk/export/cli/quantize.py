@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--quantize` and `--calibrate`: the recipe, the inputs that it is calibrated with, and the accuracy of the result."""
+"""`--quantize` and `--calibrate`: the recipe, the inputs for calibration, and the accuracy of the result."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from sdk.export.cli.verify import tensor_difference
 from sdk.export.example_inputs import ExampleInputs
 
 TOLERANCE = 0.05
-"""Of the program beside the quantised model in PyTorch: integers may be rounded the other way at each layer."""
+"""The tolerance between the program and the quantised model in PyTorch: at each layer, integers may be rounded
+differently."""
 
 _MOST_CALIBRATIONS = 1024
 
 
 def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Model) -> dict[str, list[ExampleInputs]]:
-    """For each method, the calibration inputs in addition to the example.
+    """For each method, the inputs for calibration in addition to the example.
 
     Raises:
-        CommandError: there are none, they cannot be read, or the model does not take them.
+        CommandError: there are none, they cannot be read, or the model does not accept them.
     """
     text = options.calibrate
     if text is None:
@@ -84,7 +85,7 @@ def _calls(given: Any, module: torch.nn.Module, text: str) -> list[ExampleInputs
 
 
 def accuracy(kind: str, expected: Any, actual: Sequence[Any]) -> Accuracy:
-    """Of all outputs that are floats: `expected` as the model gave it, `actual` as the program did."""
+    """Over all floating-point outputs. `expected` comes from the model, `actual` from the program."""
     signal = noise = largest = 0.0
     for want, have in zip(pytree.tree_leaves(expected), actual, strict=True):
         if isinstance(want, torch.Tensor) and want.is_floating_point():

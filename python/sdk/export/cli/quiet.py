@@ -18,8 +18,8 @@ _LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx", "torchao")
 
 @contextmanager
 def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
-    """Within the block, a warning that this package gives is added to `notes`; other warnings and torch's log lines are
-    shown only with `verbose`."""
+    """Within the block, warnings of this package are added to `notes`. Other warnings and torch's log lines are shown
+    only with `verbose`."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
@@ -28,7 +28,7 @@ def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
 
         def keep(message: Warning | str, category: type[Warning], filename: str, *rest: Any, **named: Any) -> None:
             if issubclass(category, MissingKernelWarning):
-                return  # The receipt lists them in full.
+                return  # the receipt lists them completely
             if filename.startswith(_PACKAGE):
                 if str(message) not in notes:
                     notes.append(str(message))

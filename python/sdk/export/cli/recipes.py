@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--recipe` and `--backend` on the command line -> an ExportRecipe."""
+"""Converts `--recipe` and `--backend` of the command line to an ExportRecipe."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sdk.export.recipe_registry import recipe_registry
 def recipe_of(
     name: str | None, scheme: QuantizationScheme | None, backends: Sequence[str], weights_file: str | None
 ) -> ExportRecipe:
-    """The recipe called `name`, or else one for `backends`, whose first quantises by `scheme` where there is one.
-    With `weights_file` weights go to a `.ptd` of that name.
+    """The recipe called `name`, else one for `backends`, of which the first quantises by `scheme` if that is given.
+    With `weights_file`, weights go to a `.ptd` of that name.
 
     Raises:
         CommandError: there is no such recipe, or its backend cannot make it here.
@@ -33,7 +33,7 @@ def recipe_of(
         others = ExportRecipe(lowering_recipe=LoweringRecipe(partitioners(backends[1:])))
         recipe = ExportRecipe.combine([_named(scheme.recipe), others], recipe_name=scheme.recipe)
     else:
-        # Strict capture runs the Python bytecode in an interpreter of torch's own; more models pass without.
+        # Strict capture interprets Python bytecode; more models can be captured without it.
         recipe = ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
     if weights_file is not None:
         from sdk.exir import ExecutorchBackendConfig

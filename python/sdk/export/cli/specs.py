@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The syntax of two arguments: `--input SHAPE:DTYPE` and `--dynamic NAME.DIM=MIN..MAX`.
+"""The syntax of `--input SHAPE:DTYPE` and `--dynamic NAME.DIM=MIN..MAX`.
 
-Either may begin with the name of a method and a colon, where a model has several.
+If a model has several methods, both may begin with the name of a method and a colon.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DTYPES = {
     "bfloat16": "bfloat16",
     "float32": "float32",
     "float64": "float64",
-    # The short spellings that torch and numpy users type.
+    # Short names, as in torch and numpy.
     "half": "float16",
     "float": "float32",
     "double": "float64",
@@ -44,7 +44,8 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class DynamicDim:
-    """`--dynamic NAME.DIM=MIN..MAX`: dimension `dim` of the input at `path` takes every size from `low` to `high`."""
+    """`--dynamic NAME.DIM=MIN..MAX`: dimension `dim` of the input at `path` may have every size from `low` to
+    `high`."""
 
     path: str
     dim: int
@@ -71,7 +72,8 @@ class InputSpec:
 
 
 def input_spec(text: str) -> InputSpec:
-    """Reads `SHAPE:DTYPE`, `SHAPE:DTYPE=VALUE`, `SHAPE:DTYPE=MIN..MAX` or `=NUMBER`, each maybe after `METHOD:`."""
+    """Parses `SHAPE:DTYPE`, `SHAPE:DTYPE=VALUE`, `SHAPE:DTYPE=MIN..MAX` or `=NUMBER`, each optionally after
+    `METHOD:`."""
     method, rest = _method(text)
     what, equals, fill = rest.partition("=")
     if equals and not what:
@@ -93,7 +95,7 @@ def input_spec(text: str) -> InputSpec:
 
 
 def dynamic_dim(text: str) -> DynamicDim:
-    """Reads `NAME.DIM=MIN..MAX`, maybe after `METHOD:`."""
+    """Parses `NAME.DIM=MIN..MAX`, optionally after `METHOD:`."""
     method, rest = _method(text)
     match = re.fullmatch(r"(?P<path>[^=]+)\.(?P<dim>-?\d+)=(?P<low>\d+)\.\.(?P<high>\d+)", rest)
     if match is None:
@@ -111,8 +113,8 @@ def dynamic_dim(text: str) -> DynamicDim:
 
 
 def _method(text: str) -> tuple[str | None, str]:
-    """`encode:1x8:float32` -> ("encode", "1x8:float32"). A shape is not a name: it begins with a digit or is
-    `scalar`."""
+    """`encode:1x8:float32` -> ("encode", "1x8:float32"). A shape is never mistaken for a name: it begins with a digit
+    or is `scalar`."""
     match = re.match(r"(?P<name>[A-Za-z_]\w*):", text)
     if match is None or match["name"] == "scalar":
         return None, text

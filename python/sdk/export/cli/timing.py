@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times a call of the program and a call of the model in PyTorch eager."""
+"""Measures a call of the program and a call of the model in PyTorch eager."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from sdk.devtools.report.export_result import Timing
 from sdk.export.cli.verify import WrittenProgram
 from sdk.export.example_inputs import ExampleInputs
 
-_BUDGET, _LONGEST = 0.1, 2.0  # seconds for the calls of each side: of quick calls, and of the fewest
+# seconds for the calls of each side: intended for fast calls, and the limit for the minimum number of calls
+_BUDGET, _LONGEST = 0.1, 2.0
 _FEWEST_CALLS, _MOST_CALLS = 3, 100
 
 
 def timing(method: str, module: torch.nn.Module, inputs: ExampleInputs, program: WrittenProgram) -> Timing | None:
-    """Times both; None for a model that changes its buffers, as its next call may not be like the one before, and where
-    a second call fails."""
+    """Measures both. Returns None for a model that changes its buffers, because its calls may differ, and if a second
+    call fails."""
     try:
         return _timing(method, module, inputs, program)
-    except Exception:  # the program is verified already, and its time is not needed
+    except Exception:  # the program has been verified; its time is optional
         return None
 
 
@@ -41,7 +42,7 @@ def _timing(method: str, module: torch.nn.Module, inputs: ExampleInputs, program
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors are equal, where NaN is equal to NaN."""
+    """Whether two tensors are equal. NaN equals NaN."""
     return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
 
 

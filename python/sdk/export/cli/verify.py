@@ -18,17 +18,18 @@ from sdk.export.cli.errors import CommandError, first_lines
 from sdk.export.example_inputs import ExampleInputs, describe
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
-"""The largest difference allowed, as a share of the output's largest value. Every other dtype must be equal."""
+"""The largest difference allowed for each dtype, relative to the output's largest value. Outputs of other dtypes must be
+equal."""
 
 
 class WrittenProgram:
-    """A `.pte` (and its `.ptd`) loaded by the runtime that ships with this package, or by the runner of a backend."""
+    """A `.pte` (and its `.ptd`) in the runtime of this package, or in the runner of a backend."""
 
     def __init__(self, program: Path, weights: Path | None, runner: Backend | None = None) -> None:
-        """`runner` is the backend whose declaration names what runs the program; None for the runtime of this package.
+        """`runner` is the backend whose declaration names the runner; None stands for the runtime of this package.
 
         Raises:
-            CommandError: the runtime is not built, or it or the runner refuses the program (it says why).
+            CommandError: the runtime is not built, or it or the runner refuses the program (the message says why).
         """
         if runner is not None:
             try:
@@ -62,15 +63,16 @@ class WrittenProgram:
 
 
 def runner_for(delegates: Iterable[str]) -> Backend | None:
-    """What must run a program with delegates of these ids: None for the runtime of this package.
+    """The backend whose runner must run a program with delegates of these ids; None stands for the runtime of this
+    package.
 
     Raises:
-        NothingRunsItError: a delegate is for a backend that neither the runtime nor a declared runner runs here.
+        NothingRunsItError: neither the runtime nor a declared runner can run one of the delegates here.
     """
     try:
         from sdk.extension.pybindings import portable_lib
     except ImportError:
-        return None  # WrittenProgram says that there is no runtime
+        return None  # WrittenProgram reports that there is no runtime
     missing = dict.fromkeys(id for id in delegates if id not in portable_lib._get_registered_backend_names())
     declared = {id: backend_of_id(id) for id in missing}
     for backend in declared.values():
@@ -82,16 +84,16 @@ def runner_for(delegates: Iterable[str]) -> Backend | None:
 
 
 class NothingRunsItError(Exception):
-    """The backends that would have to run a program, and that nothing on this machine can run."""
+    """The backends that the program needs and that cannot run on this machine."""
 
 
 def compare(
     label: str, method: str, inputs: ExampleInputs, eager: Any, program: WrittenProgram, tolerance: float | None
 ) -> Comparison:
-    """Runs a method on a copy of `inputs`; `eager` is what PyTorch gave for them.
+    """Runs a method on a copy of `inputs`, and compares with `eager`, PyTorch's outputs for them.
 
     Raises:
-        CommandError: the program fails, or gives another number of outputs, other shapes or other dtypes.
+        CommandError: the program fails, or the number, the shapes or the dtypes of its outputs are different.
     """
     expected = pytree.tree_leaves(eager)
     given = inputs.copy()
@@ -120,9 +122,9 @@ def _difference(index: int, expected: Any, actual: Any, tolerance: float | None)
 
 
 def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[float, float]:
-    """The largest absolute difference, and the same divided by the largest finite magnitude in `expected`.
+    """The largest absolute difference, and its ratio to the largest finite magnitude in `expected`.
 
-    If infinities or NaN are at different positions, both numbers are infinite.
+    Both numbers are infinite if infinities or NaN are at different positions.
     """
     if expected.numel() == 0:
         return 0.0, 0.0

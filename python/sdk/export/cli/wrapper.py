@@ -13,7 +13,7 @@ from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_nam
 
 
 def wrapper_files(options: Options, output: Path) -> list[Path]:
-    """The files that will be written, in the order of the languages."""
+    """The files that will be written, by language."""
     return [output.with_name(wrapper_name(output.name) + LANGUAGES[language]) for language in options.wrappers]
 
 
@@ -25,7 +25,7 @@ def wrappers(
     file: Path,
     weights: Path | None,
 ) -> Mapping[Path, str]:
-    """The text of each file beside `output`; `file` and `weights` are where the program is written for now."""
+    """The text of each file that belongs beside `output`. `file` and `weights` are the present paths of the program."""
     files = wrapper_files(options, output)
     if not files:
         return {}

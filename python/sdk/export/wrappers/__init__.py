@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small class for one model: its methods as functions with named inputs and outputs, in Kotlin, Swift or C++.
 
-description   what the class is made from, read from the program
-languages the names of each language; the templates are the .jinja files in this folder
+description  reads the contents of the class from the program
+languages    names and types in each language; the templates are the .jinja files in this folder
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _KINDS = {"Int": "int", "Double": "double", "Bool": "bool", "String": "string", 
 
 @dataclass(frozen=True)
 class Dim:
-    """The sizes that a dimension may have, both ends included."""
+    """The sizes of a dimension, both ends included."""
 
     low: int
     high: int
@@ -87,7 +87,7 @@ def describe_program(
     """Describes the program that was written to `file`.
 
     Args:
-        program: what the file holds.
+        program: the content of the file.
         file: the .pte, whose size and hash the wrapper names.
         data_file: the .ptd with its weights, if there is one.
         input_names: by method, a name for each input. Without, or with another number of names, they are input_0, ...
@@ -129,13 +129,13 @@ def describe_program(
 def _value(name: str, value: object, ranges: Mapping[int, tuple[int, int]], all_known: bool) -> ValueSpec:
     if not isinstance(value, schema.Tensor):
         return ValueSpec(name, _KINDS.get(type(value).__name__, "other"))
-    # The program says that some dimension is dynamic, not which one.
+    # The program says only that some dimension is dynamic, not which.
     open_ended = value.shape_dynamism != schema.TensorShapeDynamism.STATIC and not all_known
     dims = [Dim(*ranges.get(d, (0 if open_ended else size, size))) for d, size in enumerate(value.sizes)]
     return ValueSpec(name, "tensor", ScalarType(value.scalar_type), tuple(dims))
 
 
-# Words of Kotlin, Swift and C++ that are no names, where Python has them as names.
+# Reserved words of Kotlin, Swift and C++ that are valid names in Python.
 _RESERVED = frozenset(
     """
     auto bool break case catch char class const continue default delete do double else enum explicit export extern
@@ -148,7 +148,7 @@ _RESERVED = frozenset(
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:
-    """Names that every language takes, each once: `state.0` becomes `state_0`."""
+    """Unique names that are valid in every language: `state.0` becomes `state_0`."""
     found: list[str] = []
     for name in names:
         plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "input"

@@ -12,7 +12,7 @@ from sdk.exir.scalar_type import ScalarType
 from sdk.export.wrappers.description import ProgramSpec
 
 LANGUAGES = {"kotlin": ".kt", "swift": ".swift", "cpp": ".h"}
-"""The languages, each with the ending of its files."""
+"""The languages, with the suffixes of their files."""
 
 _SWIFT_ELEMENTS = {
     ScalarType.BYTE: "UInt8",
@@ -74,7 +74,7 @@ def render(program: ProgramSpec, language: str, name: str | None = None, package
     """The source of the class that wraps `program`.
 
     Args:
-        program: what it is made from.
+        program: the program to wrap.
         language: one of LANGUAGES.
         name: the class; by default after the program's file.
         package: the package of a Kotlin class and the namespace of a C++ class.

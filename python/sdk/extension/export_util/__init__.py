@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a module to a program in one call, as the original's examples do; `python -m sdk.export` does more."""
+"""Exports a module as a program in one call, as the original's examples do. `python -m sdk.export` does more."""
 
 from __future__ import annotations
 

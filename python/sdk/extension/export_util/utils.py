@@ -76,10 +76,10 @@ def export_to_exec_prog(
 
 
 def save_pte_program(prog: ExecutorchProgramManager, model_name: str, output_dir: str = "") -> str:
-    """Writes `<model_name>.pte` (the ending may be given), and its external data beside it, to `output_dir`.
+    """Writes `<model_name>.pte` (the suffix may be given), and its external data beside it, to `output_dir`.
 
-    The default is the working directory; the directory is made if there is none. Returns the file's path. An existing
-    file is replaced as a whole or, if something fails, not at all.
+    The default is the working directory. The directory is created if necessary. Returns the file's path. An existing
+    file is replaced completely or, after an error, not at all.
     """
     name = model_name if model_name.endswith(".pte") else f"{model_name}.pte"
     path = Path(output_dir) / name

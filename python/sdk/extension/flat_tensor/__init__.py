@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensors and other data by name, outside of the program, in `.ptd` files."""
+"""Named tensors and other data outside the program, in `.ptd` files."""

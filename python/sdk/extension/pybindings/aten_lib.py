@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The names of `portable_lib`, for code that loads programs for the runtime over `at::Tensor`.
 
-The original's module of this name runs PyTorch's kernels. This one is the same runtime, with the same kernels, as
-`portable_lib`: programs and their results are the same, and no second extension module is loaded.
+The original's module of this name runs PyTorch's kernels. This module is the same runtime, with the same kernels, as
+`portable_lib`: programs give the same results, and no second extension module is loaded.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the original has `PyDataLoader`, the argument of `portable_lib._load_for_executorch_from_data_loader`."""
+"""The original's module of `PyDataLoader`, the argument of `portable_lib._load_for_executorch_from_data_loader`."""
 
 from __future__ import annotations
 

@@ -5,11 +5,11 @@
     outputs = module.forward([x, y])
 
 Inputs are numpy arrays, torch tensors (on the CPU), int, float, bool, str or None. Dense tensors are used in place.
-Outputs are torch tensors if an input is one, numpy arrays if an input is one, and without any tensor input torch
-tensors if the process has imported torch. torch itself is never imported from here. numpy has no bfloat16: such outputs
-have the dtype of `ml_dtypes` where that is installed, and float32 otherwise.
+Outputs are torch tensors if an input is a torch tensor, and numpy arrays if an input is a numpy array. Without tensor
+inputs, they are torch tensors if the process has imported torch, which this module never imports. numpy has no
+bfloat16: such outputs have the dtype of `ml_dtypes` if that is installed, else float32.
 
-Outputs are copies. With `clone_outputs=False` they are views into the runtime's memory, which hold until the method
+Outputs are copies. With `clone_outputs=False`, they are views of the runtime's memory, which are valid until the method
 runs again.
 """
 
@@ -90,12 +90,13 @@ def _reset_profile_results() -> None:
 
 
 def _threadpool_get_thread_count() -> int:
-    """Threads that kernels and backends run on, the caller's included: at first one for each fast core."""
+    """The number of threads for kernels and backends, including the caller's. The default is the number of fast
+    cores."""
     return _portable_lib._threadpool_get_thread_count()
 
 
 def _unsafe_reset_threadpool(num_threads: int) -> None:
-    """Sets the number of threads; 0 is one for each core. Unsafe: nothing may run while it is called.
+    """Sets the number of threads; 0 stands for the number of cores. Unsafe: no method may run during the call.
 
     Raises ValueError for a number that is not from 0 to 1024, and NotImplementedError for more than one in a build
     without threads.

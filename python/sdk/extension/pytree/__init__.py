@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nested containers of tensors as flat lists and back: PyTorch's own pytree functions under the names used here.
+"""Converts nested containers of tensors to flat lists and back: PyTorch's own pytree functions under the names used
+here.
 
-Importing this package gives PyTorch's `TreeSpec` the functions `to_str` and `from_str`: the text in which a program
-keeps the structure of its inputs and outputs (`encoded_inp_str` and `encoded_out_str` of its `container_meta_type`).
+Importing this package adds the functions `to_str` and `from_str` to PyTorch's `TreeSpec`. Their text stores the
+structure of a program's inputs and outputs (`encoded_inp_str` and `encoded_out_str` of its `container_meta_type`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from sdk.examples.models.llama.source_transformation.custom_kv_cache import Cust
 
 
 class ForwardOptions(TypedDict, total=False):
-    """What a transformer's call may say beside the tokens."""
+    """The options of a call of a transformer, in addition to the tokens."""
 
     input_pos: Tensor
     """int64 [1], the position of the first token, or [tokens], that of each."""
