@@ -18,8 +18,8 @@ from sdk.export.cli.errors import CommandError, first_lines
 from sdk.export.example_inputs import ExampleInputs, describe
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
-"""The largest difference allowed for each dtype, relative to the output's largest value. Outputs of other dtypes must be
-equal."""
+"""The largest difference allowed for each dtype, relative to the output's largest value. Outputs of other dtypes must
+be equal."""
 
 
 class WrittenProgram:
