@@ -2,8 +2,8 @@
 # at::Tensor itself (USE_ATEN_LIB), whose libraries have the names of the portable ones with _aten behind. PyTorch is that of
 # the Python interpreter that CMake finds.
 
-# executorch_find_pytorch(option): makes the target `executorch_pytorch`, PyTorch's headers and libraries. `option` is what
-# wants it, for the message.
+# executorch_find_pytorch(option): makes the target `executorch_pytorch`, PyTorch's headers and libraries. `option` is
+# the option that needs it, for messages.
 function(executorch_find_pytorch option)
   if(TARGET executorch_pytorch)
     return()
@@ -26,13 +26,13 @@ function(executorch_find_pytorch option)
   add_library(executorch_pytorch INTERFACE)
   target_link_libraries(executorch_pytorch INTERFACE "${EXECUTORCH_TORCH_CPU}" "${EXECUTORCH_C10}")
   target_include_directories(executorch_pytorch SYSTEM INTERFACE ${includes})
-  # What PyTorch's headers are written in.
+  # PyTorch's headers require C++20.
   target_compile_features(executorch_pytorch INTERFACE cxx_std_20)
 endfunction()
 
-# executorch_aten_library(name [WITHOUT a.cpp ...] [WITH b.cpp ...] [LIBS x ...]): the library name_aten, made of the sources of
-# the library `name`, without some and with others in their place. It links what `name` links, the libraries over at::Tensor
-# where there are any, and LIBS.
+# executorch_aten_library(name [WITHOUT a.cpp ...] [WITH b.cpp ...] [LIBS x ...]): the library name_aten, made of the
+# sources of the library `name` without the first and with the second files. It links the libraries that `name` links,
+# or those over at::Tensor if they exist, and LIBS.
 function(executorch_aten_library name)
   cmake_parse_arguments(ARG "" "" "WITHOUT;WITH;LIBS" ${ARGN})
   get_target_property(libraries ${name} INTERFACE_LINK_LIBRARIES)
@@ -62,14 +62,15 @@ function(executorch_aten_library name)
       set_property(TARGET ${name}_aten APPEND PROPERTY ${property} "${value}")
     endif()
   endforeach()
-  # What is defined for one library's sources only must not be part of the headers that all share.
+  # Definitions for one library's sources must not be part of the headers that all share.
   target_compile_definitions(${name}_aten PUBLIC "$<TARGET_PROPERTY:${name},INTERFACE_COMPILE_DEFINITIONS>")
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_DEFINITIONS "$<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>")
   executorch_has_torch_headers(${name}_aten)
   executorch_precompile_torch(${name}_aten)
 endfunction()
 
-# PyTorch's headers take longer to read than the rest to compile: executorch_core_aten reads them for all that link it.
+# Parsing PyTorch's headers takes longer than compiling the rest: executorch_core_aten precompiles them for all targets
+# that link it.
 function(executorch_precompile_torch library)
   if(library STREQUAL "executorch_core_aten")
     target_precompile_headers(${library} PRIVATE <executorch/runtime/core/exec_aten/exec_aten.h>)
@@ -78,7 +79,8 @@ function(executorch_precompile_torch library)
   endif()
 endfunction()
 
-# PyTorch has <c10/...> and <torch/headeronly/...> too, and whoever links the library gets those: one program has one Half.
+# PyTorch has <c10/...> and <torch/headeronly/...>, too. Every target that links the library gets those, so that a
+# program has only one Half.
 function(executorch_has_torch_headers library)
   set_target_properties(${library} PROPERTIES EXECUTORCH_HAS_TORCH_HEADERS ON INTERFACE_EXECUTORCH_HAS_TORCH_HEADERS ON)
   set_property(TARGET ${library} APPEND PROPERTY COMPATIBLE_INTERFACE_BOOL EXECUTORCH_HAS_TORCH_HEADERS)

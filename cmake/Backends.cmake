@@ -18,7 +18,7 @@ function(executorch_find_backends)
     none linux macos android ios wheel)
   set(again CONFIGURE_DEPENDS)
   if(CMAKE_SCRIPT_MODE_FILE)
-    set(again "")  # tests run the options alone
+    set(again "")  # tests call this function alone
   endif()
   file(GLOB manifests RELATIVE "${EXECUTORCH_SOURCE_ROOT}" ${again}
     "${EXECUTORCH_SOURCE_ROOT}/backends/*/backend.json" "${EXECUTORCH_SOURCE_ROOT}/backends/*/*/backend.json")
@@ -58,7 +58,7 @@ function(executorch_declare_backend name)
   endforeach()
 endfunction()
 
-# executorch_backend_needs(variable name): the options of "needs", where those of other backends stand for their names.
+# executorch_backend_needs(variable name): the options in "needs"; names of backends are replaced by their options.
 function(executorch_backend_needs variable name)
   executorch_backend_get(needs "${name}" needs)
   set(options "")
@@ -72,8 +72,8 @@ function(executorch_backend_needs variable name)
   set(${variable} "${options}" PARENT_SCOPE)
 endfunction()
 
-# executorch_backend_sdk(text variable folder name): the field "sdk", and the folder that its variable names, of CMake or of the
-# environment. Sets that variable of CMake.
+# executorch_backend_sdk(text variable folder name): the field "sdk", and the folder that its variable names, which is a
+# CMake variable or an environment variable. Sets the CMake variable.
 function(executorch_backend_sdk text variable folder name)
   get_property(json GLOBAL PROPERTY "EXECUTORCH_MANIFEST_OF_${name}")
   string(JSON sdk ERROR_VARIABLE none GET "${json}" sdk variable)
@@ -93,7 +93,8 @@ function(executorch_backend_sdk text variable folder name)
   set(${folder} "${found}" PARENT_SCOPE)
 endfunction()
 
-# executorch_backend_problems(variable): what enabled backends lack, and needs that no option has, a line each.
+# executorch_backend_problems(variable): a line for each missing need of an enabled backend, and for each need without
+# an option.
 function(executorch_backend_problems variable)
   get_property(names GLOBAL PROPERTY EXECUTORCH_BACKENDS)
   get_property(options GLOBAL PROPERTY EXECUTORCH_OPTIONS)
@@ -142,7 +143,7 @@ function(executorch_enabled_backends variable)
   set(${variable} "${enabled}" PARENT_SCOPE)
 endfunction()
 
-# executorch_backend_ids(variable): the names by which programs call those that are enabled, separated by commas.
+# executorch_backend_ids(variable): the names by which programs call the enabled backends, separated by commas.
 function(executorch_backend_ids variable)
   executorch_enabled_backends(names)
   set(ids "")

@@ -176,7 +176,7 @@ function(gen_operators_lib)
     get_property(${property} DIRECTORY PROPERTY "EXECUTORCH_${property}_OF_${GEN_LIB_NAME}")
   endforeach()
   if(NOT SELECTION)
-    # The functions before were called without a name.
+    # Older callers used these functions without a name.
     foreach(property SELECTION DTYPES FUNCTIONS_YAML CUSTOM_OPS_YAML)
       get_property(${property} DIRECTORY PROPERTY "EXECUTORCH_${property}_OF_")
     endforeach()
@@ -198,7 +198,7 @@ function(gen_operators_lib)
   set(include "${folder}/include")
   set(output "${include}/kernels/${identifier}")
   if(NOT SELECTION STREQUAL "${folder}/selected_operators.yaml")
-    # A later selection without a name takes the place of this one.
+    # A later selection without a name replaces this one.
     file(MAKE_DIRECTORY "${folder}")
     file(COPY_FILE "${SELECTION}" "${folder}/selected_operators.yaml" ONLY_IF_DIFFERENT)
     set(SELECTION "${folder}/selected_operators.yaml")
@@ -319,7 +319,8 @@ function(executorch_check_parsed function unparsed)
   endif()
 endfunction()
 
-# The prim operators are replaced with nothing, in an object file that comes before the library that has them.
+# The prim operators are replaced by an empty implementation, in an object file that comes before the library that has
+# them.
 function(executorch_leave_out_prim_ops target)
   if(TARGET no_prim_ops)
     target_sources(${target} INTERFACE $<TARGET_OBJECTS:no_prim_ops>)
@@ -387,7 +388,7 @@ function(executorch_kernels_for_dtypes variable name selection functions)
     target_include_directories(${name}_${plain} PRIVATE "${output}")
     get_target_property(imported ${plain} IMPORTED)
     if(NOT imported)
-      # As it is compiled for all dtypes.
+      # With the options of the original library, which is compiled for all dtypes.
       foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FEATURES INCLUDE_DIRECTORIES LINK_LIBRARIES
           INTERFACE_LINK_LIBRARIES INTERFACE_INCLUDE_DIRECTORIES CXX_EXTENSIONS CXX_VISIBILITY_PRESET POSITION_INDEPENDENT_CODE)
         get_target_property(value ${plain} ${property})

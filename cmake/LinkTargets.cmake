@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For projects that link libraries of their own kernels or backends. Ours need nothing: linking them is enough.
+# For projects that link their own libraries of kernels or backends. This package's libraries do not need it: linking
+# them is enough.
 
 # executorch_target_link_options_shared_lib(target): whoever links `target`, a static library of the project's own that
 # registers kernels when the program starts (EXECUTORCH_LIBRARY, register_backend), gets all of its object files. They are

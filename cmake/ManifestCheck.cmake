@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Whether manifests of backends hold what cmake/backend_fields.json says. scripts/backend_manifests.py makes the same checks.
 
-# executorch_json_keys(variable json [member ...]): the keys of an object; empty where there is none.
+# executorch_json_keys(variable json [member ...]): the keys of an object; empty if it does not exist.
 function(executorch_json_keys variable json)
   string(JSON type ERROR_VARIABLE error TYPE "${json}" ${ARGN})
   set(count 0)
@@ -19,7 +19,7 @@ function(executorch_json_keys variable json)
   set(${variable} "${keys}" PARENT_SCOPE)
 endfunction()
 
-# executorch_json_list(variable json [member ...]): the entries of an array, or a string; empty where there is none.
+# executorch_json_list(variable json [member ...]): the entries of an array, or a string; empty if it does not exist.
 function(executorch_json_list variable json)
   string(JSON type ERROR_VARIABLE error TYPE "${json}" ${ARGN})
   set(values "")
@@ -38,7 +38,8 @@ function(executorch_json_list variable json)
   set(${variable} "${values}" PARENT_SCOPE)
 endfunction()
 
-# executorch_check_manifests(file ...): one error that lists all that is wrong with them. Paths are relative to the source tree.
+# executorch_check_manifests(file ...): one error that lists everything that is wrong with the files. Paths are relative
+# to the source tree.
 function(executorch_check_manifests)
   file(READ "${EXECUTORCH_SOURCE_ROOT}/cmake/backend_fields.json" fields)
   executorch_json_keys(known "${fields}")
@@ -96,7 +97,7 @@ function(executorch_check_manifests)
   endif()
 endfunction()
 
-# executorch_check_values(variable manifest json fields field): what is wrong with the value of one field, a line each.
+# executorch_check_values(variable manifest json fields field): a line for each error in the value of one field.
 function(executorch_check_values variable manifest json fields field)
   set(problems "")
   string(JSON text GET "${fields}" ${field} text)

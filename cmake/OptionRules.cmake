@@ -16,7 +16,7 @@ function(executorch_option name default text)
   endforeach()
 endfunction()
 
-# executorch_choice(name default text value ...): one of some words, in any case.
+# executorch_choice(name default text value ...): an option with one of these values, in any case.
 function(executorch_choice name default text)
   set(${name} "${default}" CACHE STRING "${text}: one of ${ARGN}")
   set_property(CACHE ${name} PROPERTY STRINGS ${ARGN})
@@ -28,8 +28,8 @@ function(executorch_choice name default text)
   set(${name} "${value}" PARENT_SCOPE)
 endfunction()
 
-# executorch_include_preset(): includes EXECUTORCH_BUILD_PRESET_FILE. A path of the original's, .../tools/cmake/preset/llm.cmake,
-# means our file of that name.
+# executorch_include_preset(): includes EXECUTORCH_BUILD_PRESET_FILE. A path in the original's source tree,
+# .../tools/cmake/preset/llm.cmake, stands for our file of that name.
 macro(executorch_include_preset)
   if(EXECUTORCH_BUILD_PRESET_FILE)
     cmake_path(GET EXECUTORCH_BUILD_PRESET_FILE FILENAME executorch_preset_name)
@@ -46,8 +46,8 @@ macro(executorch_include_preset)
   endif()
 endmacro()
 
-# executorch_preset(name value [IN folder]): for preset files. Gives an option a value unless it has one, from -D or from the
-# including project. IN: only where that part is in this version.
+# executorch_preset(name value [IN folder]): for preset files. Sets an option that neither -D nor the including project
+# has set. IN: only if this version has that folder.
 function(executorch_preset name value)
   cmake_parse_arguments(ARG "" "IN" "" ${ARGN})
   if(DEFINED ${name} OR (ARG_IN AND NOT EXISTS "${EXECUTORCH_SOURCE_ROOT}/${ARG_IN}/CMakeLists.txt"))
@@ -73,8 +73,8 @@ function(executorch_enabled variable group)
   set(${variable} "${found}" PARENT_SCOPE)
 endfunction()
 
-# executorch_unknown_options(variable): a line for each EXECUTORCH_BUILD_ that was given by -D, or is on, and is no option here. It
-# leaves the cache, so that the next configure does not need -U.
+# executorch_unknown_options(variable): a line for each EXECUTORCH_BUILD_ variable that was given by -D, or is on, and
+# is not an option. The function removes it from the cache, so that the next configure does not need -U.
 function(executorch_unknown_options variable)
   get_property(options GLOBAL PROPERTY EXECUTORCH_OPTIONS)
   get_cmake_property(names VARIABLES)
@@ -86,8 +86,8 @@ function(executorch_unknown_options variable)
   set(problems "")
   foreach(name IN LISTS names)
     get_property(type CACHE ${name} PROPERTY TYPE)
-    # What a project around this one sets to something else than "on" may be its own. An option of an older version that was
-    # off may still be in the cache.
+    # If a project that includes this one sets such a variable to another value than "on", it may be that project's own.
+    # An option of an older version that was off may still be in the cache.
     if(NOT type STREQUAL "UNINITIALIZED" AND NOT "${${name}}" MATCHES "^(ON|On|on|TRUE|True|true|YES|1)$")
       continue()
     endif()

@@ -26,7 +26,7 @@ set(EXECUTORCH_MAX_KERNEL_NUM "" CACHE STRING "Capacity of the kernel table, 28 
 # --- Extensions: whether they are part of `all`, of executorch::extensions and of what is installed. Off by default, as
 # an embedded system may not support them; linking one by its own name needs no option. ---------------------------------
 executorch_option(EXECUTORCH_BUILD_EXTENSION_DATA_LOADER OFF "Read programs from files" GROUP extensions TARGETS extension_data_loader)
-# Lines that were written for versions whose Module read no data files name it without these two.
+# Command lines for versions whose Module read no data files name it without these two.
 set(executorch_reads_data OFF)
 if(EXECUTORCH_BUILD_EXTENSION_MODULE)
   set(executorch_reads_data ON)
@@ -55,12 +55,12 @@ file(GLOB executorch_kernel_options "${EXECUTORCH_SOURCE_ROOT}/kernels/*/options
 foreach(executorch_options_file IN LISTS executorch_kernel_options)
   include("${executorch_options_file}")
 endforeach()
-# What our own programs and bindings link for the operators of ATen.
+# The library with the ATen operators for our own programs and bindings.
 set(EXECUTORCH_NATIVE_CPU_OPS portable_ops_lib)
 if(EXECUTORCH_BUILD_KERNELS_OPTIMIZED)
   set(EXECUTORCH_NATIVE_CPU_OPS optimized_native_cpu_ops_lib)
 endif()
-# One of the three at most: only these operators are in executorch::kernels.
+# At most one of the three may be set: then executorch::kernels has only these operators.
 set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Operators of executorch::kernels: 'aten::add.out,aten::mm.out' (default: all)")
 set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Programs, or folders of them, whose operators executorch::kernels has")
 set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "A functions.yaml or selected_operators.yaml whose operators executorch::kernels has")

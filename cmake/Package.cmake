@@ -26,7 +26,7 @@ if(EXECUTORCH_SELECT_OPS_LIST OR EXECUTORCH_SELECT_OPS_MODEL OR EXECUTORCH_SELEC
   gen_selected_ops(LIB_NAME selected_ops_lib OPS_SCHEMA_YAML "${EXECUTORCH_SELECT_OPS_YAML_PATHS}"
     ROOT_OPS "${EXECUTORCH_SELECT_OPS_LIST}" OPS_FROM_MODEL ${EXECUTORCH_SELECT_OPS_MODEL_PATHS}
     DTYPE_SELECTIVE_BUILD "${EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD}")
-  # The kernels of a library that is built come before those of the next one.
+  # The kernels of a library that is built are listed before those of the next one.
   set(selected_libraries "")
   set(selected_functions "")
   executorch_enabled(options kernels)
@@ -59,7 +59,7 @@ foreach(group kernels backends extensions)
   endforeach()
   list(APPEND package_targets ${names} executorch_${group})
   if("optimized_native_cpu_ops_lib" IN_LIST names)
-    list(REMOVE_ITEM names portable_ops_lib)  # it has these too, and an operator is registered once
+    list(REMOVE_ITEM names portable_ops_lib)  # it already contains these, and an operator can be registered only once
   endif()
   if(TARGET selected_ops_lib)
     list(TRANSFORM names REPLACE "^[a-z_]+_ops_lib$" "selected_ops_lib")
@@ -96,7 +96,7 @@ function(executorch_closure variable)
     list(APPEND found ${name})
     foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
       get_target_property(linked ${name} ${property})
-      # What is only for this build is not for others.
+      # Libraries that only this build needs are not installed.
       list(FILTER linked EXCLUDE REGEX "BUILD_INTERFACE|-NOTFOUND$")
       list(TRANSFORM linked REPLACE "^\\$<[A-Z_]+:([^<>]+)>$" "\\1")
       list(APPEND waiting ${linked})
@@ -108,7 +108,7 @@ endfunction()
 executorch_closure(package_targets ${package_targets})
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")
-    # The file's name in the documents, for whoever links without CMake.
+    # The file's name in the documents, for builds that do not use CMake.
     set_target_properties(${name} PROPERTIES OUTPUT_NAME ${CMAKE_MATCH_1}_kernels_bindings)
   endif()
 endforeach()
@@ -138,7 +138,7 @@ install(TARGETS ${package_targets} EXPORT executorch-targets
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION "${package_folder}" COMPONENT executorch)
 
-# Everything but tests, bindings and what needs flatbuffers: the formats are the library's business.
+# Everything except tests, bindings and headers that need flatbuffers: only the library reads the formats.
 install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch
   FILES_MATCHING PATTERN "*.h"
   REGEX "executorch/schema/(.*_generated|.*_tables|table_shapes|table_verifier)\\.h$" EXCLUDE
@@ -146,8 +146,8 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "testing_util" EXCLUDE
   PATTERN "pybindings" EXCLUDE
   PATTERN "llm" EXCLUDE
-  PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is inside
-  PATTERN "aten_util" EXCLUDE  # with PyTorch, which every project finds for itself
+  PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is part of the library
+  PATTERN "aten_util" EXCLUDE  # depends on PyTorch, which every project finds itself
   PATTERN "torch_types.h" EXCLUDE
   REGEX "runtime/executor/(make_tensor|tensor_parser|program_validation)\\.h$" EXCLUDE
   REGEX "extension/c_api/[a-z_0-9]+\\.h$" EXCLUDE)
@@ -169,7 +169,7 @@ if("extension_llm_tokenizers" IN_LIST package_targets)
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")
-    # For whoever calls register_<library>_kernels() instead of linking <library>_ops_lib.
+    # For programs that call register_<library>_kernels() instead of linking <library>_ops_lib.
     get_target_property(folder ${name} BINARY_DIR)
     install(DIRECTORY "${folder}/generated/executorch/kernels/${CMAKE_MATCH_1}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/kernels"
@@ -199,8 +199,8 @@ install(FILES
   "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
   DESTINATION "${package_folder}" COMPONENT executorch)
 
-# The same for pkg-config: executorch::kernels, ::backends and ::extensions. The libraries refer to each other: the linker looks
-# through all of them until nothing is missing.
+# The same for pkg-config: executorch::kernels, ::backends and ::extensions. The libraries refer to each other, so the
+# linker must search all of them repeatedly.
 set(PC_LIBRARIES "")
 executorch_closure(pc_targets executorch_kernels executorch_backends executorch_extensions)
 foreach(name IN LISTS pc_targets)

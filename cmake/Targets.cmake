@@ -1,5 +1,5 @@
-# How our own targets are compiled, said once. Nothing here leaks into a consumer's flags: warnings, sections and
-# sanitizers are PRIVATE; only include paths and the language level are PUBLIC.
+# The compile options of our own targets, in one place. Consumers do not inherit them: warnings, sections and sanitizers
+# are PRIVATE; only include paths and the language level are PUBLIC.
 
 include("${CMAKE_CURRENT_LIST_DIR}/Aten.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake")
@@ -7,9 +7,9 @@ include("${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake")
 set(EXECUTORCH_INCLUDE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../sdk/cpp")
 cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
 
-# For kernels, PRIVATE. Their inner loops are written for the vectoriser, which some compilers run at -O3 only; errno and
-# floating-point traps, which nobody reads, would keep it from choosing between two values. Not -ffast-math: NaN, infinities
-# and signed zeros must come out as in PyTorch.
+# For kernels, PRIVATE. Their inner loops are meant to be vectorised, which some compilers do only at -O3. Support for
+# errno and floating-point traps, which kernels do not use, would prevent the vectorisation of selections. -ffast-math
+# is not used, because NaN, infinities and signed zeros must be those of PyTorch.
 set(EXECUTORCH_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math)
 if(NOT EXECUTORCH_OPTIMIZE_SIZE AND NOT EXECUTORCH_SANITIZE)
   list(PREPEND EXECUTORCH_KERNEL_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
@@ -19,11 +19,11 @@ function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
   if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$")
-    # Firmware lies where it was linked to; everything else may end up in a shared library.
+    # Firmware runs at the address for which it was linked; other code may end up in a shared library.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections
-    # A loop that the vectoriser leaves alone is slower, not wrong; under sanitizers it leaves most alone.
+    # A loop that is not vectorised is slower, not wrong; with sanitizers most are not.
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   if(EXECUTORCH_ENABLE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
@@ -32,11 +32,12 @@ function(executorch_compile_options target)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Os>)
   endif()
   if(EXECUTORCH_SANITIZE)
-    # The check of vptr needs RTTI, which the freestanding libraries are built without.
+    # The check of vptr needs RTTI, without which the freestanding libraries are built.
     target_compile_options(${target} PRIVATE
       -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all
-      -O1 -g1  # a third of the time to compile; a stack trace needs no more
-      # Instrumented code hides from gcc what it knows of std::optional and of flatbuffers' tables: its warnings are wrong.
+      -O1 -g1  # takes a third of the time to compile, and stack traces need no more
+      # With instrumentation, gcc loses information about std::optional and flatbuffers' tables, and warns without
+      # reason.
       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overread>)
     target_link_options(${target} PUBLIC -fsanitize=${EXECUTORCH_SANITIZE})
   endif()
@@ -51,7 +52,7 @@ function(executorch_library name)
   add_library(executorch::${name} ALIAS ${name})
   executorch_compile_options(${name})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${EXECUTORCH_INCLUDE_ROOT}>")
-  # The readers of the formats are inside the libraries: whoever uses an installed one needs no flatbuffers.
+  # The readers of the formats are inside the libraries, so projects with an installed library do not need flatbuffers.
   list(TRANSFORM ARG_LIBS REPLACE "^executorch_flatbuffers$" "$<BUILD_INTERFACE:executorch_flatbuffers>")
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   if(ARG_FREESTANDING)
@@ -82,11 +83,12 @@ function(executorch_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# GoogleTest's headers take longer to read than most tests to compile: one target reads them for all with the same options.
+# Parsing GoogleTest's headers takes longer than compiling most tests: one target precompiles them for all tests with
+# the same options.
 function(executorch_precompile_gtest name)
   if(NOT TARGET executorch_gtest_headers)
     file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/gtest_headers.cpp" CONTENT "int main() {}\n" @ONLY)
-    # An executable, as libraries have other options for position-independent code.
+    # An executable, because libraries have other options for position-independent code.
     add_executable(executorch_gtest_headers EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/gtest_headers.cpp")
     executorch_compile_options(executorch_gtest_headers)
     target_compile_options(executorch_gtest_headers PRIVATE -O0)
@@ -96,8 +98,8 @@ function(executorch_precompile_gtest name)
   target_precompile_headers(${name} REUSE_FROM executorch_gtest_headers)
 endfunction()
 
-# executorch_json_reader: the reader of JSON in the sources of flatbuffers, with which tests read the corpus' manifests. Not
-# under sanitizers, with which it takes a minute to compile.
+# executorch_json_reader: the JSON parser in the sources of flatbuffers, with which tests read the corpus' manifests. It
+# is built without sanitizers, with which it takes a minute to compile.
 function(executorch_add_json_reader)
   if(TARGET executorch_json_reader)
     return()

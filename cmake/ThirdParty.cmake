@@ -3,8 +3,8 @@
 set(EXECUTORCH_THIRD_PARTY_DIR "${CMAKE_CURRENT_LIST_DIR}/../.cache/third_party" CACHE PATH "Where scripts/third_party unpacks")
 set(EXECUTORCH_THIRD_PARTY_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../scripts/third_party")
 
-# executorch_fetch(name ...): the pinned sources are in ${EXECUTORCH_THIRD_PARTY_DIR}/<name> afterwards. Quick and quiet
-# when they are already there; a changed pin replaces them.
+# executorch_fetch(name ...): puts the pinned sources into ${EXECUTORCH_THIRD_PARTY_DIR}/<name>. If they are there, it
+# prints nothing and takes no time; a changed pin replaces them.
 function(executorch_fetch)
   execute_process(
     COMMAND "${EXECUTORCH_THIRD_PARTY_SCRIPT}" --output "${EXECUTORCH_THIRD_PARTY_DIR}" ${ARGN}
@@ -15,7 +15,7 @@ function(executorch_fetch)
   endif()
 endfunction()
 
-# executorch_third_party_option(name type value): for a project of others; not shown among our own options.
+# executorch_third_party_option(name type value): an option of a third-party project; hidden in the list of our options.
 macro(executorch_third_party_option name type value)
   set(${name} "${value}" CACHE ${type} "" FORCE)
   mark_as_advanced(${name})
@@ -52,8 +52,8 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
   foreach(option TOOLS UNIT_TESTS MOCK_TESTS BENCHMARKS PKG_CONFIG)
     executorch_third_party_option(CPUINFO_BUILD_${option} BOOL OFF)
   endforeach()
-  # A function, so that what it sets ends with it. Its CMake file asks for an older policy version than CMake accepts. It is
-  # optimised in every build, so that all build directories share one ccache entry.
+  # A function limits the scope of what it sets. The project's CMake file requests an older policy version than CMake
+  # accepts. It is optimised in every build, so that all build directories share one ccache entry.
   function(executorch_add_cpuinfo)
     set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
     set(CMAKE_BUILD_TYPE Release)
@@ -62,7 +62,8 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
   executorch_add_cpuinfo()
 endif()
 
-# SIMD from one source for every instruction set, chosen when the program runs. Fetched and made where kernels need it.
+# SIMD code that is compiled from one source for each instruction set, with run-time dispatch. Fetched and built only if
+# kernels need it.
 function(executorch_add_highway)
   if(TARGET executorch_highway)
     return()
@@ -72,14 +73,14 @@ function(executorch_add_highway)
   executorch_library(executorch_highway FREESTANDING
     SOURCES "${folder}/hwy/abort.cc" "${folder}/hwy/per_target.cc" "${folder}/hwy/targets.cc")
   target_include_directories(executorch_highway SYSTEM PUBLIC "$<BUILD_INTERFACE:${folder}>")
-  # Baseline, AVX2 and AVX-512 on x86, NEON without its AES instructions on Arm: the others would only make the library
-  # larger. Tiles are arrays of vectors, which SVE does not have.
+  # Baseline, AVX2 and AVX-512 on x86, and NEON without AES instructions on Arm; other targets would only make the
+  # library larger. Tiles are arrays of vectors, which SVE does not support.
   target_compile_definitions(executorch_highway PUBLIC
     "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR|HWY_ALL_SVE|HWY_NEON|HWY_NEON_BF16)")
 endfunction()
 
-# What pages of `sdk inspect --html` are made with goes into the wheel. A build without it is whole but for this option,
-# which then says so.
+# The library that lays out the graphs of `sdk inspect --html` goes into the wheel. Without it, the build is complete
+# except for this option, which then says so.
 if(EXECUTORCH_BUILD_PYBIND)
   execute_process(
     COMMAND "${EXECUTORCH_THIRD_PARTY_SCRIPT}" --output "${EXECUTORCH_THIRD_PARTY_DIR}" dagre
@@ -94,9 +95,9 @@ if(EXECUTORCH_BUILD_PYBIND)
   endif()
 endif()
 
-# executorch_add_c_library(name SOURCES a.c ... [INCLUDE folder] [DEFINES d ...] [CONFIGURED folder]): a C library of others as
-# executorch_<name>, from its pinned sources, with no warnings of ours and without sanitizers, which take minutes to compile
-# into yyjson. CONFIGURED: a folder of headers that were made here.
+# executorch_add_c_library(name SOURCES a.c ... [INCLUDE folder] [DEFINES d ...] [CONFIGURED folder]): a third-party C
+# library as executorch_<name>, from its pinned sources, without our warnings and sanitizers, with which yyjson takes
+# minutes to compile. CONFIGURED: a folder of headers that were generated here.
 function(executorch_add_c_library name)
   if(TARGET executorch_${name})
     return()
@@ -115,7 +116,7 @@ function(executorch_add_c_library name)
   endif()
 endfunction()
 
-# Regular expressions, for UTF-8, compiled to machine code where a system allows that.
+# Regular expressions on UTF-8, compiled to machine code if the system allows it.
 function(executorch_add_pcre2)
   if(TARGET executorch_pcre2)
     return()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads flatbuffers without generated code: the few tables of a program that say which operators it calls."""
+"""Reads flatbuffers without generated code, for the few tables of a program that name operators."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Table:
         return default if offset == 0 else read(layout, self._data, self._position + offset)
 
     def table(self, index: int) -> Table | None:
-        """A table, or the value of a union; None where it is absent."""
+        """A table, or the value of a union; None if it is absent."""
         start = self._start(index)
         return None if start is None else Table(self._data, start)
 
     def tables(self, index: int) -> list[Table]:
-        """A list of tables; empty where it is absent."""
+        """A list of tables; empty if it is absent."""
         entries = self._entries(index, 4)
         return [Table(self._data, entry + read("<I", self._data, entry)) for entry in entries]
 
     def numbers(self, index: int, layout: str) -> list[int]:
-        """A list of numbers; empty where it is absent."""
+        """A list of numbers; empty if it is absent."""
         return [read(layout, self._data, entry) for entry in self._entries(index, struct.calcsize(layout))]
 
     def text(self, index: int) -> str:
-        """A string; empty where it is absent."""
+        """A string; empty if it is absent."""
         start = self._start(index)
         if start is None:
             return ""
@@ -68,7 +68,7 @@ class Table:
 
 
 def read(layout: str, data: bytes, position: int) -> int:
-    """One number. Raises struct.error beyond the end of the data."""
+    """Reads one number. Raises struct.error beyond the end of the data."""
     if position < 0:
         raise ProgramError("an offset points before the file")
     (value,) = struct.unpack_from(layout, data, position)

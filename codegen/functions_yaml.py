@@ -2,9 +2,9 @@
 """Reads functions.yaml: which C++ function implements which operator, for which dtypes and dim orders.
 
 An entry names an ATen operator (``op: add.out``) or gives a whole schema (``func: my::op.out(...) -> Tensor(a!)``), and
-lists ``kernels``. ``arg_meta: null`` means all inputs; otherwise ``arg_meta`` maps tensor arguments to
-``[type alias, dim order alias]`` and the kernel is used for exactly those combinations. An operator may have several
-kernels, each for other tensors, and one for all the rest.
+lists ``kernels``. ``arg_meta: null`` means all inputs; otherwise ``arg_meta`` maps tensor arguments to ``[type alias,
+dim order alias]`` and the kernel is used for exactly those combinations. An operator may have several kernels for
+certain tensors, and one for all others.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .schema import Schema, SchemaError, aten_schemas, parse_schema
 
 DEFAULT_NAMESPACE = "torch::executor"
 ENTRY_FIELDS = ("op", "func", "kernels", "type_alias", "dim_order_alias")
-IGNORED_FIELDS = ("variants", "dispatch", "tags", "device_check", "python_module")  # of native_functions.yaml
+IGNORED_FIELDS = ("variants", "dispatch", "tags", "device_check", "python_module")  # fields of native_functions.yaml
 KERNEL_FIELDS = ("arg_meta", "kernel_name")
 
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """One kernel: an operator, the keys it is for (empty: all inputs), and the C++ function."""
+    """One kernel: an operator, its keys (none: all inputs), and the C++ function."""
 
     schema: Schema
     function: str
@@ -52,7 +52,7 @@ def load_functions(path: Path) -> list[KernelEntry]:
 
 
 def load_document(path: Path) -> list[Any]:
-    """The entries of a functions.yaml, not checked yet."""
+    """The entries of a functions.yaml, before they are checked."""
     document = read_yaml(path)
     if document is None:
         return []
@@ -93,7 +93,7 @@ def merge_documents(preferred: list[Any], fallback: list[Any]) -> list[Any]:
 
 
 def load_merged(paths: Sequence[Path]) -> list[KernelEntry]:
-    """The kernels of several files: for an operator that several files have, the first file counts."""
+    """The kernels of several files. If several files have an operator, the first file is used."""
     taken: set[str] = set()
     entries: list[KernelEntry] = []
     for path in paths:
@@ -173,8 +173,8 @@ def _aten_schema(name: str) -> Schema:
 def _kernel_keys(schema: Schema, arg_meta: Any, types: Any, dim_orders: Any) -> tuple[str, ...]:
     """The registry's keys for every choice of the aliases; none for all tensors.
 
-    What a call returns follows its arguments, and a list counts with its first tensor: the key ends with the first
-    output, once more. An optional tensor that ``arg_meta`` does not describe is None where the kernel is called.
+    The results are determined by the arguments, and a list is represented by its first tensor: the key ends with the
+    first output, repeated. An optional tensor that ``arg_meta`` does not describe is None in calls of the kernel.
     """
     if arg_meta is None:
         return ()
@@ -221,7 +221,7 @@ def _read_dtypes(alias: str, value: Any) -> list[int]:
 
 
 def _read_dim_orders(alias: str, value: Any) -> list[tuple[int, ...]]:
-    # One may be written without the outer brackets.
+    # A single order may be written without the outer brackets.
     orders = value if isinstance(value, list) and all(isinstance(order, list) for order in value) else [value]
     for order in orders:
         if not isinstance(order, list) or sorted(order) != list(range(len(order))):

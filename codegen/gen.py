@@ -11,7 +11,7 @@ Writes into the output folder
 * ``RegisterKernelsAtLoad.cpp``: a static initialiser that calls it. It is its own object, which the linker takes from
   the archive only where the symbol ``executorch_<library>_kernels_at_load`` is asked for.
 
-Files whose content would not change are left alone, so that nothing is rebuilt for nothing.
+Files whose content does not change are not written, so that nothing is rebuilt.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str, dispat
         return f"BoxedKernel<&::{entry.function}>"
 
     functions = [entry for entry in entries if not is_pytorchs(entry)]
-    # By signature: a function may be the kernel of several operators.
+    # By signature, because a function may be the kernel of several operators.
     signatures = {(entry.function, entry.schema.cpp_parameters()): entry for entry in reversed(functions)}
     declared = sorted(
         ((entry.namespace, entry.unqualified, entry.schema) for entry in signatures.values()), key=_declaration_order
@@ -74,7 +74,7 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str, dispat
     operators: dict[tuple[str, str], KernelEntry] = {}
     for entry in functions:
         place = entry.schema.namespace, entry.schema.qualified_name
-        # Of the kernels of an operator, the one that takes all tensors.
+        # Among the kernels of an operator, the one for all tensors.
         if place not in operators or not entry.keys:
             operators[place] = entry
     by_namespace = groupby(sorted(operators.items(), key=lambda item: item[0]), key=lambda item: item[0][0])
@@ -110,8 +110,8 @@ def render_for_pytorch(entries: list[KernelEntry], include_prefix: str) -> dict[
 def resolve(entries: list[KernelEntry], selection: Selection, dtype_selective: bool = False) -> list[KernelEntry]:
     """The kernels that a build for the selection registers.
 
-    A specialised kernel is one of them if programs ask for its key, or may. With ``dtype_selective``, a kernel for all
-    tensors is registered for the dtypes that the programs use: another program is refused when it is loaded.
+    A specialised kernel is included if programs use its key or may use it. With ``dtype_selective``, a kernel for all
+    tensors is registered for the dtypes that the programs use; other programs are refused when they are loaded.
     """
     kept = []
     for entry in select(entries, selection.operators):
@@ -129,13 +129,13 @@ def resolve(entries: list[KernelEntry], selection: Selection, dtype_selective: b
 
 
 def missing_operators(entries: list[KernelEntry], selection: Selection) -> list[str]:
-    """The operators that are selected and that no kernel implements."""
+    """The selected operators without a kernel."""
     names = {entry.schema.qualified_name for entry in entries}
     return [name for name in selection.operators or () if name not in names and not is_prim_operator(name)]
 
 
 def write_if_changed(path: Path, text: str) -> bool:
-    """Writes ``text`` unless the file already holds it; returns whether it wrote."""
+    """Writes ``text`` unless the file already has this content. Returns whether it wrote."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

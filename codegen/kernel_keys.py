@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The texts that the kernel registry chooses kernels by (executorch/runtime/kernel/operator_registry.h)."""
+"""The keys by which the kernel registry chooses kernels (executorch/runtime/kernel/operator_registry.h)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KERNEL_KEY_VERSION = "v1"
-DEFAULT_KEY = "default"  # in a selected_operators.yaml: any tensors
+DEFAULT_KEY = "default"  # in a selected_operators.yaml: all tensors
 DTYPES_PREFIX = "dtypes/"
 
 # Values of ScalarType, as serialised, in their order.

@@ -22,14 +22,14 @@ class Piece:
 
     @property
     def symbol(self) -> str:
-        """The mangled name, where each function has a section of its own."""
+        """The mangled name, if each function has a separate section."""
         return re.sub(r"^\.(text|rodata|data\.rel\.ro)\.?", "", self.section) or self.section
 
 
 def pieces(text: str) -> Iterator[Piece]:
     """Everything in read-only memory, in the order of the map."""
     _, _, kept = text.partition("Linker script and memory map")
-    # A long name of a section stands on a line of its own.
+    # A long section name is on a separate line.
     joined = re.sub(r"^ (\.\S+)\n\s+(0x)", r" \1 \2", kept, flags=re.M)
     for name, address, size, origin in re.findall(r"^ (\.\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$", joined, re.M):
         if int(address, 16) == 0 or not name.startswith(SECTIONS):

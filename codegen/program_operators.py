@@ -32,14 +32,14 @@ LIST_ITEMS = 0
 
 @dataclass
 class OperatorUse:
-    """How programs call one operator: the keys of the kernels that they ask for, and the dtypes of all tensors."""
+    """The calls of one operator in programs: the keys of the kernels that they need, and the dtypes of all tensors."""
 
     keys: set[str] = field(default_factory=set)
     dtypes: set[int] = field(default_factory=set)
 
 
 def program_uses(data: bytes) -> dict[str, OperatorUse]:
-    """The operators of all methods of a program, by name, and what each is called with."""
+    """The operators of all methods of a program, by name, and the arguments of their calls."""
     if data[4:6] != b"ET" or not data[6:8].isdigit():
         raise ProgramError(f"bytes 4 to 7 are {data[4:8]!r}, expected b'ET12'; is it a .pte file?")
     uses: dict[str, OperatorUse] = {}
@@ -58,8 +58,8 @@ def program_uses(data: bytes) -> dict[str, OperatorUse]:
 
 def program_calls(data: bytes) -> Iterator[tuple[str, list[tuple[int, TensorMeta | None]]]]:
     """Each call of an operator: its name and, for each argument, the number of its type in the schema's union
-    `KernelTypes` and what it says of a tensor, or of the first of a list. Raises ProgramError."""
-    program_uses(data)  # for its errors
+    `KernelTypes` and the properties of its tensor, or of the first tensor of a list. Raises ProgramError."""
+    program_uses(data)  # raises the errors of damaged programs
     for plan in Table(data, read("<I", data, 0)).tables(PROGRAM_EXECUTION_PLAN):
         names = [_name(operator) for operator in plan.tables(PLAN_OPERATORS)]
         values = plan.tables(PLAN_VALUES)
@@ -92,7 +92,7 @@ def _calls(plan: Table) -> Iterator[tuple[int, list[int]]]:
 
 
 def _add_call(use: OperatorUse, arguments: list[Table], values: list[Table]) -> None:
-    # A list of tensors counts with its first one in the key of the kernel; each of its tensors has a dtype.
+    # In the key of a kernel, a list of tensors is represented by its first one, but each of its tensors has a dtype.
     tensors: list[TensorMeta] = []
     for argument in arguments:
         metas = _tensors_of(argument, values)
@@ -103,7 +103,7 @@ def _add_call(use: OperatorUse, arguments: list[Table], values: list[Table]) -> 
 
 
 def _tensors_of(argument: Table, values: list[Table]) -> list[TensorMeta]:
-    """What an argument says of its tensor, or of the tensors of its list."""
+    """The properties of an argument's tensor, or of the tensors of its list."""
     kind = argument.number(UNION_TYPE, "<B")
     if kind == VALUE_TENSOR:
         return [_tensor_meta(argument)]
@@ -124,7 +124,7 @@ def _tensor_meta(value: Table) -> TensorMeta:
 def functions_of_sources(functions: Sequence[str], folders: Sequence[Path]) -> dict[Path, set[str]]:
     """Which of the functions each C++ file below the folders may implement; files that implement none are left out.
 
-    A function that no file mentions is made by a macro, from its name without ``_out``.
+    A function that no file mentions is defined by a macro, from its name without ``_out``.
     """
     files = sorted(path for folder in folders for path in folder.rglob("*.cpp"))
     words = {path: set(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for path in files}
@@ -140,7 +140,7 @@ def functions_of_sources(functions: Sequence[str], folders: Sequence[Path]) -> d
 
 
 def implementing_sources(functions: list[str], folder: Path) -> list[Path]:
-    """The files below ``folder`` that may implement one of the functions, and all that hold no operator."""
+    """The files below ``folder`` that may implement one of the functions, and all files that implement no operator."""
     helpers = {path for path in folder.rglob("*.cpp") if not path.name.startswith("op_")}
     return sorted(helpers | set(functions_of_sources(functions, [folder])))
 

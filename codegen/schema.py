@@ -38,7 +38,7 @@ _TYPE = re.compile(
 
 
 class SchemaError(ValueError):
-    """A schema, or the YAML entry that holds it, describes no operator that a kernel can implement."""
+    """A schema, or the YAML entry with it, describes no operator that a kernel can implement."""
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,21 @@ class Schema:
     overload: str
     arguments: tuple[Argument, ...]
     returns: tuple[str, ...]
-    text: str = field(default="", compare=False)  # what was parsed
+    text: str = field(default="", compare=False)  # the parsed text
 
     @property
     def unqualified_text(self) -> str:
-        """The text without the namespace, as PyTorch's registration takes it."""
+        """The schema without its namespace, as PyTorch's registration expects it."""
         return self.text.strip().removeprefix(f"{self.namespace}::")
 
     @property
     def unqualified_name(self) -> str:
-        """``add.out`` of ``aten::add.out``."""
+        """``add.out`` for ``aten::add.out``."""
         return self.qualified_name.partition("::")[2]
 
     @property
     def output_index(self) -> int:
-        """The index of the first argument that is written."""
+        """The index of the first argument that the operator writes."""
         return next(index for index, argument in enumerate(self.arguments) if argument.written)
 
     @property
@@ -108,11 +108,11 @@ class Schema:
         return ", ".join(f"{argument.cpp_type()} {argument.name}" for argument in self.arguments)
 
     def cpp_arguments(self) -> str:
-        """The names of the parameters, to pass them on."""
+        """The names of the parameters, for calls."""
         return ", ".join(argument.name for argument in self.arguments)
 
     def cpp_name(self) -> str:
-        """The function of the operator in Functions.h: ``add_outf``; an in-place operator keeps its name."""
+        """The operator's function in Functions.h: ``add_outf``; an in-place operator keeps its name."""
         return f"{self.name}_outf" if self.arguments[self.output_index].keyword_only else self.name
 
     def cpp_return(self) -> str:

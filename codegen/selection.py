@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operators a build is to have, and for which dtypes: the op info of selective builds.
+"""The operators of a build, and their dtypes: the op info of selective builds.
 
-A selection comes from programs (which say both), from a list of names, or from a functions.yaml (all dtypes). It is
-kept in a selected_operators.yaml, in the form that the original's tools write and read.
+A selection comes from programs (with dtypes), from a list of names, or from a functions.yaml (for all dtypes). It is
+stored in a selected_operators.yaml, whose format is that of the original's tools.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .kernel_keys import DEFAULT_KEY, dtypes_of_key
 from .program_operators import program_uses
 from .schema import SchemaError
 
-# Operators that are in every runtime: no kernel library has them.
+# Operators of the runtime itself: no kernel library has them.
 PRIM_NAMESPACE = "executorch_prim::"
 PRIM_OPERATORS = ("aten::_local_scalar_dense", "aten::sym_numel", "aten::sym_size.int")
 
 
 class SelectionError(ValueError):
-    """The files or names that were given do not make a selection."""
+    """The given files or names are no valid selection."""
 
 
 @dataclass
 class Selection:
-    """The operators that are wanted; all of them if ``include_all``."""
+    """The selected operators; all of them if ``include_all``."""
 
     include_all: bool = False
     keys: dict[str, set[str]] = field(default_factory=dict)  # by operator; DEFAULT_KEY for all tensors
     sources: dict[str, list[str]] = field(default_factory=dict)  # by operator: the files that select it
-    # By operator, the dtypes of all its tensors: more than the keys say where a list has tensors of several.
+    # By operator, the dtypes of all its tensors. Keys have fewer if a list has tensors of several dtypes.
     list_dtypes: dict[str, set[int]] = field(default_factory=dict)
 
     def add(self, operator: str, keys: Iterable[str], source: str, dtypes: Iterable[int] = ()) -> None:
@@ -47,7 +47,7 @@ class Selection:
             self.sources[operator].append(source)
 
     def merge(self, other: Selection) -> None:
-        """Selects what `other` selects, too."""
+        """Adds the selection of `other`."""
         self.include_all |= other.include_all
         for operator, keys in other.keys.items():
             self.add(operator, keys, "", other.list_dtypes.get(operator, ()))
@@ -82,7 +82,7 @@ def is_prim_operator(name: str) -> bool:
 
 
 def from_programs(paths: Sequence[Path]) -> Selection:
-    """What the programs use. A folder stands for all .pte files in and below it. Raises ProgramError, OSError."""
+    """The selection of programs. A folder stands for all .pte files in and below it. Raises ProgramError, OSError."""
     selection = Selection()
     for path in program_files(paths):
         try:
@@ -90,13 +90,13 @@ def from_programs(paths: Sequence[Path]) -> Selection:
         except ProgramError as error:
             raise ProgramError(f"{path}: {error}") from error
         for operator, use in uses.items():
-            # A call without tensors is for all of them.
+            # A call without tensors selects all tensors.
             selection.add(operator, use.keys or {DEFAULT_KEY}, str(path), use.dtypes)
     return selection
 
 
 def program_files(paths: Sequence[Path]) -> list[Path]:
-    """The files that are given, and those that end in .pte of the folders that are given."""
+    """The given files, and the .pte files in and below the given folders."""
     files: list[Path] = []
     for path in paths:
         if not path.is_dir():

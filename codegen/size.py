@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures what a build for some programs links and how big it gets: ``python -m sdk.codegen size model.pte``.
+"""Measures the contents and the size of a build for some programs: ``python -m sdk.codegen size model.pte``.
 
-The smallest program that loads and runs a model is built with the kernels of exactly the operators and dtypes that the
-models use (-Os, sections without a use dropped, without log messages), and the linker's map is read.
+It builds the smallest program that loads and runs a model, with the kernels of exactly the operators and dtypes of the
+models (-Os, without unused sections and log messages), and reads the linker's map.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIBRARIES = ("portable", "quantized")
 
 @dataclass(frozen=True)
 class OperatorSize:
-    """A row of the table. ``bytes`` are those of the source file, which other operators of it share."""
+    """A row of the table. ``bytes`` is the size of the source file's code; several operators may share a file."""
 
     operator: str
     dtypes: tuple[str, ...]
@@ -40,14 +40,14 @@ class OperatorSize:
 
 @dataclass
 class SizeReport:
-    """What is linked, in bytes of code and constants."""
+    """The linked code and constants, in bytes."""
 
     operators: list[OperatorSize]
     parts: dict[str, int] = field(default_factory=dict)
 
     @property
     def kernels(self) -> int:
-        """The kernels, what they share, and their registration."""
+        """The kernels, the code that they share, and their registration."""
         return sum(size for name, size in self.parts.items() if name.startswith("kernels"))
 
     @property
@@ -55,7 +55,7 @@ class SizeReport:
         return sum(self.parts.values())
 
     def as_json(self) -> str:
-        """The same for programs that read it."""
+        """As JSON."""
         values = {"operators": [asdict(row) for row in self.operators], "parts": self.parts}
         return json.dumps(values | {"kernels": self.kernels, "total": self.total}, indent=2) + "\n"
 
@@ -63,10 +63,10 @@ class SizeReport:
 def measure(
     programs: Sequence[Path], root: Path | None = None, build_folder: Path | None = None, dtype_selective: bool = True
 ) -> SizeReport:
-    """Builds for the programs (files, or folders of them), or for one selected_operators.yaml, and measures.
+    """Builds and measures for programs (files, or folders of them), or for one selected_operators.yaml.
 
-    ``root`` is a source tree of the SDK, or the prefix that it is installed in; by default where this package is.
-    Raises SelectionError, ProgramError and OSError; RuntimeError with the end of the log when the build fails.
+    ``root`` is a source tree of the SDK, or the prefix of an installation; by default the one that contains this
+    package. Raises SelectionError, ProgramError and OSError; RuntimeError with the end of the log if the build fails.
     """
     root = (root or find_root()).resolve()
     installed = not (root / "CMakeLists.txt").exists()
@@ -104,7 +104,7 @@ def measure(
 def report(
     entries: Sequence[KernelEntry], selection: Selection, linked: Sequence[Piece], folders: Sequence[Path]
 ) -> SizeReport:
-    """Attributes what is linked to operators and parts."""
+    """Attributes the linked code to operators and parts."""
     by_object: Counter[str] = Counter()
     parts: Counter[str] = Counter()
     for piece in linked:
@@ -157,7 +157,7 @@ def as_table(sizes: SizeReport) -> str:
 
 
 def find_root() -> Path:
-    """The source tree, or the prefix of the installation, that this package is in."""
+    """The source tree, or the prefix of the installation, that contains this package."""
     folder = Path(__file__).resolve().parent.parent
     if (folder / "kernels").is_dir():
         return folder.parent.parent if folder.name == "executorch" and folder.parent.name == "share" else folder
@@ -167,7 +167,7 @@ def find_root() -> Path:
 
 
 def default_build_folder() -> Path:
-    """A folder that the next call uses again, so that little is compiled twice."""
+    """A folder that the next call reuses, so that little is compiled twice."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "pte-sdk" / "codegen-size"
 

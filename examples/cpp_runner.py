@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a `.pte` in the C++ program `executor_runner`: tensors go in and come out as files of raw, row-major bytes."""
+"""Runs a `.pte` in the C++ program `executor_runner`. Tensors are passed in files of raw, row-major bytes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torch import Tensor
 
 
 def run(runner: Path, program: Path, inputs: Sequence[Tensor], like: Sequence[Tensor]) -> list[Tensor]:
-    """The outputs of the program's method `forward`, which have the dtypes and shapes of `like`.
+    """The outputs of the program's method `forward`, with the dtypes and shapes of `like`.
 
-    Raises RuntimeError with what the runner said where it fails.
+    Raises RuntimeError with the runner's message if it fails.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

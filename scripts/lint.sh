@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# scripts/lint.sh [--fix]: ruff, mypy and clang-format over the whole tree; --fix writes what they can mend.
+# scripts/lint.sh [--fix]: ruff, mypy and clang-format over the whole tree; --fix applies the fixes that they can make.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [[ -d .venv/bin ]] && PATH="${PWD}/.venv/bin:${PATH}"
@@ -24,7 +24,7 @@ check ruff check --quiet ${fix:+--fix} .
 check ruff format --quiet $([[ -n "${fix}" ]] || echo --check --diff) .
 check mypy --no-error-summary
 check scripts/undocumented
-# With pipefail, a reader that ends early fails a pipe whose writer is still writing: sometimes, not always.
+# With pipefail, a pipe fails if the reader exits while the writer still writes, which depends on timing.
 mapfile -t scripts < <(git ls-files -co --exclude-standard | grep -v '\.[a-z]*$' ; git ls-files -co --exclude-standard '*.sh')
 echo "== no early end of a pipe (${#scripts[@]} files)"
 ! grep -nE '\| *grep -[A-Za-z]*q' "${scripts[@]}" || { echo "write: | grep ... >/dev/null" >&2; status=1; }

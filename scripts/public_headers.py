@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which C++ headers are public: those that tests/surface includes one by one."""
+"""Lists the public C++ headers: those that tests/surface includes one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def public_headers() -> list[Path]:
-    """Absolute paths, sorted; headers for users' own tests are not among them."""
+    """Absolute paths, sorted, without headers for users' own tests."""
     found = set()
     for source in (ROOT / "tests" / "surface").glob("*.cpp"):
         match = re.search(r"#include <(executorch/.*)>", source.read_text(encoding="utf-8"))

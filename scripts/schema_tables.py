@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes what a flatbuffer of a schema may hold as data, from the reader that flatc generates.
+"""Writes the structure of a schema's flatbuffers as data, from the reader that flatc generates.
 
-flatc's own verifier has code for every field of every table. The same rules as data take a few hundred bytes, and one
-loop (sdk/cpp/executorch/schema/table_verifier.h) does the checks.
+flatc's own verifier has code for every field of every table. As data, the same rules take a few hundred bytes, and one
+loop (sdk/cpp/executorch/schema/table_verifier.h) makes the checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STRING, TABLE, UNION, TABLE_VECTOR, SCALAR_VECTOR = 16, 17, 18, 19, 32
 SIZES = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4}
 SIZES |= {"int64_t": 8, "uint64_t": 8, "double": 8}
 
-Field = tuple[int, str]  # kind, and the table or union that the field refers to
+Field = tuple[int, str]  # kind, and the table or union to which the field refers
 
 
 def tables_header(reader: str, folder: str, name: str, banner: str) -> str:
@@ -98,7 +98,7 @@ def _tables(reader: str) -> dict[str, list[Field]]:
 def _offset_field(check: str, body: str) -> Field:
     match = re.match(r"(\w+)\((?:verifier, )?(\w+)\(\)", check)
     if match is None:
-        raise ValueError(f"do not know the check {check}")
+        raise ValueError(f"unknown check {check}")
     function, accessor = match.groups()
     if function == "VerifyString":
         return STRING, ""
@@ -113,17 +113,17 @@ def _offset_field(check: str, body: str) -> Field:
         return SCALAR_VECTOR + SIZES[_found(element, accessor)], ""
     if function.startswith("Verify"):
         return UNION, function.removeprefix("Verify")
-    raise ValueError(f"do not know the check {check}")
+    raise ValueError(f"unknown check {check}")
 
 
 def _found(match: re.Match[str] | None, what: str) -> str:
     if match is None:
-        raise ValueError(f"do not know the type of {what}")
+        raise ValueError(f"unknown type of {what}")
     return match[1]
 
 
 def _unions(reader: str) -> dict[str, list[str]]:
-    """The tables of every union, in the order of their numbers from 1 on."""
+    """The tables of every union, in the order of their numbers from 1."""
     found = {}
     pattern = r"^inline bool Verify(\w+)\(::flatbuffers::Verifier &verifier, const void \*obj, \w+ type\) \{(.*?)^\}"
     for name, body in re.findall(pattern, reader, re.M | re.S):

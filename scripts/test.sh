@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything a change must pass, with its own set-up.
+# Runs everything that a change must pass, and installs what it needs.
 #
 #   scripts/test.sh                the whole gate (at most 40 minutes on two cores, with nothing compiled before)
 #   scripts/test.sh lint python    only these steps, in this order
@@ -9,8 +9,8 @@
 #   scripts/test.sh --times        also prints what each step cost: time, CPU time and what was compiled
 #   scripts/test.sh --no-network   without the steps that install packages (interop, wheel)
 #
-# The gate runs two steps at a time, as many of them use one core only. backends/<name>/gate.sh has the steps of a backend.
-# Every step runs, also after a failure. The last line counts tests: "N passed, N failed, N skipped".
+# The gate runs two steps at a time, because many of them use only one core. backends/<name>/gate.sh has the steps of a
+# backend. Every step runs, even after a failure. The last line counts tests: "N passed, N failed, N skipped".
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
@@ -18,9 +18,9 @@ cd "${root}"
 gate=() long=() network=()
 declare -A lane=() tools=()
 
-# gate_step NAME LANE [WHAT=PACKAGES ...]: a step of the gate, the function step_NAME. The steps of a lane run one after
-# another: 1 is for what is compiled for this machine and finds in ccache what the steps before it compiled, 2 for all other.
-# WHAT, a command or the pattern of an absolute path, comes from these packages of Debian.
+# gate_step NAME LANE [WHAT=PACKAGES ...]: a step of the gate, the function step_NAME. The steps of a lane run in
+# sequence. Lane 1 is for steps that compile for this machine and reuse object files of earlier steps from ccache; lane
+# 2 is for all others. WHAT, a command or the pattern of an absolute path, comes from these Debian packages.
 gate_step() { gate+=("$1"); lane[$1]="$2"; tools[$1]="$(printf '%s\n' "${@:3}")"; }
 # long_step NAME [WHAT=PACKAGES ...]: a step that runs with --all only.
 long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
@@ -33,7 +33,7 @@ declare_steps() {
   local swift=("clang-19=clang-19" "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev" "debootstrap=debootstrap")
   local apple=("llvm-libtool-darwin-19=clang-19 llvm-19")
   local aarch64=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
-  # Any version has libFuzzer; Debian keeps it in a package of its own.
+  # Any version has libFuzzer, which Debian has in a separate package.
   local fuzz=("clang++=clang libclang-rt-dev")
   gate_step cpp 1
   gate_step android 1 "${java[@]}"
@@ -123,7 +123,8 @@ set_up() {
   package
 }
 
-# The packages of Debian that the wanted steps need, in one call: steps that run at the same time would wait for each other.
+# Installs the Debian packages that the steps need, in one call, because steps that run at the same time would wait for
+# each other.
 install_tools() {
   local name tool packages='' missing=()
   for name in "${wanted[@]}"; do
@@ -149,20 +150,20 @@ build_and_test() {
     ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}"
 }
 
-# With the bridge to PyTorch's tensors, which the environment has.
+# With the conversion to PyTorch's tensors, because the environment has PyTorch.
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
   -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
   -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
 step_cpp() { build_and_test release "${release[@]}"; }
-# The same and the runtime over at::Tensor: PyTorch's headers take minutes to compile.
+# The same with the runtime over at::Tensor: PyTorch's headers take minutes to compile.
 step_aten() { build_and_test aten "${release[@]}" -DEXECUTORCH_BUILD_ATEN=ON; }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
-# A test forks while it has threads.
+# One test forks while threads are running.
 step_tsan() {
   TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux \
     -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_SANITIZE=thread
 }
-# With event tracers: the tests that need them run here, those that need a build without them in the step cpp.
+# With event tracers: tests that need them run here; tests that need a build without them run in the step cpp.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_DEVTOOLS=ON \
@@ -170,13 +171,13 @@ step_asan() {
     -DEXECUTORCH_SANITIZE=address,undefined
 }
 
-# All of PyTorch's samples of every operator, and the conformance suite with its sweep, through what Python links by
-# default, under both sanitizers. A crash fails its test only, and leaves a report. Python gives memory back when it likes:
-# leaks are looked for in asan. It takes hours: what has passed with this library is not run again. The first samples are
-# among all of them.
+# All of PyTorch's samples of every operator, and the conformance suite with its sweep, on the libraries that Python
+# links by default, under both sanitizers. A crash fails only its test, and leaves a report. Leaks are checked in the
+# step asan only, because Python frees memory late. The step takes hours; tests that have passed with this library are
+# not run again. test_first_samples is left out, because its samples are among all of them.
 step_operators-asan() {
   local folder="${root}/build/operators-asan"
-  # As the step asan compiles, whose object files ccache has.
+  # With the options of the step asan, whose object files ccache has.
   cmake -S . -B "${folder}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined \
     -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
     -Dpybind11_DIR="$("${python}" -m pybind11 --cmakedir)" &&
@@ -184,13 +185,13 @@ step_operators-asan() {
   local cc="${CC:-cc}" library passed="${folder}/passed"
   library="$(find "${folder}" -name '_portable_lib*.so' -print -quit)"
   [[ "${passed}" -nt "${library}" ]] || rm -f "${passed}" "${folder}"/report.*
-  # The sanitizer's own library first, then the one whose exceptions it watches.
+  # The sanitizer's own library comes first, then the library whose exceptions it intercepts.
   SDK_PORTABLE_LIB="${library}" SDK_PASSED_TESTS="${passed}" \
     LD_PRELOAD="$("${cc}" -print-file-name=libasan.so) $("${cc}" -print-file-name=libstdc++.so.6)" \
     ASAN_OPTIONS="detect_leaks=0:malloc_context_size=8:quarantine_size_mb=32:log_path=${folder}/report" \
     UBSAN_OPTIONS="print_stacktrace=1:log_path=${folder}/report" \
     "${python}" -m pytest -q -rf -m "slow or not slow" -k "not first_samples" -n "${jobs}" --max-worker-restart=1000 \
-    tests/python/operators tests/backends || [[ $? -eq 5 ]] # nothing is left to run
+    tests/python/operators tests/backends || [[ $? -eq 5 ]] # no tests are left to run
 }
 
 step_python() {
@@ -199,8 +200,8 @@ step_python() {
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
     "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
 }
-# The conformance suite on the portable kernels alone; the step python has it for what Python links and for the backends.
-# With --all its whole sweep, which the step slow has for those.
+# The conformance suite on the portable kernels alone; the step python runs it on the libraries that Python links and on
+# the backends. With --all, this step runs the whole sweep, as the step slow does for those.
 step_conformance() { on_portable_kernels "not slow"; }
 step_conformance-all() { on_portable_kernels slow; }
 on_portable_kernels() {
@@ -211,17 +212,17 @@ on_portable_kernels() {
     "${python}" -m pytest -q -m "$1" -n "${jobs}" --dist worksteal tests/backends/test_operators.py tests/backends/test_sweep.py
 }
 step_slow() { "${python}" -m pytest -q -m slow tests --ignore tests/zoo; }
-# Models of torchvision, timm, transformers and torchaudio, which are installed first: a few quick ones, or all.
+# Models of torchvision, timm, transformers and torchaudio, which are installed first: a few fast ones, or all.
 step_zoo-few() { "${python}" -m pytest -q -m "not slow" tests/zoo; }
 step_zoo() { "${python}" -m pytest -q -m slow tests/zoo; }
-# The pages' examples, and the reference that is made from the headers' comments.
+# The examples of the pages, and the reference that is generated from the headers' comments.
 step_documents() {
   scripts/api_reference && "${python}" -m pytest -q -n "${jobs}" tests/documents
 }
-# Pages of programs, in a browser. npm brings the library that lays out their graphs, where GitHub is out of reach.
+# Pages of programs, in a browser. npm provides the library that lays out their graphs if GitHub cannot be reached.
 step_page() { packages page && "${python}" -m pytest -q -m "not slow" tests/page; }
-# Those of a backend lie with the backend's other tests.
-# The original's environment is made before the tests, which share it.
+# The tests of a backend are with its other tests. The original's environment is created before the tests, which share
+# it.
 step_interop() {
   "${python}" tests/interop/make_oracle.py &&
     "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist worksteal tests/interop tests/python/*/interop
@@ -229,7 +230,7 @@ step_interop() {
 
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
-# What asan has compiled, with event tracers, too: here Java's and Kotlin's ETDumps are written.
+# With the libraries of the step asan, which have event tracers: here Java and Kotlin write ETDumps.
 step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan" sdk/android/test --asan; }
 
 # Firmware for three boards, in an emulator.
@@ -237,8 +238,8 @@ step_baremetal() {
   PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
 }
 
-# 64-bit Arm, in an emulator: the runtime, the extensions and the prim operators; with --all the kernels too, which take
-# long to compile.
+# 64-bit Arm, in an emulator: the runtime, the extensions and the prim operators; with --all also the kernels, which
+# take long to compile.
 build_for_aarch64() {
   cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON &&
     cmake --build build/linux-aarch64 --parallel "${jobs}" ${1:+--target "$@"}
@@ -246,18 +247,18 @@ build_for_aarch64() {
 step_aarch64() {
   local names=(schema prim_ops runtime_{core,executor,profiler,threading}
     extension_{data_loader,evalue_util,flat_tensor,kernel_util,memory_allocator,tensor,threadpool})
-  # The emulator itself ends where a forked process makes threads.
+  # The emulator itself exits if a forked process creates threads.
   build_for_aarch64 "${names[@]/%/_test}" &&
     ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' \
       -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre'
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 
-# The corpus and what was once found are replayed by ctest (cpp and asan); these look for new inputs.
+# ctest (in cpp and asan) replays the corpus and earlier findings; this step searches for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
 step_fuzz-long() { FUZZ_BACKENDS=linux tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
 
-# The Swift package on Linux, with a Swift that is installed in a system of its own: 77 says that it cannot be.
+# The Swift package on Linux, with Swift in a separate system; status 77 means that it cannot be installed.
 step_swift() {
   local status=0
   local -x EXECUTORCH_BUILD="${root}/build/release" JOBS="${jobs}"
@@ -268,7 +269,8 @@ step_swift() {
 }
 step_swift-asan() { step_swift --asan; }
 
-# The runtime compiled for an iPhone, and whether its xcframework is whole; all products for all systems.
+# The runtime compiled for an iPhone, and a check that its xcframework is complete; with --all, all products for all
+# systems.
 step_apple() { apple_frameworks --products executorch --slices ios-arm64; }
 step_apple-all() {
   apple_frameworks && apple_frameworks --debug &&
@@ -278,17 +280,18 @@ apple_frameworks() {
   PYTHON="${python}" JOBS="${jobs}" scripts/build_apple_frameworks.sh "$@" --output build/apple
 }
 
-# What C++ and C projects get: installed, inside their own build, fetched.
+# The library in C++ and C projects: installed, as a subdirectory, and fetched.
 step_consume() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run; }
-# Also compiled anew: without exceptions and RTTI, with link-time optimisation and event tracers.
+# Steps that compile everything again: without exceptions and RTTI, with link-time optimisation and with event tracers.
 step_consume-all() { PYTHON="${python}" JOBS="${jobs}" tests/consume/run --all; }
 
-# Adding a backend changes no other file. AAR, xcframework and Swift package: where the steps for phones have put their tools.
+# Adding a backend changes no other file. Builds AAR, xcframework and Swift package if the steps for phones have
+# installed their tools.
 step_demo-backend() { PYTHON="${python}" JOBS="${jobs}" tests/consume/demo_backend/run; }
 
-# What `pip install .` gives a user: built in isolation, installed elsewhere, run without this source tree. With the
-# environment's pybind11 and warnings as errors, as build/package has them: ccache has all of its object files then.
-# -S: the environment's own packages are seen, its editable install of this tree is not.
+# `pip install .` as a user runs it: built in isolation, installed elsewhere, and run without this source tree. It uses
+# the environment's pybind11 and warnings as errors, like build/package, so that ccache has all object files. -S: the
+# environment's packages are visible, but not its editable installation of this tree.
 step_wheel() {
   local folder="${root}/build/wheel" packages
   packages="$("${python}" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
@@ -303,7 +306,7 @@ step_wheel() {
 
 results="${root}/.cache/results"
 
-# run_gate NAME...: the steps of the gate in two lanes, then the long ones.
+# run_gate NAME...: runs the steps of the gate in two lanes, then the long steps.
 run_gate() {
   local name one=() two=() rest=()
   for name; do
@@ -325,9 +328,10 @@ run_steps() {
   for name; do run_step "${name}"; done
 }
 
-# measured NAME COMMAND...: leaves what it cost in a file: seconds, CPU seconds, files that were compiled, and from ccache.
+# measured NAME COMMAND...: writes the command's cost to a file: seconds, CPU seconds, and the number of files that were
+# compiled and that ccache had.
 measured() {
-  # A command substitution has another BASHPID.
+  # A command substitution has a different BASHPID.
   local name="$1" start=${SECONDS} status=0 before self="${BASHPID}"
   shift
   rm -f "${results}/${name}.ccache"
@@ -342,7 +346,7 @@ measured() {
   return "${status}"
 }
 
-# cpu_time PROCESS: seconds of CPU time that the process and those it has waited for took; 0 where there is no /proc.
+# cpu_time PROCESS: the CPU time in seconds of the process and of those for which it has waited; 0 without /proc.
 cpu_time() {
   local hertz
   hertz="$(getconf CLK_TCK)"
@@ -362,7 +366,7 @@ run_step() {
   [[ -z "${total}" ]] || p=$((total - ${f:-0}))
   # A step without tests of its own counts as one.
   [[ -n "${p}${f}" ]] || { [[ ${status} -eq 0 ]] && p=1 || f=1; }
-  # A step may also fail beside its tests, for example in the build.
+  # A step may also fail outside its tests, for example in the build.
   [[ ${status} -eq 0 || ${f:-0} -gt 0 ]] || f=1
   echo "${p:-0} ${f:-0} ${s:-0} ${status}" >"${results}/${name}.counts"
 }
@@ -381,7 +385,7 @@ print_times() {
 report() {
   local name passed=0 failed=0 skipped=0 broken=() p f s status
   for name; do
-    # A lane that was ended has no counts of its last steps.
+    # A lane that was terminated has no counts of its last steps.
     read -r p f s status <"${results}/${name}.counts" || p=0 f=1 s=0 status=1
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     [[ ${status} -eq 0 ]] || broken+=("${name}")

@@ -5,7 +5,8 @@ gate_step aarch64-xnnpack 2 "${xnnpack_tools[@]}"
 long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
-# xnnpack_on_aarch64 CPU...: the tests on each of these processors of the emulator, by which the kernels are chosen.
+# xnnpack_on_aarch64 CPU...: runs the tests on each of these emulated processors, because the processor decides which
+# kernels are used.
 xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0
@@ -17,11 +18,11 @@ xnnpack_on_aarch64() {
   done
   return "${status}"
 }
-# With all extensions of the emulator, and with none; the long step has one with dot products only.
+# With all extensions of the emulator, and with none; a long step has one with dot products only.
 step_aarch64-xnnpack() { xnnpack_on_aarch64 max cortex-a53; }
 step_aarch64-xnnpack-all() { xnnpack_on_aarch64 cortex-a76; }
 
-# All sizes of the sweeps over XNNPACK's kernels and ours, whose share the steps cpp and aarch64-xnnpack run.
+# All sizes of the sweeps over XNNPACK's kernels and ours. The steps cpp and aarch64-xnnpack run a part of them.
 step_xnnpack-sweep() {
   build_for_aarch64 xnnpack_sweep_test && cmake --build build/release --parallel "${jobs}" --target xnnpack_sweep_test || return
   local status=0

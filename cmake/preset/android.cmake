@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Android, every processor.
+# Android, for every processor.
 executorch_preset(EXECUTORCH_BUILD_BACKENDS android)
 executorch_preset(EXECUTORCH_BUILD_TESTS OFF)
 executorch_preset(EXECUTORCH_BUILD_ANDROID_JNI ON)

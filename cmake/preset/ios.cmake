@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# iPhones, iPads and their simulators. No programs: they would have to be signed.
+# iPhones, iPads and their simulators. No executables, because they would have to be signed.
 executorch_preset(EXECUTORCH_BUILD_BACKENDS ios)
 executorch_preset(EXECUTORCH_BUILD_EXECUTOR_RUNNER OFF)
 executorch_preset(EXECUTORCH_BUILD_TESTS OFF)

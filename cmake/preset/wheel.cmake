@@ -6,7 +6,7 @@ executorch_preset(EXECUTORCH_BUILD_PYBIND ON)
 executorch_preset(EXECUTORCH_BUILD_TESTS OFF)
 # Programs that are loaded with enable_etdump=True record events; for others the runtime compares a pointer with null.
 executorch_preset(EXECUTORCH_ENABLE_EVENT_TRACER ON)
-# A compiler that nobody has tried may warn; that must not keep anyone from installing.
+# Unknown compilers may warn; that must not prevent the installation.
 executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM ON)
 executorch_preset(EXECUTORCH_BUILD_KERNELS_LLM ON)

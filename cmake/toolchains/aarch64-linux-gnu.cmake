@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# 64-bit Arm Linux, built with GCC on another machine; tests run there under QEMU where it is installed.
-# Debian: apt install g++-aarch64-linux-gnu qemu-user
+# 64-bit Arm Linux, cross-compiled with GCC. Tests run under QEMU if it is installed. Debian: apt install
+# g++-aarch64-linux-gnu qemu-user
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -9,7 +9,7 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 find_program(QEMU_AARCH64 qemu-aarch64)
 mark_as_advanced(QEMU_AARCH64)
 if(QEMU_AARCH64)
-  # Every extension of the instruction set that the emulator has; the C library is the one that comes with the compiler.
+  # Every extension of the instruction set that the emulator has. The C library is that of the compiler.
   set(CMAKE_CROSSCOMPILING_EMULATOR "${QEMU_AARCH64};-cpu;max;-L;/usr/aarch64-linux-gnu")
 endif()
 

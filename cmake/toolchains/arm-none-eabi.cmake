@@ -6,13 +6,13 @@ set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(TARGET_CPU "cortex-m4" CACHE STRING "The core: GCC's -mcpu")
 set(ARM_NONE_EABI_PREFIX "arm-none-eabi-" CACHE STRING "What the names of the cross tools begin with")
-# Projects that CMake makes to try the compiler have to know them too.
+# CMake's projects that test the compiler must know them, too.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TARGET_CPU ARM_NONE_EABI_PREFIX)
 
 set(CMAKE_C_COMPILER "${ARM_NONE_EABI_PREFIX}gcc")
 set(CMAKE_CXX_COMPILER "${ARM_NONE_EABI_PREFIX}g++")
 set(CMAKE_ASM_COMPILER "${ARM_NONE_EABI_PREFIX}gcc")
-# No program links before an application brings its linker script.
+# No program can be linked before an application provides its linker script.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 
 if(TARGET_CPU MATCHES "\\+nofp|cortex-m(0|0plus|1|3|23)$")
@@ -21,9 +21,9 @@ else()
   set(float_abi hard)
 endif()
 set(CMAKE_C_FLAGS_INIT "-mcpu=${TARGET_CPU} -mthumb -mfloat-abi=${float_abi}")
-# Firmware that runs the runtime from more than one task guards first uses itself: no locks around static variables.
-# Debian's compiler has a <stdint.h> of its own, which leaves out the word by which newlib's <inttypes.h> knows that there
-# are 64-bit integers; with other compilers the definition is the one that newlib makes.
+# Firmware that uses the runtime in more than one task must guard the first use itself, because static variables have no
+# locks. Debian's compiler has its own <stdint.h>, which lacks the macro by which newlib's <inttypes.h> detects 64-bit
+# integers; newlib's header defines the same macro for other compilers.
 set(CMAKE_C_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -D__int64_t_defined=1")
 set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -fno-threadsafe-statics -fno-exceptions -fno-rtti -fno-use-cxa-atexit -Wno-psabi")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=nano.specs -Wl,--gc-sections")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Merges several selected_operators.yaml: ``python -m codegen.tools.gen_all_oplist --model_file_list_path LIST ...``.
 
-LIST is one selected_operators.yaml, or ``@FILE``: a file with the path of one in each line. Written are the merged
+LIST is one selected_operators.yaml, or ``@FILE``: a file with a path on each line. The output is the merged
 selected_operators.yaml, which names the files that select each operator, and selected_op_variants.h.
 """
 
@@ -19,7 +19,7 @@ from .gen_selected_op_variants import write_selected_op_variants
 
 
 def merge_selections(paths: list[Path], check_not_overlapping: bool = False) -> Selection:
-    """What any of the files selects; where there are several, `sources` are the files themselves.
+    """The union of the files' selections. If there are several files, they become the `sources`.
 
     Raises SelectionError if `check_not_overlapping` and two of them select the same operator.
     """

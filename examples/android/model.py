@@ -7,7 +7,7 @@ import torch
 
 
 class Model(torch.nn.Module):
-    """Scores ten classes for an image of 28 by 28 pixels, given as a row."""
+    """Ten scores for an image of 28 x 28 pixels, given as a row."""
 
     def __init__(self) -> None:
         super().__init__()

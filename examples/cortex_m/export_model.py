@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exports the classifier, and writes an input with the answer that PyTorch gives for it.
+"""Exports the classifier, and writes an input with PyTorch's output for it.
 
     python examples/cortex_m/export_model.py --output build/tiny
 
@@ -28,7 +28,7 @@ constexpr float kExpected[] = {{{expected}}};
 
 
 def numbers(tensor: torch.Tensor) -> str:
-    """Literals of C that give the same floats again."""
+    """C literals that give exactly these floats."""
     return ", ".join(f"{value:.9e}f" for value in tensor.flatten().tolist())
 
 

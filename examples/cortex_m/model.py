@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 
 class TinyClassifier(nn.Module):
-    """Images (1, 1, 12, 12) to probabilities (1, 10). About 1,800 weights, random: what counts is that they run."""
+    """Images (1, 1, 12, 12) to probabilities (1, 10). About 1,800 random weights, because the example only shows that
+    the model runs."""
 
     def __init__(self) -> None:
         super().__init__()

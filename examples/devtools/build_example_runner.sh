@@ -5,8 +5,8 @@
 #     ./examples/devtools/build_example_runner.sh
 #     ./cmake-out/examples/devtools/example_runner --bundled_program_path model.bpte --output_verification
 #
-# CMAKE_OUT: another build folder than cmake-out; CMAKE_BUILD_PARALLEL_LEVEL: how many compilers run, as many as there
-# are processors unless set. Further arguments go to CMake.
+# CMAKE_OUT: the build folder (default: cmake-out). CMAKE_BUILD_PARALLEL_LEVEL: the number of compilers that run at once
+# (default: the number of processors). Further arguments go to CMake.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${CMAKE_OUT:-cmake-out}

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# From a model to outputs that are verified: builds example_runner, exports MobileNetV2 with test cases, and runs each.
+# Builds example_runner, exports MobileNetV2 with test cases, runs each, and verifies the outputs.
 #
 #     ./examples/devtools/test_example_runner.sh
 #
-# The runner may add in another order than PyTorch: outputs may differ by 1e-4.
+# The runner may add in another order than PyTorch, so outputs may differ by 1e-4.
 #
 # PYTHON: the Python with the SDK's requirements (default: python3); MODEL: another model of export_bundled_program;
-# EXAMPLE_RUNNER: a runner that is built already. build_example_runner.sh says what else is read.
+# EXAMPLE_RUNNER: a runner that is already built. build_example_runner.sh lists further variables.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 model=${MODEL:-mv2}

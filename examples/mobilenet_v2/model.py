@@ -19,7 +19,7 @@ def _conv(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int =
 
 
 class InvertedResidual(nn.Module):
-    """Expand, filter each channel by itself, project: the block of section 3.3."""
+    """Expand, depthwise convolution, project: the block of section 3.3."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, expansion: int) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ def mobilenet_v2() -> MobileNetV2:
         torch.manual_seed(0)
         model = MobileNetV2()
         for module in model.modules():
-            # A freshly made network lets its activations die out; this keeps every layer's numbers alive.
+            # The activations of an untrained network decrease from layer to layer; this keeps their magnitude.
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
             elif isinstance(module, nn.BatchNorm2d):
@@ -69,5 +69,5 @@ def mobilenet_v2() -> MobileNetV2:
 
 
 def example_inputs() -> tuple[Tensor]:
-    """One image, 224 by 224."""
+    """One image of 224 x 224 pixels."""
     return (torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0)),)

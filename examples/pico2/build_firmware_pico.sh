@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# examples/pico2/build_firmware_pico.sh [--model=FILE.pte] [--build=FOLDER]: makes executorch_pico.elf, and .uf2 where
-# picotool is installed or can be built. Without --model, exports the digits.
+# examples/pico2/build_firmware_pico.sh [--model=FILE.pte] [--build=FOLDER]: makes executorch_pico.elf, and .uf2 if
+# picotool is installed or can be built. Without --model, it exports the model of the digits.
 set -euo pipefail
 here="$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="${here}/../.."

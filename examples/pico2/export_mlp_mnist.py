@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes balanced_tiny_mlp_mnist.pte: a classifier of digits whose weights are drawn by hand, to have something to run.
+"""Makes balanced_tiny_mlp_mnist.pte: a classifier of digits whose weights are set by hand.
 
     python examples/pico2/export_mlp_mnist.py --output build/pico2
 
-It knows 0, 1, 4 and 7; each of the other digits has the same low score. Also writes digits.h with the drawings and the
-scores that PyTorch computes for them.
+It recognises 0, 1, 4 and 7; the other digits all have the same low score. Also writes digits.h with the drawings and
+PyTorch's scores for them.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ constexpr Example kExamples[] = {{
 
 
 def pixels(drawing: str) -> Tensor:
-    """Of shape (1, 784): 1 where it is white."""
+    """An array of shape (1, 784) with 1 for white pixels."""
     return torch.tensor([[float(character == "#") for character in drawing if character != "\n"]])
 
 
 class TinyMLP(nn.Module):
-    """(1, 784) pixels to (1, 10) scores: one feature for each digit that it knows, then the scores of all ten.
+    """(1, 784) pixels to (1, 10) scores: one feature for each digit that it recognises, then the scores of all ten.
 
-    A feature counts the white pixels that belong to its digit, and takes off those that do not: both are balanced,
-    so that a digit of many pixels wins no more often.
+    A feature counts the white pixels that belong to its digit, and subtracts those that do not. Both are balanced, so
+    that a digit with many pixels has no advantage.
     """
 
     def __init__(self) -> None:

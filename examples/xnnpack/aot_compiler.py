@@ -4,10 +4,10 @@
     python -m examples.xnnpack.aot_compiler --model_name=mv2 --delegate
     python -m examples.xnnpack.aot_compiler --model_name=mv2 --delegate --quantize
 
-write mv2_xnnpack_fp32.pte and mv2_xnnpack_q8.pte to the working directory, or to --output_dir. Without --delegate
-nothing is given to XNNPACK, and the kernels that run the model are to be linked instead.
+write mv2_xnnpack_fp32.pte and mv2_xnnpack_q8.pte to the working directory, or to --output_dir. Without --delegate,
+nothing is delegated to XNNPACK, and the program needs a kernel library.
 
-For models of your own, `python -m sdk.export` does the same and more: it runs the result and compares it with PyTorch.
+For your own models, `python -m sdk.export` does the same, and also runs the result and compares it with PyTorch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 
 
 def lower(model: nn.Module, inputs: tuple[Tensor, ...], quantized: bool, delegated: bool) -> EdgeProgramManager:
-    """A quantised model is captured twice: the graph that is quantised, and what became of it."""
+    """A quantised model is captured twice: before and after quantisation."""
     captured = torch.export.export(model.eval(), inputs)
     if quantized:
         from examples.xnnpack.quantization.utils import quantize  # torchao takes longer to import than torch

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails unless a file is an AAR that Android's tools and devices take: its parts, manifest and native libraries."""
+"""Fails unless a file is an AAR that Android's tools and devices accept: checks its parts, manifest and native
+libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from xml.etree import ElementTree
 
 PAGE = 16384
 MACHINES = {"arm64-v8a": 183, "x86_64": 62, "armeabi-v7a": 40, "x86": 3}
-# What every Android has. On the host, where the same library is tested, glibc's and the C++ library's names.
+# Libraries that every Android has. On the host, where the same library is tested, the names of glibc's and of the C++
+# library.
 BIONIC = {"libc.so", "libm.so", "libdl.so", "liblog.so"}
 HOST = {
     *("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"),
@@ -88,7 +90,7 @@ def check_manifest(text: bytes) -> list[str]:
 
 
 def link_with_aapt2(manifest: bytes, framework: Path) -> list[str]:
-    """What the build of an app does with the manifest."""
+    """The changes that the build of an app makes to the manifest."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "AndroidManifest.xml"
         path.write_bytes(manifest)
@@ -120,7 +122,7 @@ def check(path: Path, host: bool, framework: Path | None) -> list[str]:
     for wanted in CLASSES:
         if f"org/pytorch/executorch/{wanted}.class" not in names:
             wrong.append(f"classes.jar has no {wanted}")
-    # Names that the native library looks up must survive R8.
+    # R8 must keep the names that the native library looks up.
     rules = members["proguard.txt"].decode()
     wrong += [f"proguard.txt does not keep {kept}" for kept in KEPT if f".{kept} " not in rules]
     return wrong

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packs what is compiled into executorch.aar and a Maven repository. The same input gives the same bytes."""
+"""Packs compiled files into executorch.aar and a Maven repository. The same input gives the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIBRARY = HERE / "executorch_android"
 GROUP, ARTIFACT = "org.pytorch", "executorch-android"
 
 STYLE = "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto}pre{white-space:pre-wrap}"
-# A comment, what is between, and the declaration after it.
+# Matches a comment, the text after it, and the declaration.
 DECLARATION = re.compile(r"/\*\*(.*?)\*/\s*(?:@[^\n]*\n\s*)*(public[^{=\n]*(?:\([^)]*\)[^{=\n]*)?)", re.S)
 
 POM = """<?xml version="1.0" encoding="UTF-8"?>
@@ -54,7 +54,7 @@ AAR_METADATA = "aarFormatVersion=1.0\naarMetadataVersion=1.0\nminCompileSdk=21\n
 
 
 def write_zip(path: Path, members: dict[str, bytes]) -> None:
-    """Sorted, without dates: the bytes depend on the content alone."""
+    """Sorted and without dates, so that the bytes depend only on the content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         for name in sorted(members):
@@ -74,7 +74,7 @@ def files_under(folder: Path, pattern: str) -> dict[str, bytes]:
 
 
 def documentation(sources: dict[str, bytes]) -> dict[str, bytes]:
-    """A page for each file: the comments of the public declarations, as they are in the sources."""
+    """A page for each file: the comments of the public declarations."""
     pages, links = {}, []
     for name, text in sorted(sources.items()):
         body = []

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints what Android libraries weigh, as a Markdown table: stripped, and compressed as a store sends them.
+"""Prints the sizes of Android libraries as a Markdown table: stripped, and compressed as a store delivers them.
 
     sdk/android/sizes.py aar-out/executorch.aar "another one"=libexecutorch.so
 
-Of an AAR each native library and its classes, of any other file the file, which is stripped first.
+For an AAR, each native library and its classes; for any other file, the file itself, which is stripped first.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pathlib import Path
 
 from check_aar import MACHINES
 
-# llvm-strip takes every machine's files.
+# llvm-strip handles all processors.
 STRIPPERS = ("llvm-strip", *(f"llvm-strip-{version}" for version in range(21, 13, -1)), "strip")
 
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes of one file."""
+    """The sizes of one file, in bytes."""
 
     name: str
     abi: str
@@ -37,7 +37,7 @@ class Size:
 
 
 def compressed_size(data: bytes) -> int:
-    """By the deflate method of zip files, at its best."""
+    """With zip's deflate at its highest level."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return len(packer.compress(data)) + len(packer.flush())
 
@@ -60,7 +60,7 @@ def stripped(path: Path) -> bytes:
 
 
 def measure(name: str, path: Path) -> list[Size]:
-    """What `path` holds. ValueError if it is neither an AAR nor a library."""
+    """The contents of `path`. Raises ValueError if it is neither an AAR nor a library."""
     if not zipfile.is_zipfile(path):
         abi = abi_of(str(path), path.read_bytes())
         data = stripped(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced after scripts/environment.sh: what compiles and tests the Java side. Nothing of Android is needed for it.
+# Sourced after scripts/environment.sh: compiles and tests the Java code. It needs no Android tools.
 
 android="${root}/sdk/android"
 library_sources="${android}/executorch_android/src"
@@ -9,7 +9,8 @@ junit=/usr/share/java/junit-platform-console-standalone.jar
 coroutines="${kotlin}/kotlinx-coroutines-core-jvm.jar"
 stdlib="${kotlin}/kotlin-stdlib.jar"
 
-# alone FOLDER: makes it, and waits until no other run uses it. It is this run's until this process and its children end.
+# alone FOLDER: creates it, and waits until no other run uses it. The lock lasts until this process and its children
+# end.
 alone() {
   mkdir -p "$1"
   command -v flock >/dev/null || return 0
@@ -41,8 +42,8 @@ kotlinc() {
     org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect "$@"
 }
 
-# unless_compiled FOLDER SOURCES-FOLDERS... -- NAME COMMAND...: a step that compiles the sources into FOLDER, left out while
-# they, and what this is itself, are as they were when it last succeeded.
+# unless_compiled FOLDER SOURCES-FOLDERS... -- NAME COMMAND...: a step that compiles the sources into FOLDER. It is
+# skipped if neither they nor this script have changed since it last succeeded.
 unless_compiled() {
   local folder="$1" sources=() now
   shift
@@ -52,15 +53,15 @@ unless_compiled() {
   done
   shift
   now="$(find "${sources[@]}" "${android}/tools.sh" "${android}/test" -type f | LC_ALL=C sort | xargs sha256sum |
-    sed "s|${root}/||" | sha256sum)"  # a copy of this tree has the same
+    sed "s|${root}/||" | sha256sum)"  # independent of the location of this tree
   [[ -d "${folder}" && "$(cat "${folder}.of" 2>/dev/null)" == "${now}" ]] && return 0
   rm -f "${folder}.of"
   step "$@" || exit 1
   printf '%s' "${now}" >"${folder}.of"
 }
 
-# compile_library FOLDER: the classes of the library. Against the API of Java 8, without lambdas made at run time: what
-# Android 5 (API 21) has.
+# compile_library FOLDER: compiles the library's classes for the API of Java 8, without lambdas that are created at run
+# time, because Android 5 (API 21) has no more.
 compile_library() {
   local sources
   mapfile -t sources < <(find "${library_sources}/main/java" -name '*.kt' | sort)
@@ -70,7 +71,7 @@ compile_library() {
     check_android_api "$1"
 }
 
-# No class of Java that came to Android after API 21, or that Android does not have.
+# Fails if the library uses a Java class that Android does not have, or only after API 21.
 check_android_api() {
   local found
   found="$(find "$1" -name '*.class' -exec javap -p -c {} + 2>/dev/null |
@@ -81,7 +82,7 @@ check_android_api() {
   }
 }
 
-# The public names of compiled classes, as Java sees them. What is internal in Kotlin is left out by class or name.
+# The public names of compiled classes in Java. Names that are internal in Kotlin are excluded by class or name.
 public_names() {
   (cd "$1" && find . -name '*.class' | sed 's|^\./||; s|\.class$||' | LC_ALL=C sort |
     grep -vE '/(Cancellation|Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|Layout|executeAsync|executeOn|loadAsync|executeAndCopy|whenCancelled)' |

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Copies Objective-C files so that GCC's runtime can run them, which knows no instance variables in an @implementation:
-they go to the @interface, which is for Apple's compilers only to see.
+"""Copies Objective-C files so that GCC can compile them. GCC supports no instance variables in an @implementation, so
+they are moved to the @interface.
 
     objc_for_gcc.py FOLDER-OF-SOURCES OUTPUT
 """

@@ -3,8 +3,8 @@
 
     python -m examples.devtools.scripts.export_bundled_program --model_name=mv2
 
-writes mv2_bundled.bpte to the working directory, or to --dir. The inputs are random; what PyTorch makes of them is
-expected.
+writes mv2_bundled.bpte to the working directory, or to --dir. The inputs are random; the expected outputs are
+PyTorch's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 
 
 def bundle(model: nn.Module, inputs: tuple[Tensor, ...], cases: int) -> BundledProgram:
-    """The model's program with `cases` random inputs of the shapes of `inputs`."""
+    """The model's program with `cases` test cases, whose inputs are random and have the shapes of `inputs`."""
     program = to_edge_transform_and_lower(torch.export.export(model, inputs)).to_executorch()
     calls = [[torch.randn_like(value) for value in inputs] for _ in range(cases)]
     with torch.no_grad():

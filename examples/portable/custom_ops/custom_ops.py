@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exports a model that calls my_ops::mul3 and my_ops::mul4, which are the kernels of mul.cpp in PyTorch, too.
+"""Exports a model that calls my_ops::mul3 and my_ops::mul4. In PyTorch, too, these are the kernels of mul.cpp.
 
-custom_ops.py LIBRARY MODEL.pte: LIBRARY is custom_ops_aot_lib, which registers the out variants. The functional ones,
-which models call, are defined here: the exporter replaces them with the out variants.
+custom_ops.py LIBRARY MODEL.pte: LIBRARY is custom_ops_aot_lib, which registers the out variants. This file defines the
+functional variants, which models call; the exporter replaces them by the out variants.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ library = torch.library.Library("my_ops", "FRAGMENT")
 
 
 def define_functional(name: str) -> None:
-    """my_ops::NAME, which calls my_ops::NAME.out; for tensors without data, its result's shape and dtype."""
+    """my_ops::NAME, which calls my_ops::NAME.out. For tensors without data, returns the shape and dtype of the
+    result."""
     library.define(f"{name}(Tensor input) -> Tensor")
     out_variant = getattr(torch.ops.my_ops, name).out
     library.impl(name, lambda x: out_variant(x, output=torch.empty_like(x)), "CPU")

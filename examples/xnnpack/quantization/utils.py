@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantising a captured model for XNNPACK, as short as it gets; docs/quantization.md has the whole story."""
+"""Quantises a captured model for XNNPACK with little code; docs/quantization.md explains the details."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, g
 
 
 class QuantType(Enum):
-    """Where the scales are, and when those of activations are found."""
+    """The granularity of scales, and whether those of activations are computed at run time."""
 
     STATIC_PER_TENSOR = "one scale for all weights of an operator; activations by calibration"
     STATIC_PER_CHANNEL = "a scale for each output channel of the weights; activations by calibration"
@@ -26,9 +26,9 @@ def quantize(
     example_inputs: tuple[Tensor, ...],
     quant_type: QuantType = QuantType.STATIC_PER_CHANNEL,
 ) -> GraphModule:
-    """Quantises what `torch.export.export(...).module()` returned, to 8 bits.
+    """Quantises the module that `torch.export.export(...).module()` returned to int8.
 
-    The model runs once on the example inputs, which sets the scales of activations: give it real ones.
+    The model runs once on the example inputs, which sets the scales of activations: use realistic inputs.
     """
     config = get_symmetric_quantization_config(
         is_per_channel=quant_type is not QuantType.STATIC_PER_TENSOR,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the public classes of Java 8, without their code, to a jar: what a shrinker has to know of the platform.
+"""Writes the public classes of Java 8, without their code, to a jar: a shrinker needs them to know the platform.
 
-JDKs carry them for `javac --release 8` (lib/ct.sym), with their own version number, which Debian's ProGuard does not
-read; they have nothing that is newer than Java 8.
+JDKs contain them for `javac --release 8` (lib/ct.sym), with a newer version number, which Debian's ProGuard cannot
+read. They use nothing that is newer than Java 8.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes sdk/ios/Backends: for each backend for iOS the small C target that its Swift product needs.
+"""Writes sdk/ios/Backends: for each backend for iOS, the small C target that its Swift product needs.
 
-SwiftPM takes no sources from outside of a package's folder, and a static library registers its backend only when
-something refers to its symbol: the target does. scripts/build_apple_frameworks.sh and sdk/ios/test run this;
-Package.swift offers what is there.
+SwiftPM accepts no sources outside a package's folder. A static library registers its backend only if its symbol is
+referenced, which the target does. scripts/build_apple_frameworks.sh and sdk/ios/test run this script; Package.swift
+offers the products that exist.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def main() -> None:
         if folder.name not in kept:
             shutil.rmtree(folder)
     for path, text in files.items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:  # a new time would have it compiled again
+        # a new modification time would cause a recompilation
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
 

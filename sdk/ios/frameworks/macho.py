@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Archives of object files of Apple's systems: as much of the formats as a check of them needs.
+"""Reads archives and object files of Apple's systems, as far as the checks need.
 
 Formats: ar(5) of BSD and GNU, and <mach-o/loader.h> and <mach-o/nlist.h> of Darwin.
 """
@@ -20,7 +20,7 @@ _N_STAB, _N_PEXT, _N_TYPE, _N_EXT, _N_UNDF = 0xE0, 0x10, 0x0E, 0x01, 0x0
 
 
 def archive_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    """The name and content of each file in an archive, without the archive's own tables."""
+    """The name and content of each file in an archive, except the archive's own tables."""
     if archive[:8] != b"!<arch>\n":
         raise ValueError("this is no archive")
     position = 8
@@ -43,7 +43,7 @@ def archive_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 class MachO:
-    """One object file of 64 bits. Raises ValueError where it is something else."""
+    """A 64-bit object file. Raises ValueError for other files."""
 
     def __init__(self, content: bytes) -> None:
         if len(content) < 32 or struct.unpack_from("<I", content)[0] != _MAGIC_64:
@@ -51,13 +51,13 @@ class MachO:
         processor = struct.unpack_from("<I", content, 4)[0]
         self.architecture = {_CPU_ARM64: "arm64", _CPU_X86_64: "x86_64"}.get(processor, hex(processor))
         self.platform: int | None = None
-        """Darwin's number: 1 macOS, 2 iOS, 7 the simulator of iOS; None where the file says nothing."""
+        """Darwin's number: 1 macOS, 2 iOS, 7 the simulator of iOS; None if the file has no platform."""
         self.defined: list[str] = []
-        """The symbols that others see."""
+        """The symbols that it exports."""
         self.hidden: list[str] = []
-        """The symbols that only what is linked with it sees."""
+        """The symbols that are visible only where it is linked."""
         self.undefined: list[str] = []
-        """The symbols that it takes from elsewhere."""
+        """The symbols that it imports."""
         position = 32
         for _ in range(struct.unpack_from("<I", content, 16)[0]):
             command, size = struct.unpack_from("<II", content, position)

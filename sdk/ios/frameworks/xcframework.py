@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts static libraries together to an xcframework, and checks one.
+"""Makes an xcframework from static libraries, and checks one.
 
     xcframework.py assemble OUTPUT.xcframework SLICE=LIBRARY.a ...
     xcframework.py check OUTPUT.xcframework [--header HEADER ...] [--symbol NAME ...] [--needs OTHER.xcframework ...]
 
-A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` looks at the Info.plist, at every object file's
-processor and platform, that what each --header declares with ET_API, and each --symbol, is defined once, and that what
-the library takes from elsewhere and is ours (or a pinned library's) is in it or in
-one that it --needs.
+A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` examines the Info.plist and the processor and
+platform of every object file. Everything that each --header declares with ET_API, and each --symbol, must be defined
+once. Symbols of ours (or of a pinned library) that the library imports must be in it or in a library that it --needs.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ PLATFORMS = {
 
 
 OURS = re.compile(r"_(_ZN?K?\d*(10executorch|5torch)|et_|executorch_|xnn_|pthreadpool_|cpuinfo_)")
-"""What no library of Apple's defines."""
+"""Symbols that no library of Apple defines."""
 
 
 def assemble(output: Path, libraries: dict[str, Path]) -> None:
-    """Writes `output`, replacing one that is there; the libraries keep their names."""
+    """Writes `output`, and replaces an existing one. The libraries keep their names."""
     shutil.rmtree(output, ignore_errors=True)
     entries = []
     for slice_, library in libraries.items():
@@ -59,7 +58,7 @@ def assemble(output: Path, libraries: dict[str, Path]) -> None:
 
 
 def problems(framework: Path, headers: list[Path], symbols: list[str], needs: list[Path]) -> Iterator[str]:
-    """What is wrong with an xcframework, which is linked with those that it `needs`; a line for each thing."""
+    """A line for each error in an xcframework that is linked with the ones that it `needs`."""
     try:
         plist = plistlib.loads((framework / "Info.plist").read_bytes())
     except (OSError, plistlib.InvalidFileException, ValueError) as error:
@@ -107,7 +106,7 @@ def _slice_problems(
             continue
         if object_.architecture != "arm64":
             yield f"{name} is for {object_.architecture}"
-        # An object without code may say nothing of its platform.
+        # An object without code may have no platform.
         if object_.platform not in (platform, None):
             yield f"{name} is for the platform {object_.platform}, not {platform}"
         for symbol in object_.defined:
@@ -130,7 +129,7 @@ def _slice_problems(
 
 
 def main() -> int:
-    """Runs one of the two commands; 1 where `check` finds something."""
+    """Runs one of the two commands. Returns 1 if `check` finds errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     assembling = commands.add_parser("assemble")

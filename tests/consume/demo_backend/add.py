@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is exported for the demo backend."""
+"""Exports a program for the demo backend."""
 
 import torch
 

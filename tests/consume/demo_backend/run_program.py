@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""run_program.py FOLDER PROGRAM: the package installed in FOLDER has the demo backend, and runs the program with it."""
+"""run_program.py FOLDER PROGRAM: checks that the package installed in FOLDER has the demo backend, and runs the program
+with it."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each addition of two float32 tensors of one shape is a delegate, whose payload is the text `add`."""
+"""Makes each addition of two float32 tensors of the same shape a delegate, whose payload is the text `add`."""
 
 from __future__ import annotations
 
