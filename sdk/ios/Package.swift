@@ -72,7 +72,7 @@ let package = Package(
 func path(of framework: String) -> String { "Frameworks/\(framework).xcframework" }
 
 /// Whether the framework has been built. One that has not is left out, because a binary target without its file makes
-/// the whole package fail. The runtime is offered even so, for the error to name the missing file.
+/// the whole package fail. The runtime is always offered, so that the error names the missing file.
 func isOffered(_ framework: String) -> Bool {
   func isBuilt(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path(of: name))")

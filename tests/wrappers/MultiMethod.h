@@ -18,14 +18,14 @@ namespace model {
 /// The program model.pte: 5,088 bytes, SHA-256
 /// 0aa4f7e315b44f978e054caf248c8f4a16c474b184aaeeb2fdfe94a4017e4d7c.
 ///
-/// decode(input_0: float32[2, 4], input_1: float32[2, 4]) -> float32[2, 4], with 160 bytes of memory for what lies between.
-/// forward(input_0: float32[2, 4]) -> float32[2, 4], with 128 bytes of memory for what lies between.
-/// get_max_seq_len() -> int, with 0 bytes of memory for what lies between.
-/// get_scale() -> double, with 0 bytes of memory for what lies between.
-/// use_kv() -> bool, with 0 bytes of memory for what lies between.
-/// get_tensor() -> float32[4], with 0 bytes of memory for what lies between.
-/// get_list() -> int, int, int, with 0 bytes of memory for what lies between.
-/// get_two() -> int, double, with 0 bytes of memory for what lies between.
+/// decode(input_0: float32[2, 4], input_1: float32[2, 4]) -> float32[2, 4], with 160 bytes of planned memory.
+/// forward(input_0: float32[2, 4]) -> float32[2, 4], with 128 bytes of planned memory.
+/// get_max_seq_len() -> int, with 0 bytes of planned memory.
+/// get_scale() -> double, with 0 bytes of planned memory.
+/// use_kv() -> bool, with 0 bytes of planned memory.
+/// get_tensor() -> float32[4], with 0 bytes of planned memory.
+/// get_list() -> int, int, int, with 0 bytes of planned memory.
+/// get_two() -> int, double, with 0 bytes of planned memory.
 ///
 /// Outputs refer to the module's memory, until the same method runs again. Wrong shapes and dtypes are InvalidArgument.
 class MultiMethod final {

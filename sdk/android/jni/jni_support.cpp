@@ -16,7 +16,7 @@ jclass find_class(JNIEnv* env, const char* name) {
 }  // namespace
 
 bool find_java_names(JNIEnv* env) {
-  // Each step needs the ones before, and may not be tried with an exception pending.
+  // Each step needs the ones before it, and JNI calls are not allowed while an exception is pending.
   const auto find = [env](jclass* out, const char* name) { return (*out = find_class(env, name)) != nullptr; };
   const auto method = [env](jmethodID* out, jclass owner, const char* name, const char* signature) {
     return (*out = env->GetMethodID(owner, name, signature)) != nullptr;
@@ -119,7 +119,7 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
   if (native == nullptr || !find_java_names(env)) {
     return JNI_ERR;
   }
-  // Here and not at the first call, so that a class and a library of different versions are noticed at once.
+  // Registered here and not at the first call, so that a mismatch of class and library is noticed at once.
   for (const auto* functions : {&kModuleFunctions, &kExecuteFunctions, &kRuntimeFunctions}) {
     if (env->RegisterNatives(native, functions->data(), static_cast<jint>(functions->size())) != JNI_OK) {
       return JNI_ERR;

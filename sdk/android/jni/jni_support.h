@@ -39,20 +39,20 @@ extern JavaNames java;
 /// Finds the names; false, with a Java exception pending, if one is missing: classes and library differ in version.
 bool find_java_names(JNIEnv* env);
 
-/// Throws ExecutorchRuntimeException with that code and text.
+/// Throws ExecutorchRuntimeException with that code and message.
 void throw_error(JNIEnv* env, et_status status, const char* text);
 
-/// Throws what `error` says and frees it. Returns whether `status` is an error. By reference: it may be set by the call
-/// that gives `status`, in the same list of arguments.
+/// Throws the exception for `error` and frees it. Returns whether `status` is an error. `error` is a reference because
+/// the call that returns `status`, in the same argument list, may set it.
 bool throw_if(JNIEnv* env, et_status status, et_error* const& error);
 
 /// The bytes of a Java array.
 std::string to_string(JNIEnv* env, jbyteArray bytes);
 std::vector<std::string> to_strings(JNIEnv* env, jobjectArray array);
 
-/// Null with an exception pending when Java has no memory.
+/// Null with an exception pending if Java has no memory.
 jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size);
-/// `count` texts, which `text(i)` gives as C strings.
+/// Converts `count` texts, which `text(i)` returns as C strings.
 template <typename Text>
 jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
   jobjectArray array = env->NewObjectArray(static_cast<jsize>(count), java.byte_array, nullptr);

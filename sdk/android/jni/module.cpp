@@ -46,7 +46,7 @@ Options make_options(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobje
   return options;
 }
 
-/// The handle of what `load(options, &module, &error)` makes.
+/// Returns the handle of the module that `load(options, &module, &error)` creates.
 template <typename Load>
 jlong load_with(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobjectArray backend_options, Load&& load) {
   const Options options = make_options(env, data_paths, load_mode, backend_options);
@@ -126,7 +126,7 @@ jobjectArray methods(JNIEnv* env, jclass, jlong handle) {
                         [module](size_t i) { return et_method_meta_name(et_module_method_at(module, i)); });
 }
 
-/// Null with an exception pending for a name that is not there.
+/// Null with an exception pending for an unknown name.
 const et_method_meta* find_method(JNIEnv* env, jlong module, jbyteArray method) {
   const et_method_meta* meta = nullptr;
   et_error* error = nullptr;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call through Module costs above the C interface: the same program with the same inputs, in turns.
+// Measures the cost of a call through Module above the C interface: the same program with the same inputs, alternately.
 //
 //   sdk/ios/test --benchmark [program.pte ...]     programs in this source tree; without any, one that adds two tensors
 import CExecuTorch
 import ExecuTorch
 import Foundation
 
-/// CPU time of this thread, in nanoseconds: other processes may use the machine meanwhile.
+/// CPU time of this thread, in nanoseconds, because other processes may use the machine meanwhile.
 func now() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -30,7 +30,7 @@ extension AnyTensor {
     make(shape, strides, dataType, shapeDynamism)
   }
 
-  /// Every element is `scalar`, converted as PyTorch does: fractions are cut off for integers.
+  /// Every element is `scalar`, converted as in PyTorch: fractions are truncated for integers.
   public static func full(
     shape: [Int], scalar: some Scalar, strides: [Int] = [], dataType: DataType,
     shapeDynamism: ShapeDynamism = .dynamicBound

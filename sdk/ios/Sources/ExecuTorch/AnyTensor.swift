@@ -21,7 +21,7 @@ public final class AnyTensor {
 
   /// The size of each dimension.
   public var shape: [Int] { layout.shape }
-  /// How many elements lie between neighbours along each dimension.
+  /// The distance, in elements, between neighbours along each dimension.
   public var strides: [Int] { layout.strides }
   /// The dimensions from the outermost in memory to the innermost; `[0, 1, ...]` is row-major.
   public var dimensionOrder: [Int] { layout.dimensionOrder }
@@ -39,7 +39,7 @@ public final class AnyTensor {
     et_tensor_free(handle)
   }
 
-  /// A view: another tensor over the same memory, in another shape of as many elements where one is given.
+  /// A view: another tensor over the same memory, with another shape of as many elements if one is given.
   public convenience init(
     _ tensor: AnyTensor, shape: [Int] = [], dimensionOrder: [Int] = [], strides: [Int] = []
   ) {
@@ -119,7 +119,7 @@ public final class AnyTensor {
     return try withExtendedLifetime(self) { try body(storage.base, count, dataType) }
   }
 
-  /// Gives the tensor another shape of as many elements; the elements stay as they are.
+  /// Gives the tensor another shape of as many elements, which do not change.
   /// - Throws: `notSupported` for a tensor of static shape, `invalidArgument` for another number of elements.
   public func resize(to shape: [Int]) throws {
     guard shape != self.shape else { return }
@@ -178,7 +178,7 @@ public final class AnyTensor {
   }
 }
 
-/// Returns what `make` makes, or stops the program with the error's text: for arguments that contradict each other.
+/// Returns the result of `make`, or stops the program with the error's message if arguments contradict each other.
 func valid<Result>(_ make: () throws -> Result) -> Result {
   do {
     return try make()

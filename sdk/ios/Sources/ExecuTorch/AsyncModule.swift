@@ -19,7 +19,7 @@ public final class AsyncModule: Sendable {
     self.init(Module(filePath: filePath, dataFilePaths: dataFilePaths, loadMode: loadMode))
   }
 
-  /// Loads the program, and a method where one is given.
+  /// Loads the program, and a method if one is given.
   public func load(_ method: String? = nil) async throws {
     try await onQueue { module in
       if let method { try module.load(method) } else { try module.load() }

@@ -36,7 +36,7 @@ public enum DataType: Int8, CaseIterable, Sendable {
     self = Int8(exactly: number).flatMap(DataType.init(rawValue:)) ?? .undefined
   }
 
-  /// Whether the elements are whole numbers of one of Swift's integer types.
+  /// Whether the elements are of one of Swift's integer types.
   var isInteger: Bool {
     switch self {
     case .byte, .char, .short, .int, .long, .uInt16, .uInt32, .uInt64: return true
@@ -48,7 +48,7 @@ public enum DataType: Int8, CaseIterable, Sendable {
 /// PyTorch's name for the type.
 public typealias ScalarType = DataType
 
-/// Bytes of an element; 0 for a type that tensors do not have.
+/// The size of an element in bytes; 0 for a type that tensors do not have.
 public func size(ofDataType dataType: DataType) -> Int {
   dataType == .undefined ? 0 : et_dtype_size(et_dtype(dataType.rawValue))
 }
@@ -64,6 +64,6 @@ public enum ShapeDynamism: UInt8, Sendable {
   case `static` = 0
   /// Up to the number of elements that it was made with.
   case dynamicBound = 1
-  /// The runtime has no memory that grows by itself: the same as `dynamicBound`.
+  /// The runtime has no memory that grows: the same as `dynamicBound`.
   case dynamicUnbound = 2
 }

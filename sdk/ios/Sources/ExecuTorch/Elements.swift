@@ -110,7 +110,7 @@ private func float(fromHalf bits: UInt16) -> Float {
   }
 }
 
-/// Rounds to the nearest, of two equally near ones to the even one.
+/// Rounds to nearest, ties to even.
 private func halfBits(of value: Float) -> UInt16 {
   let sign: UInt16 = value.sign == .minus ? 0x8000 : 0
   let magnitude = value.magnitude
@@ -132,8 +132,8 @@ private func brainBits(of value: Float) -> UInt16 {
 }
 
 extension AnyTensor {
-  /// A copy whose elements are converted, as PyTorch does where the number fits: fractions are cut off for integers,
-  /// everything but 0 is true.
+  /// A copy with converted elements. Values that fit are converted as in PyTorch: fractions are truncated for integers,
+  /// and everything but 0 is true.
   public func copy(to dataType: DataType) -> AnyTensor {
     let result = AnyTensor.empty(like: self, dataType: dataType)
     withElements(of: self.dataType, at: storage.base) { from in

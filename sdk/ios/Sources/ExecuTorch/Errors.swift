@@ -5,7 +5,7 @@ import Foundation
 /// The domain of ``ExecuTorchError`` as an `NSError`.
 public let ErrorDomain = "org.pytorch.executorch.error"
 
-/// What went wrong; the same numbers in every language.
+/// The kind of an error; the same numbers in every language.
 public enum ErrorCode: Int, CaseIterable, Sendable {
   case ok = 0x00
   case `internal` = 0x01
@@ -60,12 +60,12 @@ public func ErrorDescription(_ code: ErrorCode) -> String {
 }
 
 /// The error that every function of this module throws. `message` says what was expected, what was found and what to
-/// do, in the same words in every language. As an `NSError` it has the domain ``ErrorDomain`` and the code `code`.
+/// do. The text is the same in all languages. As an `NSError` it has the domain ``ErrorDomain`` and the code `code`.
 public struct ExecuTorchError: Swift.Error, Equatable, Sendable {
   public let code: ErrorCode
   public let message: String
 
-  /// Without a description, the message is the sentence of ``ErrorDescription(_:)``.
+  /// Without a description, the message is ``ErrorDescription(_:)``.
   public init(code: ErrorCode, description: String? = nil) {
     self.code = code
     self.message = description ?? ErrorDescription(code)
@@ -85,7 +85,7 @@ public func Error(code: ErrorCode, description: String? = nil) -> ExecuTorchErro
   ExecuTorchError(code: code, description: description)
 }
 
-/// Calls a function of the C interface, and throws what it reports.
+/// Calls a function of the C interface, and throws the error that it reports.
 func check(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> et_status) throws {
   var error: OpaquePointer?
   let status = call(&error)

@@ -9,7 +9,7 @@ public enum ImageResizeMode: UInt8, Sendable {
   case letterbox = 1
 }
 
-/// Where the image is in a letterbox.
+/// The position of the image in a letterbox.
 public enum ImageLetterboxAnchor: UInt8, Sendable {
   case center = 0
   case topLeft = 1
@@ -25,7 +25,7 @@ public enum ImageOrientation: Int32, Sendable {
   case left = 8
 }
 
-/// How pixels lie in memory.
+/// The layout of pixels in memory.
 public enum ImagePixelFormat: Int32, Sendable {
   /// Four bytes; alpha is ignored.
   case bgra = 0
@@ -46,7 +46,8 @@ public struct ImageNormalization: Hashable, Sendable {
   public let standardDeviation: [Float]
 
   /// - Parameters:
-  ///   - mean: three numbers, or more of which the first three count; so are the deviations, which are positive.
+  ///   - mean: three numbers or more, of which the first three are used, and likewise for the deviations, which are
+  ///     positive.
   public init(scaleFactor: Float, mean: [Float], standardDeviation: [Float]) {
     precondition(
       mean.count >= 3 && standardDeviation.count >= 3,
@@ -76,7 +77,8 @@ public struct ImageProcessorConfig: Hashable, Sendable {
   /// The value of padding elements; it is not normalized.
   public let padValue: Float
   public let normalization: ImageNormalization
-  /// Has no effect, because this processor does not use a GPU: the number of pixels from which on one may be used.
+  /// Has no effect, because this processor does not use a GPU. In the original it is the number of pixels from which a
+  /// GPU is used.
   public let gpuMinInputPixels: Int
 
   public init(

@@ -2,7 +2,7 @@
 import CExecuTorch
 import Foundation
 
-/// How much a line of the log matters; its raw value is the letter that log lines begin with.
+/// The severity of a log line. Its raw value is the letter with which log lines begin.
 public enum LogLevel: UInt8, Sendable {
   case debug = 0x44  // D
   case info = 0x49  // I
@@ -21,7 +21,7 @@ public enum LogLevel: UInt8, Sendable {
   }
 }
 
-/// Gets the runtime's log lines, on the thread that each comes from.
+/// Receives the runtime's log lines, on the thread that logs them.
 public protocol LogSink: AnyObject {
   /// - Parameters:
   ///   - timestamp: seconds since 1970.
@@ -35,7 +35,7 @@ public protocol LogSink: AnyObject {
 public final class Log: @unchecked Sendable {
   public static let shared = Log()
 
-  /// Sinks are not kept alive: one that goes away without ``remove(sink:)`` gets no more lines.
+  /// Sinks are not retained: one that is freed without ``remove(sink:)`` gets no more lines.
   private struct Entry {
     let identity: ObjectIdentifier
     weak var sink: (any LogSink)?

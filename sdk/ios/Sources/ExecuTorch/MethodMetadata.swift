@@ -7,9 +7,9 @@ public struct TensorMetadata: Hashable, Sendable {
   public let shape: [Int]
   public let dimensionOrder: [Int]
   public let dataType: DataType
-  /// Whether the method's memory plan has a place for it; otherwise the caller supplies the memory.
+  /// Whether the method's memory plan includes it; otherwise the caller supplies the memory.
   public let isMemoryPlanned: Bool
-  /// The name that the model has for an attribute; empty for inputs and outputs.
+  /// The name of an attribute in the model; empty for inputs and outputs.
   public let name: String
 
   init(_ info: et_value_info, name: String = "") {
@@ -24,7 +24,7 @@ public struct TensorMetadata: Hashable, Sendable {
 /// The inputs and outputs of a method, and the memory and backends that it needs.
 public struct MethodMetadata: Hashable, Sendable {
   public let name: String
-  /// The kind of each input. `.none` is a number whose value is open, or an argument that was None at export.
+  /// The kind of each input. `.none` is a number of any kind, or an argument that was None at export.
   public let inputValueTags: [ValueTag]
   public let outputValueTags: [ValueTag]
   /// The metadata of the inputs that are tensors, by their position among all inputs.
@@ -34,7 +34,7 @@ public struct MethodMetadata: Hashable, Sendable {
   public let attributeTensorMetadata: [TensorMetadata]
   /// The size in bytes of each buffer that the method's tensors share.
   public let memoryPlannedBufferSizes: [Int]
-  /// The backends that parts of the method run on.
+  /// The backends to which parts of the method are delegated.
   public let backendNames: [String]
   public let instructionCount: Int
 

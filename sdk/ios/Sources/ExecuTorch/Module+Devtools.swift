@@ -4,7 +4,7 @@ import Foundation
 
 /// For libraries that are built with the CMake option `EXECUTORCH_BUILD_DEVTOOLS`; others throw `notSupported`.
 extension Module {
-  /// How many test cases a bundled program has for a method; 0 for other programs.
+  /// The number of a bundled program's test cases for a method; 0 for other programs.
   public func bundledCaseCount(_ method: String = "forward") throws -> Int {
     try withHandle { et_module_bundled_case_count($0, method) }
   }
@@ -17,8 +17,8 @@ extension Module {
     }
   }
 
-  /// Compares the outputs of that run with those that the case expects: elements of floating-point tensors may differ by
-  /// `atol` + `rtol` times the expected one, all others not at all.
+  /// Compares the outputs of that run with the expected outputs of the test case. Elements of floating-point tensors
+  /// may differ by `atol` + `rtol` times the expected one; all others must be equal.
   /// - Throws: `notFound`, naming the first one that differs; `invalidState` when the last run was not of that case.
   public func verifyBundled(
     _ method: String = "forward", case index: Int, rtol: Double = 1e-5, atol: Double = 1e-8
@@ -29,10 +29,10 @@ extension Module {
     }
   }
 
-  /// The bytes of an ETDump, a file for the Inspector: how long each instruction took, of all runs since the last
-  /// ETDump. A library that is built with `EXECUTORCH_ENABLE_EVENT_TRACER` too records every run and keeps the records
+  /// The bytes of an ETDump, a file for the Inspector: the duration of each instruction in all runs since the last
+  /// ETDump. A library that is also built with `EXECUTORCH_ENABLE_EVENT_TRACER` records every run and keeps the records
   /// until they are taken, so use it for measurements only.
-  /// - Returns: nil where the library records nothing, or nothing ran.
+  /// - Returns: nil if the library records nothing, or nothing ran.
   public func etdump() throws -> Data? {
     guard et_has_etdump() else { return nil }
     return try withHandle { module in

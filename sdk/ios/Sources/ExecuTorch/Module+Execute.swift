@@ -6,7 +6,7 @@ extension Module {
     try run(method, [])
   }
 
-  /// Runs a method. Inputs that are left out at the end are those that were set.
+  /// Runs a method. Inputs that are omitted at the end are those that were set.
   /// - Throws: an ``ExecuTorchError`` that says what went wrong: a wrong number, type or shape of inputs, a file that
   ///   is not a program, ...
   public func execute(_ method: String, _ inputs: [ValueConvertible]) throws -> [Value] {

@@ -2,7 +2,7 @@
 import CExecuTorch
 import Foundation
 
-/// How a program's file gets into memory.
+/// How a program's file is loaded into memory.
 public enum ModuleLoadMode: Int, Sendable {
   /// Read into memory.
   case file = 0
@@ -10,15 +10,15 @@ public enum ModuleLoadMode: Int, Sendable {
   case mmap = 1
   /// Mapped, and kept in memory.
   case mmapUseMlock = 2
-  /// The same where the system allows it.
+  /// The same, if the system allows it.
   case mmapUseMlockIgnoreErrors = 3
 }
 
 /// How much of a program is checked when it is loaded.
 public enum ModuleVerification: UInt8, Sendable {
-  /// Only the headers. For bytes that are known to be good: a hostile file can then do harm.
+  /// Only the headers. Use it for trusted bytes only: a malicious file can then cause undefined behaviour.
   case minimal = 0
-  /// Everything: what passes cannot cause undefined behaviour later.
+  /// Everything: a program that passes cannot cause undefined behaviour later.
   case internalConsistency = 1
 }
 
@@ -41,8 +41,8 @@ public final class Module {
   private struct WeakResult { weak var result: ExecutionResult? }
   private var lastResults: [String: WeakResult] = [:]
 
-  /// A module of the program in a file, with the weights in others where the program has such.
-  /// - Parameter threadCount: see ``Runtime/setThreadCount(_:)``; set when the program is loaded. 0: left as it is.
+  /// A module of the program in a file, with weights in other files if the program has any.
+  /// - Parameter threadCount: see ``Runtime/setThreadCount(_:)``; set when the program is loaded. 0 does not change it.
   public init(
     filePath: String, dataFilePaths: [String] = [], loadMode: ModuleLoadMode = .file, threadCount: Int = 0
   ) {
@@ -80,7 +80,7 @@ public final class Module {
       let module = try loadedHandle()
       var made: OpaquePointer?
       try check { et_module_share(module, &made, $0) }
-      return Transfer(made!)  // it refers to nothing of this module that changes
+      return Transfer(made!)  // it refers to nothing in this module that changes
     }
     return Module(loaded: made.value, filePath: filePath, source: source)
   }
@@ -107,7 +107,7 @@ public final class Module {
     locked { handle != nil }
   }
 
-  /// Loads a method, and the program before it; the first call does so otherwise.
+  /// Loads a method, and the program before it. Otherwise, the first call does so.
   public func load(_ method: String) throws {
     try locked {
       let module = try loadedHandle()
@@ -139,7 +139,7 @@ public final class Module {
     }
   }
 
-  // MARK: What it has
+  // MARK: Metadata
 
   /// The names of the methods; loads the program.
   public func methodNames() throws -> Set<String> {
@@ -153,7 +153,7 @@ public final class Module {
   }
 
   /// The signature of a method. Loads the program, not the method.
-  /// - Throws: `invalidArgument`, naming the methods that there are.
+  /// - Throws: `invalidArgument`, with the names of the existing methods.
   public func methodMetadata(_ name: String) throws -> MethodMetadata {
     try locked {
       let module = try loadedHandle()
@@ -163,7 +163,7 @@ public final class Module {
     }
   }
 
-  // MARK: Inputs and outputs that stay
+  // MARK: Persistent inputs and outputs
 
   /// Sets an input for all later calls that do not pass it.
   public func setInput(_ value: ValueConvertible, for method: String = "forward", at index: Int = 0) throws {
@@ -297,7 +297,7 @@ public final class Module {
   }
 }
 
-/// Calls `body` with the values as the runtime takes them, valid until it returns.
+/// Calls `body` with the values in the runtime's form, which are valid until it returns.
 private func withRuntimeValues<Result>(
   _ values: [Value], _ body: (UnsafeBufferPointer<et_value>) throws -> Result
 ) throws -> Result {
@@ -316,7 +316,7 @@ private func withRuntimeValues<Result>(
       _ = bytes.initialize(from: string.utf8)
       strings.append(bytes)
       result.payload.as_span = et_span(data: bytes.baseAddress, size: bytes.count)
-    case .none, .booleans, .doubles, .integers, .tensors: break  // lists are refused by the runtime, with its words
+    case .none, .booleans, .doubles, .integers, .tensors: break  // the runtime refuses lists, with its own message
     }
     return result
   }

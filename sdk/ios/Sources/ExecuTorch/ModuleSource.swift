@@ -2,7 +2,7 @@
 import CExecuTorch
 import Foundation
 
-/// Where a program comes from and how it is loaded. `Sendable`, because nothing changes its bytes.
+/// The source of a program, and how it is loaded. `Sendable`, because nothing changes its bytes.
 struct ModuleSource: @unchecked Sendable {
   enum Program {
     case file(String)

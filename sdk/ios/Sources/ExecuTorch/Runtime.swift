@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 
-/// What is linked into this process, and how many threads it uses.
+/// What is linked into this process, and the number of its threads.
 public enum Runtime {
-  /// How many threads the kernels and backends of all modules use together, the caller's included.
+  /// The number of threads that the kernels and backends of all modules use together, including the caller's.
   public static var threadCount: Int { et_thread_count() }
 
-  /// Waits until no module runs, then changes ``threadCount``; 0: one thread for each fast core.
+  /// Waits until no module runs, then changes ``threadCount``; 0 stands for the number of fast cores.
   public static func setThreadCount(_ count: Int) throws {
     guard count >= 0 else {
       throw ExecuTorchError(
@@ -20,7 +20,7 @@ public enum Runtime {
     (0..<et_operator_count()).compactMap { et_operator_name($0).map { String(cString: $0) } }
   }
 
-  /// The backends that programs may use, by the names that they call them by.
+  /// The backends that programs may use, by the names that programs use.
   public static var backendNames: [String] {
     (0..<et_backend_count()).compactMap { et_backend_name($0).map { String(cString: $0) } }
   }

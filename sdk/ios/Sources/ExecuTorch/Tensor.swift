@@ -13,7 +13,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
   public var shapeDynamism: ShapeDynamism { anyTensor.shapeDynamism }
   public var count: Int { anyTensor.count }
 
-  /// - Precondition: the elements of `tensor` are of type `T`; ``AnyTensor/asTensor()`` gives nil where they are not.
+  /// - Precondition: the elements of `tensor` are of type `T`; otherwise ``AnyTensor/asTensor()`` returns nil.
   public init(_ tensor: AnyTensor) {
     precondition(
       tensor.dataType == T.dataType,
@@ -21,7 +21,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
     anyTensor = tensor
   }
 
-  /// A view: another tensor over the same memory, in another shape of as many elements where one is given.
+  /// A view: another tensor over the same memory, with another shape of as many elements if one is given.
   public convenience init(
     _ tensor: Tensor<T>, shape: [Int] = [], dimensionOrder: [Int] = [], strides: [Int] = []
   ) {

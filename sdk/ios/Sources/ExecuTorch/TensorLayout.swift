@@ -21,7 +21,7 @@ struct TensorLayout: Equatable {
   }
 
   /// A layout that comes from the caller. An empty `dimensionOrder` or `strides` is derived from the rest.
-  /// - Throws: `invalidArgument` where they contradict each other.
+  /// - Throws: `invalidArgument` if they contradict each other.
   init(shape: [Int], dimensionOrder: [Int] = [], strides: [Int]) throws {
     try TensorLayout.checkShape(shape)
     let rank = shape.count
@@ -80,7 +80,7 @@ struct TensorLayout: Equatable {
     return strides
   }
 
-  /// Calls `body` with the place in memory of each element, in row-major order of the shape.
+  /// Calls `body` with the offset in memory of each element, in row-major order of the shape.
   func forEachOffset(_ body: (Int) -> Void) {
     guard count > 0 else { return }
     var index = [Int](repeating: 0, count: shape.count)

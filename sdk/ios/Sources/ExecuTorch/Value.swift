@@ -2,7 +2,7 @@
 import CExecuTorch
 import Foundation
 
-/// What a ``Value`` holds.
+/// The kind of a ``Value``.
 public enum ValueTag: UInt32, Sendable {
   case none = 0
   case tensor = 1
@@ -89,7 +89,7 @@ public final class Value: Equatable {
     return nil
   }
 
-  /// The tensor; nil also where its elements are of another type.
+  /// The tensor; nil also if its elements are of another type.
   public func tensor<T: Scalar>() -> Tensor<T>? {
     anyTensor?.asTensor()
   }
@@ -143,7 +143,7 @@ public final class Value: Equatable {
     return nil
   }
 
-  /// The tensors of a list; nil in it where one is absent.
+  /// The tensors of a list; nil in it for an absent tensor.
   public var tensors: [AnyTensor?]? {
     if case .tensors(let tensors, _) = payload { return tensors }
     return nil
@@ -182,7 +182,7 @@ extension Value: CustomStringConvertible {
 }
 
 extension Value {
-  /// An output of `result`, whose tensors stay where they are.
+  /// An output of `result`, whose tensors are not copied.
   convenience init(_ value: et_value, of result: ExecutionResult) {
     func list<T>(_: T.Type) -> UnsafeBufferPointer<T> {
       let span = value.payload.as_span

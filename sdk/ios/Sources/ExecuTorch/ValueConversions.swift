@@ -6,13 +6,13 @@ public protocol ValueConvertible {
   func asValue() -> Value
 }
 
-/// A type that an output of a method can be converted to.
+/// A type to which an output of a method can be converted.
 public protocol ValueConstructible {
   /// - Throws: `invalidType` for another kind of value.
   static func from(_ value: Value) throws -> Self
 }
 
-/// A type that all outputs of a method together can be converted to.
+/// A type to which all outputs of a method together can be converted.
 public protocol ValueSequenceConstructible {
   /// - Throws: `invalidType` for other values, or another number of them.
   static func from(_ values: [Value]) throws -> Self
@@ -30,7 +30,7 @@ extension ValueSequenceConstructible {
   }
 }
 
-/// A type that one value can be converted to also takes the outputs of a method with a single output.
+/// A type to which one value can be converted also accepts the outputs of a method with a single output.
 extension ValueSequenceConstructible where Self: ValueConstructible {
   public static func from(_ values: [Value]) throws -> Self {
     guard values.count == 1 else {
@@ -57,7 +57,7 @@ private func expected<Result>(_ what: Any.Type, _ value: Value, _ found: Result?
 
 // MARK: - Conformances
 
-// Only a final class can return its own type where the protocol says `Self`; these classes also offer a convenience
+// Only a final class can return its own type if the protocol says `Self`; these classes also offer a convenience
 // initialiser.
 
 extension Value: ValueConvertible, ValueConstructible, ValueSequenceConstructible {

@@ -10,7 +10,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/// Whether `status` is Ok; otherwise gives `*error` the words of `failure`, which this frees.
+/// Whether `status` is Ok. Otherwise, `*error` gets the message of `failure`, which this frees.
 BOOL ExecuTorchCheck(et_status status, et_error *_Nullable failure, NSError **error);
 
 @interface ExecuTorchMethodMetadata ()

@@ -127,7 +127,7 @@ static et_value RuntimeValue(ExecuTorchValue *input) {
       value.payload.as_bool = input.boolValue ? 1 : 0;
       break;
     default:
-      break;  // no value; lists are refused by the runtime, with its words
+      break;  // no value; the runtime refuses lists, with its own message
   }
   return value;
 }

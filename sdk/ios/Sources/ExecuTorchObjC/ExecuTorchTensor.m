@@ -17,7 +17,7 @@ static void Require(et_status status, et_error *failure) {
   }
 }
 
-/// The sizes of `shape`, of which there may be 16.
+/// Reads the sizes of `shape`, at most 16.
 static NSUInteger ReadShape(NSArray<NSNumber *> *shape, int32_t sizes[]) {
   if (shape.count > kMaxRank) {
     [NSException

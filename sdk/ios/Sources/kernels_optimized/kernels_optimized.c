@@ -2,6 +2,7 @@
 #include "kernels_optimized.h"
 
 #ifdef __APPLE__
-/* Refers to the object file that registers the kernels of all operators, so that the linker takes it out of its library. */
+/* Refers to the object file that registers the kernels of all operators, so that the linker extracts it from its
+ * library. */
 __attribute__((used)) static bool (*const registers)(void) = executorch_optimized_native_cpu_kernels_at_load;
 #endif /* elsewhere the shared library of the C interface registers everything itself */

@@ -2,6 +2,7 @@
 #include "kernels_quantized.h"
 
 #ifdef __APPLE__
-/* Refers to the object file that registers the kernels of quantised models, so that the linker takes it out of its library. */
+/* Refers to the object file that registers the kernels of quantised models, so that the linker extracts it from its
+ * library. */
 __attribute__((used)) static bool (*const registers)(void) = executorch_quantized_kernels_at_load;
 #endif /* elsewhere the shared library of the C interface registers everything itself */

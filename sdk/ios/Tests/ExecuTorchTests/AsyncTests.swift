@@ -15,7 +15,7 @@ final class AsyncTests: XCTestCase {
       Tensor<Float>.ones(shape: [2, 3]), Tensor<Float>.full(shape: [2, 3], scalar: 2),
     ])
     XCTAssertEqual(output.scalars(), [Float](repeating: 3, count: 6))
-    // The synchronous Module works in asynchronous code too, and takes the output of another module.
+    // The synchronous Module also works in asynchronous code, and accepts the output of another module.
     let again: Tensor<Float> = try Corpus.module("add").forward(output, output)
     XCTAssertEqual(again.scalars(), [Float](repeating: 6, count: 6))
   }

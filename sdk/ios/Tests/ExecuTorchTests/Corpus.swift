@@ -90,7 +90,7 @@ extension Manifest.Item {
     return types[dtype ?? ""] ?? .undefined
   }
 
-  /// The value, a tensor in the dimension order that the program has.
+  /// The value; a tensor has the dimension order of the program's input or output.
   func value(of program: String) throws -> Value {
     switch type {
     case "tensor":
@@ -121,7 +121,7 @@ extension Manifest.Item {
   }
 }
 
-/// Where the element with a row-major index is.
+/// The offset of the element with a row-major index.
 func offset(_ index: Int, _ tensor: AnyTensor) -> Int {
   var rest = index
   var result = 0

@@ -37,9 +37,9 @@ final class CorpusTests: XCTestCase {
     expectError(.notFound, "SomeonesDriver") { try Module(data: bytes).load("forward") }
   }
 
-  /// What one rounding in a sum of a few hundred terms costs, relative to the value or the largest one below 1.
+  /// The effect of one rounding in a sum of a few hundred terms, relative to the value, or to 1 for smaller values.
   private func tolerance(_ dataType: DataType, _ program: String) -> Double {
-    // Eager quantises the activations of this program all together, the backend each row by itself.
+    // Eager quantises the activations of this program with one scale, the backend each row separately.
     if program == "q8_dynamic_linear_xnn" { return 1e-2 }
     switch dataType {
     case .half: return 2e-3

@@ -3,7 +3,7 @@ import ExecuTorch
 import Foundation
 import XCTest
 
-/// tests/data/errors.json: the same mistake gives the same code and the same words in every language.
+/// tests/data/errors.json: the same mistake gives the same code and the same message in every language.
 final class ErrorTableTests: XCTestCase {
   private struct Table: Decodable {
     struct Case: Decodable {

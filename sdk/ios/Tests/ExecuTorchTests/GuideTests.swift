@@ -3,7 +3,7 @@ import ExecuTorch
 import Foundation
 import XCTest
 
-/// What docs/ios.md shows.
+/// The code of docs/ios.md.
 final class GuideTests: XCTestCase {
   func classify(_ image: [Float], with model: URL) throws -> [Float] {
     let module = Module(filePath: model.path, loadMode: .mmap)
@@ -15,7 +15,7 @@ final class GuideTests: XCTestCase {
   func testTheFirstLines() throws {
     let model = URL(fileURLWithPath: Corpus.path("channels_last_in"))
     XCTAssertEqual(try Module(filePath: model.path).methodMetadata("forward").inputTensorMetadata[0]?.shape, [1, 3, 6, 6])
-    // That model wants channels last; the text of the error says so.
+    // That model expects channels last; the error says so.
     expectError(.invalidArgument, "Input 0") { _ = try classify([Float](repeating: 1, count: 108), with: model) }
     let other = URL(fileURLWithPath: Corpus.path("linear"))
     let shape = try Module(filePath: other.path).methodMetadata("forward").inputTensorMetadata[0]!.shape

@@ -2,8 +2,8 @@
 import ExecuTorch
 import XCTest
 
-/// The tensors that images become. On Apple systems `process` also takes a CVPixelBuffer; it calls the function that is
-/// tested here.
+/// The tensors that images are converted to. On Apple systems `process` also takes a CVPixelBuffer; it calls the
+/// function that is tested here.
 final class ImageTests: XCTestCase {
   /// Leaves bytes as they are.
   private let plain = ImageNormalization(scaleFactor: 1, mean: [0, 0, 0], standardDeviation: [1, 1, 1])

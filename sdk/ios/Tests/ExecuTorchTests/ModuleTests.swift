@@ -10,7 +10,7 @@ final class ModuleTests: XCTestCase {
   private let y = Tensor<Float>([10, 20, 30, 40, 50, 60], shape: [2, 3])
   private let sum: [Float] = [11, 22, 33, 44, 55, 66]
 
-  /// IOS-07: nothing is loaded before it is asked for.
+  /// IOS-07: nothing is loaded before it is needed.
   func testIOS07LoadingIsDeferred() throws {
     let module = Corpus.module("add")
     XCTAssertFalse(module.isLoaded())
@@ -24,7 +24,7 @@ final class ModuleTests: XCTestCase {
     XCTAssertEqual(try Corpus.module("multi_method").methodNames().count, 8)
   }
 
-  /// IOS-08: every load mode and verification gives the same.
+  /// IOS-08: every load mode and verification gives the same outputs.
   func testIOS08LoadModesAndVerification() throws {
     for mode in [ModuleLoadMode.file, .mmap, .mmapUseMlockIgnoreErrors] {
       for verification in [ModuleVerification.minimal, .internalConsistency] {
@@ -37,7 +37,7 @@ final class ModuleTests: XCTestCase {
     XCTAssertEqual(try Tensor<Float>(Module(data: data).forward(x, y)).scalars(), sum)
   }
 
-  /// IOS-20: outputs as values, and as what the caller wants.
+  /// IOS-20: outputs as values, and converted to other types.
   func testIOS20OutputsAreDecoded() throws {
     let module = Corpus.module("add")
     let values = try module.forward([x, y])
@@ -90,7 +90,7 @@ final class ModuleTests: XCTestCase {
     XCTAssertEqual(first.scalars(), sum)
     XCTAssertEqual(view.scalars(), sum)
     XCTAssertEqual(second.scalars(), [20, 40, 60, 80, 100, 120])
-    // An output becomes an input again.
+    // An output is used as an input.
     let third: Tensor<Float> = try module.forward(second, first)
     XCTAssertEqual(third.scalars(), [31, 62, 93, 124, 155, 186])
     XCTAssertTrue(module.unload("forward"))

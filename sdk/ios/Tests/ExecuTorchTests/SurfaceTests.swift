@@ -66,7 +66,7 @@ final class SurfaceTests: XCTestCase {
     XCTAssertEqual(try Module(filePath: program, dataFilePaths: data, loadMode: .mmap).forward(inputs), first)
     XCTAssertThrowsError(try Module(filePath: program).forward(inputs))
     XCTAssertEqual(Module(filePath: program).filePath, program)
-    // This process may not be allowed to lock pages; the error says so then.
+    // The system may not allow this process to lock pages; then the error says so.
     do {
       try Module(filePath: program, loadMode: .mmapUseMlock).load()
     } catch let error as ExecuTorchError {
@@ -216,7 +216,7 @@ final class SurfaceTests: XCTestCase {
 
   // MARK: Copies
 
-  /// The runtime's tensor of an input is over the caller's bytes.
+  /// The runtime's tensor of an input refers to the caller's bytes.
   func testInputsAreNotCopied() throws {
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: 6)
     defer { memory.deallocate() }
@@ -232,7 +232,7 @@ final class SurfaceTests: XCTestCase {
     for (tensor, address) in tensors {
       XCTAssertEqual(UnsafeRawPointer(et_tensor_data(try tensor.runtimeTensor())), address, "\(tensor.shape)")
     }
-    // A call neither moves it, nor makes another of it; a change of the memory is what the next call sees.
+    // A call neither moves the memory nor makes another tensor of it; the next call reads a change of the memory.
     let module = Corpus.module("add")
     let handle = try tensors[0].0.runtimeTensor()
     XCTAssertEqual(try Tensor<Float>(module.forward(tensors[0].0, y)).scalars(), y.scalars().map { $0 + 1 })
@@ -245,7 +245,7 @@ final class SurfaceTests: XCTestCase {
     XCTAssertEqual(try Tensor<Float>(module.forward()).scalars(), y.scalars().map { $0 + 7 })
   }
 
-  /// An output is the memory that the runtime wrote, or the caller's where the method writes to it.
+  /// An output refers to the memory that the runtime wrote, or to the caller's if the method writes there.
   func testOutputsAreNotCopied() throws {
     let module = Corpus.module("add")
     var address: UnsafeRawPointer?

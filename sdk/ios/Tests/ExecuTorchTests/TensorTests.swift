@@ -35,7 +35,7 @@ final class TensorTests: XCTestCase {
     XCTAssertEqual(byStrides.dimensionOrder, [0, 2, 3, 1])
   }
 
-  /// IOS-12: a change of a view is seen in the original, one of a copy is not.
+  /// IOS-12: a change of a view changes the original; a change of a copy does not.
   func testIOS12ViewsAndCopies() {
     let original = Tensor<Int32>([1, 2, 3, 4])
     let view = Tensor(original, shape: [2, 2])
@@ -72,7 +72,7 @@ final class TensorTests: XCTestCase {
     XCTAssertEqual(Tensor([Float](), shape: [0, 3]).shape, [0, 3])
   }
 
-  /// IOS-13: bytes of Data are used in place, and stay what they are when the tensor changes.
+  /// IOS-13: bytes of Data are used in place, and do not change when the tensor changes.
   func testIOS13DataIsSharedUntilTheTensorChanges() {
     let data = Data((0..<64).map { UInt8($0) })
     let tensor = Tensor<UInt8>(data: data, shape: [64])
@@ -124,7 +124,7 @@ final class TensorTests: XCTestCase {
     XCTAssertEqual(tensor.scalars()[0], 5)
   }
 
-  /// IOS-16: only to shapes of as many elements, and not where the shape is static.
+  /// IOS-16: only to shapes of as many elements, and not if the shape is static.
   func testIOS16Resize() throws {
     let tensor = Tensor<Float>([1, 2, 3, 4], shape: [2, 2])
     try tensor.resize(to: [4, 1])
@@ -136,7 +136,7 @@ final class TensorTests: XCTestCase {
     XCTAssertEqual(fixed.shape, [2, 2])
   }
 
-  /// IOS-17: dynamism does not count, strides do.
+  /// IOS-17: equality ignores dynamism, but not strides.
   func testIOS17Equality() {
     let tensor = AnyTensor.full(shape: [2, 2], scalar: 3, dataType: .int)
     XCTAssertEqual(tensor, AnyTensor.full(shape: [2, 2], scalar: 3, dataType: .int, shapeDynamism: .static))
@@ -170,7 +170,7 @@ final class TensorTests: XCTestCase {
     XCTAssertEqual(Tensor<UInt64>([.max]).copy(to: UInt64.self).scalars(), [.max])
   }
 
-  /// Halves against Swift's own, every one of them.
+  /// Compares all halves with Swift's own conversion.
   func testHalvesAreRoundedAsFloat16() {
     let bits = (0...UInt16.max).map { $0 }.filter { !Float16(bitPattern: $0).isNaN }
     let halves = Tensor<Float16>(bits.map { Float16(bitPattern: $0) })
@@ -206,7 +206,7 @@ final class TensorTests: XCTestCase {
   }
 }
 
-/// Runs `body`, which must throw an error with this code and a text that has `part`.
+/// Runs `body`, which must throw an error with this code and a message that contains `part`.
 func expectError(
   _ code: ErrorCode, _ part: String, file: StaticString = #filePath, line: UInt = #line, _ body: () throws -> Void
 ) {

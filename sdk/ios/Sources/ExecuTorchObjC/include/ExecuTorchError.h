@@ -6,7 +6,7 @@ NS_ASSUME_NONNULL_BEGIN
 /// The domain of all errors here. Their localizedDescription says what was expected, what was found and what to do.
 extern NSString *const ExecuTorchErrorDomain;
 
-/// The numbers that every language has.
+/// The numbers are the same in every language.
 typedef NS_ENUM(NSInteger, ExecuTorchErrorCode) {
   ExecuTorchErrorCodeOk = 0x00,
   ExecuTorchErrorCodeInternal = 0x01,

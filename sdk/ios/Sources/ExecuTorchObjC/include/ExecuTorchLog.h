@@ -11,7 +11,7 @@ typedef NS_ENUM(NSInteger, ExecuTorchLogLevel) {
   ExecuTorchLogLevelUnknown = '?',
 };
 
-/// Takes lines of the log, on the thread that logs.
+/// Receives lines of the log, on the thread that logs.
 @protocol ExecuTorchLogSink <NSObject>
 - (void)logWithLevel:(ExecuTorchLogLevel)level
            timestamp:(NSTimeInterval)timestamp

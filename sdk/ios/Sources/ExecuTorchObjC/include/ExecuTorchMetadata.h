@@ -11,9 +11,9 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic, readonly) NSArray<NSNumber *> *shape;
 @property(nonatomic, readonly) NSArray<NSNumber *> *dimensionOrder;
 @property(nonatomic, readonly) ExecuTorchDataType dataType;
-/// Whether the method's memory plan has a place for it; otherwise the caller supplies the memory.
+/// Whether the method's memory plan includes it; otherwise the caller supplies the memory.
 @property(nonatomic, readonly) BOOL isMemoryPlanned;
-/// The name that the model has for an attribute; empty for inputs and outputs.
+/// The name of an attribute in the model; empty for inputs and outputs.
 @property(nonatomic, readonly) NSString *name;
 - (instancetype)init NS_UNAVAILABLE;
 @end
@@ -21,7 +21,7 @@ NS_ASSUME_NONNULL_BEGIN
 /// The inputs and outputs of a method, and the memory and backends that it needs.
 @interface ExecuTorchMethodMetadata : NSObject
 @property(nonatomic, readonly) NSString *name;
-/// ExecuTorchValueTag of each input; None is a number whose value is open, or an argument that was None at export.
+/// ExecuTorchValueTag of each input; None is a number of any kind, or an argument that was None at export.
 @property(nonatomic, readonly) NSArray<NSNumber *> *inputValueTags;
 @property(nonatomic, readonly) NSArray<NSNumber *> *outputValueTags;
 /// The metadata of the inputs that are tensors, by their position among all inputs.
@@ -31,7 +31,7 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic, readonly) NSArray<ExecuTorchTensorMetadata *> *attributeTensorMetadata;
 /// The size in bytes of each buffer that the method's tensors share.
 @property(nonatomic, readonly) NSArray<NSNumber *> *memoryPlannedBufferSizes;
-/// The backends that parts of the method run on.
+/// The backends to which parts of the method are delegated.
 @property(nonatomic, readonly) NSArray<NSString *> *backendNames;
 @property(nonatomic, readonly) NSInteger instructionCount;
 - (instancetype)init NS_UNAVAILABLE;

@@ -14,11 +14,11 @@ typedef NS_ENUM(NSInteger, ExecuTorchModuleLoadMode) {
   ExecuTorchModuleLoadModeMmapUseMlockIgnoreErrors,
 };
 
-/// How much of a program is checked when it is loaded. `load:` and all methods that load a program on first use take
+/// How much of a program is checked when it is loaded. `load:` and all methods that load a program on first use check
 /// InternalConsistency.
 typedef NS_ENUM(NSInteger, ExecuTorchVerification) {
-  ExecuTorchVerificationMinimal = 0,              ///< only the headers: for bytes that are known to be good
-  ExecuTorchVerificationInternalConsistency = 1,  ///< everything: what passes can do no harm later
+  ExecuTorchVerificationMinimal = 0,              ///< only the headers: for trusted bytes
+  ExecuTorchVerificationInternalConsistency = 1,  ///< everything: what passes is safe to run
 };
 
 /// Stops every run that it was passed to, also those that begin later. Any thread may call it. It cannot be reset.

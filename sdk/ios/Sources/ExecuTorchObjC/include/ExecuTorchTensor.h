@@ -25,7 +25,7 @@ typedef NS_ENUM(int8_t, ExecuTorchDataType) {
 };
 
 /// Whether a tensor's shape may change: never, or within the number of elements that it was made with. The runtime has
-/// no memory that grows by itself: unbound is the same as bound.
+/// no memory that grows: unbound is the same as bound.
 typedef NS_ENUM(uint8_t, ExecuTorchShapeDynamism) {
   ExecuTorchShapeDynamismStatic = 0,
   ExecuTorchShapeDynamismDynamicBound = 1,
@@ -41,9 +41,9 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 @property(nonatomic, readonly) ExecuTorchDataType dataType;
 @property(nonatomic, readonly) NSArray<NSNumber *> *shape;
 @property(nonatomic, readonly) NSArray<NSNumber *> *dimensionOrder;
-/// How many elements lie between neighbours along each dimension.
+/// The distance, in elements, between neighbours along each dimension.
 @property(nonatomic, readonly) NSArray<NSNumber *> *strides;
-/// Always DynamicBound: a shape stays as it is unless the tensor is resized.
+/// Always DynamicBound: a shape does not change unless the tensor is resized.
 @property(nonatomic, readonly) ExecuTorchShapeDynamism shapeDynamism;
 @property(nonatomic, readonly) NSInteger count;  ///< number of elements
 
@@ -75,7 +75,7 @@ extern NSInteger ExecuTorchSizeOfDataType(ExecuTorchDataType dataType);
 /// Calls `handler` with the memory, which it may change.
 - (void)mutableBytesWithHandler:(void(NS_NOESCAPE ^)(void *pointer, NSInteger count, ExecuTorchDataType dataType))
                                     handler;
-/// Gives the tensor another shape of as many elements; the elements stay as they are.
+/// Gives the tensor another shape of as many elements, which do not change.
 - (BOOL)resizeToShape:(NSArray<NSNumber *> *)shape error:(NSError **)error;
 /// Whether type, shape, dimension order and the bytes of all elements are equal.
 - (BOOL)isEqual:(nullable id)other;

@@ -33,7 +33,7 @@ typedef NS_ENUM(uint32_t, ExecuTorchValueTag) {
 @property(nonatomic, readonly, nullable) NSNumber *scalarValue;
 /// A list of Booleans, integers or doubles.
 @property(nonatomic, readonly, nullable) NSArray<NSNumber *> *numbersValue;
-/// A list of tensors; NSNull in it where one is absent.
+/// A list of tensors; NSNull in it for an absent tensor.
 @property(nonatomic, readonly, nullable) NSArray *tensorsValue;
 @property(nonatomic, readonly) BOOL isNone;
 @property(nonatomic, readonly) BOOL isTensor;

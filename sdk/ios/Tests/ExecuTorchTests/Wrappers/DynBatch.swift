@@ -3,7 +3,7 @@ import ExecuTorch
 
 /// The program model.pte: 3,024 bytes, SHA-256 1b284b1a261508823f6bbae77254b8478e7ba4cdb2fe97151fe4c3c02d1a4d5c.
 ///
-/// `forward(input_0: float32[0..32, 0..8]) -> float32[0..32, 0..4]`, with 4,096 bytes of memory for what lies between.
+/// `forward(input_0: float32[0..32, 0..8]) -> float32[0..32, 0..4]`, with 4,096 bytes of planned memory.
 public final class DynBatch {
   public static let fileName = "model.pte"
   public static let fileSize = 3024

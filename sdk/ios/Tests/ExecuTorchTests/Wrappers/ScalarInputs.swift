@@ -3,7 +3,7 @@ import ExecuTorch
 
 /// The program model.pte: 1,812 bytes, SHA-256 42674be688cf2cd0576ea7a7bbc7b2e18c712ab0774a49ca8106e9c603c4aebb.
 ///
-/// `forward(input_0: float32[2, 3], input_1: int, input_2: double, input_3: bool) -> float32[2, 3]`, with 80 bytes of memory for what lies between.
+/// `forward(input_0: float32[2, 3], input_1: int, input_2: double, input_3: bool) -> float32[2, 3]`, with 80 bytes of planned memory.
 public final class ScalarInputs {
   public static let fileName = "model.pte"
   public static let fileSize = 1812

@@ -65,7 +65,7 @@ JNIEXPORT jlong JNICALL Java_org_pytorch_executorch_InCpp_run(JNIEnv*, jclass, j
   return nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-/// CPU time of the calling thread, or of all of them: the garbage collector and the compiler, too.
+/// CPU time of the calling thread, or of all threads, including the garbage collector and the JIT compiler.
 JNIEXPORT jlong JNICALL Java_org_pytorch_executorch_InCpp_now(JNIEnv*, jclass, jboolean process) {
   return nanoseconds(process != 0 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID);
 }

@@ -10,7 +10,7 @@ import org.pytorch.executorch.Tensor
 /**
  * The program model.pte: 3,024 bytes, SHA-256 1b284b1a261508823f6bbae77254b8478e7ba4cdb2fe97151fe4c3c02d1a4d5c.
  *
- * `forward(input_0: float32[0..32, 0..8]) -> float32[0..32, 0..4]`, with 4,096 bytes of memory for what lies between.
+ * `forward(input_0: float32[0..32, 0..8]) -> float32[0..32, 0..4]`, with 4,096 bytes of planned memory.
  *
  * Wrong shapes and dtypes are an [IllegalArgumentException].
  */

@@ -10,7 +10,7 @@ import org.pytorch.executorch.Tensor
 /**
  * The program model.pte: 1,812 bytes, SHA-256 42674be688cf2cd0576ea7a7bbc7b2e18c712ab0774a49ca8106e9c603c4aebb.
  *
- * `forward(input_0: float32[2, 3], input_1: int, input_2: double, input_3: bool) -> float32[2, 3]`, with 80 bytes of memory for what lies between.
+ * `forward(input_0: float32[2, 3], input_1: int, input_2: double, input_3: bool) -> float32[2, 3]`, with 80 bytes of planned memory.
  *
  * Wrong shapes and dtypes are an [IllegalArgumentException].
  */

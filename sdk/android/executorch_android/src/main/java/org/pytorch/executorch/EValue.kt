@@ -47,7 +47,7 @@ private constructor(
   public val isOptionalTensorList: Boolean
     get() = tag == LIST_OPTIONAL_TENSOR
 
-  /** The tensor; [IllegalStateException] if this is something else, as all functions of this kind. */
+  /** The tensor; throws [IllegalStateException] if the value is something else, as all functions of this kind do. */
   public fun toTensor(): Tensor {
     expect(TENSOR)
     return content as Tensor
@@ -111,8 +111,8 @@ private constructor(
     }
 
   /**
-   * The kind of value, then the value: for tensors as [Tensor.toByteArray], texts in UTF-8, numbers big-endian.
-   * [IllegalStateException] for lists.
+   * The kind of value, then the value: for tensors as in [Tensor.toByteArray], texts in UTF-8, numbers big-endian.
+   * Throws [IllegalStateException] for lists.
    */
   public fun toByteArray(): ByteArray {
     check(tag <= BOOL) { "expected a tensor, a number, a text or None to serialise, found a ${KINDS[tag]}: take its items" }
@@ -182,7 +182,7 @@ private constructor(
 
     @JvmStatic public fun from(value: String): EValue = EValue(STRING, 0, value)
 
-    /** The value that [toByteArray] wrote. [IllegalArgumentException] for anything else. */
+    /** The value that [toByteArray] wrote. Throws [IllegalArgumentException] for anything else. */
     @JvmStatic
     public fun fromByteArray(bytes: ByteArray): EValue {
       require(bytes.isNotEmpty()) { "a serialised value has 1 byte or more, found none" }

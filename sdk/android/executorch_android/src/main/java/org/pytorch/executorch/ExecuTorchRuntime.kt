@@ -29,10 +29,10 @@ public class ExecuTorchRuntime private constructor() {
       require(file.canRead()) { "the $description at $path may not be read by this process" }
     }
 
-    /** The operators that are linked in, for example `aten::add.out`. */
+    /** The linked operators, for example `aten::add.out`. */
     @JvmStatic public fun getRegisteredOps(): Array<String> = Native.operators().decode()
 
-    /** The backends that are linked in, by the names that programs call them by. */
+    /** The linked backends, by the names that programs use. */
     @JvmStatic public fun getRegisteredBackends(): Array<String> = Native.backends().decode()
 
     internal fun recordsEvents(): Boolean = Native.recordsEvents()

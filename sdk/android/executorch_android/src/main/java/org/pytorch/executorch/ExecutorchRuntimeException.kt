@@ -2,8 +2,8 @@
 package org.pytorch.executorch
 
 /**
- * A call of the runtime failed. [message] says what was expected, what was found and what to do, in the words that
- * every language binding of the runtime uses.
+ * A call of the runtime failed. [message] says what was expected, what was found and what to do. The text is the same
+ * in all languages.
  *
  * @property errorCode one of the numbers below, those of the C++ enum `executorch::runtime::Error`.
  */

@@ -5,7 +5,7 @@ package org.pytorch.executorch
  * The signature of a method, and the backends that it needs; it can be read before the method is loaded.
  *
  * @property name for example "forward".
- * @property backends the backends that it delegates to, by the names that programs call them by.
+ * @property backends the backends to which it delegates, by the names that programs use.
  * @property inputs its parameters, in order.
  * @property outputs its results, in order.
  */

@@ -120,7 +120,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
   /** The names of the program's methods. */
   public fun getMethods(): Array<String> = exclusively { Native.methods(it).decode() }
 
-  /** The signature of a method, which need not be loaded for it. [IllegalArgumentException] for an unknown name. */
+  /** The signature of a method, which need not be loaded. Throws [IllegalArgumentException] for an unknown name. */
   public fun getMethodMetadata(name: String): MethodMetadata =
     exclusively { module ->
       val names = Native.methods(module).decode()
@@ -138,13 +138,13 @@ public open class Module private constructor(private var handle: Long) : Closeab
   public fun readLogBuffer(): Array<String>? = readLogBufferStatic()
 
   /**
-   * Writes an ETDump to [outputPath], a file for the Inspector: how long each instruction took, of all runs since the
+   * Writes an ETDump to [outputPath], a file for the Inspector: the duration of each instruction in all runs since the
    * last ETDump. A library that is built for it (CMake options `EXECUTORCH_BUILD_DEVTOOLS` and
    * `EXECUTORCH_ENABLE_EVENT_TRACER`) records every run and keeps the records until they are written, so use it for
    * measurements only.
    *
-   * @return whether it was written. False, and there is no file, if this library records nothing, nothing ran, or the
-   *   file cannot be written.
+   * @return whether it was written. No file is written if this library records nothing, nothing ran, or the file cannot
+   *   be written.
    */
   public fun etdump(outputPath: String): Boolean = exclusively { module ->
     val file = File(outputPath)
@@ -230,8 +230,8 @@ public open class Module private constructor(private var handle: Long) : Closeab
      *
      * @param modelPath of the `.pte` file.
      * @param loadMode one of the constants above.
-     * @param numThreads how many threads all modules of the process use together; 0 leaves that as it is, which at
-     *   first is one for each fast core.
+     * @param numThreads the number of threads that all modules of the process use together; 0 does not change it. Its
+     *   first value is the number of fast cores.
      * @throws IllegalArgumentException if there is no such file or it cannot be read.
      */
     @JvmStatic
@@ -283,7 +283,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
      *
      *     assets.openFd("model.pte").use { Module.load(it.parcelFileDescriptor.fd, it.startOffset, it.length) }
      *
-     * @param descriptor the file's number, such as `ParcelFileDescriptor.getFd()` gives.
+     * @param descriptor the file's number, as `ParcelFileDescriptor.getFd()` returns it.
      * @param length 0: to the end of the file.
      */
     @JvmStatic
@@ -303,7 +303,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
     }
 
     /**
-     * Loads from the bytes between a direct buffer's position and limit: a mapped file, as a rule. They are used in
+     * Loads from the bytes between a direct buffer's position and limit, usually of a mapped file. They are used in
      * place, so they must not change; the module keeps a reference to the buffer. (Bytes that do not start at a
      * multiple of 16 are copied.)
      */

@@ -44,7 +44,7 @@ internal class Run(val module: Module, private val method: MethodState) {
     if (!isPinned) task?.run()
   }
 
-  /** Keeps the result as long as [buffer], which lies in it, is reachable. Called within [read]. */
+  /** Keeps the result as long as [buffer], which points into it, is reachable. Called within [read]. */
   fun pin(buffer: Any) {
     isPinned = true
     holders.incrementAndGet()

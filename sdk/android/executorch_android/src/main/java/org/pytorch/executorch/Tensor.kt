@@ -16,8 +16,9 @@ import java.nio.ShortBuffer
  * A tensor that is made from an array copies it. One that is made from a direct buffer uses the buffer in place: the
  * next run reads what is in the buffer then.
  *
- * The tensors that [Module.execute] returns show the module's memory, without a copy. They stay valid until the same
- * method runs again; reading one after that throws an [IllegalStateException]. [copy] makes a tensor that stays.
+ * The tensors that [Module.execute] returns refer to the module's memory, without a copy. They stay valid until the
+ * same method runs again; reading one after that throws an [IllegalStateException]. [copy] makes a tensor that stays
+ * valid.
  */
 public class Tensor
 private constructor(
@@ -84,7 +85,10 @@ private constructor(
   public val dataAsBooleanArray: BooleanArray
     get() = read<ByteBuffer, BooleanArray>("boolean", dtype == DType.BOOL) { b -> BooleanArray(b.remaining()) { b.get(it) != 0.toByte() } }
 
-  /** Puts the elements at the position of [dst], like all functions of this name. [java.nio.BufferOverflowException] if there is no room. */
+  /**
+   * Writes the elements at the position of [dst], like all functions of this name. Throws
+   * [java.nio.BufferOverflowException] if they do not fit.
+   */
   public fun copyDataInto(dst: FloatBuffer) {
     val convert = toFloat() ?: return read<FloatBuffer, Unit>("float") { dst.put(it) }
     read<ShortBuffer, Unit>("float") { bits ->
@@ -138,7 +142,7 @@ private constructor(
     return Tensor(dtype, shape, order, viewAs(dtype, bytes))
   }
 
-  /** The dtype, the rank, the sizes (int32) and the elements: big-endian, as [ByteBuffer]s are at first. */
+  /** The dtype, the rank, the sizes (int32) and the elements: big-endian, the initial order of a [ByteBuffer]. */
   public fun toByteArray(): ByteArray {
     check(order == null) { "only tensors whose dimensions are in order can be serialised, this one has ${dimOrder().contentToString()}" }
     val elements = numel() * dtype.bytes
@@ -183,7 +187,10 @@ private constructor(
     @JvmStatic
     public fun allocateHalfBuffer(numElements: Int): ShortBuffer = allocateBytes(numElements * 2L).asShortBuffer()
 
-    /** A copy of an array, as a tensor of the given sizes, outermost first. [IllegalArgumentException] if they differ. */
+    /**
+     * A copy of an array, as a tensor of the given sizes, outermost first. Throws [IllegalArgumentException] if the
+     * number of elements differs.
+     */
     @JvmStatic
     public fun fromBlob(data: FloatArray, shape: LongArray): Tensor =
       copied(DType.FLOAT, data.size, shape) { (it as FloatBuffer).put(data) }
@@ -221,8 +228,8 @@ private constructor(
       copied(DType.BOOL, data.size, shape) { bytes -> data.forEach { (bytes as ByteBuffer).put(if (it) 1 else 0) } }
 
     /**
-     * A tensor over a direct buffer in native order, without a copy. It has as many elements as the buffer's capacity,
-     * whatever its position and limit are; otherwise [IllegalArgumentException].
+     * A tensor over a direct buffer in native order, without a copy. The shape must have as many elements as the
+     * buffer's capacity, whatever its position and limit are; otherwise throws [IllegalArgumentException].
      */
     @JvmStatic public fun fromBlob(data: FloatBuffer, shape: LongArray): Tensor = over(DType.FLOAT, data, shape)
 
@@ -287,7 +294,7 @@ private constructor(
     public fun zeros(shape: LongArray, dtype: DType): Tensor =
       Tensor(dtype, shape.copyOf(), null, viewAs(dtype, allocateBytes(numel(shape) * dtype.bytes)))
 
-    /** The number of elements of a tensor of that shape. [IllegalArgumentException] if a size is negative. */
+    /** The number of elements of a tensor of that shape. Throws [IllegalArgumentException] if a size is negative. */
     @JvmStatic
     public fun numel(shape: LongArray): Long {
       var product = 1L
@@ -299,7 +306,7 @@ private constructor(
       return product
     }
 
-    /** The tensor that [toByteArray] wrote. [IllegalArgumentException] for anything else. */
+    /** The tensor that [toByteArray] wrote. Throws [IllegalArgumentException] for anything else. */
     @JvmStatic
     public fun fromByteArray(bytes: ByteArray): Tensor {
       val buffer = ByteBuffer.wrap(bytes)

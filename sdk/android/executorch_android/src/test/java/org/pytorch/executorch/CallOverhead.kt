@@ -19,13 +19,13 @@ internal object InCpp {
 
 /**
  * Measures how much longer a call takes from Kotlin than in C++: `sdk/android/test --bench [FILE.pte]`. Without a file,
- * the program adds two tensors of 6 numbers, which takes next to no time itself.
+ * the program adds two tensors of 6 numbers, which takes almost no time.
  *
- * Both sides use one module and the same inputs, in turns, on one thread. The time is the CPU time of that thread.
+ * Both sides use the same module and inputs, alternately, on one thread. The time is the CPU time of that thread.
  */
 internal fun main(arguments: Array<String>) {
   val add = Corpus.path("add")
-  // Warms the JIT up: a program that takes a millisecond would not be called often enough to be compiled.
+  // Warms up the JIT: a program that takes a millisecond would not be called often enough to be compiled.
   measure(add) { _, _, _, call -> until(3.0, call) }
   measure(arguments.firstOrNull() ?: add, ::compare)
 }

@@ -20,7 +20,7 @@ import kotlinx.coroutines.withTimeout
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Timeout
 
-/** Runs are stopped from another thread. The program loops for ever, so only the cancellation can end them. */
+/** Runs are stopped from another thread. The program loops forever, so only the cancellation can end them. */
 @Timeout(60)
 internal class CancellationTest {
   private val endless = File(Corpus.root.parentFile, "endless.pte").path

@@ -11,7 +11,7 @@ import kotlin.test.assertEquals
 import kotlin.test.assertTrue
 import kotlin.test.fail
 
-/** The programs of tests/data/corpus, with their inputs and what PyTorch eager gave. */
+/** The programs of tests/data/corpus, with their inputs and the outputs of PyTorch eager. */
 internal class Corpus(val name: String) {
   class Value(folder: File, fields: Map<*, *>) {
     val type = fields["type"] as String
@@ -24,14 +24,14 @@ internal class Corpus(val name: String) {
     /** Contiguous, little-endian. */
     val data = (fields["file"] as String?)?.let { File(folder, it).readBytes() } ?: ByteArray(0)
 
-    /** The same, in the order of a tensor's memory. */
+    /** The same elements in the tensor's memory order. */
     fun inMemory(): ByteArray = ByteArray(data.size).also { to -> eachElement { i, at -> data.copyInto(to, at, i, i + dtype!!.bytes) } }
 
-    /** The inverse: elements in the order of memory become contiguous. */
+    /** The inverse: converts elements in memory order to contiguous ones. */
     fun contiguous(memory: ByteArray): ByteArray =
       ByteArray(data.size).also { to -> eachElement { i, at -> memory.copyInto(to, i, at, at + dtype!!.bytes) } }
 
-    /** Calls [use] with the offset of each element in the contiguous bytes, and in those in the order of memory. */
+    /** Calls [use] with the offset of each element in the contiguous bytes, and in the bytes in memory order. */
     private fun eachElement(use: (Int, Int) -> Unit) {
       val item = dtype!!.bytes
       for (i in 0 until data.size / item) use(i * item, position(i, shape, order) * item)
@@ -90,7 +90,7 @@ internal class Corpus(val name: String) {
       return Tensor.fromBlob(bytes, from.shape, from.dtype!!, from.order)
     }
 
-    /** The position in memory, in a tensor of that dim order, of the element at [index] in contiguous order. */
+    /** The position in the memory of a tensor with that dim order of the element at [index] in contiguous order. */
     private fun position(index: Int, shape: LongArray, order: IntArray): Int {
       val coordinates = IntArray(shape.size)
       var rest = index
@@ -119,8 +119,8 @@ internal class Corpus(val name: String) {
     }
 
     /**
-     * With the bytes of [found] as they lie in memory. The tolerances of tests/corpus/corpus_test.cpp: what one rounding in
-     * a sum of a few hundred terms costs.
+     * Compares with the bytes of [found] in memory order. The tolerances are those of tests/corpus/corpus_test.cpp: the
+     * effect of one rounding in a sum of a few hundred terms.
      */
     fun checkTensor(found: Tensor, memory: ByteArray, expected: Value, program: String) {
       assertEquals(expected.dtype, found.dtype())
@@ -128,7 +128,7 @@ internal class Corpus(val name: String) {
       assertEquals(expected.order.toList(), found.dimOrder().toList())
       assertEquals(expected.data.size, memory.size)
       val bytes = expected.contiguous(memory)
-      // Eager quantises the activations of this one all together, the backend each row by itself.
+      // Eager quantises the activations of this program with one scale, the backend each row separately.
       val relative = if (program == "q8_dynamic_linear_xnn") 1e-2 else TOLERANCES[found.dtype()] ?: 0.0
       if (relative == 0.0) {
         assertTrue(bytes.contentEquals(expected.data), "the bytes differ")

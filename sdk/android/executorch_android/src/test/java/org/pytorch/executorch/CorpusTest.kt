@@ -12,7 +12,7 @@ import org.junit.jupiter.api.DynamicTest
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.TestFactory
 
-/** Every program of the corpus gives through Kotlin what PyTorch eager gave. */
+/** Every program of the corpus gives the same outputs through Kotlin as in PyTorch eager. */
 internal class CorpusTest {
   @TestFactory
   fun givesWhatEagerGave() =

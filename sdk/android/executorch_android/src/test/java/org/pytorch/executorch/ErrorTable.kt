@@ -4,7 +4,7 @@ package org.pytorch.executorch
 import java.io.File
 import java.nio.ByteBuffer
 
-/** tests/data/errors.json: the same mistake gives the same code and the same words in every language. */
+/** tests/data/errors.json: the same mistake gives the same code and the same message in every language. */
 internal object ErrorTable {
   class Mistake(val name: String, val program: ByteBuffer, val method: String?, val inputs: Array<EValue>, val error: String, val words: List<String>) {
     override fun toString() = name

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.pytorch.executorch.training.SGD;
 import org.pytorch.executorch.training.TrainingModule;
 
-/** The documented Java names, as code that was written for the original uses them. */
+/** The documented Java names, as code written for the original uses them. */
 class JavaCallersTest {
   private static String program(String name) {
     return System.getProperty("executorch.corpus") + "/" + name + "/model.pte";

@@ -13,7 +13,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Every program of the corpus through the names that Java code uses, arrays in and arrays out, gives what eager gave. */
+/** Every program of the corpus, called with the names for Java code, with arrays as inputs and outputs, gives the
+ * outputs of eager mode. */
 class JavaCorpusTest {
   @TestFactory
   Stream<DynamicTest> givesWhatEagerGave() {

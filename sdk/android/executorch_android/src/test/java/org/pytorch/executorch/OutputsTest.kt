@@ -13,7 +13,8 @@ import kotlin.test.assertTrue
 import org.junit.jupiter.api.Tag
 import org.junit.jupiter.api.Test
 
-/** What outputs refer to, how long they are valid and who frees them. The program adds two tensors of shape 2, 3. */
+/** Which memory outputs refer to, how long they are valid and when they are freed. The program adds two tensors of
+ * shape 2, 3. */
 internal class OutputsTest {
   private val shape = longArrayOf(2, 3)
 
@@ -176,7 +177,7 @@ internal class OutputsTest {
     assertTrue(grown < 24L shl 20, "the process grew by $grown bytes in 2,000 loads")
   }
 
-  /** Waits until the garbage collector has run and the native objects of what it collected are freed. */
+  /** Waits until the garbage collector has run and the native objects of the collected objects are freed. */
   private fun settle() {
     repeat(100) {
       System.gc()

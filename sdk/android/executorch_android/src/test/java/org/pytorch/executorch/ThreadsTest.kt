@@ -20,7 +20,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import org.junit.jupiter.api.Test
 
-/** Modules used from many threads, as they should be and as they should not. */
+/** Modules that many threads use, correctly and incorrectly. */
 internal class ThreadsTest {
   private fun add() = Module.load(Corpus.path("add"))
 
@@ -29,7 +29,7 @@ internal class ThreadsTest {
   private fun turnOf(module: Module) =
     Module::class.java.getDeclaredField("lock").apply { isAccessible = true }.get(module) as ReentrantLock
 
-  /** Runs [body] in threads that start together; what they throw. */
+  /** Runs [body] in threads that start together. Returns what they throw. */
   private fun together(count: Int, body: (Int) -> Unit): List<Throwable> {
     val start = CountDownLatch(1)
     val failures = ConcurrentLinkedQueue<Throwable>()

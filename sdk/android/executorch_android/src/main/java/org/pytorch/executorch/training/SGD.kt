@@ -6,9 +6,9 @@ import java.nio.FloatBuffer
 import org.pytorch.executorch.Tensor
 
 /**
- * Stochastic gradient descent, with the rule of `torch.optim.SGD`: with d = gradient + weightDecay * parameter and, after
- * the first step, v = momentum * v + (1 - dampening) * d (first v = d), a parameter loses learningRate * v; with
- * nesterov, learningRate * (d + momentum * v); without momentum, learningRate * d.
+ * Stochastic gradient descent with the rule of `torch.optim.SGD`. With d = gradient + weightDecay * parameter, the first
+ * step sets v = d, and each further one v = momentum * v + (1 - dampening) * d. Then it subtracts learningRate * v from
+ * the parameter; with nesterov learningRate * (d + momentum * v), and without momentum learningRate * d.
  */
 public class SGD
 private constructor(
@@ -22,10 +22,10 @@ private constructor(
   private val velocities = HashMap<String, DoubleArray>()
 
   /**
-   * Changes the parameters in place; one without a gradient stays as it is.
+   * Changes the parameters in place. Parameters without a gradient are not changed.
    *
    * @param namedGradients by the names of their parameters, with the same shapes and dtypes.
-   * @throws IllegalArgumentException for a gradient that no parameter belongs to, or of another shape or dtype than its
+   * @throws IllegalArgumentException for a gradient without a parameter, or with another shape or dtype than its
    *   parameter. No parameter has changed then.
    */
   public fun step(namedGradients: Map<String, Tensor>) {

@@ -21,7 +21,7 @@ import org.pytorch.executorch.Tensor
  * may run while an optimizer steps.
  */
 public class TrainingModule private constructor(private val module: Module) : Closeable {
-  /** Where the gradients and the parameters begin among the outputs of a method; both are in the order of [names]. */
+  /** The indices of the first gradient and the first parameter among the outputs; both are in the order of [names]. */
   private class Layout(val gradients: Int, val parameters: Int, val names: List<String>)
 
   private val layouts = ConcurrentHashMap<String, Layout>()
@@ -30,8 +30,8 @@ public class TrainingModule private constructor(private val module: Module) : Cl
   /**
    * Runs a method.
    *
-   * @return its outputs without gradients and parameters: the loss and whatever else the model returns. Like those of
-   *   [Module.execute] they show the module's memory until the method runs again.
+   * @return its outputs without gradients and parameters: the loss, and other outputs of the model. Like those of
+   *   [Module.execute] they refer to the module's memory until the method runs again.
    */
   public fun executeForwardBackward(methodName: String, vararg inputs: EValue): Array<EValue> {
     val layout = layoutOf(methodName)
@@ -46,8 +46,8 @@ public class TrainingModule private constructor(private val module: Module) : Cl
    */
   public fun namedParameters(methodName: String): Map<String, Tensor> {
     val layout = layoutOf(methodName)
-    // This makes the outputs of the last run invalid, so the gradients of that run, if there was one, are taken again:
-    // they are in the same memory.
+    // This invalidates the outputs of the last run, so the gradients of that run, if there was one, are read again.
+    // They are in the same memory.
     val outputs = module.outputs(methodName)
     if (gradients.containsKey(methodName)) gradients[methodName] = named(layout, outputs, layout.gradients)
     return named(layout, outputs, layout.parameters).mapValues { it.value.lasting() }
@@ -96,7 +96,7 @@ public class TrainingModule private constructor(private val module: Module) : Cl
      * Loads and verifies a program.
      *
      * @param modelPath of the `.pte` file.
-     * @param dataPath of the `.ptd` file with its parameters, if they have one of their own.
+     * @param dataPath of the `.ptd` file with its parameters, if they are in a separate file.
      * @throws IllegalArgumentException if there is no such file or it cannot be read.
      */
     @JvmStatic
