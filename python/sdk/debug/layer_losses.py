@@ -156,7 +156,7 @@ def _float_weights(
     missing = len(constants) - len(found)
     return (
         found,
-        f"{missing} of {len(constants)} weights stay quantised: the float model has none like them"
+        f"{missing} of {len(constants)} weights stay quantised: the float model has no matching ones"
         if missing
         else None,
     )

@@ -72,7 +72,7 @@ def _record(options: Namespace, export: Sequence[str], program: DebuggedProgram)
         return record_of(path, program, options.method), None
     if options.model is None:
         raise ValueError(
-            f"nothing says which model '{program.path}' is of: pass it as in `sdk debug model.py:Net {program.path}`, "
+            f"the model of '{program.path}' is unknown: pass it as in `sdk debug model.py:Net {program.path}`, "
             "or --etrecord with the ETRecord that was saved when it was exported"
         )
     return rebuild(program, options.model, export, options.method)

@@ -11,7 +11,7 @@ BYTES = {
     **dict.fromkeys((ScalarType.INT, ScalarType.FLOAT, ScalarType.UINT32), 4),
     **dict.fromkeys((ScalarType.LONG, ScalarType.DOUBLE, ScalarType.UINT64), 8),
 }
-"""Of one element; types of which there are no tensors in memory are not in it."""
+"""Bytes of an element. Types that no tensor in memory can have are missing."""
 
 _NAMES = {
     ScalarType.BYTE: "uint8",

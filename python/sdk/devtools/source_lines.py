@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The line of a model's source in a stack trace."""
+"""Finds the line of a model's source in a stack trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def source_line(stack_trace: str, folders: bool = False) -> str:
-    """`model.py:12`: the innermost line that is in a file and not in torch; "" if there is none.
+    """`model.py:12`: the innermost line in a file outside torch; "" if there is none.
 
     `folders` keeps the path of the file.
     """

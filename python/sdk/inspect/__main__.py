@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
     page.add_argument(
         "--report", type=Path, help="the JSON file of `sdk export --report`: adds what the export recorded"
     )
-    page.add_argument("--method", help="the method that the ETDump is of, where it does not say so")
+    page.add_argument("--method", help="the method of the ETDump, if the ETDump does not name it")
     return finish(parser, argv, _run)
 
 

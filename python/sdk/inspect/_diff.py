@@ -30,7 +30,7 @@ def differences(first: Path, second: Path) -> list[Difference]:
     both = facts(first), facts(second)
     if both[0]["kind"] != both[1]["kind"]:
         a, b = (NAMES[found["kind"]] for found in both)
-        raise CommandError(f"expected two files of one kind, found {a} and {b}: compare a file with its like")
+        raise CommandError(f"expected two files of one kind, found {a} and {b}: compare files of the same kind")
     flat = [
         {**dict(_leaves(found)), **_digests(path, found)} for path, found in zip((first, second), both, strict=True)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords: made on the way, made by hand, saved, read, and refused."""
+"""ETRecords: made during an export or from its results, saved, read, and refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A folder with a model file to export, and a way to call the command as a user does."""
+"""A folder with a model file to export, and a function that calls the command as a user does."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the command line accepts, and what it says about the rest."""
+"""The arguments that the command line accepts, and its errors for others."""
 
 from __future__ import annotations
 

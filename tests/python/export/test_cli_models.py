@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the command exports beside one module of a file: several methods, archives, models of libraries, recipes."""
+"""Exports of the command other than one module of a file: several methods, archives, models of libraries, recipes."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_exp_16_a_backends_recipe_and_its_refusals(codec: str, export: Export, b
     answer = export(f"{codec}:net", *how, "--no-verify", "--report", "report.html")
     assert answer.status == 0, answer.err
     said = " ".join(answer.out.split())
-    assert "1 call to CommandBackend; 2 operator calls stay with the kernels" in said
+    assert "1 call to CommandBackend; 2 operator calls run on kernels" in said
     assert "aten::addmm.out ×2: CommandBackend: it is no relu" in said
     page = Path("report.html").read_text()
     assert "Every node" in page and "CommandBackend: it is no relu" in page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command from end to end: what it writes, what it says, and that a failure leaves nothing behind."""
+"""The command from end to end: the files and the output of an export, and that a failure leaves no files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_without_the_default_backend_the_kernels_take_all(
     answer = export(f"{models.name}:net")
     assert answer.status == 0, answer.err
     said = " ".join(answer.out.split())
-    assert "nothing: no backend was asked for" in said
+    assert "nothing: no backend was requested" in said
     assert f"has no AbsentBackend, so the model was not given to {default.name}, the default backend" in said
     assert "note" not in export(f"{models.name}:net", "--backend", "portable").out
     assert f"to {default.id}" in export(f"{models.name}:net", "--backend", default.name).out
@@ -128,7 +128,7 @@ def test_sizes_that_the_model_does_not_take_are_found(models: Path, export: Expo
     two = ("--input", "2x3:float32", "--input", "2x3:float32")
     answer = export(f"{models.name}:Sum", *two, "--dynamic", "a.0=1..8")
     assert answer.status == 1
-    assert "does not take the largest sizes that --dynamic promises" in answer.err
+    assert "does not accept the largest sizes of --dynamic" in answer.err
     assert left_behind(models.parent) == []
 
 

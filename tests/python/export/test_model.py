@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MODEL on the command line: what can be named, and what is said where it cannot."""
+"""MODEL on the command line: what it can name, and the errors if it names nothing."""
 
 from __future__ import annotations
 

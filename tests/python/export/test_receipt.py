@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The receipt: every node, where it runs, why not elsewhere; and each kind of loss, found and refused with strict."""
+"""The receipt: every node, where it runs, why not elsewhere; and each kind of loss, reported, and refused with
+strict."""
 
 from __future__ import annotations
 
@@ -150,7 +151,7 @@ def test_a_refusal_is_shown_in_the_backends_words(how: str) -> None:
     assert rows(receipt, "aten::sin.out")[0].why == "ReceiptBackend did not say why"
     assert [loss.kind for loss in receipt.losses] == [LossKind.FALLBACK] * 2
     assert "aten::relu.out (test_receipt.py:" in str(receipt.losses[0])
-    assert "stays with the kernels. ReceiptBackend: only sigmoid is fused" in str(receipt)
+    assert "runs on a kernel. ReceiptBackend: only sigmoid is fused" in str(receipt)
 
 
 def test_each_backend_that_was_asked_has_its_say() -> None:
@@ -174,7 +175,7 @@ def test_a_reason_survives_decomposition_of_what_was_kept_whole() -> None:
 
 
 def test_strict_refuses_a_fallback_and_allow_permits_it() -> None:
-    with pytest.raises(LossError, match=r"fallback: forward: aten::relu.out .* stays with the kernels") as error:
+    with pytest.raises(LossError, match=r"fallback: forward: aten::relu.out .* runs on a kernel") as error:
         receipt_of(Net(), (X,), Takes(edge.addmm.default), strict=True)
     assert {loss.kind for loss in error.value.losses} == {LossKind.FALLBACK}
     receipt_of(Net(), (X,), Takes(edge.addmm.default)).raise_for_losses(allow=["fallback"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""EXP-16: recipes, their providers and registry, and what joins and what does not."""
+"""EXP-16: recipes, their providers and registry, and which recipes can be combined."""
 
 from __future__ import annotations
 

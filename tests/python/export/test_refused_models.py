@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command with models that cannot become a program that runs: one error names all that is wrong, and no file is
-written."""
+"""The command with models that cannot become a runnable program: one error names everything that is wrong, and no file
+is written."""
 
 from __future__ import annotations
 

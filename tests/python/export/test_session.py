@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""EXP-16: `sdk.export.export`, sessions, stages, and what a pipeline refuses."""
+"""EXP-16: `sdk.export.export`, sessions, stages, and the pipelines that are refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times for people: three digits with their unit, and what counts as a changed buffer."""
+"""Times in the output: three digits with their unit, and models that change buffers."""
 
 from __future__ import annotations
 

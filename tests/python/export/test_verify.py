@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The difference between two answers."""
+"""The difference between two outputs."""
 
 from __future__ import annotations
 

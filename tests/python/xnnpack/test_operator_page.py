@@ -24,7 +24,7 @@ def test_each_operator_has_one_row() -> None:
 def test_reasons_are_the_texts_of_the_methods_and_of_those_they_ask() -> None:
     """What `max_pool2d` refuses by itself, and what all windows do."""
     reasons = set(reasons_of(MaxPoolConfig.refusal_of_call, MaxPoolConfig))
-    assert {"its indices are used", "its window is one element"} <= reasons
+    assert {"its indices are used", "its window has one element"} <= reasons
 
 
 def test_a_row_shows_what_an_operator_takes() -> None:

@@ -98,7 +98,7 @@ def refusal_of_scale(node: Node, may_be_narrow: bool = False) -> str | None:
         writers = [source] if is_quantize(source) else []
         for other in (*writers, *filter(is_dequantize, source.users)):
             if scale_of(other) != scale:
-                return f"its scale is another one than that of {other}"
+                return f"its scale differs from that of {other}"
     return None
 
 

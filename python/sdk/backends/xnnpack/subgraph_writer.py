@@ -245,7 +245,7 @@ class SubgraphWriter(PayloadValues):
                 forms[nhwc] = self._value(list(self.values[integers].dims))
                 self.add(NODES["Convert"](integers, forms[nhwc]))
             elif not forms:
-                raise RuntimeError(f"{operand} is read by a delegate of XNNPACK and is no value of it")
+                raise RuntimeError(f"a delegate of XNNPACK reads {operand}, which it does not compute")
             else:
                 forms[nhwc] = self._turn(operand, forms[not nhwc], nhwc)
         return forms[nhwc]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports of what was delegated to backends."""
+"""Reports on what was delegated to backends."""
 
 from __future__ import annotations
 

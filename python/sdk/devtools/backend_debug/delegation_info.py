@@ -25,9 +25,7 @@ class DelegationBreakdown:
 
 @dataclass
 class DelegationInfo:
-    """The calls of a graph and of its branches. The `getitem` calls that read a delegate's results count as outside of
-    it.
-    """
+    """Counts the calls of a graph and its branches. `getitem` calls that read a delegate's results count as outside."""
 
     num_delegated_subgraphs: int = 0
     num_delegated_nodes: int = 0
@@ -43,7 +41,8 @@ class DelegationInfo:
         )
 
     def get_operator_delegation_dataframe(self) -> Any:
-        """A pandas.DataFrame: a row an operator, by name, and the row Total. Raises ImportError without pandas."""
+        """A pandas.DataFrame with a row for each operator, sorted by name, and the row Total. Raises ImportError
+        without pandas."""
         import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         columns = ("op_type", "occurrences_in_delegated_graphs", "occurrences_in_non_delegated_graphs")
@@ -93,5 +92,5 @@ def _count(info: DelegationInfo, graph: Graph, delegated: bool) -> None:
 
 
 def _op_type(node: Node) -> str:
-    """The name that fx gives to the first call: `aten_add_tensor`, without the number of further calls."""
+    """The name that fx gives to the first call: `aten_add_tensor`, without a number."""
     return re.sub(r"_\d+$", "", node.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Test cases of a program, and suites of them, one for each method."""
+"""Test cases of a program, and suites of test cases, one for each method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MethodOutputType: TypeAlias = Sequence[torch.Tensor]
 """The outputs of one call, in the order in which the method returns them."""
 
 DataContainer: TypeAlias = Union[list, tuple, dict]  # noqa: UP007
-"""What inputs and outputs may be nested in; they are stored flat."""
+"""Containers of inputs and outputs; they are flattened when they are stored."""
 
 
 class MethodTestCase:
@@ -29,7 +29,7 @@ class MethodTestCase:
     def __init__(self, inputs: MethodInputType, expected_outputs: MethodOutputType | None = None) -> None:
         """
         Args:
-            inputs: Tensors and numbers, as the method takes them; lists, tuples and dictionaries are flattened.
+            inputs: Tensors and numbers, as the method expects them; lists, tuples and dictionaries are flattened.
             expected_outputs: What the method should return, e.g. what the model in PyTorch did; a tensor, or several of
                 them in containers. Without them the call can be run, but not verified.
         """

@@ -94,7 +94,7 @@ class BundledProgram:
 
 
 def _to_value(value: ConfigValue, like: Any) -> bundle_schema.Value:
-    """A value as it is stored; the elements of a tensor in the order of the method's own tensor."""
+    """A value as it is stored; the elements of a tensor are in the dim order of the method's tensor."""
     if isinstance(value, torch.Tensor):
         dim_order = list(like.dim_order)
         data = bytes(TensorData(value.detach(), dim_order, "a tensor of a test case"))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The schema of ETDumps as dataclasses, one for each flatbuffer table of a `.etdp`.
 
-Times are ticks of the device's clock. -1 and None mean that an event does not have a field. An event inside a delegate
-has
-either an integer or a text as its identifier.
+Times are ticks of the device's clock. -1 and None mean that an event lacks a field. An event inside a delegate is
+identified by an integer or by a text.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Null:
 
 @dataclass
 class Tensor:
-    """A recorded tensor: strides in elements, the place of its first element in the debug buffer in bytes."""
+    """A recorded tensor: strides in elements, and the offset of its first element in the debug buffer in bytes."""
 
     scalar_type: ScalarType
     sizes: list[int]
@@ -81,7 +80,7 @@ class TensorList:
 
 
 class ValueType(Enum):
-    """Which field of a `Value` is set."""
+    """Says which field of a `Value` is set."""
 
     NULL = "Null"
     INT = "Int"
@@ -95,9 +94,9 @@ class ValueType(Enum):
 
 @dataclass
 class Value:
-    """A recorded value; `output` says whether it is an output of the method."""
+    """A recorded value. `output` says whether it is an output of the method."""
 
-    val: str  # the value of a ValueType
+    val: str  # the text of a ValueType
     tensor: Tensor | None = None
     tensor_list: TensorList | None = None
     int_value: Int | None = None
@@ -109,7 +108,7 @@ class Value:
 
 @dataclass
 class DebugEvent:
-    """A value that an instruction, or a delegate inside of one, has computed."""
+    """A value that an instruction, or a delegate in an instruction, has computed."""
 
     name: str | None
     chain_index: int
@@ -127,7 +126,7 @@ class AllocationEvent:
 
 @dataclass
 class ProfileEvent:
-    """Something that took time: an instruction, a method, or an operator inside a delegate."""
+    """An interval of time: an instruction, a method, or an operator inside a delegate."""
 
     name: str | None
     chain_index: int
@@ -141,7 +140,7 @@ class ProfileEvent:
 
 @dataclass
 class Event:
-    """One of the three."""
+    """Exactly one field is set."""
 
     profile_event: ProfileEvent | None = None
     allocation_event: AllocationEvent | None = None
@@ -155,7 +154,7 @@ class Allocator:
 
 @dataclass
 class RunData:
-    """The events of a run of a method (`Execute`), or of what came before (`Default`)."""
+    """The events of a run of a method (`Execute`), or of the time before it (`Default`)."""
 
     name: str
     bundled_input_index: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETDumps to the bytes of a `.etdp` and back. Reading runs nothing that a file contains, whatever its bytes are."""
+"""Converts ETDumps to the bytes of a `.etdp` and back. Reading never executes anything from the file."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = ["ETDUMP_VERSION", "deserialize_from_etdump_flatcc", "read_etdump", "s
 
 ETDUMP_IDENTIFIER = b"ED00"
 ETDUMP_VERSION = 0
-"""The version of the format that is read."""
+"""The only version of the format that can be read."""
 
 
 class _ValueType(Scalar):
-    """The number of a `ValueType`, which dataclasses give by its text."""
+    """The number of a `ValueType`, which the dataclasses store as text."""
 
     names = tuple(member.value for member in schema.ValueType)
 
@@ -146,6 +146,7 @@ def deserialize_from_etdump_flatcc(data: bytes, size_prefixed: bool = True) -> s
 
 
 def read_etdump(data: bytes) -> schema.ETDumpFlatCC:
-    """The content of an ETDump, with the size before the flatbuffer or without. Raises as the function above."""
+    """The content of an ETDump with or without a size before the flatbuffer. Raises as deserialize_from_etdump_flatcc
+    does."""
     has_size = data[4:8] != ETDUMP_IDENTIFIER
     return deserialize_from_etdump_flatcc(data, size_prefixed=has_size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords: what the debugging tools need to know about a program beyond its file."""
+"""ETRecords: what the developer tools need to know about a program in addition to its file."""
 
 from __future__ import annotations
 

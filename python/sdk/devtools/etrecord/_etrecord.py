@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes and reads ETRecords; what they contain is in `sdk.exir.record`."""
+"""Writes and reads ETRecords. `sdk.exir.record` documents their contents."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def generate_etrecord(
 
 
 def parse_etrecord(etrecord_path: str | os.PathLike[str]) -> ETRecord:
-    """Reads a record, this package's or the original's. Nothing in the file is run.
+    """Reads an ETRecord of this package or of the original. Nothing in the file is executed.
 
     Raises RuntimeError if the file is not a record, or is damaged.
     """
@@ -82,7 +82,7 @@ def parse_etrecord(etrecord_path: str | os.PathLike[str]) -> ETRecord:
     programs = {name: _program(name, members) for name in members if f"{name}_state_dict" in members}
     edge_name = _Names.EDGE_DIALECT_EXPORTED_PROGRAM.value
     edge = {n.removeprefix(f"{edge_name}/"): p for n, p in programs.items() if n.startswith(f"{edge_name}/")}
-    if edge_name in programs:  # the older form, for a single program
+    if edge_name in programs:  # the older form, with a single program
         edge["forward"] = programs[edge_name]
     extra = {n: p for n, p in programs.items() if n != _Names.EXPORTED_PROGRAM.value and not n.startswith(edge_name)}
     return ETRecord(
@@ -122,7 +122,7 @@ def _tensors(name: ETRecordReservedFileNames, members: dict[str, bytes]) -> Any:
         return None
     try:
         return torch.load(io.BytesIO(members[name.value]), weights_only=True)
-    except Exception as error:  # torch.load passes on any exception of its readers
+    except Exception as error:  # torch.load raises various exceptions of its readers
         raise RuntimeError(
             f"the ETRecord's {name.value!r} holds more than tensors, numbers and lists of them, or is damaged; "
             "make the record again"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data of the page as JSON: what its script draws. Texts that many nodes share are in tables."""
+"""The page's data as JSON, from which its script draws. Texts that many nodes share are in tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHORT = ("name", "op", "kind", "outputs", "inputs", "instruction", "partition")
 
 
 class _Table:
-    """Distinct values, each with a number."""
+    """Distinct values and their numbers."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -26,7 +26,7 @@ class _Table:
 
 
 def graph_data(graph: Graph) -> dict[str, Any]:
-    """A graph as plain data; `modules`, `frames` and `weights` of a node are numbers in the tables beside it.
+    """A graph as plain data. A node refers to `modules`, `frames` and `weights` by their numbers in tables.
 
     A module is its parent's number (-1 for none), its path and its class.
     """
@@ -66,7 +66,7 @@ def _weight(weight: Weight) -> dict[str, Any]:
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand in a <script> of HTML: no `<` of a text can end it."""
+    """JSON for a <script> element of HTML: it contains no `<`, which could end the element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The graph of a method as the page draws it: nodes with their modules, delegates, source lines and weights."""
+"""The graph of a method for the page: nodes with their modules, delegates, source lines and weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdk.exir.graph_module import get_control_flow_submodules
 
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in ([^\n]*)(?:\n[ \t]+([^\n]*))?')
 _ADVICE = "Pass the ETRecord that was made together with the program"
-_CODE = 200  # characters of a source line that are kept
+_CODE = 200  # the most characters of a source line that are kept
 
 Frame = tuple[str, int, str, str]
 """File, line, function and text of a source line."""
@@ -30,7 +30,7 @@ Frame = tuple[str, int, str, str]
 
 @dataclass(frozen=True)
 class Weight:
-    """A constant or a state that a node reads. `nbytes` is 0 where it is not known."""
+    """A constant or a state that a node reads. `nbytes` is 0 if unknown."""
 
     name: str
     type: str
@@ -46,19 +46,19 @@ class GraphNode:
     op: str  # aten.add.Tensor
     kind: str  # "op", "input" or "output"
     outputs: list[str] = field(default_factory=list)  # float32[1, 8]
-    nbytes: int = 0  # of the outputs, at their largest sizes
+    nbytes: int = 0  # size of the outputs in bytes, at their largest sizes
     inputs: list[int] = field(default_factory=list)  # indices of nodes
     weights: list[Weight] = field(default_factory=list)
-    modules: tuple[tuple[str, str], ...] = ()  # path and class of each module that it is called in, outermost first
+    modules: tuple[tuple[str, str], ...] = ()  # path and class of each module around the call, outermost first
     frames: tuple[Frame, ...] = ()  # outermost first
     handles: tuple[int, ...] = ()
     instruction: int | None = None
-    partition: int | None = None  # index of the delegate call that it is in
+    partition: int | None = None  # index of the delegate call that contains it
 
 
 @dataclass
 class Graph:
-    """The nodes of a method, in an order in which they can run, and its delegate calls."""
+    """The nodes of a method in an order in which they can run, and its delegate calls."""
 
     method: str
     nodes: list[GraphNode]
@@ -91,7 +91,7 @@ class Graph:
 
 
 def graph_of_edge_program(file: MethodFile, sources: Sources, program: ExportedProgram) -> Graph:
-    """The graph of an ETRecord's edge program, with the delegates and instructions of the program that was made of it.
+    """The graph of an ETRecord's edge program, with the delegates and instructions of the program made from it.
 
     Raises ValueError if the record's instructions are not those of the program.
     """
@@ -130,10 +130,11 @@ def _called(backend: object) -> str:
 
 
 def _find_instructions(graph: Graph, file: MethodFile, handles: list[tuple[int, ...]]) -> None:
-    """Says of each node which instruction runs it: the call of a delegate, or a kernel of the same operator.
+    """Assigns to each node the instruction that runs it: the call of a delegate, or a kernel of the same operator.
 
-    The nodes that one operator of the model was decomposed into share a debug handle, and have instructions in the
-    same order. What has no instruction, such as a view, gets none. Raises ValueError where most are not found.
+    The nodes into which one operator of the model was decomposed share a debug handle, and their instructions have the
+    same order. Nodes without an instruction, such as views, get none. Raises ValueError if most instructions have no
+    node.
     """
     partitions = {call.instruction: index for index, call in enumerate(graph.partitions)}
     waiting = {handle: list(graph.with_handles([handle])) for handle in dict.fromkeys(h for hs in handles for h in hs)}
@@ -156,7 +157,7 @@ def _find_instructions(graph: Graph, file: MethodFile, handles: list[tuple[int, 
             f"the ETRecord is of another program: of {kernels} kernel calls of method {file.name!r} it has the "
             f"operators of {found}. {_ADVICE}"
         )
-    # A delegate may name the handles of its inputs too, which kernels or delegates before it compute.
+    # A delegate may also name the handles of its inputs, which kernels or delegates before it compute.
     for instruction, partition in partitions.items():
         for node in (graph.nodes[index] for index in graph.with_handles(handles[instruction])):
             if node.instruction is None:
@@ -164,7 +165,7 @@ def _find_instructions(graph: Graph, file: MethodFile, handles: list[tuple[int, 
 
 
 def _base_name(operator: str) -> str:
-    """`add` of `aten::add.out` and of `aten.add.Tensor`: out variants have other overloads."""
+    """`add` for `aten::add.out` and `aten.add.Tensor`: out variants have other overload names."""
     if "::" in operator:
         return operator.split("::")[1].split(".")[0]
     return operator.split(".")[1] if "." in operator else operator
@@ -184,7 +185,7 @@ class _EdgeGraph:
             self._weights.update({name: (target, target in changed) for name, target in names.items()})
 
     def add(self, module: GraphModule, inside: tuple[tuple[str, str], ...], known: dict[Node, int]) -> None:
-        """Adds the nodes of a graph; `inside` are the branches around it."""
+        """Adds the nodes of a graph. `inside` are the branches that contain it."""
         branches: dict[Node, list[tuple[str, GraphModule]]] = {}
         for name, branch, node in get_control_flow_submodules(module):
             branches.setdefault(node, []).append((name, branch))
@@ -193,7 +194,7 @@ class _EdgeGraph:
             if node.op == "placeholder" and not inside and node.name in self._weights:
                 weights[node] = self._weight(node)
             elif node.op == "get_attr" or (node.op == "call_function" and node.target is operator.getitem):
-                # An element of a result is an edge, not a node.
+                # A getitem is drawn as an edge, not as a node.
                 source = node.args[0] if node.args else None
                 if isinstance(source, Node) and source in known:
                     known[node] = known[source]

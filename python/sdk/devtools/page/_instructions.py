@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The graph of a method without an ETRecord: its instructions, and which reads what another one has written."""
+"""The graph of a method without an ETRecord: its instructions, with an edge from the one that writes a value to each
+one that reads it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from sdk.exir import schema
 
 
 def graph_of_instructions(file: MethodFile) -> Graph:
-    """A node for each instruction. A delegate is one node: what is inside of it only an ETRecord says."""
+    """A node for each instruction. A delegate is one node, because only an ETRecord has the operators inside it."""
     plan, nodes = file.plan, list[GraphNode]()
     writer: dict[int, int] = {}
     for number, value in enumerate(plan.inputs):
@@ -22,7 +23,8 @@ def graph_of_instructions(file: MethodFile) -> Graph:
         written = list(values_written(plan, call))
         read = values_read(plan, call)
         if isinstance(call, schema.DelegateCall):
-            # A delegate does not say which arguments it writes: those that nothing else has written.
+            # The program does not say which arguments a delegate writes. They are the ones that no instruction has
+            # written.
             read = [value for value in read if value in writer or _weight(plan, value) is not None]
             written = [value for value in written if value not in read]
         node = GraphNode(
@@ -51,7 +53,7 @@ def graph_of_instructions(file: MethodFile) -> Graph:
 
 
 def _weight(plan: schema.ExecutionPlan, value: int) -> Weight | None:
-    """A constant or a state; None for what is computed and for numbers."""
+    """A constant or a state; None for computed values and for numbers."""
     tensor = plan.values[value].val
     if not isinstance(tensor, schema.Tensor):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program as it lies in a file: its sizes, and the calls of delegates. Weights and payloads are not read."""
+"""A program as it is stored in a file: its sizes, and the calls of delegates. Weights and payloads are not read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MethodFile:
 
 @dataclass
 class ProgramFile:
-    """A program that was read from a file, of `nbytes`. `sizes` are its parts, the largest first."""
+    """A program that was read from a file of `nbytes` bytes. `sizes` are its parts, the largest first."""
 
     path: Path
     nbytes: int
@@ -57,7 +57,7 @@ class ProgramFile:
 
 
 def read_program(path: Path) -> ProgramFile:
-    """Reads a `.pte`, or the program of a `.bpte`. Nothing in the file is run.
+    """Reads a `.pte`, or the program of a `.bpte`. Nothing in the file is executed.
 
     Raises ValueError if it is neither, or is damaged.
     """
@@ -100,7 +100,7 @@ def _delegate_calls(plan: schema.ExecutionPlan, delegates: list[dict[str, Any]])
 
 
 def _sizes(sections: list[dict[str, Any]]) -> dict[str, int]:
-    """Bytes by name, with the smallest together where there are many."""
+    """Bytes by name. If there are many names, the smallest are combined."""
     sizes: Counter[str] = Counter()
     for section in sections:
         sizes[section["name"]] += section["bytes"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the page shows beside the graph: memory plan, sizes and the export's report, as HTML without scripts."""
+"""The page's sections beside the graph: memory plan, sizes and the export's report, as HTML without scripts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def sizes_section(program: ProgramFile) -> str:
 
 
 def report_section(program: ProgramFile, report: dict[str, Any] | None) -> str:
-    """Methods and operators of the program, then what the export recorded."""
+    """Methods and operators of the program, then the records of the export."""
     parts: list[str] = []
     for method in program.facts.methods:
         parts.append(f"<h2>Method <code>{escape(signature(method))}</code></h2>")
@@ -114,7 +114,7 @@ def _export(report: dict[str, Any]) -> list[str]:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """The report of an export as JSON. Raises ValueError if the file is none."""
+    """Reads the report of an export as JSON. Raises ValueError if the file is not one."""
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         found = report["report_format"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time of a method went, and how far its values are from those of eager mode, by node of its graph."""
+"""The time of a method's parts, and the difference between their values and those of eager mode, by node of the
+graph."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from sdk.devtools.page._graph import Graph
 
 
 def times_of(inspector: Inspector, graph: Graph) -> dict[str, Any] | None:
-    """The times of a run as plain data, None if nothing was measured. No time is in two of the `events`.
+    """The times of a run as plain data; None if nothing was measured. No time is counted in two `events`.
 
-    An event has the nodes that it ran; one of a delegate's own time, outside of its operators, has the `partition`.
+    An event has the nodes that it ran. An event for a delegate's time outside its operators has the `partition`.
     """
     blocks = [block for block in inspector.event_blocks if method_time(block) > 0]
     if not blocks:
@@ -49,15 +50,16 @@ def _event(event: Event, mean: float, graph: Graph, sources: Sources | None) -> 
     own = graph.at_instruction(instruction)
     nodes = (own if not event.is_delegated_op else []) or graph.with_handles(event.handles) or own
     if event.is_delegated_op and not _is_known(event, sources):
-        # What a backend runs for no node, such as a change of layout, belongs to the delegate.
+        # Operators that a backend adds, such as a change of layout, belong to no node but to the delegate.
         found["partition"], nodes = partition, own[:1]
-    # Of fused nodes, the one with the largest weights is named first: the convolution, not its activation.
+    # Of fused nodes, the one with the largest weights comes first: the convolution, not its activation.
     nodes = sorted(nodes, key=lambda index: -sum(weight.nbytes for weight in graph.nodes[index].weights))
     return {**found, "nodes": nodes, "p50": data.p50, "min": data.min, "max": data.max}
 
 
 def _is_known(event: Event, sources: Sources | None) -> bool:
-    """Whether the ETRecord says which nodes the delegate ran in an event; without one all that is known is the call."""
+    """Whether the ETRecord says which nodes an event of a delegate ran. Without it, only the call of the delegate is
+    known."""
     if sources is None:
         return True
     delegate = sources.delegate(event._instruction_id)
@@ -66,7 +68,7 @@ def _is_known(event: Event, sources: Sources | None) -> bool:
 
 
 def gaps_of(inspector: Inspector, graph: Graph) -> list[dict[str, Any]]:
-    """What eager mode and the runtime have computed, layer by layer in the order of the graph.
+    """The differences between eager mode and the runtime, layer by layer in the order of the graph.
 
     Raises ValueError if the ETDump has no recorded values.
     """
@@ -75,7 +77,7 @@ def gaps_of(inspector: Inspector, graph: Graph) -> list[dict[str, Any]]:
 
 def _gap(layer: Layer, graph: Graph) -> dict[str, Any]:
     pairs = list(zip(_list(layer.expected), _list(layer.found), strict=False))
-    # Of nodes with one handle, the last one computes the result of the operator that they were decomposed from.
+    # Of several nodes with one handle, the last one computes the result of the operator from which they come.
     nodes = (graph.with_handles(layer.handle) or graph.with_handles(layer.runtime_handle))[-1:]
     return {
         "nodes": nodes,

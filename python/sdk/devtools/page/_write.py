@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`write_page`: one HTML file with everything that is known about a program."""
+"""`write_page`: writes one HTML file with everything that is known about a program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAYOUT = "dagre.min.js"
 
 
 class PageError(RuntimeError):
-    """The page cannot be made with this installation of the package."""
+    """This installation of the package cannot make the page."""
 
 
 def write_page(
@@ -36,18 +36,18 @@ def write_page(
     report: str | Path | None = None,
     method: str | None = None,
 ) -> None:
-    """Writes one HTML page about a program: graph, time, memory plan, sizes, report, numeric gap.
+    """Writes one HTML page about a program: graph, times, memory plan, sizes, report and numeric gaps.
 
-    The page needs no other file and no network, and runs nothing of what the files contain.
+    The page needs no other file and no network, and executes nothing from the files.
 
     Args:
         path: The program, a `.pte` or `.bpte`.
         out: The page to write.
-        etdump: What the runtime recorded of it: adds times.
-        etrecord: What the exporter recorded of it: adds modules, source lines, and the operators inside of delegates.
-        debug_buffer: The recorded values of the ETDump: adds, with the ETRecord, how far they are from eager mode.
-        report: The JSON file of `sdk export --report`: adds what the export recorded.
-        method: The method that the ETDump is of; by default the only one, or the one that fits.
+        etdump: The runtime's record of a run. Adds times.
+        etrecord: The exporter's record. Adds modules, source lines, and the operators inside delegates.
+        debug_buffer: The recorded values of the ETDump. Adds, with the ETRecord, their difference from eager mode.
+        report: The JSON file of `sdk export --report`. Adds the records of the export.
+        method: The method of the ETDump; by default the only one, or the one that matches it.
 
     Raises:
         ValueError: A file is damaged, of another kind, or of another program.
@@ -78,7 +78,7 @@ def _methods(
     debug_buffer: str | Path | None,
     method: str | None,
 ) -> dict[str, dict[str, Any]]:
-    """The graphs of the methods by name, with times and gaps of the one that ran."""
+    """The graphs of the methods by name. The method of the ETDump has times and numeric gaps."""
     record = None
     if etrecord is not None:
         from sdk.devtools.etrecord import parse_etrecord
@@ -143,7 +143,7 @@ def _html(program: ProgramFile, data: dict[str, Any], report: dict[str, Any] | N
         f"/* dagre, https://github.com/dagrejs/dagre\n{licence}\n*/\n{layout}".replace("//# sourceMappingURL=", "// "),
         "(() => {\n'use strict';\n" + "\n".join(_asset(name) or "" for name in _SCRIPTS) + "\n})();",
     ]
-    # Only these scripts run, whatever else the page should come to contain.
+    # The browser runs only scripts with these hashes, whatever else the page contains.
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
     )
@@ -161,7 +161,7 @@ def _html(program: ProgramFile, data: dict[str, Any], report: dict[str, Any] | N
         "layout": scripts[0],
         "script": scripts[1],
     }
-    # Split first: what is put in is not looked at again.
+    # Split the template first, so that placeholders in inserted text are not replaced.
     head, *rest = template.split("<!--{")
     pieces = [head]
     for piece in rest:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The receipt of a lowered model: every node, where it runs, and what would otherwise be lost silently.
+"""The receipt of a lowered model: every node, where it runs, and everything that would otherwise be lost silently.
 
     manager = to_edge_transform_and_lower(exported, partitioner=[...]).to_executorch()
     receipt = manager.get_receipt({"forward": exported})
     print(receipt)
     receipt.raise_for_losses()
 
-`ExportSession.get_receipt()` does the same. Partitioners say why they leave a node with `sdk.exir.backend.utils.refuse`
-(or `WhyNoPartition`), backends what they change with `sdk.exir.backend.declarations.declare_loss`.
+`ExportSession.get_receipt()` does the same. Partitioners give their reasons with `sdk.exir.backend.utils.refuse` (or
+`WhyNoPartition`). Backends declare what they change with `sdk.exir.backend.declarations.declare_loss`.
 
-    _rows, _losses, _operators, _receipt, _text   the receipt: its lines, what they come from, and its table
-    facts                                         what an emitted program contains
-    export_result                                 what an export records, as plain data
+    _rows, _losses, _operators, _receipt, _text   the receipt: its lines, how they are found, and its table
+    facts                                         the contents of an emitted program
+    export_result                                 the records of an export, as plain data
     summary                                       the same for the terminal
     export_report, page, plan_picture             the same as JSON, and as a page with a picture of the memory plan
 """
@@ -44,10 +44,10 @@ __all__ = [
 
 
 def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
-    """The receipt of the programs of a manager.
+    """Makes the receipt of a manager's programs.
 
-    With `captured`, the programs that torch.export gave, by method name, their dtypes are compared with those of the
-    result: only then are downcasts found that no backend declares.
+    With `captured`, the programs of torch.export by method name, the dtypes of each program are compared with theirs.
+    Only then are downcasts found that no backend declares.
     """
     rows = [
         row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))

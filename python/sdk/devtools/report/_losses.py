@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds what a program loses of its model."""
+"""Finds what a program loses compared with its model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _WRITTEN = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
 
 
 def find_losses(manager: Any, rows: Sequence[Row], captured: Mapping[str, ExportedProgram]) -> Iterator[Loss]:
-    """Every loss, the worst first: a program that cannot load, then what it would compute differently, then where."""
+    """Every loss, the worst first: first the program cannot load, then it computes something else, then it runs
+    elsewhere."""
     emitted: Program = manager.executorch_program
     for method, name in missing_kernels(emitted):
         what = f"{method}: no kernel of {name} is linked into the runtime, which will refuse to load the program"
@@ -42,7 +43,7 @@ def find_losses(manager: Any, rows: Sequence[Row], captured: Mapping[str, Export
     for row in rows:
         if row.where == PORTABLE and row.refusals:
             at = f" ({row.source})" if row.source else ""
-            what = f"{row.method}: {row.operator}{at} stays with the kernels. {row.why}"
+            what = f"{row.method}: {row.operator}{at} runs on a kernel. {row.why}"
             yield Loss(LossKind.FALLBACK, row.method, what, row.node)
 
 
@@ -59,12 +60,12 @@ def _unplanned(method: str, emitted: Program) -> Iterator[Loss]:
             unbound = tensor.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND
             why = "its size has no bound" if unbound else "the memory planning pass left it out"
             if not _is_view_result(plan, index):
-                what = f"{method}: value {index} of sizes {list(tensor.sizes)} has no place in memory: {why}"
+                what = f"{method}: value {index} of sizes {list(tensor.sizes)} has no planned memory: {why}"
                 yield Loss(LossKind.UNPLANNED, method, what)
 
 
 def _is_view_result(plan: Any, index: int) -> bool:
-    """Whether the value gets its memory from another one while the program runs."""
+    """Whether a value uses the memory of another value at run time."""
     views = {i for i, op in enumerate(plan.operators) if op.name == "executorch_prim::et_view"}
     calls = (instruction.instr_args for chain in plan.chains for instruction in chain.instructions)
     return any(getattr(call, "op_index", None) in views and call.args[-1] == index for call in calls)
@@ -129,10 +130,10 @@ def _dtype(tensor: torch.Tensor) -> str:
 
 
 def _dropped_tags(method: str, program: ExportedProgram, delegates: Sequence[LoweredBackendModule]) -> Iterator[Loss]:
-    """Weights that were marked for a file of a delegate's."""
+    """Weights that were marked for a delegate's data file."""
     for node in program.graph.find_nodes(op="placeholder"):
         tag = delegate_tag(node)
-        # What a kernel reads may be in the same file without the backend.
+        # Weights that kernels read may be in the same file without the backend.
         if tag is not None and node.users and node.meta.get("constant_tag") != tag:
             what = f"{method}: {node.name} is marked for the file {tag} of a delegate, but no delegate took it"
             yield Loss(LossKind.DROPPED_TAG, method, what, node.name)

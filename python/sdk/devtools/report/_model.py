@@ -14,13 +14,13 @@ class LossKind(str, Enum):
     """The kinds of losses between a model and its program."""
 
     FALLBACK = "fallback"
-    """An operator that was offered to a backend runs on a kernel."""
+    """An operator that a backend could have run runs on a kernel."""
 
     MISSING_KERNEL = "missing kernel"
-    """An operator that the runtime has no kernel for: it refuses to load the program."""
+    """An operator without a kernel in the runtime, which therefore refuses to load the program."""
 
     DROPPED_TAG = "dropped tag"
-    """A weight that was marked for a file of its own is stored elsewhere."""
+    """A weight that was marked for a separate file is stored elsewhere."""
 
     INITIAL_VALUE = "initial value"
     """A buffer that starts at zero instead of its value."""
@@ -29,12 +29,12 @@ class LossKind(str, Enum):
     """An input, an output or a weight with another dtype than in the model."""
 
     UNPLANNED = "unplanned tensor"
-    """A tensor that has no place in memory."""
+    """A tensor without planned memory."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """One thing that the program loses."""
+    """A single loss."""
 
     kind: LossKind
     method: str
@@ -46,28 +46,26 @@ class Loss:
 
 
 class MissingKernelWarning(UserWarning):
-    """The runtime of this package cannot load the program that is written: it has no kernel for an operator."""
+    """This package's runtime cannot load the program that is written, because it lacks a kernel for an operator."""
 
 
 class LossError(ExportError):
-    """Raised with `strict` if something would be lost; `losses` lists everything."""
+    """Raised with `strict` if something would be lost. `losses` has all losses."""
 
     def __init__(self, losses: Collection[Loss]) -> None:
         listed = "\n".join(f"  - {loss}" for loss in losses)
-        super().__init__(
-            ExportErrorType.NOT_SUPPORTED, f"With strict=True nothing may be lost, and there is:\n{listed}"
-        )
+        super().__init__(ExportErrorType.NOT_SUPPORTED, f"strict=True refuses these losses:\n{listed}")
         self.losses = tuple(losses)
 
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor or number that a node makes."""
+    """A tensor or number that a node computes."""
 
     dtype: str  # float32, or int, float, bool for a number
     shape: tuple[str, ...] | None  # sizes, "1..16" for one that varies; None for a number
     nbytes: int  # at the largest sizes
-    planned_bytes: int  # what it occupies of the arena by itself: 0 where it shares or is stored elsewhere
+    planned_bytes: int  # its own part of the arena in bytes: 0 if it shares memory or is stored elsewhere
     memory_id: int | None = None
     offset: int | None = None
 
@@ -81,10 +79,11 @@ class Row:
 
     method: str
     node: str
-    operator: str  # aten::add.out; for what is no operator: input, weight, buffer, view, delegate
+    operator: str  # aten::add.out, or one of: input, weight, buffer, view, delegate
     where: str  # "portable", a backend, "runtime" (control flow, symbolic sizes), or where a value is stored
     values: tuple[Value, ...]
-    refusals: dict[str, str] = field(default_factory=dict)  # backend -> why it did not take the node; "": did not say
+    # backend -> why it did not take the node; "" if it gave no reason
+    refusals: dict[str, str] = field(default_factory=dict)
     module: str = ""  # layers.0.attention
     source: str = ""  # model.py:12
 

@@ -15,7 +15,7 @@ from sdk.exir._messages import source_of
 
 
 def program_operators(program: Any) -> dict[str, list[str]]:
-    """Method -> the operators that its kernel calls name."""
+    """Method -> the operators of its kernel calls."""
     return {
         plan.name: [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
         for plan in program.execution_plan
@@ -23,8 +23,8 @@ def program_operators(program: Any) -> dict[str, list[str]]:
 
 
 def runtime_operators() -> set[str] | None:
-    """The operators whose kernels are linked into this process, those of libraries that were loaded into it included;
-    None where the runtime is not built."""
+    """The operators with kernels in this process, including those of loaded libraries; None if the runtime is not
+    built."""
     try:
         from sdk.extension.pybindings.portable_lib import _get_operator_names
     except ImportError:
@@ -33,8 +33,7 @@ def runtime_operators() -> set[str] | None:
 
 
 def missing_kernels(program: Any) -> list[tuple[str, str]]:
-    """(method, operator) for each operator that no kernel of this process runs; nothing where the runtime is not
-    built."""
+    """(method, operator) for each operator without a kernel in this process; empty if the runtime is not built."""
     known = runtime_operators()
     if known is None:
         return []
@@ -47,8 +46,7 @@ def missing_kernels(program: Any) -> list[tuple[str, str]]:
 
 
 def calls_without_kernels(manager: Any) -> list[str]:
-    """The calls of a manager's programs that no kernel of this process runs, each with the line of the model that it
-    comes from."""
+    """The calls of a manager's programs that have no kernel in this process, each with its line of the model."""
     missing = {name for _, name in missing_kernels(manager.executorch_program)}
     lines = [
         f"{node.target.name()}{source_of(node)}"
@@ -62,8 +60,8 @@ def calls_without_kernels(manager: Any) -> list[str]:
 
 
 def newer_operators(program: Any) -> list[str]:
-    """The operators of the program that ExecuTorch 1.4 has neither in its portable nor in its quantised kernels. Those
-    of other namespaces are the user's own and are not listed."""
+    """The operators of the program that neither the portable nor the quantised kernels of ExecuTorch 1.4 include.
+    Operators of other namespaces belong to the user and are not listed."""
     known = _executorch_operators()
     names = {name for names in program_operators(program).values() for name in names}
     namespaces = {name.partition("::")[0] for name in known}

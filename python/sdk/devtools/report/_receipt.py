@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Receipt`: the table of a program, and what the program loses of its model."""
+"""`Receipt`: a table of a program's nodes, and what the program loses compared with its model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sdk.devtools.report._text import table
 
 @dataclass(frozen=True)
 class Receipt:
-    """The table of a program, and its losses."""
+    """A table of a program's nodes, and its losses."""
 
     rows: tuple[Row, ...]
     losses: tuple[Loss, ...]
-    notes: tuple[str, ...]  # what the compiler did that costs time or memory
+    notes: tuple[str, ...]  # decisions of the compiler that cost time or memory
     arenas: dict[str, dict[int, int]]  # method -> memory id -> bytes
-    kernels_checked: bool  # False where the runtime of this package is not built
-    newer_operators: tuple[str, ...]  # operators of the program that ExecuTorch 1.4 has no kernels for
+    kernels_checked: bool  # False if the runtime of this package is not built
+    newer_operators: tuple[str, ...]  # operators of the program for which ExecuTorch 1.4 has no kernels
 
     @property
     def methods(self) -> list[str]:
@@ -28,7 +28,7 @@ class Receipt:
 
     @property
     def loadable_by_executorch(self) -> bool:
-        """Whether ExecuTorch 1.4 with its own kernels has every operator of the program."""
+        """Whether the kernels of ExecuTorch 1.4 include every operator of the program."""
         return not self.newer_operators
 
     def of(self, method: str = "forward") -> list[Row]:
@@ -36,8 +36,8 @@ class Receipt:
         return [row for row in self.rows if row.method == method]
 
     def raise_for_losses(self, allow: Collection[LossKind | str] = ()) -> None:
-        """Raises LossError if there are losses of other kinds than those in `allow`. A program whose operators could
-        not be looked up counts as one without kernels."""
+        """Raises LossError if there are losses of kinds that are not in `allow`. If the kernels could not be checked,
+        that counts as missing kernels."""
         allowed = {LossKind(kind) for kind in allow}
         losses = [loss for loss in self.losses if loss.kind not in allowed]
         if not self.kernels_checked and LossKind.MISSING_KERNEL not in allowed:
@@ -62,7 +62,7 @@ class Receipt:
         }
 
     def __str__(self) -> str:
-        """A table a method, then what was lost, then what the compiler noted."""
+        """A table for each method, then the losses, then the compiler's notes."""
         parts = []
         for method in self.methods:
             arena = sum(self.arenas[method].values())

@@ -28,7 +28,7 @@ _LARGEST_SIZE = 2**31 - 1
 
 
 def rows_of_method(method: str, program: ExportedProgram) -> list[Row]:
-    """Every node of the method in the order of its instructions; a branch's nodes follow the node that runs it."""
+    """Every node of the method in the order of its instructions. The nodes of a branch follow the node that runs it."""
     return list(_MethodRows(method, program).graph(program.graph_module, ""))
 
 
@@ -50,7 +50,7 @@ class _MethodRows:
                 yield from self._delegate(module, node, prefix)
             elif node.op == "call_function" and node.target not in (operator.getitem, memory.alloc, memory.free):
                 if node.target is torch.ops.aten.copy_.default and is_written_already(node):
-                    continue  # There is no instruction: the value is computed in the buffer's memory.
+                    continue  # no instruction: the value is computed in the buffer's memory
                 yield self._call(node, prefix)
                 for name, branch in branches.get(node, ()):
                     yield from self.graph(branch, f"{prefix}{name}/")
@@ -116,7 +116,7 @@ class _MethodRows:
 
 
 def values_of(node: Node) -> tuple[Value, ...]:
-    """What a node makes: a tensor or number each, None left out."""
+    """The tensors and numbers that a node computes, without None."""
     values = pytree.tree_leaves(node.meta.get("val"))
     specs = pytree.tree_leaves(node.meta.get("spec"), is_leaf=lambda s: isinstance(s, TensorSpec))
     if len(specs) != len(values):
@@ -143,13 +143,13 @@ def _value(value: Any, spec: Any) -> Value | None:
 
 
 def operator_name(target: torch._ops.OpOverload) -> str:
-    """As the program spells it: `aten::add.out`, `aten::relu`."""
+    """The operator's name in the program: `aten::add.out`, `aten::relu`."""
     schema = target._schema
     return f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
 
 
 def is_runtime_operator(name: str) -> bool:
-    """Whether the core of the runtime has it, whatever kernels are linked."""
+    """Whether the core of the runtime has the operator, whatever kernels are linked."""
     return name.startswith("executorch_prim::") or name in (
         "aten::_local_scalar_dense",
         "aten::sym_numel",
@@ -158,7 +158,7 @@ def is_runtime_operator(name: str) -> bool:
 
 
 def size_range(size: Any) -> str:
-    """`3`, or `1..16` for a size that varies."""
+    """`3`, or `1..16` for a dynamic size."""
     if isinstance(size, int):
         return str(size)
     node = size.node
@@ -191,7 +191,7 @@ def _is_constant(node: Node) -> bool:
 
 
 def _module_of(node: Node) -> str:
-    """The path of the innermost module that the node comes from."""
+    """The path of the innermost module around the node."""
     stack = node.meta.get("nn_module_stack") or {}
     paths = [path for path, _ in stack.values()]
     return str(paths[-1]).removeprefix("L['self'].") if paths else ""

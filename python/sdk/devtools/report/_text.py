@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of a receipt for the terminal."""
+"""The receipt's table for the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HEAD = ("node", "operator", "where", "makes", "planned", "from")
 
 
 def table(rows: list[Row]) -> list[str]:
-    """A line for the head, one a row, and one more for a row that a backend refused."""
+    """A line for the header, one for each row, and another for a row that a backend refused."""
     cells = [
         (
             row.node,

@@ -18,11 +18,11 @@ from sdk.devtools.report.facts import MethodFacts
 from sdk.devtools.report.page import page
 
 FORMAT = 1
-"""Grows when a field of the JSON changes its meaning or goes; a new field does not change it."""
+"""Incremented when a field of the JSON changes its meaning or is removed; new fields do not change it."""
 
 
 def write_report(result: ExportResult, path: Path) -> None:
-    """Writes `path` as JSON or HTML, by its ending."""
+    """Writes `path` as JSON or HTML, depending on its suffix."""
     content = page(result, report(result)) if path.suffix == ".html" else json.dumps(report(result), indent=2) + "\n"
     path.write_text(content, encoding="utf-8")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one export records for its summary and its report, as plain data."""
+"""The records of one export for its summary and its report, as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdk.devtools.report.words import readable_seconds
 
 @dataclass
 class Stage:
-    """One finished or running stage. `detail`, which is shown after the name, may be set while it runs."""
+    """A finished or running stage. `detail`, which is shown after the name, may be set while it runs."""
 
     name: str
     detail: str = ""
@@ -23,7 +23,7 @@ class Stage:
 
 @dataclass
 class OutputError:
-    """One output: its largest difference, and the same as a share of the output's largest magnitude in eager."""
+    """One output: its largest difference, absolute and relative to the output's largest magnitude in eager mode."""
 
     index: int
     type: str
@@ -33,19 +33,19 @@ class OutputError:
 
     @property
     def within(self) -> bool:
-        # Near zero, a share means little, so a difference far below the tolerance is fine.
+        # Near zero, the relative difference is meaningless, so a difference far below the tolerance is accepted.
         return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
 
 
 @dataclass
 class Comparison:
-    """One call of a method, run both ways."""
+    """One call of a method, in eager mode and in the runtime."""
 
     method: str
     label: str  # "example", "smallest sizes" or "largest sizes"
     inputs: str
     outputs: list[OutputError]
-    seconds: float  # of the runtime's call
+    seconds: float  # duration of the runtime's call
 
     @property
     def worst(self) -> OutputError | None:
@@ -54,11 +54,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The program's outputs beside those of the model before it was quantised."""
+    """The program's outputs, compared with those of the model before it was quantised."""
 
     kind: str
     signal_to_noise: float  # decibels
-    largest: float  # difference, as a share of the output's largest value
+    largest: float  # the largest difference, relative to the output's largest value
 
     def __str__(self) -> str:
         noise = "no difference" if math.isinf(self.signal_to_noise) else f"{self.signal_to_noise:.1f} dB over the noise"
@@ -69,7 +69,8 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Timing:
-    """Medians of calls with the example inputs, in seconds of wall clock, each side with its default threads."""
+    """Medians of calls with the example inputs, in seconds of wall-clock time. Both sides use their default number of
+    threads."""
 
     method: str
     program: float
@@ -81,15 +82,16 @@ class Timing:
 
 @dataclass
 class ExportResult:
-    """One export. Sizes are bytes, times are seconds of wall clock."""
+    """One export. Sizes are bytes, times are seconds of wall-clock time."""
 
     model: str  # as the user named it
     inputs: str  # `float32[1, 8]`, or with several methods `encode: float32[1, 8]; decode: float32[1, 4]`
-    dynamic: list[str]  # the sizes that vary, as the user wrote them
+    dynamic: list[str]  # the dynamic sizes, as the user wrote them
     output: Path
     recipe: str | None
     backends: list[str]
-    offered: list[str] | None  # the backends, or the recipe, that the graph was offered to; None without a partitioner
+    # the backends, or the recipe, for which the graph was partitioned; None without a partitioner
+    offered: list[str] | None
     verify: bool
     facts: ProgramFacts
     receipt: Receipt

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an emitted program contains: operators, delegates, weights and the memory plan, read from the program itself.
+"""The contents of an emitted program: operators, delegates, weights and the memory plan.
 
-It reads the emitted `sdk.exir.schema.Program` instead of the graphs, so that the summary describes what the runtime
-loads.
+They are read from the emitted `sdk.exir.schema.Program` instead of the graphs, so that the summary describes what the
+runtime loads.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sdk.exir.scalar_type import ScalarType
 
 @dataclass
 class PlannedTensor:
-    """A tensor in an arena. It is alive from instruction `first` to instruction `last`, both included."""
+    """A tensor in an arena. Its lifetime is from instruction `first` to instruction `last`, both included."""
 
     value: int
-    type: str  # for example float32[1, 32, 112, 112]; a dynamic one is listed at its largest size
+    type: str  # for example float32[1, 32, 112, 112]; if it is dynamic, at its largest sizes
     nbytes: int
     memory_id: int
     offset: int
@@ -55,11 +55,11 @@ class ProgramFacts:
     """The whole program."""
 
     methods: list[MethodFacts]
-    weight_bytes: int  # constants, each counted once however many methods use it
+    weight_bytes: int  # constants, each counted once even if several methods use it
 
 
 def program_facts(program: schema.Program) -> ProgramFacts:
-    """Reads everything the summary and the report say about a program."""
+    """Reads everything in a program that the summary and the report show."""
     weights: dict[Any, int] = {}
     for plan in program.execution_plan:
         for value in plan.values:
@@ -103,7 +103,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
         results = values_written(plan, call)
         for value in values_touched(plan, call):
             uses.setdefault(value, []).append(position)
-            # Other tensors are written before they are read, or share the memory of another one.
+            # Other tensors are written before they are read, or share the memory of another tensor.
             writer.setdefault(value, call_name(plan, call) if value in results else "a view of another tensor")
     last = max(len(instructions) - 1, 0)
     for value in plan.inputs:
@@ -117,7 +117,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
         if not isinstance(tensor, schema.Tensor) or tensor.allocation_info is None:
             continue
         where = tensor.allocation_info
-        # A tensor with an initial value keeps it between calls: it is alive throughout.
+        # A tensor with an initial value keeps its value between calls, so its lifetime is the whole method.
         initial = tensor.data_buffer_idx > 0
         at = [0, last] if initial else uses.get(index, [0])
         planned.append(
@@ -136,7 +136,7 @@ def _planned(plan: schema.ExecutionPlan, instructions: list[Any]) -> list[Planne
 
 
 def values_touched(plan: schema.ExecutionPlan, call: Any) -> list[int]:
-    """The values that an instruction touches, lists expanded."""
+    """The values of an instruction, with lists expanded."""
     if isinstance(call, (schema.KernelCall, schema.DelegateCall)):
         return list(_expanded(plan, call.args))
     if isinstance(call, schema.MoveCall):
@@ -149,7 +149,7 @@ def values_touched(plan: schema.ExecutionPlan, call: Any) -> list[int]:
 
 
 def values_read(plan: schema.ExecutionPlan, call: Any) -> list[int]:
-    """The values that an instruction may read: of a kernel all arguments but the last, which it returns."""
+    """The values that an instruction may read: for a kernel, all arguments except the last, which is its result."""
     if isinstance(call, schema.KernelCall):
         return list(_expanded(plan, call.args[:-1]))
     return values_touched(plan, call)
@@ -174,7 +174,7 @@ def _expanded(plan: schema.ExecutionPlan, values: Iterable[int]) -> Iterable[int
 
 
 def call_name(plan: schema.ExecutionPlan, call: Any) -> str:
-    """What an instruction calls: `aten::add.out`, a backend, or the kind of the instruction."""
+    """The callee of an instruction: `aten::add.out`, a backend, or the kind of the instruction."""
     if isinstance(call, schema.KernelCall):
         return _operator(plan, call)
     if isinstance(call, schema.DelegateCall):
@@ -188,7 +188,7 @@ def _operator(plan: schema.ExecutionPlan, call: schema.KernelCall) -> str:
 
 
 def nbytes_of(tensor: schema.Tensor) -> int:
-    """The size in bytes; of a dynamic tensor the largest one."""
+    """The size in bytes; for a dynamic tensor, the largest."""
     return math.prod(tensor.sizes) * BYTES.get(ScalarType(tensor.scalar_type), 1)
 
 

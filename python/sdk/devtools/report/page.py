@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report as one HTML page without scripts, fonts or pictures from elsewhere."""
+"""The report as one HTML page without scripts, and without fonts or images from elsewhere."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _receipt(rows: Sequence[Row]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int]) -> str:
-    """A table of texts; the columns `numeric` are aligned to the right."""
+    """A table of texts. The columns in `numeric` are aligned to the right."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The memory plan of one arena as an inline SVG: time from left to right, bytes from the bottom up, a box a tensor."""
+"""The memory plan of one arena as an inline SVG: time from left to right, bytes from bottom to top, a box for each
+tensor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summary that the terminal shows when the program is written."""
+"""The summary that the terminal shows when the program has been written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _WIDTH = 100
 
 
 def show_summary(result: ExportResult, stream: TextIO) -> None:
-    """Writes the summary: sizes, memory, operators, what was not delegated and why, the difference from eager."""
+    """Writes the summary: sizes, memory, operators, undelegated operators with reasons, and the difference from eager
+    mode."""
     size = readable_bytes(result.program_bytes)
     stream.write(f"\n  {paint(str(result.output), 'bold', stream)}  {size}\n")
     if result.weights is not None:
@@ -53,14 +54,14 @@ def summary_rows(result: ExportResult) -> list[tuple[str, str]]:
     rows += [("accuracy", str(accuracy)) for accuracy in result.accuracies]
     if not result.receipt.loadable_by_executorch:
         rows.append(("original", original(result.receipt)))
-    # Operators that a backend left are listed above, with its reasons.
+    # Operators that a backend did not take are listed above, with the reasons.
     rows += [("note", note) for note in result.notes if not note.startswith(f"{LossKind.FALLBACK.value}: ")]
     rows += [("compiler", note) for note in result.receipt.notes]
     return rows
 
 
 def weights(facts: ProgramFacts) -> str:
-    """`13.6 MB`. Only a backend knows what is in its own part of the file."""
+    """`13.6 MB`. Only the backend knows the contents of its part of the file."""
     size = readable_bytes(facts.weight_bytes)
     if not any(method.delegates for method in facts.methods):
         return size
@@ -83,7 +84,7 @@ def memory(method: MethodFacts) -> str:
 
 
 def operators(method: MethodFacts) -> str:
-    """`105 calls of 8 operators: aten::convolution.out ×52, ...`: the most frequent first."""
+    """`105 calls of 8 operators: aten::convolution.out ×52, ...`, the most frequent first."""
     if not method.operators:
         return "none"
     most = ", ".join(f"{name}\u00a0×{calls}" for name, calls in method.operators.most_common(5))
@@ -93,19 +94,19 @@ def operators(method: MethodFacts) -> str:
 
 
 def delegated(method: MethodFacts, result: ExportResult) -> str:
-    """The parts that went to each backend, and the rest."""
+    """The parts that run on each backend, and the rest."""
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
     if result.offered is None:
-        return "nothing: no backend was asked for"
+        return "nothing: no backend was requested"
     if not method.operators:
         return f"everything: {given}"
     left = counted(method.operators.total(), "operator call")
     offered = ", ".join(result.offered)
-    return f"{given or 'nothing'}; {left} stay with the kernels, because no partitioner of {offered} took them"
+    return f"{given or 'nothing'}; {left} run on kernels, because no partitioner of {offered} took them"
 
 
 def left_behind(rows: Sequence[Row]) -> list[str]:
-    """`aten::topk.values ×2: DemoBackend: k is not a constant`, a line for an operator and its reasons."""
+    """`aten::topk.values ×2: DemoBackend: k is not a constant`: a line for an operator and its reasons."""
     reasons = Counter((row.operator, row.why) for row in rows if row.refusals)
     return [f"{operator}\u00a0×{calls}: {why}" for (operator, why), calls in reasons.most_common()]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs of programs in Model Explorer, which the extra `visualization` installs.
+"""Shows programs as graphs in Model Explorer, which the extra `visualization` installs.
 
     pip install 'pte-sdk[visualization]'
 
-`sdk inspect model.pte --html model.html` shows a program without it (docs/page.md).
+`sdk inspect model.pte --html model.html` shows a program without Model Explorer (docs/page.md).
 """
 
 from __future__ import annotations

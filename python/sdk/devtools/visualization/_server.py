@@ -12,14 +12,15 @@ _WAIT_S = 30
 
 
 def is_listening(port: int) -> bool:
-    """Whether something accepts connections at a port of this machine."""
+    """Whether a server accepts connections at a port of this machine."""
     with socket.socket() as client:
         client.settimeout(1)
         return client.connect_ex((_HOST, port)) == 0
 
 
 def wait_for_server(server: subprocess.Popen[bytes], port: int) -> None:
-    """Waits until a server that was started listens. Raises RuntimeError if it ends, TimeoutError if it never does."""
+    """Waits until a started server accepts connections. Raises RuntimeError if it exits, TimeoutError if it takes too
+    long."""
     end = time.monotonic() + _WAIT_S
     while not is_listening(port):
         if server.poll() is not None:

@@ -21,7 +21,7 @@ from sdk.exir import EdgeProgramManager, ExecutorchProgramManager
 from sdk.exir.graph.programs import with_graph_module
 
 NAME = "Executorch"
-"""What Model Explorer calls the model."""
+"""The name of the model in Model Explorer."""
 
 _DEFAULT_PORT = 8080
 _STOP_S = 5
@@ -32,10 +32,11 @@ Program: TypeAlias = ExportedProgram | EdgeProgramManager | ExecutorchProgramMan
 def visualize(
     visualizable: Program, reuse_server: bool = True, no_open_in_browser: bool = False, **kwargs: Any
 ) -> None:
-    """Shows a program, grouped by the modules of the model. Returns when the server ends, or at once if it is reused.
+    """Shows a program, grouped by the modules of the model. Returns when the server exits, or at once if a server is
+    reused.
 
     Args:
-        visualizable: The program; of a manager its method `forward`.
+        visualizable: The program; for a manager, its method `forward`.
         reuse_server: Show it in the server that runs already, if there is one.
         no_open_in_browser: Only print the address.
         **kwargs: For `visualize_model_explorer`: `port`, `host`, or a `config` of one's own.
@@ -62,13 +63,14 @@ def visualize_graph(
     no_open_in_browser: bool = False,
     **kwargs: Any,
 ) -> None:
-    """Shows the graph that a pass returned for a program. It may have any operators; see `visualize` for the rest."""
+    """Shows the graph that a pass returned for a program. It may have any operators. The arguments are those of
+    `visualize`."""
     program = with_graph_module(_exported_program(exported_program), graph_module, verifiers=[_AnyOperator])
     visualize(program, reuse_server, no_open_in_browser, **kwargs)
 
 
 class _AnyOperator(Verifier):
-    """Accepts every operator: the program is only looked at."""
+    """Accepts every operator, because the program is only displayed."""
 
     dialect = "ANY_OPERATOR"
 
@@ -85,7 +87,7 @@ def visualize_with_clusters(
     get_node_qdq_cluster_name: Callable[[Node], str | None] = lambda node: node.meta.get("cluster"),
     **kwargs: Any,
 ) -> None:
-    """Shows a program with its partitions and clusters of quantisation as groups, or saves it for later.
+    """Shows a program with its partitions and quantisation clusters as groups, or saves it for later.
 
     Args:
         exported_program: The program.
@@ -115,7 +117,7 @@ def _group(
     partition_of: Callable[[Node], str | None],
     cluster_of: Callable[[Node], str | None],
 ) -> None:
-    """Replaces the groups of a graph by partitions, which are numbered, and clusters inside of them."""
+    """Replaces the groups of a graph by partitions, which are numbered, and clusters in them."""
     numbers: dict[str, int] = {}
     shown = {node.id: node for node in config.graphs_list[0]["graphs"][0].nodes}
     for node in program.graph.nodes:
@@ -130,7 +132,7 @@ def _group(
 
 
 def _one_level(name: str) -> str:
-    """A name without `/`, which would make a group of each of its parts."""
+    """A name without `/`, because Model Explorer would make a group of each part."""
     return name.replace("/", ":")
 
 
@@ -165,7 +167,7 @@ def _explorer() -> Any:
 
 
 class ModelExplorerServer:
-    """A server of Model Explorer that runs while a `with` block does; `visualize(..., reuse_server=True)` uses it.
+    """A server of Model Explorer that runs during a `with` block; `visualize(..., reuse_server=True)` uses it.
 
     Args:
         open_in_browser: Open its page.
@@ -187,7 +189,7 @@ class ModelExplorerServer:
 
 
 class SingletonModelExplorerServer:
-    """The same, with one server for `with` blocks inside of each other: it ends with the outermost one."""
+    """The same, with one server for nested `with` blocks. It exits with the outermost one."""
 
     server: ClassVar[subprocess.Popen[bytes] | None] = None
     num_open: ClassVar[int] = 0

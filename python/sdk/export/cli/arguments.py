@@ -271,11 +271,11 @@ def _backend_help() -> str:
     try:
         default = default_backends()[0]
     except BackendError:
-        default = "none, as more than one backend says that it is"
+        default = "none, because more than one backend is the default"
     known = [f"{backend.name} ({backend.about})" for backend in registry.backends().values()]
     known += [f"{name} (its declaration is broken)" for name in registry.broken()]
     return (
-        f"give the model to this backend; repeat it in the order of preference. Operators that no backend takes run on "
+        f"lower the model to this backend; repeat it in order of preference. Operators that no backend takes run on "
         f"the portable and optimized kernels. Known: {'; '.join(known)}; {PORTABLE} (the kernels alone). Default: "
         f"{default}"
     ).replace("%", "%%")

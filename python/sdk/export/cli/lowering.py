@@ -41,12 +41,11 @@ _FAILED = {
     StageType.TO_EDGE_TRANSFORM_AND_LOWER: "The model could not be lowered to the edge dialect",
     StageType.TO_EDGE: "The model could not be lowered to the edge dialect",
     StageType.EDGE_PROGRAM_MANAGER_TRANSFORM: "A pass of the recipe failed",
-    StageType.TO_BACKEND: "The model could not be given to its backends",
+    StageType.TO_BACKEND: "The model could not be lowered to its backends",
     StageType.TO_EXECUTORCH: "The model could not be turned into a program",
 }
 _CAPTURE_ADVICE = (
-    "\nCode whose path depends on the values in a tensor cannot be captured as it stands; torch.cond and torch.where "
-    "are the ways to say it."
+    "\nControl flow that depends on the values in a tensor cannot be captured; write it with torch.cond or torch.where."
 )
 _LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 

@@ -174,7 +174,7 @@ def _refuse_missing_kernels(options: Options, receipt: Receipt, manager: Any) ->
 def _refuse_losses(options: Options, result: ExportResult) -> None:
     if options.strict and result.notes:
         listed = "\n".join(f"  - {note}" for note in result.notes)
-        raise CommandError(f"With --strict nothing may be left to say, and there is:\n{listed}\nNothing was written.")
+        raise CommandError(f"--strict refuses these notes:\n{listed}\nNothing was written.")
 
 
 def _finish(made: _Made, progress: Progress, folder: Path) -> None:
@@ -244,7 +244,7 @@ def _references(
         try:
             references.append(Reference(method, label, other, eager(module, other)))
         except CommandError as error:
-            raise CommandError(f"The model does not take the {label} that --dynamic promises. {error}") from error
+            raise CommandError(f"The model does not accept the {label} of --dynamic. {error}") from error
     return references
 
 

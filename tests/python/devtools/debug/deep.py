@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model of 50 layers, for `sdk.debug model.py:deep` and with defects planted."""
+"""A model of 50 layers for `sdk.debug model.py:deep`, without and with deliberate defects."""
 
 from __future__ import annotations
 

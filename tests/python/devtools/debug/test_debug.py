@@ -252,7 +252,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Path]], list[Any]], str]] = {
         lambda f: [f["deep.pte"], "--etrecord", f["right.etrecord"], "--etdump", f["m.etdp"]],
         "pass --debug-buffer",
     ),
-    "no model": (lambda f: [f["deep.pte"]], "nothing says which model"),
+    "no model": (lambda f: [f["deep.pte"]], "is unknown: pass it as"),
     "no method": (lambda f: [f["deep.pte"], "--method", "encode"], "has no method 'encode', it has 'forward'"),
     "no file": (lambda f: [f["deep.pte"].with_name("none.pte")], "No such file"),
     "no cases": (lambda f: [f["deep.pte"], "--bundled", f["deep.pte"]], "expected a bundled program"),

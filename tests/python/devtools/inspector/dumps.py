@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETDumps made by hand."""
+"""ETDumps that are made without a runtime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Inspector on ETDumps that were made by hand: what it computes is arithmetic."""
+"""The Inspector on ETDumps that are made without a runtime: its results are arithmetic."""
 
 from __future__ import annotations
 

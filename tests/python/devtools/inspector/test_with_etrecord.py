@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Inspector with an ETRecord, on programs that run here: back to the nodes and source lines, and to eager mode."""
+"""The Inspector with an ETRecord, on programs that run here: it finds the nodes and source lines, and compares with
+eager mode."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class AttentionConfig(XNNPartitionerConfig):
         heads = [tensor.meta["val"].shape[-3:-2] for tensor in tensors]
         alike = [(batches[0], batches[1]), (batches[0], batches[2]), (heads[1], heads[2])]
         if not all(are_alike(a, b) for a, b in (alike if argument(node, 7) else [*alike, (heads[0], heads[1])])):
-            return "its tensors repeat each other's heads or batches"
+            return "its tensors have different numbers of heads or batches"
         if not is_static([tensor.meta["val"].shape[-1] for tensor in tensors]):
             return "its width is known only when the model runs"
         return f"dropout_p is {argument(node, 4)}" if argument(node, 4) else None

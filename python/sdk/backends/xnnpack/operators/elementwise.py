@@ -78,7 +78,7 @@ class GeluConfig(UnaryConfig):
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        return "its approximation is a step on floats" if self.needs_step(node) else None
+        return "its approximation by tanh is computed in floats" if self.needs_step(node) else None
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
         if argument(node, 1) == "none":
@@ -100,7 +100,7 @@ class PowerConfig(UnaryConfig):
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        return "its square has no scale" if argument(node, 1) == 3 else None
+        return "the scale of its square is unknown" if argument(node, 1) == 3 else None
 
     def add(self, writer: SubgraphWriter, node: Node, source: int, result: int) -> None:
         exponent = argument(node, 1)

@@ -105,7 +105,7 @@ class WeightedConfig(XNNPartitionerConfig):
 
     def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
         if dynamic_source(node.args[self.input_at]) is None:
-            return "what is quantised when the model runs is not its input"
+            return "another operand than its input is quantised when the model runs"
         weight = find_weight(program, argument(node, self.weight_at), self.channels_of(node))
         return weight if isinstance(weight, str) else None
 
@@ -128,7 +128,7 @@ class LinearConfig(WeightedConfig):
     weights = (1, 2)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        return None if rank_of(node.args[1]) == 2 else "its weight is no matrix"
+        return None if rank_of(node.args[1]) == 2 else "its weight does not have two dimensions"
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         source, weight = node.args[:2]
@@ -166,7 +166,7 @@ class AddmmConfig(WeightedConfig):
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
         if not _is_bias(program, node.args[0]):
-            return "what it adds is no bias"
+            return "its summand is not a bias"
         return super().refusal_in_integers(node, program, operands, result)
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:

@@ -144,7 +144,7 @@ def refusal_of_tensor(
     if any(map(may_be_zero_by_data, value.shape)):
         return f"{node} may be empty: a size depends on data"
     if not all(map(is_largest_at_bounds, value.shape)):
-        return f"{node} has a dimension that shrinks where one that it is computed from grows"
+        return f"{node} has a dimension that decreases when a size on which it depends increases"
     if 0 in bounds:
         return f"{node} is empty"
     if not any_layout and not isinstance(node.meta["val"], (list, tuple)) and is_channels_last(node) is None:

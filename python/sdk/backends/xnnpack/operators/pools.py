@@ -26,7 +26,7 @@ class PoolConfig(XNNPartitionerConfig):
     def refusal_of_window(self, node: Node) -> str | None:
         if rank_of(node.args[0]) != 4:
             return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 4"
-        return "its window is one element" if pair(argument(node, 1)) == (1, 1) else None
+        return "its window has one element" if pair(argument(node, 1)) == (1, 1) else None
 
     def write_pool(self, writer: SubgraphWriter, node: Node, kind: str, dilations: tuple[int, int]) -> None:
         window = pair(argument(node, 1))
@@ -109,7 +109,7 @@ class AvgPoolConfig(PoolConfig):
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
         if any(pair(argument(node, 3))):
-            return "its padding does not count"
+            return "it has padding, which its mean leaves out"
         return None if 2**-32 <= self._share(node) * operands[0].scale / result.scale < 2**8 else TOO_FAR_APART
 
     @staticmethod

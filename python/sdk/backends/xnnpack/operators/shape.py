@@ -91,7 +91,7 @@ class SliceConfig(XNNPartitionerConfig):
         if step != 1 and not is_static(node.args[0].meta["val"].shape):
             return f"step is {step}, and sizes are known only when the model runs"
         if step != 1 and (rank_of(node) == MAX_RANK or node.args[0].meta["val"].shape[dim] % step):
-            return f"step is {step}, and XNNPACK takes 1 or what divides the size, of up to {MAX_RANK - 1} dimensions"
+            return f"step is {step}, and XNNPACK takes 1, or a divisor of the size with up to {MAX_RANK - 1} dimensions"
         if not is_static([node.args[0].meta["val"].shape[dim], node.meta["val"].shape[dim]]):
             return "where it starts and ends is known only when the model runs"
         return None

@@ -38,7 +38,7 @@ COMPATIBLE = "1.4"  # the version of the original
 logger = logging.getLogger("sdk.backends.xnnpack.partition")
 
 
-# A part that only reshapes stays with the kernels.
+# A part that only reshapes runs on a kernel.
 _MOVES = frozenset(name for cls in (ReshapeConfig, SplitConfig) for name in cls.target_names)
 
 
@@ -234,7 +234,7 @@ class XnnpackPartitioner(Partitioner):
             if self._precisions is not None and not self._reads_constants(node, ep):
                 precision = calls.get(node, ConfigPrecisionType.FP32)
                 if precision not in self._precisions:
-                    why(node, f"its precision is {precision.name}, which the partitioner was told to leave")
+                    why(node, f"its precision is {precision.name}, which the partitioner was told not to delegate")
                     continue
             if self._reads_constants(node, ep):
                 takes.add(node)

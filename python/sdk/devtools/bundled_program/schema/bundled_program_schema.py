@@ -11,7 +11,7 @@ from sdk.exir.scalar_type import ScalarType
 
 @dataclass
 class Tensor:
-    """Elements without gaps, in the order that `dim_order` says, outermost dimension first."""
+    """Contiguous elements in the order of `dim_order`, outermost dimension first."""
 
     scalar_type: ScalarType
     sizes: list[int]
@@ -44,7 +44,7 @@ class Value:
 
 @dataclass
 class BundledMethodTestCase:
-    """Inputs in the order of the method; outputs flattened, none if nothing is expected."""
+    """Inputs in the order of the method; outputs flattened, or empty if no outputs are expected."""
 
     inputs: list[Value]
     expected_outputs: list[Value]
@@ -58,7 +58,7 @@ class BundledMethodTestSuite:
 
 @dataclass
 class BundledProgram:
-    """Test suites, and the bytes of the `.pte` that they are for."""
+    """Test suites, and the bytes of the `.pte` to which they belong."""
 
     version: int
     method_test_suites: list[BundledMethodTestSuite]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundled programs to the bytes of a `.bpte` and back."""
+"""Converts bundled programs to the bytes of a `.bpte` and back."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = ["deserialize_from_flatbuffer_to_bundled_program", "serialize_from_bun
 BUNDLED_PROGRAM_IDENTIFIER = b"BP08"
 DATA_ALIGNMENT = 16
 PROGRAM_ALIGNMENT = 32
-"""Programs and tensors are used where they lie in the file."""
+"""Programs and tensors are read in place."""
 
 
 class _OwnBytes(Bytes):
-    """Bytes that are not shared with equal data: a program may write to an input in place."""
+    """Bytes that are not shared with equal data, because a program may write to an input in place."""
 
     def write(self, writer: Writer, value: bytes) -> int:
         return writer.append(value, self.align, U32.pack(len(value)))
@@ -87,7 +87,7 @@ def serialize_from_bundled_program_to_flatbuffer(bundled_program: BundledProgram
 def deserialize_from_flatbuffer_to_bundled_program(flatbuffer: bytes) -> schema.BundledProgram:
     """The content of a `.bpte`, as the dataclasses of the schema.
 
-    Raises `FlatbufferError` (a ValueError) for bytes that are no bundled program.
+    Raises `FlatbufferError` (a ValueError) if the bytes are not a bundled program.
     """
     content: schema.BundledProgram = read_root(_BUNDLED_PROGRAM, flatbuffer, BUNDLED_PROGRAM_IDENTIFIER)
     return content

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundled programs for tests."""
+"""Makes bundled programs for tests."""

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from sdk.exir import ExecutorchProgramManager
 
 DEFAULT_INT_INPUT = 2
-"""The last input of each method: a number, which is built into the program when it is exported."""
+"""The last input of each method: a number that becomes a constant when the program is exported."""
 
 
 class SampleModel(nn.Module):
-    """Two methods on tensors of 2 by 2 int32."""
+    """A model with two methods on tensors of 2 x 2 int32."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class SampleModel(nn.Module):
 
 
 class _AsForward(nn.Module):
-    """A module whose forward is a method of another."""
+    """A module whose forward is another module's method."""
 
     def __init__(self, model: nn.Module, method: str) -> None:
         super().__init__()
