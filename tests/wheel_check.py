@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run against an installed wheel, outside of the source tree: `python wheel_check.py FOLDER-IT-IS-INSTALLED-IN`.
+"""Checks an installed wheel, outside the source tree: `python wheel_check.py FOLDER-OF-THE-INSTALLATION`.
 
 What a user gets must import from there, carry its type information and its command, run a program without torch, and
 hold nothing that belongs to the sources only.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The suite runs on the runtime that SDK_PORTABLE_LIB names, if it is set."""
+"""Runs the suite on the runtime that SDK_PORTABLE_LIB names, if it is set."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/conformance.md: which calls of each operator a backend computes, and why it leaves the others."""
+"""docs/conformance.md: which calls of each operator a backend computes, and why it refuses the others."""
 
 from __future__ import annotations
 

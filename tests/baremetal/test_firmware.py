@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/cortex_m on emulated boards: built with the preset arm-baremetal, looked through, and run.
+"""examples/cortex_m on emulated boards: built with the preset arm-baremetal, inspected, and run.
 
 Needs arm-none-eabi-gcc and qemu-system-arm; scripts/test.sh baremetal installs them.
 """

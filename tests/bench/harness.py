@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures engines side by side. Each has a process; they take turns, one at work at a time, so that other work on the
-machine disturbs all of them alike.
+"""Measures several engines together. Each has a process; they take turns, so that only one works at a time, and other
+work on the machine disturbs all of them equally.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The speed of models as a share of the speed of a GEMM on this machine.
+"""The speed of models relative to the speed of a GEMM on this machine.
 
 The peak is a linear layer of 1024 by 1024 on 1024 rows, on one thread, through the same backend. The operations of a
 model are those that PyTorch counts (`FlopCounterMode`): two for each multiply-add of convolutions, matrix

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes at_once/: a model with and without XNNPACK that shares its work among threads, and eager's results.
+"""Writes at_once/: a model with and without XNNPACK whose work several threads share, and eager's results.
 
 tests/backends/test_at_once.py runs it in several Modules at once. The height of its image is dynamic; element i
 of an image is that of sample_values() in C++. results.bin has the ten float32 results of each of HEIGHTS.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes programs that the format has and no exporter makes.
+"""Writes programs that the format allows and no exporter makes.
 
 list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each kind; an exporter takes lists apart.
 endless.pte: corpus/counter, which begins anew at its end and never comes to one.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/coverage.md: which rows of documented behaviour a test names, and notes on those of which that is not all."""
+"""docs/coverage.md: which rows of documented behaviour a test names, with notes on rows that are tested in part."""
 
 from __future__ import annotations
 

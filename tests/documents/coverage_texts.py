@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a test function says of itself: its name and its docstring, or the comments directly above it and inside it.
+"""Collects a test function's name and its docstring, or the comments directly above it and inside it.
 
 An id counts there only. The same id in a module's docstring, beside a helper or in a table of data names no test.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page on the backend dialect: its snippets, made complete so that they run."""
+"""The page on the backend dialect: its snippets, completed so that they run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/backends.md: what it says of the folders of backends, of what they depend on and of their pages is so."""
+"""docs/backends.md: the statements on backends' folders, on their dependencies and on their pages are true."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page on ETRecord: its snippets, with a model, a recipe and a partitioner, which it leaves out."""
+"""The page on ETRecord: its snippets, with the model, the recipe and the partitioner that it omits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page "Export to ExecuTorch API Reference": every class, property and overload that it names, as it names them."""
+"""The page "Export to ExecuTorch API Reference": every class, property and overload has the name that the page
+gives."""
 
 from __future__ import annotations
 

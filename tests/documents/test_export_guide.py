@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pages on exporting and lowering, on the intermediate representation, on core operators and on memory planning:
-their snippets, made complete. Where a page uses a vendor's partitioner, a demo partitioner stands in."""
+their snippets, completed. If a page uses a vendor's partitioner, a demo partitioner replaces it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README.md, NOTICE and CHANGELOG.md: what they say of the repository is so."""
+"""README.md, NOTICE and CHANGELOG.md: their statements on the repository are true."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pages must contain: the words of the glossary, the policy on APIs, and the table of what is covered."""
+"""The required contents of pages: the glossary's words, the policy on APIs, and the table of what is covered."""
 
 from __future__ import annotations
 

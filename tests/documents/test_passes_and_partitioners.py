@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages on passes and on partitioners: their snippets, made complete so that they run."""
+"""The pages on passes and on partitioners: their snippets, completed so that they run."""
 
 from __future__ import annotations
 

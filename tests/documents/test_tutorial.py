@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tutorial "Exporting to ExecuTorch": its snippets, in order, with what it says they print.
+"""The tutorial "Exporting to ExecuTorch": its snippets, in order, with the output that it shows.
 
 Its text is for older versions of PyTorch. Where these differ, the snippet is what runs today: `torch.export.export`
 for `export_for_training`, and `torchao` for `torch.ao.quantization`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the original does, run by the Python of its own environment.
+"""Runs the original with the Python of its own environment.
 
 Usage: ``python oracle.py run|export|delegate=MODULE:PARTITIONER|describe DIRECTORY [NAME...]``
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The peers of scripts/bench in their own environments: their results are the models'."""
+"""The peers of scripts/bench in their own environments: their results are those of the models."""
 
 from __future__ import annotations
 

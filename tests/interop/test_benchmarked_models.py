@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the compiler may cost, beside the original, on the models of docs/benchmarks.md."""
+"""Limits on the compiler's cost, compared with the original, on the models of docs/benchmarks.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Both directions of the drop-in promise, over the whole zoo.
+"""Programs of this SDK run on the original and the reverse, over the whole zoo.
 
 Our exporter's programs run on the original's runtime and on ours; the original's programs run on ours; each with the
 result of eager PyTorch. And no program of ours needs a larger arena than the original's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundled programs go both ways."""
+"""Each SDK reads the other's bundled programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original reads our delegated programs: the same backends, options and payloads, call by call."""
+"""The original reads our delegated programs: it calls the same backends with the same options and payloads."""
 
 from __future__ import annotations
 

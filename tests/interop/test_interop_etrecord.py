@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETRecords go both ways: ETR-01, ETR-02."""
+"""Each SDK reads the other's ETRecords: ETR-01, ETR-02."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our programs with weights in a file of their own, on the original's runtime."""
+"""Our programs with weights in a separate file, on the original's runtime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Inspectors of both show the same of one ETDump and ETRecord: INS-08, INS-09, ETR-01, DT-04."""
+"""The Inspectors of both show the same for one ETDump and ETRecord: INS-08, INS-09, ETR-01, DT-04."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The list of operators by which a receipt says whether the original can load a program."""
+"""The list of operators from which a receipt tells whether the original can load a program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages in headless Chromium: what is seen, what the keys do, and that files cannot run anything."""
+"""Pages in headless Chromium: what they show, what the keys do, and that files cannot execute code."""
 
 from __future__ import annotations
 

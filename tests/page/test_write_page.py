@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`write_page`: what it reads, what it refuses, and that texts of files stay texts."""
+"""`write_page`: what it reads, what it refuses, and that texts from files are escaped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails when a library of the runtime core needs a heap, exceptions, RTTI, threads, locks, static initialisers, the
+"""Fails if a library of the runtime core needs a heap, exceptions, RTTI, threads, locks, static initialisers, the
 operating system or floating-point arithmetic.
 
 Firmware has none of these. Only the default platform layer, which a port replaces, may use the heap and stdio. What is

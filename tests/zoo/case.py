@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a zoo entry is and how it is declared."""
+"""What a zoo entry is, and how it is declared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes that are computed, sizes that depend on data, and values of every kind on the way in and out."""
+"""Sizes that are computed, sizes that depend on data, and inputs and outputs of every kind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a call of an operator is declared, and the module that makes several calls."""
+"""Declares the calls of an operator, and modules of several calls."""
 
 from __future__ import annotations
 

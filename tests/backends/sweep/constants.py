@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sizes at which kernels take another path, read from the constants in their sources.
+"""The sizes at which kernels take another code path, read from the constants in their sources.
 
 A constant that is renamed or moved fails the suite, so that the sizes follow the kernels.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declarations of sweeps, and the programs that are made of them."""
+"""Declarations of sweeps, and the programs made from them."""
 
 from __future__ import annotations
 

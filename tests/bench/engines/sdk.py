@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""This SDK: `sdk` without a backend, `sdk-NAME` with the backend NAME, `sdk-NAME-int8` quantised by its recipe."""
+"""This SDK: `sdk` without a backend, `sdk-NAME` with the backend NAME, and `sdk-NAME-int8` quantised by its recipe."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the demo app's build runs: the command of export_model.gradle.kts, and the files that Android's tools read."""
+"""The build of the demo app: the command of export_model.gradle.kts, and the files that Android's tools read."""
 
 from __future__ import annotations
 

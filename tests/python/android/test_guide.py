@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Kotlin of docs/android.md is what the JVM tests compile and run."""
+"""The Kotlin code of docs/android.md is the code that the JVM tests compile and run."""
 
 from __future__ import annotations
 

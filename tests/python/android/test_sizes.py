@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sdk/android/sizes.py: what `scripts/build_android_library.sh --size` prints; runs at the same time wait (AND-07)."""
+"""sdk/android/sizes.py: the output of `scripts/build_android_library.sh --size`; concurrent runs wait for each other
+(AND-07)."""
 
 from __future__ import annotations
 

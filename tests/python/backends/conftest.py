@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Backends that a test adds to the package, and packages that it installs."""
+"""Adds backends to the package and installs packages for a test."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declarations of backends: where they are found, what a broken one says, and that it breaks no other."""
+"""Declarations of backends: where they are found, and what happens if one is broken."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes of `sdk.backends.transforms`: what they make of a graph, and that it computes the same."""
+"""Passes of `sdk.backends.transforms`: how they change a graph, and that the results are the same."""
 
 from __future__ import annotations
 

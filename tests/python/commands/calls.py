@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of commands share: files to call them with, and what a call printed."""
+"""Functions for the tests of commands: files, and the parsed output of a call."""
 
 from __future__ import annotations
 

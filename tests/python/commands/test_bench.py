@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sdk bench`: the arithmetic of its figures against known numbers, and what it measures of programs."""
+"""`sdk bench`: the arithmetic of its figures, compared with known numbers, and its measurements of programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/device_traces.md: an ETDump of a runtime in another process, read beside the ETRecord of the export."""
+"""docs/device_traces.md: an ETDump of a runtime in another process, combined with the ETRecord of the export."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sdk inspect`: what is in files, and what differs between two."""
+"""`sdk inspect`: the contents of files, and the differences between two."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs in tests/data/corpus: what to call, with what, and what must come out."""
+"""The programs in tests/data/corpus: their calls, inputs and expected outputs."""
 
 from __future__ import annotations
 

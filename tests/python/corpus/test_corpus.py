@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every program of the original in tests/data/corpus gives in our runtime what PyTorch eager gave."""
+"""Every program of the original in tests/data/corpus gives the outputs of PyTorch eager in our runtime."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ program example_runner, which runs bundled programs. Runs where SDK_EXAMPLE_RUNNER names it or a build folder
-of the clone has it."""
+"""The C++ program example_runner, which runs bundled programs. The tests run if SDK_EXAMPLE_RUNNER names it or a build
+folder contains it."""
 
 from __future__ import annotations
 

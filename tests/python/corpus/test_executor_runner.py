@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ program executor_runner. Runs where SDK_EXECUTOR_RUNNER names it or a build folder of the clone has it."""
+"""The C++ program executor_runner. The tests run if SDK_EXECUTOR_RUNNER names it or a build folder contains it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights in files of their own: written by the exporter, read by the runtime."""
+"""Weights in separate files: written by the exporter, read by the runtime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data outside of the program that backends store, weights that outlive a second export, and saving by name."""
+"""Data that backends store outside the program, weights that several exports share, and saving by name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lowers models with demo backends and runs them on the runtime, when that was built with the demo backends."""
+"""Lowers models with demo backends, and runs them if the runtime was built with the demo backends."""
 
 from __future__ import annotations
 

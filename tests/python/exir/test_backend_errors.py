@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What goes wrong in partitioners and backends, what is refused and why, and what delegates map."""
+"""Errors in partitioners and backends, refusals and their reasons, and the delegates' mappings of debug handles."""
 
 from __future__ import annotations
 

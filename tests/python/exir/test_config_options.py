@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every option of `EdgeCompileConfig` and `ExecutorchBackendConfig` does what it says."""
+"""Every option of `EdgeCompileConfig` and `ExecutorchBackendConfig` has its documented effect."""
 
 from __future__ import annotations
 

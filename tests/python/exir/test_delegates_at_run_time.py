@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo backends on the runtime: what a delegate computes is what eager PyTorch computes."""
+"""The demo backends on the runtime: a delegate computes the same as eager PyTorch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models that are hard to delegate, lowered whole and in parts to a backend that is the runtime itself."""
+"""Models that are hard to delegate, lowered completely and in parts to a backend that is the runtime itself."""
 
 from __future__ import annotations
 

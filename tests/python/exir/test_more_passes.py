@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes over constants, the quantised boundary of a program, scratch memory, and device copies."""
+"""Passes over constants, quantised inputs and outputs of a program, scratch memory, and device copies."""
 
 from __future__ import annotations
 

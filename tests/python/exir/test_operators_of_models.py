@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that models use and that are not in the Core ATen set: exported, lowered and run with eager's numbers."""
+"""Operators that models use and that are not in the Core ATen set: exported, lowered, and compared with eager mode."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The helpers that partitioners are written with."""
+"""Helper functions for partitioners."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a failing pass says: which pass, at which node, from which line of the model, what was expected, what to do."""
+"""The error of a failing pass: which pass, at which node, from which line of the model, what was expected, what to
+do."""
 
 from __future__ import annotations
 

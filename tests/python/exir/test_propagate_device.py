@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Delegates on devices: where their tensors are, and the copies between host and device."""
+"""Delegates on devices: the memory of their tensors, and the copies between host and device."""
 
 from __future__ import annotations
 

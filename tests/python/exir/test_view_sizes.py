@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes of views that are known when the program runs: the only one of a view is inferred from its operand."""
+"""Dynamic sizes of views: if there is only one, it is inferred from the operand."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""IOS-01, IOS-03, BLD-32: what scripts/build_apple_frameworks.sh puts together has the form that Xcode expects, and the
-check of it finds what is wrong."""
+"""IOS-01, IOS-03, BLD-32: the output of scripts/build_apple_frameworks.sh has the form that Xcode expects, and the
+check of it finds errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The products that sdk/ios/Package.swift offers, read by Swift where sdk/ios/test has put one."""
+"""The products that sdk/ios/Package.swift offers, evaluated by Swift if sdk/ios/test has installed it."""
 
 from __future__ import annotations
 

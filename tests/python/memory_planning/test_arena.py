@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How close arenas come to the most bytes that are alive at once."""
+"""The sizes of arenas, compared with the largest number of live bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that are parts of an operand's memory: which copies a program does without, and where it needs them."""
+"""Results that are parts of an operand's memory: which copies a program avoids, and which it needs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of operators that training graphs have: their arguments are what the forward operators give."""
+"""Calls of operators in training graphs: their arguments are outputs of the forward operators."""
 
 from __future__ import annotations
 

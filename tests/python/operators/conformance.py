@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares one recorded call with what the runtime does with it."""
+"""Runs one recorded call in the runtime and compares the results."""
 
 from __future__ import annotations
 

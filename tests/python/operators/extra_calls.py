@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of the operators that no OpInfo reaches: PyTorch's own functions get there in another way."""
+"""Calls of the operators that no OpInfo reaches: PyTorch's own functions call them in another way."""
 
 from __future__ import annotations
 

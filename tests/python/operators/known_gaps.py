@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the portable library does not do as eager does, each with the reason. A gap that is closed must leave the
-table: the tests fail on an entry that passes."""
+"""Differences between the portable library and eager mode, each with the reason. The tests fail on an entry that
+passes, so that fixed differences are removed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/operators.md: which operator is right in which dtype, as found by the conformance tests."""
+"""docs/operators.md: which operators are right in which dtypes, according to the conformance tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asks eager whether it has an operator in a dtype: recorded calls are made again with their tensors in that dtype."""
+"""Finds out whether eager mode has an operator in a dtype: recorded calls are repeated with their tensors in that
+dtype."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds the calls of our operators behind a call of PyTorch: runs it and records what reaches the dispatcher."""
+"""Finds the calls of our operators in a call of PyTorch: runs it and records the calls at the dispatcher."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/operator_samples.md: how many of PyTorch's samples are lowered and right, operator by operator."""
+"""docs/operator_samples.md: how many of PyTorch's samples are lowered and right, for each operator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of cases for kernels of one's own. The program that runs them is tested in tests/consume/selective."""
+"""Files of cases for a user's own kernels. tests/consume/selective tests the program that runs them."""
 
 from __future__ import annotations
 

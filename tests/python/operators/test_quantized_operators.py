@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quantized kernels against the operators that an export sees: PyTorch's quantized_decomposed and those that
+"""The quantized kernels, compared with the operators that an export sees: PyTorch's quantized_decomposed and those that
 sdk.kernels.quantized adds to it."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tests/data/errors.json: the same mistake gives the same error code and the same words in every language."""
+"""tests/data/errors.json: the same mistake gives the same error code and the same message in every language."""
 
 from __future__ import annotations
 

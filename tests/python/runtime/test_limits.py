@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The number of instructions that a call may run."""
+"""The limit on the number of instructions of a call."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the runtime says when something is wrong: one line with the cause, the place and what to do."""
+"""Error messages of the runtime: one line with the cause, the location and what to do."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sdk.runtime` and the portable_lib below it: values in and out, metadata, threads, and what a mistake is told.
+"""`sdk.runtime` and the portable_lib below it: inputs and outputs, metadata, threads, and error messages.
 
 The expected numbers are arithmetic on small inputs: the program `add` adds its two inputs of 2x3 float32.
 """

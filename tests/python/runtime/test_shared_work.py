@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels that share work among threads within work that is shared already: they end, with PyTorch's results.
+"""Kernels that share work among threads inside work that is already shared: they terminate, with PyTorch's results.
 
 Each number of threads has a process of its own, which is killed where threads wait for each other.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutable buffers of programs that we export: initial values, zeros, and what stays from call to call."""
+"""Mutable buffers of programs that we export: initial values, zeros, and values that are kept between calls."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/api_reference: what it asks Doxygen for, and what it says when it cannot."""
+"""scripts/api_reference: its Doxyfile, and its errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Manifests of backends: CMake and scripts find the same errors in them, each with the file, the field and the mend."""
+"""Manifests of backends: CMake and scripts find the same errors in them, each with the file, the field and how to fix
+it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/bench: how engines are compared, and what counts. The expected numbers are arithmetic."""
+"""scripts/bench: how engines are compared, and which results count. The expected numbers are arithmetic."""
 
 from __future__ import annotations
 

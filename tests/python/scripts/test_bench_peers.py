@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/bench --peers: its table, and what stands in it where an engine cannot run a model."""
+"""scripts/bench --peers: its table, and the cells of engines that cannot run a model."""
 
 from __future__ import annotations
 

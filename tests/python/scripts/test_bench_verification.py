@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/bench --verification makes of its samples."""
+"""scripts/bench --verification: the table that is made from its samples."""
 
 from __future__ import annotations
 

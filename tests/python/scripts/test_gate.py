@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/test.sh: how it finds the steps of backends, runs them, counts their tests and prints what they cost."""
+"""scripts/test.sh: how it finds the steps of backends, runs them, counts their tests and prints their cost."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`install_executorch.sh` with a Python that says what it was asked for; the gate's wheel is installed for real."""
+"""`install_executorch.sh` with a Python that prints its arguments; the gate's wheel is really installed."""
 
 from __future__ import annotations
 

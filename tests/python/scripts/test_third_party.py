@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/third_party: pinned sources, the same bytes from every place, nothing half done."""
+"""scripts/third_party: pinned sources, the same bytes from every source, and no partial results."""
 
 from __future__ import annotations
 

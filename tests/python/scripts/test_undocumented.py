@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/undocumented: public declarations without a comment are found, everything else is left alone."""
+"""scripts/undocumented: it finds public declarations without a comment, and only those."""
 
 from __future__ import annotations
 

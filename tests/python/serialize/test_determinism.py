@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same model gives the same bytes: when it is built and lowered twice, and in a process that hashes otherwise, with
-other threads, in another folder and another time zone.
+"""The same model gives the same bytes: when it is built and lowered twice, and in a process with other hashes, other
+threads, another folder and another time zone.
 
 Addresses and the hashes of strings differ between processes, so an order that comes from a set shows here.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bytes of `.pte` and `.ptd` files, read with nothing but the documents of the formats and of flatbuffers."""
+"""Bytes of `.pte` and `.ptd` files, read according to the documents of the formats and of flatbuffers only."""
 
 from __future__ import annotations
 

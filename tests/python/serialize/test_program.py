@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The .pte container: header, segments, alignment, and programs of the corpus there and back."""
+"""The .pte container: header, segments and alignment; programs of the corpus are read and written again."""
 
 from __future__ import annotations
 

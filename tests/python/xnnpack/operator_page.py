@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/xnnpack-operators.md: what the partitioner's own configs say about each operator. Reasons are the texts that
-their methods return; where a text has a value in it, the page has `…`."""
+"""docs/xnnpack-operators.md: what the partitioner's configs say about each operator. Reasons are the texts that their
+methods return; a value in a text is shown as `…`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the original's partitioner takes, and the names and options that code written against it uses."""
+"""The nodes that the original's partitioner takes, and the names and options that code written for it uses."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of a program is known when it is compiled: found out once for each call, and anew when the graph has changed."""
+"""Which values of a program are known when it is compiled. They are found once for each call, and again when the graph
+has changed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""XNNPACK's declaration, and what comes of it: the default on CPUs, and room that its kernels may read past tensors."""
+"""XNNPACK's declaration and its effects: the default on CPUs, and padding after tensors, which its kernels may read."""
 
 from __future__ import annotations
 

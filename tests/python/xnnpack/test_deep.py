@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model has more layers than Python calls functions within functions: a quantised ResNet50 has."""
+"""A model may have more layers than Python allows nested calls: a quantised ResNet50 has."""
 
 from __future__ import annotations
 

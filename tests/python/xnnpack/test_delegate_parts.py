@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes are in one part together: what quantises with the layer that reads it, views of integers with what looks
-rows up, constants with what is computed from them (XNN-02)."""
+"""Which nodes must be in the same part: quantising nodes with the layer that reads them, views of integers with the
+lookup that reads them, constants with the operators that read them (XNN-02)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole models on int8: the runtime computes what the quantised graph computes in PyTorch eager.
+"""Whole models in int8: the runtime computes the same as the quantised graph in PyTorch eager.
 
 Tolerance. Both multiply a sum of integer products by the same scales and round to the nearest integer; eager does it in
 float32 from dequantised numbers, the kernels from the integers. They differ where a sum lies between two integers up to

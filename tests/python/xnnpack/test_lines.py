@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions over one dimension, which XNNPACK computes as those of images of height 1, beside PyTorch in eager."""
+"""Convolutions over one dimension, which XNNPACK computes as convolutions of images of height 1, compared with PyTorch
+eager."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models lowered to XNNPACK: what is delegated, and that it computes what PyTorch eager computes."""
+"""Models lowered to XNNPACK: what is delegated, and that the outputs are those of PyTorch eager."""
 
 from __future__ import annotations
 

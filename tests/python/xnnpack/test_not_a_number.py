@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NaN and infinity at every place of a row, for all numbers of keys up to two vectors of 16 floats and some: attention,
-norms and layers give NaN where eager does (XNN-14)."""
+"""NaN and infinity at every position of a row, for all numbers of keys up to more than two vectors of 16 floats:
+attention, norms and layers give NaN if eager does (XNN-14)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events of a program that runs: each operator inside of a delegate has the debug handle of the node that it comes
-from."""
+"""Events of a program that runs: each operator inside a delegate has the debug handle of the node from which it
+comes."""
 
 from __future__ import annotations
 

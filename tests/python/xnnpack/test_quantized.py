@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised models lowered to XNNPACK: what is delegated, and that it computes what the quantised graph computes in
+"""Quantised models lowered to XNNPACK: what is delegated, and that the outputs are those of the quantised graph in
 PyTorch eager."""
 
 from __future__ import annotations

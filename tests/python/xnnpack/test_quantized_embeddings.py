@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of embeddings that are quantised stay so. Results are compared with the quantised model
-in eager, sizes with the bits of a table."""
+"""Quantised embedding tables remain quantised. Outputs are compared with the quantised model in eager mode, sizes with
+the bits of a table."""
 
 from __future__ import annotations
 

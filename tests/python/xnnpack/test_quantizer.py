@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""XNNPACKQuantizer: what it quantises, and to which numbers."""
+"""XNNPACKQuantizer: what it quantises, and with which parameters."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""XNNPACK's recipes: each one makes a program that runs, and options that do not fit are refused."""
+"""XNNPACK's recipes: each makes a program that runs, and invalid options are refused."""
 
 from __future__ import annotations
 

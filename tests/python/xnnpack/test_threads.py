@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that are loaded run on the threads that there are when they run."""
+"""A loaded program uses the number of threads that is set when it runs."""
 
 from __future__ import annotations
 

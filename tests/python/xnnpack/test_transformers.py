@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What transformers are made of, lowered to XNNPACK: norms, attention, embeddings, caches, and whole models in one
-delegate."""
+"""Parts of transformers, lowered to XNNPACK: norms, attention, embeddings, caches, and whole models in one delegate."""
 
 from __future__ import annotations
 

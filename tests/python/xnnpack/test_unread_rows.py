@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows that nobody reads are not computed by XNNPACK's delegates."""
+"""XNNPACK's delegates do not compute rows that are not read."""
 
 from __future__ import annotations
 

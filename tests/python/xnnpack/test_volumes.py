@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions over depth, height and width, which are computed as those of images with the slices of a window as
-channels, beside PyTorch in eager."""
+"""Convolutions over depth, height and width, which are computed as convolutions of images whose channels are the slices
+of a window, compared with PyTorch eager."""
 
 from __future__ import annotations
 

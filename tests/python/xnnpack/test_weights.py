@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packed weights that delegates share, and payloads that were damaged."""
+"""Packed weights that delegates share, and damaged payloads."""
 
 from __future__ import annotations
 

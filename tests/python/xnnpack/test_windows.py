@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Patterns of networks that were slow once, as models have them, beside PyTorch in eager: dilated and wide depthwise
-convolutions, branches that are one convolution, hard swish, and windows of attention."""
+"""Patterns of networks that were once slow, compared with PyTorch eager: dilated and wide depthwise convolutions,
+branches that are one convolution, hard swish, and windows of attention."""
 
 from __future__ import annotations
 

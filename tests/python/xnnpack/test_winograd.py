@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions of 3 by 3 that the delegate computes by Winograd's algorithm.
+"""3 x 3 convolutions that the delegate computes by Winograd's algorithm.
 
 Tolerance: PyTorch sums products of numbers up to 1 in float32 in some order; so does this, after sums and differences
 of them. Both err by some 2^-24 of the largest terms: 1e-5 of the largest result has room for both.

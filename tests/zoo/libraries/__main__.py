@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Examines models, each in a process of its own with a time limit."""
+"""Examines models, each in a separate process with a time limit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/models.md: which models work, and how they do beside the original."""
+"""docs/models.md: which models work, and how they compare with the original."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of libraries: what torch.export captures works in both modes, as docs/models.md says where it is written."""
+"""Models of libraries: what torch.export captures works in both modes, if docs/models.md says so."""
 
 from __future__ import annotations
 

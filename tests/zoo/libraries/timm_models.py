@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One model of each family of timm, small ones: `name` or `name@side` with another image side than the default."""
+"""One model of each family of timm, small ones: `name` or `name@side` with an image side other than the default."""
 
 from __future__ import annotations
 

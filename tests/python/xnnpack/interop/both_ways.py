@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models that both SDKs lower to XNNPACK and that each runs of the other."""
+"""Models that both SDKs lower to XNNPACK; each SDK runs the other's programs."""
 
 from __future__ import annotations
 

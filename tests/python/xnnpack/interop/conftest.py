@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original's environment, as the tests in tests/interop have it; the step `interop` runs these tests too."""
+"""The original's environment, as for the tests in tests/interop; the step `interop` runs these tests, too."""
 
 from __future__ import annotations
 

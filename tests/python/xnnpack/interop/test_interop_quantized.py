@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised programs for XNNPACK, ours on the original and the original's here: both give what the quantised graph
-gives in PyTorch eager."""
+"""Quantised programs for XNNPACK: ours on the original and the original's here. Both give the outputs of the quantised
+graph in PyTorch eager."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original runs our programs for XNNPACK, and gets what PyTorch eager computes."""
+"""The original runs our programs for XNNPACK, with the outputs of PyTorch eager."""
 
 from __future__ import annotations
 
