@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`scripts/bench --start`: CPU time of loading, with packed weights in a file and without, and memory, beside the
-original's. Each start is a process of its own; they take turns."""
+"""`scripts/bench --start`: the CPU time of loading, with and without packed weights in a file, and memory, compared
+with the original's. Each start is a separate process; they take turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WAYS = ("without a file", "with the file")
 
 
 def one_start(command: list[str]) -> dict[str, float]:
-    """Seconds and bytes of one process."""
+    """Runs one process. Returns seconds and bytes."""
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return dict(zip(FIGURES, map(float, output.split()), strict=True))
 

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The indices of the largest and smallest values: argmax, argmin, max.dim_max,
-// min.dim_min. A NaN counts as more extreme than any number; of equal values the first one is taken.
+// SPDX-License-Identifier: BSD-3-Clause
+// The indices of the largest and smallest values: argmax, argmin, max.dim_max, min.dim_min. A NaN counts as more
+// extreme than any number; of equal values the first one is taken.
 #include <algorithm>
 #include <optional>
 #include <tuple>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause im2col.out and col2im.out: im2col writes the patch of the image under each
-// position of a kernel as a column; col2im adds such columns up to an image.
+// SPDX-License-Identifier: BSD-3-Clause
+// im2col.out and col2im.out: im2col writes the patch of the image under each position of a kernel as a column; col2im
+// adds such columns up to an image.
 #include "kernels/portable/cpu/math/accumulate_type.h"
 #include "kernels/portable/cpu/math/pooling.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Sums, products and extremes of all elements up to each one along a dimension:
-// cumsum.out, cumprod.out, logcumsumexp.out, cummax.out, cummin.out.
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums, products and extremes of all elements up to each one along a dimension: cumsum.out, cumprod.out,
+// logcumsumexp.out, cummax.out, cummin.out.
 #include <algorithm>
 #include <cmath>
 #include <limits>

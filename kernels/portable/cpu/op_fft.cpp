@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discrete Fourier transforms: _fft_r2c.out, _fft_c2c.out, _fft_c2r.out, of any length: by halving as long as the
-// length is even, directly for the odd rest.
+// Discrete Fourier transforms of any length: _fft_r2c.out, _fft_c2c.out, _fft_c2r.out. Even lengths are halved until
+// they are odd; a transform of odd length is computed from its definition.
 #include <cmath>
 #include <cstring>
 
@@ -18,7 +18,7 @@ struct Complex {
   T re, im;
 };
 
-// PyTorch's numbers for what results are divided by.
+// PyTorch's numbers for the divisor of the results.
 enum Normalization : int64_t { kNone, kByRootOfLength, kByLength };
 
 double scale_of(int64_t normalization, int64_t length) {
@@ -58,8 +58,8 @@ void transform(const Complex<double>* in, int64_t stride, int64_t length, int si
   }
 }
 
-// Memory of the context's temporary allocator, or of the platform for a kernel that is called without one, as a Method
-// without one does.
+// Memory from the context's temporary allocator, or from the platform for a kernel that is called without one, as by a
+// Method without a temporary allocator.
 class TemporaryMemory {
  public:
   TemporaryMemory() = default;
@@ -67,7 +67,7 @@ class TemporaryMemory {
   TemporaryMemory(const TemporaryMemory&) = delete;
   TemporaryMemory& operator=(const TemporaryMemory&) = delete;
 
-  // Null, and a failure, if there is none left.
+  // Returns null and fails the context if there is no memory left.
   void* allocate(KernelRuntimeContext& ctx, const char* op, size_t bytes) {
     if (!ctx.has_temp_allocator()) {
       own_ = executorch::runtime::pal_allocate(bytes);
@@ -131,7 +131,7 @@ ScalarType real_of(ScalarType dtype) {
                                               : ScalarType::Undefined;
 }
 
-// `complex` holds complex numbers of two elements of `real` each.
+// Checks that `complex` is a complex dtype whose parts have the dtype `real`.
 bool check_dtypes(KernelRuntimeContext& ctx, const char* op, ScalarType complex, ScalarType real) {
   ET_KERNEL_CHECK_MSG(ctx, real != ScalarType::Undefined && real_of(complex) == real, InvalidArgument, false,
                       "%s: expected float32 and complex64 or float64 and complex128, found %s and %s", op,
@@ -139,8 +139,8 @@ bool check_dtypes(KernelRuntimeContext& ctx, const char* op, ScalarType complex,
   return true;
 }
 
-// Transforms lines along `dim`: `length` elements of `in`, read by read(element, position), of which the first
-// out.sizes[dim] results are written by write(element, value).
+// Transforms lines of `length` elements along `dim` of `in`. read(element, position) returns an input, and
+// write(element, value) stores each of the first out.sizes[dim] results.
 template <typename Read, typename Write>
 bool transform_lines(KernelRuntimeContext& ctx, const char* op, const StridedView& in, const StridedView& out,
                      size_t dim, int64_t length, int sign, const Read& read, const Write& write) {
@@ -161,7 +161,7 @@ bool transform_lines(KernelRuntimeContext& ctx, const char* op, const StridedVie
   return true;
 }
 
-// Complex lines of `from`, transformed into `to` of the same sizes, which may be the same tensor.
+// Transforms complex lines of `from` into `to`, which has the same sizes and may be the same tensor.
 template <typename T>
 bool complex_lines(KernelRuntimeContext& ctx, const char* op, const Tensor& from, const Tensor& to, size_t dim,
                    int sign, double scale) {

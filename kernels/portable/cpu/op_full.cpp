@@ -144,7 +144,7 @@ Tensor& empty_out(KernelRuntimeContext& ctx, IntArrayRef size, std::optional<Mem
   return out;
 }
 
-// Without a layout of its own: the strides are those of `out`, which has a dim order.
+// `stride` is ignored: `out` has a dim order, from which its strides follow.
 Tensor& empty_strided_out(KernelRuntimeContext& ctx, IntArrayRef size, IntArrayRef stride, Tensor& out) {
   constexpr const char* name = "empty_strided.out";
   ET_KERNEL_CHECK_MSG(ctx, size.size() == stride.size(), InvalidArgument, out,
@@ -153,7 +153,8 @@ Tensor& empty_strided_out(KernelRuntimeContext& ctx, IntArrayRef size, IntArrayR
   return out;
 }
 
-/// The elements of `self` in order, as many as `out` has of `size`; what comes after them is not defined.
+/// Copies the elements of `self` in order, as many as `out` of sizes `size` has. Further elements of `out` are
+/// undefined.
 Tensor& resize_out(KernelRuntimeContext& ctx, const Tensor& self, IntArrayRef size,
                    std::optional<MemoryFormat> memory_format, Tensor& out) {
   (void)memory_format;

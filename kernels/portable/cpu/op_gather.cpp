@@ -32,8 +32,8 @@ bool check_index_shape(KernelRuntimeContext& ctx, const char* name, const Tensor
   return true;
 }
 
-// Calls `body(data_offset, other_offset)` for every element of `index`: the element of `data` that it names and the one
-// of `other` in its own place. False if an index is out of range.
+// Calls `body(data_offset, other_offset)` for every element of `index`, with the offset of the element of `data` that
+// it selects and of the element of `other` at the same position. Returns false if an index is out of range.
 template <typename Body>
 bool for_each_index(KernelRuntimeContext& ctx, const char* name, const Tensor& index, const StridedView& data,
                     const StridedView& other, size_t dim, const Body& body) {
@@ -54,7 +54,7 @@ bool for_each_index(KernelRuntimeContext& ctx, const char* name, const Tensor& i
   return valid;
 }
 
-// Makes `out` a copy of `self` and calls `write(out_element, src_element)` for every index. `src` may be null.
+// Copies `self` to `out` and calls `write(out_element, src_element)` for every index. `src` may be null.
 template <typename Write>
 Tensor& scatter(KernelRuntimeContext& ctx, const char* name, const Tensor& self, int64_t dim, const Tensor& index,
                 const Tensor* src, Tensor& out, const Write& write) {
@@ -107,7 +107,7 @@ Tensor& scatter_value_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t
   constexpr const char* name = "scatter.value_out";
   ET_KERNEL_CHECK_MSG(ctx, is_number(self.scalar_type()), InvalidArgument, out,
                       "%s: inputs of dtype %s are not supported", name, toString(self.scalar_type()));
-  // Eager looks at a number that is used only.
+  // Eager checks the value only if there is an index.
   if (index.numel() > 0 && !check_scalar_range(ctx, name, value, self.scalar_type())) {
     return out;
   }

@@ -13,14 +13,15 @@ namespace {
 enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
 enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-// Grid coordinates run from -1 to 1: the centres of the corner pixels with align_corners, else their outer edges.
+// Grid coordinates are in [-1, 1]: -1 and 1 are the centres of the corner pixels with align_corners, else their outer
+// edges.
 template <typename Real>
 Real to_pixels(Real coordinate, int64_t size, bool align_corners) {
   return align_corners ? (coordinate + 1) / 2 * static_cast<Real>(size - 1)
                        : ((coordinate + 1) * static_cast<Real>(size) - 1) / 2;
 }
 
-// Mirrors x at low and high until it is between them.
+// Mirrors x at `low` and `high` until it is between them.
 template <typename Real>
 Real reflect(Real x, Real low, Real high) {
   if (low == high) {
@@ -33,7 +34,7 @@ Real reflect(Real x, Real low, Real high) {
   return even ? low + extra : high - extra;
 }
 
-// x is NaN if the grid coordinate is; the comparisons are false then, and give 0.
+// x is NaN if the grid coordinate is NaN; all comparisons are then false, and the result is 0.
 template <typename Real>
 Real pad(Real x, int64_t size, int64_t padding, bool align_corners) {
   if (padding == kReflection) {
@@ -47,7 +48,7 @@ Real pad(Real x, int64_t size, int64_t padding, bool align_corners) {
   return x;
 }
 
-// x as an integer position. NaN and values that are too large become a position outside of every image.
+// x as an integer position. NaN and values that are too large become a position outside every image.
 template <typename Real>
 int64_t position_of(Real x) {
   return x > Real(-2147483648.0) && x < Real(2147483648.0) ? static_cast<int64_t>(x) : int64_t(-2147483648);

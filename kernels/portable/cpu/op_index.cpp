@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// index.Tensor_out, index_put.out, index_put_: self[indices], read and written.
+// index.Tensor_out, index_put.out, index_put_: reading from and writing to self[indices].
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +18,7 @@ bool check_accumulable(KernelRuntimeContext& ctx, const char* name, const Tensor
   return true;
 }
 
-// Copies elements `stride`s apart.
+// Copies `count` elements of `size` bytes with strides between them.
 void copy_run(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count, int64_t size) {
   if (count > 1 && to_stride == 1 && from_stride == 1) {
     std::memmove(to, from, static_cast<size_t>(count * size));

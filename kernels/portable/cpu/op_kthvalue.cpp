@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One value by its place in the order: kthvalue.values, median.out, median.dim_values, nanmedian.out,
-// nanmedian.dim_values. Of equal values the first one comes first; NaN is larger than any number.
+// Selects one value by its rank in sorted order: kthvalue.values, median.out, median.dim_values, nanmedian.out,
+// nanmedian.dim_values. Equal values keep their order; NaN is larger than any number.
 #include <limits>
 #include <tuple>
 
@@ -18,8 +18,8 @@ class Ordered {
  public:
   Ordered(const T* values, int64_t stride, int64_t count) : values_(values), stride_(stride), count_(count) {}
 
-  // The position of the element with k others before it. Pivots are drawn at random from the elements that are still
-  // in question, so about log(count) passes are needed and no memory.
+  // The position of the element that has k others before it in sorted order. Pivots are drawn at random from the
+  // elements that are still candidates, so about log(count) passes are needed, and no memory.
   int64_t select(int64_t k) const {
     int64_t low = -1, high = count_;  // the answer is strictly between these elements; -1 and count_ mean no bound
     uint32_t state = 1;
@@ -43,7 +43,7 @@ class Ordered {
     }
   }
 
-  // The first NaN, or -1.
+  // The index of the first NaN, or -1.
   int64_t first_nan() const {
     for (int64_t i = 0; i < count_; ++i) {
       if (is_nan(i)) {

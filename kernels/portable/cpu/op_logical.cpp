@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// logical_and, logical_or, logical_xor, logical_not: on the truth of values of any dtype.
+// logical_and, logical_or, logical_xor, logical_not, on values of any dtype: any value but zero is true.
 #include "kernels/portable/cpu/pattern/complex_elementwise.h"
 
 namespace torch::executor::native {

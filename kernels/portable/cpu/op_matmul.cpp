@@ -14,7 +14,7 @@ namespace {
 
 using executorch::runtime::kTensorDimensionLimit;
 
-// Dimension `dim` of a tensor is the rows and `dim + 1` the columns, in whatever order they lie in memory.
+// Views dimension `dim` of a tensor as the rows and `dim + 1` as the columns of a matrix, whatever their strides.
 Matrix matrix_of(const Tensor& tensor, ssize_t dim) {
   return {const_cast<void*>(tensor.const_data_ptr()), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
           tensor.strides()[dim + 1]};
@@ -51,7 +51,7 @@ bool check_arithmetic(KernelRuntimeContext& ctx, const char* op, const Tensor& t
   return holds;
 }
 
-// a (batch x m x k) times b (batch x k x n); without a batch when `rank` is 2. Resizes out.
+// Checks the shapes of a (batch x m x k) and b (batch x k x n), without a batch if `rank` is 2. Resizes `out`.
 bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, const Tensor& b, Tensor& out,
                    ssize_t rank) {
   if (!check_rank(ctx, op, "the first matrix", a, rank) || !check_rank(ctx, op, "the second matrix", b, rank) ||
@@ -72,7 +72,7 @@ bool check_product(KernelRuntimeContext& ctx, const char* op, const Tensor& a, c
   return check_arithmetic(ctx, op, out) && check_resize(ctx, op, out, sizes, static_cast<size_t>(rank));
 }
 
-// Matrix multiplication, of matrices or of each pair of a batch.
+// Multiplies two matrices, or each pair of a batch.
 void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate, const Factors& factors = {}) {
   if (out.numel() == 0) {
     return;
@@ -90,7 +90,7 @@ void product(const Tensor& a, const Tensor& b, Tensor& out, bool accumulate, con
   }
 }
 
-// `in` repeated to the sizes of `out`.
+// Repeats `in` to the sizes of `out`.
 bool expand_to_output(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const Tensor& out,
                       StridedView* view) {
   *view = StridedView::of(in);
@@ -110,8 +110,8 @@ bool expand_to_output(KernelRuntimeContext& ctx, const char* op, const Tensor& i
   return true;
 }
 
-// out = beta * self + alpha * a b. As in PyTorch self is not read when beta is 0, and integer matrices cut beta and
-// alpha off.
+// out = beta * self + alpha * a b. As in PyTorch, self is not read if beta is 0; for integer matrices, beta and alpha
+// are truncated to integers.
 Tensor& add_product(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& a, const Tensor& b,
                     const Scalar& beta, const Scalar& alpha, Tensor& out, ssize_t rank) {
   StridedView added;
@@ -153,7 +153,8 @@ Tensor& baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor&
   return add_product(ctx, "baddbmm.out", self, batch1, batch2, beta, alpha, out, 3);
 }
 
-/// out (..., n) = input (..., k) weight (n, k)^T + bias, of (n) or of any shape that can be expanded to that of `out`.
+/// out (..., n) = input (..., k) weight (n, k)^T + bias. The bias is (n), or has any shape that broadcasts to that of
+/// `out`.
 Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                    const std::optional<Tensor>& bias, Tensor& out) {
   const char* op = "linear.out";
@@ -192,7 +193,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   if (bias) {
     copy(StridedView::of(out), added);
   }
-  // With few rows the weight is what is large: let it be the matrix that is read where it lies.
+  // With few rows, the weight is the larger matrix. As the left operand it is read in place.
   if (rows < 16) {
     multiply(out.scalar_type(), w, x.transposed(), y.transposed(), bias.has_value());
   } else {

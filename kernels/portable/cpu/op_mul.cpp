@@ -6,7 +6,7 @@
 namespace torch::executor::native {
 namespace {
 
-// PyTorch multiplies float16 by numbers and tensors of no dimension as they are in float32.
+// When PyTorch multiplies float16 by a number or a tensor without dimensions, that factor stays in float32.
 constexpr unsigned kExactFactors = 0b11;
 
 Tensor& mul(KernelRuntimeContext& ctx, const char* name, Operand a, Operand b, Tensor& out) {

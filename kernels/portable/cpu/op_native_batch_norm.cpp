@@ -45,14 +45,14 @@ void channel_moments(const NormLayout& layout, const T* in, Sum* mean, Sum* squa
   *squares = sum_of([&](Sum x) { return (x - *mean) * (x - *mean); });
 }
 
-// A running statistic moves towards that of the batch by the share `momentum`.
+// Moves a running statistic towards that of the batch: running = (1 - momentum) * running + momentum * batch.
 template <typename T, typename Sum>
 void move_towards(T& running, Sum batch, double momentum) {
   running = static_cast<T>(static_cast<Sum>((1.0 - momentum) * static_cast<double>(static_cast<Sum>(running)) +
                                             momentum * static_cast<double>(batch)));
 }
 
-// running_mean and running_var are nullptr for batch statistics that are not kept; training changes them.
+// running_mean and running_var are nullptr if no running statistics are kept; training updates them.
 Outputs batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,
                    const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
                    bool training, double momentum, double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
@@ -105,8 +105,9 @@ Outputs _native_batch_norm_legit_no_training_out(KernelRuntimeContext& ctx, cons
                     /*training=*/false, momentum, eps, out, save_mean, save_invstd);
 }
 
-/// Normalises by the running statistics; in training by those of the batch, which it saves, and moves the running
-/// statistics in place towards them. A program in which they are constants is refused when it is loaded.
+/// In training it normalises by the statistics of the batch, saves them, and updates the running statistics in place;
+/// otherwise it normalises by the running statistics. A program in which those are constants is refused when it is
+/// loaded.
 Outputs _native_batch_norm_legit_out(KernelRuntimeContext& ctx, const Tensor& in, const std::optional<Tensor>& weight,
                                      const std::optional<Tensor>& bias, Tensor& running_mean, Tensor& running_var,
                                      bool training, double momentum, double eps, Tensor& out, Tensor& save_mean,

@@ -9,8 +9,8 @@
 #include "kernels/portable/cpu/pattern/strided_view.h"
 
 namespace torch::executor::native {
-/// With train, each element is zeroed with probability p and the others are divided by 1 - p; mask tells which were
-/// kept. Otherwise out is a copy and mask is all true.
+/// With train, each element is zeroed with probability p and the others are divided by 1 - p; `mask` is true for those
+/// that are kept. Otherwise `out` is a copy and `mask` is all true.
 std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const Tensor& in, double p,
                                                 std::optional<bool> train, Tensor& out, Tensor& mask) {
   const char* op = "native_dropout.out";
@@ -26,7 +26,7 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
   const int64_t count = in.numel();
   bool* kept = mask.mutable_data_ptr<bool>();
   const bool drops = train.value_or(true) && p > 0;
-  // A mask that is all true has no order: PyTorch's is row-major then.
+  // The mask is not checked if it is all true: PyTorch's is then row-major, whatever the order of the input.
   ET_KERNEL_CHECK_MSG(ctx, !drops || executorch::runtime::tensors_have_same_dim_order(in, out, mask), InvalidArgument,
                       outputs, "%s: the tensors must have the same dim order", op);
   const RandomStream random;
@@ -37,7 +37,7 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
     copy(StridedView::of(out), StridedView::of(in));
     return outputs;
   }
-  // Of a complex number both parts are kept, or none.
+  // Both parts of a complex number are kept, or both are zeroed.
   const int64_t parts = executorch::runtime::isComplexType(in.scalar_type()) ? 2 : 1;
   visit_floating(ctx, op, executorch::runtime::toRealValueType(in.scalar_type()), [&](auto tag) {
     using T = typename decltype(tag)::Type;

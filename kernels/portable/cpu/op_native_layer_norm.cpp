@@ -14,7 +14,7 @@ namespace {
 
 using Outputs = std::tuple<Tensor&, Tensor&, Tensor&>;
 
-// mean and 1 / standard deviation may be kept in a wider type than a Half input's.
+// mean and 1 / standard deviation may have a wider type than a Half input.
 template <typename T, typename Sum>
 void store_statistic(Tensor& tensor, int64_t i, Sum value) {
   if (tensor.scalar_type() == ScalarType::Float) {
@@ -29,7 +29,7 @@ const T* data_or_null(const std::optional<Tensor>& tensor) {
   return tensor ? tensor->const_data_ptr<T>() : nullptr;
 }
 
-// What a row of a layer norm and a group of a group norm have in common: where the affine parameters are, and eps.
+// The parameters that layer norm (by row) and group norm (by group) share: the affine parameters, and eps.
 template <typename T>
 struct Affine {
   const T* scale;  // or null
@@ -62,15 +62,16 @@ Moments<AccumulateType<T>> normalize_group(const T* x, T* y, int64_t channels, i
     const Sum scale = affine.scale == nullptr ? rstd : rstd * static_cast<Sum>(affine.scale[j]);
     const Sum shift = affine.shift == nullptr ? Sum(0) : static_cast<Sum>(affine.shift[j]);
     for (int64_t p = 0; p < width; ++p) {
-      // The mean is subtracted first: x * scale and mean * scale would cancel out but for their rounding errors.
+      // The mean is subtracted first. In x * scale - mean * scale, the products could cancel and leave only their
+      // rounding errors.
       y[j * width + p] = static_cast<T>((static_cast<Sum>(x[j * width + p]) - moment.mean) * scale + shift);
     }
   }
   return moment;
 }
 
-// The same for other dim orders, where the elements that belong together are not neighbours. Calls
-// body(element of `in`, element of `out`) for all elements of two views of the same sizes, in row-major order.
+// The same for other dim orders, in which the elements of a row are not contiguous. Calls body(element of `in`, element
+// of `out`) for all elements of two views of the same sizes, in row-major order.
 template <typename T, typename Body>
 void for_each_element(const StridedView& in, const StridedView& out, const Body& body) {
   LoopNest<2> nest;
@@ -86,7 +87,7 @@ void for_each_element(const StridedView& in, const StridedView& out, const Body&
   nest.for_each([&](const int64_t* offsets) { body(from[offsets[0]], to[offsets[1]]); });
 }
 
-// Affine parameter i is for the elements [i * repeat, (i + 1) * repeat) of the view, in row-major order.
+// Affine parameter i applies to the elements [i * repeat, (i + 1) * repeat) of the view, in row-major order.
 template <typename T>
 Moments<AccumulateType<T>> normalize_view(const StridedView& in, const StridedView& out, int64_t repeat,
                                           const Affine<T>& affine) {
@@ -105,7 +106,7 @@ Moments<AccumulateType<T>> normalize_view(const StridedView& in, const StridedVi
   return moment;
 }
 
-// Element `index`, in row-major order, of the dimensions before the last `kept` ones, which are left.
+// Selects element `index`, in row-major order, of all dimensions but the last `kept` ones, which remain.
 StridedView select_row(StridedView view, size_t kept, int64_t index) {
   while (view.dims > kept) {
     const size_t d = view.dims - kept - 1;

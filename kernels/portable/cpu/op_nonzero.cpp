@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators whose work, or whose output's size, depends on which elements are not zero: nonzero, masked_select,
-// masked_scatter, repeat_interleave.
+// Operators whose work or output size depends on the non-zero elements: nonzero, masked_select, masked_scatter,
+// repeat_interleave.
 #include <algorithm>
 #include <cstring>
 
@@ -105,7 +105,7 @@ Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   int64_t row = 0;
   for_each_nonzero([&](int64_t linear) {
     if (row == count) {
-      return;  // The output is the input, and has more of them by now.
+      return;  // The output may be the input: writing to it may have added non-zero elements.
     }
     for (int64_t d = rank; d-- > 0;) {
       out.mutable_data_ptr<int64_t>()[row * target.strides[0] + d * target.strides[1]] = linear % view.sizes[d];
@@ -133,7 +133,7 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& in, const Ten
   }
   char* to = static_cast<char*>(out.mutable_data_ptr());
   for_each_pair(values, chosen, [&](const int64_t* offsets) {
-    // The output may be the mask, and have more true elements by now.
+    // The output may be the mask: writing to it may have added true elements.
     if (count > 0 && is_true(chosen, offsets[1])) {
       --count;
       std::memmove(to, values.data + offsets[0] * static_cast<int64_t>(values.element_size), values.element_size);
@@ -194,7 +194,7 @@ Tensor& repeat_interleave_Tensor_out(KernelRuntimeContext& ctx, const Tensor& re
   }
   int64_t to = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
-    // The output may be the input, and hold other numbers by now.
+    // The output may be the input: writing to it may have changed the repeats.
     const int64_t end = to + std::clamp<int64_t>(index_at(repeats, i), 0, count - to);
     for (; to < end; ++to) {
       if (out.scalar_type() == ScalarType::Long) {

@@ -12,7 +12,7 @@ namespace {
 
 using Outputs = std::tuple<Tensor&, Tensor&, Tensor&>;
 
-// Element `i` of a statistic, which may be wider than a half input's.
+// Element `i` of a statistic, which may have a wider type than a Half input.
 template <typename T>
 AccumulateType<T> statistic(const Tensor& tensor, int64_t i) {
   if (tensor.scalar_type() == ScalarType::Float) {
@@ -21,7 +21,7 @@ AccumulateType<T> statistic(const Tensor& tensor, int64_t i) {
   return static_cast<AccumulateType<T>>(tensor.const_data_ptr<T>()[i]);
 }
 
-// Both are in the default dim order and have one dtype, mean and rstd `count` elements.
+// Checks that both have the default dim order and the same dtype, and that mean and rstd have `count` elements.
 bool check_tensors(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, const Tensor& in,
                    const Tensor& mean, const Tensor& rstd, int64_t count) {
   using executorch::runtime::tensor_is_default_dim_order;
@@ -46,7 +46,7 @@ bool check_weight(KernelRuntimeContext& ctx, const char* op, const std::optional
   return !weight || check_same_dtype(ctx, op, in, *weight);
 }
 
-// The output of a gradient that is wanted, in the default dim order.
+// Checks and resizes the output of a requested gradient, which must have the default dim order.
 bool check_output(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Tensor& out, const int64_t* sizes,
                   size_t dims) {
   if (!check_same_dtype(ctx, op, in, out) || !check_resize(ctx, op, out, sizes, dims)) {
@@ -78,7 +78,7 @@ void input_gradient(const T* gradient, const T* x, AccumulateType<T> mean, Accum
 
 }  // namespace
 
-/// The gradients of input, weight and bias; output_mask says which of them are wanted, the others are left as they are.
+/// The gradients of input, weight and bias. output_mask says which are requested; the other outputs are not changed.
 Outputs native_layer_norm_backward_out(KernelRuntimeContext& ctx, const Tensor& grad_out, const Tensor& in,
                                        IntArrayRef normalized_shape, const Tensor& mean, const Tensor& rstd,
                                        const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
@@ -137,7 +137,7 @@ Outputs native_layer_norm_backward_out(KernelRuntimeContext& ctx, const Tensor& 
 }
 
 /// The same for an input of n * c * hxw elements, normalised in `group` groups of channels; mean and rstd are (n,
-/// group), weight and bias by channel.
+/// group), weight and bias per channel.
 Outputs native_group_norm_backward_out(KernelRuntimeContext& ctx, const Tensor& grad_out, const Tensor& in,
                                        const Tensor& mean, const Tensor& rstd, const std::optional<Tensor>& weight,
                                        int64_t n, int64_t c, int64_t hxw, int64_t group, ArrayRef<bool> output_mask,

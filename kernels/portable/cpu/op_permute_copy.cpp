@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// permute_copy, transpose_copy.int, t_copy: the dimensions in another order.
+// permute_copy, transpose_copy.int, t_copy: reorder the dimensions.
 #include <utility>
 
 #include "kernels/portable/cpu/pattern/checks.h"

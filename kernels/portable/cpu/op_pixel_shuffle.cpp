@@ -15,8 +15,7 @@ using executorch::runtime::KernelRuntimeContext;
 
 namespace {
 
-// Between packed (..., C, r, r, H, W) and shuffled (..., C, H, r, W, r). Elements are bytes of a fixed size, whatever
-// they mean.
+// Copies between packed (..., C, r, r, H, W) and shuffled (..., C, H, r, W, r). Only the size of an element counts.
 template <size_t kElementSize>
 void move_pixels(const char* in, char* out, int64_t channels, int64_t r, int64_t height, int64_t width, bool shuffle) {
   const char* source = in;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pooling over one and three dimensions, and adaptive pooling but for _adaptive_avg_pool2d: avg_pool1d, avg_pool3d,
+// Pooling over one and three dimensions, and adaptive pooling except _adaptive_avg_pool2d: avg_pool1d, avg_pool3d,
 // max_pool3d_with_indices, adaptive_avg_pool1d, _adaptive_avg_pool3d, adaptive_max_pool2d, adaptive_max_pool3d.
 #include <limits>
 #include <optional>
@@ -28,7 +28,7 @@ T average(const T* in, const Volumes& volumes, const Window& window, int64_t div
   }
 }
 
-// The largest element of a window and its place. A NaN counts as the largest.
+// The largest element of a window and its position. NaN is larger than any number.
 template <typename T>
 void largest(const T* in, const Volumes& volumes, const Window& window, T* value, int64_t* number) {
   bool found = false;
@@ -95,7 +95,7 @@ Tensor& average_pool(KernelRuntimeContext& ctx, const char* op, const Tensor& in
   return out;
 }
 
-// The spatial sizes that an adaptive pooling is asked for.
+// Reads the spatial sizes of an adaptive pooling's output.
 bool read_output_size(KernelRuntimeContext& ctx, const char* op, const Tensor& in, size_t spatial, IntArrayRef list,
                       int64_t (&sizes)[kSpatialDims]) {
   for (size_t i = 0; i < kSpatialDims; ++i) {

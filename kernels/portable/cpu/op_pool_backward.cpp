@@ -11,8 +11,8 @@
 namespace torch::executor::native {
 namespace {
 
-// Resizes `grad_input` to the shape of `in`. `gradient` must have the batch and channels of `in` and the spatial
-// sizes given.
+// Resizes `grad_input` to the shape of `in`. `gradient` must have the batch and channels of `in` and the given spatial
+// sizes.
 bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, const Tensor& in, int64_t height,
              int64_t width, Tensor& grad_input) {
   bool fits =
@@ -25,7 +25,7 @@ bool prepare(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, 
   return check_same_dtype(ctx, op, gradient, in) && check_resize_like(ctx, op, grad_input, in);
 }
 
-// The windows [begin, end) of `count` that cover position `p` of an axis.
+// The windows [begin, end), of `count`, that cover position `p` of an axis.
 template <typename SpanOf>
 Span windows_over(const SpanOf& span_of, size_t axis, int64_t count, int64_t p) {
   const auto first = [&](const auto& is_beyond) {
@@ -40,8 +40,8 @@ Span windows_over(const SpanOf& span_of, size_t axis, int64_t count, int64_t p) 
           first([p](const Span& span) { return span.begin > p; }), 1};
 }
 
-// Each element of the result is the sum of share(element of the gradient, its window, position in the plane) over the
-// windows that cover it, so that halves are rounded once.
+// Sets each element of the result to the sum of share(element of the gradient, its window, position in the plane) over
+// the windows that cover it. So a Half is rounded only once.
 template <typename SpanOf, typename Share>
 void gather_windows(const Tensor& in, const Tensor& gradient, const SpanOf& span_of, const Share& share) {
   const Volumes to = Volumes::of(in, 2), from = Volumes::of(gradient, 2);
@@ -81,7 +81,7 @@ void spread(KernelRuntimeContext& ctx, const char* op, const Tensor& gradient, T
               const T value = gradient.const_data_ptr<T>()[channel + from.at(0, h, w)];
               if constexpr (std::is_integral<T>::value) {
                 const T divisor = static_cast<T>(divisor_of(window));
-                // The one quotient that does not fit wraps around.
+                // The one quotient that overflows wraps around.
                 sum += divisor == -1 ? Sum(0) - static_cast<Sum>(value) : static_cast<Sum>(value / divisor);
               } else {
                 sum += static_cast<Sum>(value) / static_cast<Sum>(divisor_of(window));

@@ -11,7 +11,7 @@ namespace {
 template <typename C>
 C power(C base, C exponent) {
   if constexpr (is_integer<C>) {
-    if (exponent < 0) {  // the integer part of a fraction
+    if (exponent < 0) {  // drops the fraction of the exponent
       return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
     }
     C result = 1;
@@ -52,7 +52,7 @@ Tensor& pow_Tensor_Scalar_out(KernelRuntimeContext& ctx, const Tensor& base, con
   const double value = scalar_to<double>(exponent);
   ET_KERNEL_CHECK_MSG(ctx, executorch::runtime::isFloatingType(dtype) || value >= 0, InvalidArgument, out,
                       "%s: integers cannot be raised to the negative power %g; use a floating-point base", name, value);
-  // The powers that models use have cheap exact forms.
+  // The exponents that models use have cheap exact forms.
   if (value == 2) {
     ComputeType type;
     if (plan_elementwise(ctx, name, {base, exponent}, Promotion::Same, out, &type)) {

@@ -13,20 +13,20 @@ namespace {
 
 using executorch::runtime::toRealValueType;
 
-// Binary digits of a number in [0, 1) that the dtype holds without rounding up to 1.
+// The number of binary digits of a value in [0, 1) that the dtype holds without rounding up to 1.
 template <typename T>
 constexpr int digits() {
   return std::is_same_v<T, Half> ? 11 : std::is_same_v<T, BFloat16> ? 8 : std::numeric_limits<T>::digits;
 }
 
-// How many real numbers `out` holds: of a complex number both parts.
+// The number of real numbers in `out`; a complex number has two.
 int64_t count_parts(const Tensor& out) {
   return executorch::runtime::isComplexType(out.scalar_type()) ? 2 * static_cast<int64_t>(out.numel()) : out.numel();
 }
 
 }  // namespace
 
-/// Numbers evenly spread over [0, 1); of complex ones both parts.
+/// Uniformly distributed numbers in [0, 1); both parts of complex numbers are.
 Tensor& rand_out(KernelRuntimeContext& ctx, IntArrayRef size, Tensor& out) {
   const char* op = "rand.out";
   if (check_resize(ctx, op, out, size.data(), size.size())) {
@@ -42,8 +42,8 @@ Tensor& rand_out(KernelRuntimeContext& ctx, IntArrayRef size, Tensor& out) {
   return out;
 }
 
-/// Normally distributed numbers of mean 0 and variance 1 (Box and Muller 1958); the parts of complex ones have half of
-/// it.
+/// Normally distributed numbers of mean 0 and variance 1 (Box and Muller 1958); each part of a complex number has
+/// variance 1/2.
 Tensor& randn_out(KernelRuntimeContext& ctx, IntArrayRef size, Tensor& out) {
   const char* op = "randn.out";
   if (check_resize(ctx, op, out, size.data(), size.size())) {

@@ -23,7 +23,7 @@ Reduction reduction_of(std::string_view name) {
                           : Reduction::Unknown;
 }
 
-// The value that changes nothing, among those that `dtype` holds.
+// The identity element of the reduction, among the values of `dtype`.
 template <typename C>
 C identity(Reduction reduction, ScalarType dtype) {
   if (reduction == Reduction::Product) {
@@ -34,7 +34,7 @@ C identity(Reduction reduction, ScalarType dtype) {
   }
   const bool is_smallest = reduction == Reduction::Smallest;
   if constexpr (std::is_same_v<C, Complex>) {
-    return 0;  // it has no order
+    return 0;  // complex numbers have no order
   } else if constexpr (is_integer<C>) {
     if (dtype == ScalarType::Bool) {
       return is_smallest ? 1 : 0;
@@ -71,7 +71,7 @@ C combine(Reduction reduction, C a, C b) {
   }
 }
 
-// Single elements of a dtype, in the type that is computed in.
+// Reads and writes single elements of a dtype as the compute type.
 template <typename C>
 struct Access {
   ConvertFn load, store;
@@ -96,7 +96,7 @@ struct Access<Complex> {
   void write(char* at, Complex value) const { write_complex(at, dtype, 0, value); }
 };
 
-// One line of the index along the dimension, with the lines of the source and the output that belong to it.
+// A line of the index along the dimension, with the corresponding lines of the source and the output.
 template <typename C>
 class Line {
  public:
@@ -110,7 +110,7 @@ class Line {
         out_step_(out_stride * static_cast<int64_t>(executorch::runtime::elementSize(dtype))),
         access_(dtype) {}
 
-  // The elements that are reduced into start from `value`.
+  // Sets the elements that the index selects to `value`.
   void reset(C value) {
     for (int64_t i = 0; i < count_; ++i) {
       put(place(i), value);
@@ -123,8 +123,8 @@ class Line {
     }
   }
 
-  // Divides each sum by how many values went into it. The places are counted by looking for them again: there is no
-  // memory for counts, and lines are short where means are taken.
+  // Divides each sum by the number of its summands. That is counted by searching the index again, because there is no
+  // memory for counts; means are usually taken over short lines.
   void divide(bool include_self) {
     for (int64_t i = 0; i < count_; ++i) {
       int64_t values = include_self ? 1 : 0;
@@ -186,8 +186,8 @@ bool check_indices(KernelRuntimeContext& ctx, const char* op, const Tensor& inde
 
 }  // namespace
 
-/// out is `self` with the elements of `src` reduced into it at the places along `dim` that `index` names. Without
-/// include_self the elements of self at those places do not take part.
+/// Copies `self` to `out` and reduces the elements of `src` into the positions along `dim` that `index` selects.
+/// Without include_self, the elements of self at those positions do not take part.
 Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Tensor& index,
                                const Tensor& src, std::string_view reduce, bool include_self, Tensor& out) {
   const char* op = "scatter_reduce.two_out";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where values belong in a sorted sequence: bucketize and searchsorted, of tensors and numbers.
+// Insertion positions in a sorted sequence: bucketize and searchsorted, for tensors and numbers.
 #include <optional>
 #include <string_view>
 
@@ -55,7 +55,8 @@ bool check_search(KernelRuntimeContext& ctx, const char* op, const Tensor& seque
   return true;
 }
 
-// Each row of `values` (all of them, for a sequence of one dimension) is looked up in its row of `sequence`.
+// Searches each row of `sequence` for the values of the same row of `values`; a one-dimensional sequence is searched
+// for all values.
 void search(KernelRuntimeContext& ctx, const char* op, const Tensor& sequence, const std::optional<Tensor>& sorter,
             Operand operand, bool right, Tensor& out) {
   const Tensor* values = operand.tensor();
@@ -124,7 +125,7 @@ Tensor& searchsorted(KernelRuntimeContext& ctx, const char* op, const Tensor& se
   }
   ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, out,
                       "%s: the sequence must have one dimension, or all but the last size of the values", op);
-  // The output may be the sequence: its size is known once it has its new one.
+  // The output may be the sequence, so its size is read after the output is resized.
   if ((tensor == nullptr ? check_resize(ctx, op, out, nullptr, 0) : check_resize_like(ctx, op, out, *tensor)) &&
       check_search(ctx, op, sequence, sorter, out_int32, out) && (!sorter || check_no_overlap(ctx, op, *sorter, out))) {
     search(ctx, op, sequence, sorter, values, right || (side && *side == "right"), out);

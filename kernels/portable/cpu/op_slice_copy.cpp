@@ -17,7 +17,7 @@ struct Slice {
   int64_t step;
 };
 
-// Bounds as in Python: negative ones count from the end, and all are clamped to the dimension.
+// Bounds as in Python: negative ones count from the end, and both are clamped to the dimension.
 bool parse_slice(KernelRuntimeContext& ctx, const char* name, const Tensor& in, int64_t dim,
                  const std::optional<int64_t>& start, const std::optional<int64_t>& end, int64_t step, Slice* slice) {
   ET_KERNEL_CHECK_MSG(ctx, in.dim() > 0, InvalidArgument, false, "%s: a 0-dim tensor cannot be sliced", name);
@@ -39,7 +39,7 @@ StridedView slice_of(const Tensor& tensor, const Slice& slice) {
   return StridedView::of(tensor).slice(slice.dim, slice.start, slice.length, slice.step);
 }
 
-// out = in with `part`, a view of `out` once it has been resized, replaced by `src`.
+// out = in, with `src` in place of `part`, a view of `out` that is taken after `out` is resized.
 template <typename View>
 Tensor& copy_with_part(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const Tensor& src, Tensor& out,
                        const View& part_of) {

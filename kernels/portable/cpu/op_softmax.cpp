@@ -34,7 +34,7 @@ ET_ALWAYS_INLINE void softmax_row_body(const float* in, float* out, int64_t size
 }
 ET_MULTIVERSION(static, softmax_row, (const float* in, float* out, int64_t size, bool log), (in, out, size, log))
 
-// `columns` (at most kColumns) neighbouring rows whose elements lie `inner` apart.
+// Up to kColumns adjacent rows, whose elements are `inner` apart.
 constexpr int64_t kColumns = 32;
 ET_ALWAYS_INLINE void softmax_columns_body(const float* in, float* out, int64_t size, int64_t inner, int64_t columns,
                                            bool log) {
@@ -86,7 +86,7 @@ void softmax_float(const float* in, float* out, const SoftmaxRows& rows, bool lo
   }
 }
 
-// Any dtype, and any dim orders of the two.
+// For any dtype and any dim orders of both tensors.
 template <typename In, typename Out>
 void softmax_any(const Tensor& in, Tensor& out, size_t dim, bool log) {
   using Sum = AccumulateType<In>;
@@ -114,8 +114,7 @@ void softmax_any(const Tensor& in, Tensor& out, size_t dim, bool log) {
   });
 }
 
-// Sizes of the parts of memory before, along and after `dim`. Dimensions count in the order in which they lie in
-// memory.
+// The numbers of elements outside, along and inside `dim` in memory. Here the dimensions are counted in memory order.
 SoftmaxRows rows_of(const Tensor& in, size_t dim) {
   SoftmaxRows rows;
   bool after = false;

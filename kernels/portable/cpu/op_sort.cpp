@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sort.values, sort.values_stable, topk.values: heap sort of indices in the output itself, so no memory is needed.
-// Equal values keep their order, which makes every sort a stable one; NaN counts as the largest value.
+// sort.values, sort.values_stable, topk.values: heap sort of the indices in the output, so that no other memory is
+// needed. Equal values keep their order, so every sort is stable; NaN counts as the largest value.
 #include <cstring>
 #include <optional>
 #include <tuple>
@@ -13,7 +13,7 @@
 namespace torch::executor::native {
 namespace {
 
-// One line of the input and of the output of indices.
+// A line of the input and of the indices.
 template <typename T>
 struct Line {
   const T* values;
@@ -52,7 +52,7 @@ struct Line {
     index(root) = moved;
   }
 
-  // Sets indices[0, k) to the first k of `length` elements in order.
+  // Sets indices[0, k) to the first k, in order, of `length` elements.
   void sort_first(int64_t k, int64_t length) const {
     for (int64_t i = 0; i < k; ++i) {
       index(i) = i;
@@ -78,7 +78,7 @@ struct Line {
 using SortLine = void (*)(const void* values, int64_t value_stride, int64_t* indices, int64_t index_stride,
                           bool descending, int64_t k, int64_t length);
 
-// Sorts a line of elements of `dtype`.
+// Returns the function that sorts a line of elements of `dtype`.
 SortLine sort_line_of(ScalarType dtype) {
   switch (dtype) {
 #define CASE(ctype, name)                                                                                        \
@@ -153,7 +153,7 @@ std::tuple<Tensor&, Tensor&> sort_values_stable(KernelRuntimeContext& ctx, const
 
 std::tuple<Tensor&, Tensor&> topk_values(KernelRuntimeContext& ctx, const Tensor& in, int64_t k, int64_t dim,
                                          bool largest, bool sorted, Tensor& values, Tensor& indices) {
-  (void)sorted;  // they always are
+  (void)sorted;  // the results are always sorted
   std::tuple<Tensor&, Tensor&> result(values, indices);
   ET_KERNEL_CHECK_MSG(ctx, k >= 0, InvalidArgument, result, "topk.values: k is %lld; it must not be negative",
                       static_cast<long long>(k));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The special functions: gamma and its relatives, error functions, Bessel functions. They are computed in double.
+// Special functions, computed in double: the gamma function and those derived from it, error functions, Bessel
+// functions.
 #include <cmath>
 
 #include "kernels/portable/cpu/math/special_functions.h"

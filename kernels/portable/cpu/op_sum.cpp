@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions that fold values: sum, mean, prod, amax, amin, max/min of all elements, any, all.
+// Reductions that combine values one by one: sum, mean, prod, amax, amin, max/min of all elements, any, all.
 #include <limits>
 
 #include "kernels/portable/cpu/math/visit_dtype.h"
@@ -13,7 +13,8 @@ namespace {
 
 using executorch::runtime::isFloatingType;
 
-// Sums and products of float are carried on in double: exact enough without a compensation, at no cost that shows.
+// Sums and products of float are computed in double. That is exact enough without compensated summation, and not
+// measurably slower.
 template <typename C>
 using Wider = std::conditional_t<std::is_same_v<C, float>, double, C>;
 
@@ -93,8 +94,8 @@ bool check_result(KernelRuntimeContext& ctx, const char* name, const std::option
   return true;
 }
 
-// out = finish(the elements of `in` along the reduced dimensions, folded one by one into `initial`). False if neither
-// is complex.
+// out = finish(fold of `in` along the reduced dimensions, starting from `initial`), for complex numbers. Returns false
+// if neither tensor is complex.
 template <typename Fold, typename Finish>
 bool reduce_complex(const Tensor& in, const ReducedDims& reduced, const Tensor& out, Complex initial, const Fold& fold,
                     const Finish& finish) {
@@ -123,8 +124,8 @@ bool is_fractional(const Tensor& tensor) {
   return isFloatingType(tensor.scalar_type()) || is_complex(tensor.scalar_type());
 }
 
-// Sums are computed in the type of the output, to which elements are converted one by one; without a dtype that asks
-// for it, none loses its fraction. A bool output is true if the sum is not zero.
+// Sums are computed in the dtype of the output, to which each element is converted. A requested dtype may thus drop
+// fractions; a bool output is true if the sum is not zero.
 Tensor& sum(KernelRuntimeContext& ctx, const char* name, const Tensor& in, const OptionalArrayRef<int64_t>& dims,
             bool keepdim, const std::optional<ScalarType>& dtype, bool is_mean, Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx,
@@ -164,7 +165,7 @@ Tensor& product(KernelRuntimeContext& ctx, const char* name, const Tensor& in, c
   return out;
 }
 
-// What is smaller (or larger) than every other value of the output's dtype, at its only element.
+// Stores the identity of max (the lowest value of the output's dtype) or of min (the highest) in the only element.
 template <bool is_max>
 void store_identity(KernelRuntimeContext& ctx, const char* name, Tensor& out) {
   if (out.scalar_type() == ScalarType::Bool) {
@@ -182,8 +183,8 @@ void store_identity(KernelRuntimeContext& ctx, const char* name, Tensor& out) {
   });
 }
 
-// Of all elements, with an output of any dtype that they can be cast to. Of no elements it is the smallest (largest)
-// value of the output's dtype, where eager has none.
+// The extreme of all elements; the output has any dtype that they can be cast to. Without elements, where eager fails,
+// the result is the lowest (highest) value of the output's dtype.
 template <bool is_max>
 Tensor& extreme(KernelRuntimeContext& ctx, const char* name, const Tensor& in, Tensor& out) {
   ReducedDims reduced;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tril.out, triu.out: the lower and the upper triangle of the last two dimensions; zeros elsewhere.
+// tril.out, triu.out: the lower and the upper triangle of the last two dimensions; other elements are zero.
 #include <algorithm>
 
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -22,7 +22,7 @@ Tensor& triangle(KernelRuntimeContext& ctx, const char* name, const Tensor& in, 
   const size_t row_dim = all.dims - 2;
   const int64_t columns = all.sizes[row_dim + 1];
   for (int64_t row = 0; row < all.sizes[row_dim]; ++row) {
-    // The first column above the kept part (lower), or the first of it (upper).
+    // The first column above the kept part (lower), or the first column of it (upper).
     const int64_t offset = std::clamp<int64_t>(diagonal, -all.sizes[row_dim], columns);
     const int64_t edge = std::clamp<int64_t>(row + offset + (lower ? 1 : 0), 0, columns);
     StridedView cleared = all;

@@ -12,7 +12,7 @@ namespace torch::executor::native {
     return promoted_unary(ctx, #name ".out", in, out, [](auto x) { return (value); }); \
   }
 
-// Integers are whole already.
+// Rounding does not change integers.
 #define DEFINE_ROUNDING(name, function)                                          \
   Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
     return promoted_unary(ctx, #name ".out", in, out, [](auto x) {               \
@@ -28,7 +28,7 @@ DEFINE_UNARY(relu, x < 0 ? decltype(x)(0) : x)
 DEFINE_UNARY(sign, static_cast<decltype(x)>((x > 0) - (x < 0)))
 DEFINE_ROUNDING(ceil, std::ceil)
 DEFINE_ROUNDING(floor, std::floor)
-DEFINE_ROUNDING(round, std::nearbyint)  // halves go to the even neighbour
+DEFINE_ROUNDING(round, std::nearbyint)  // halves are rounded to even
 DEFINE_ROUNDING(trunc, std::trunc)
 
 Tensor& neg_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
@@ -41,7 +41,7 @@ Tensor& neg_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   return promoted_unary(ctx, name, in, out, [](auto x) { return negative(x); });
 }
 
-/// Of a complex number its distance from zero.
+/// The absolute value of a complex number is real.
 Tensor& abs_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   if (has_complex({in})) {
     return complex_elementwise(ctx, "abs.out", {in}, ComplexResult::Real, out,
@@ -73,7 +73,7 @@ Tensor& isnan_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
 
 Tensor& isinf_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   return classify(ctx, "isinf.out", in, out, [](auto x) {
-    // Infinity minus itself is NaN; NaN itself is excluded.
+    // Infinity minus itself is NaN; x itself must not be NaN.
     return !is_integer<decltype(x)> && !is_nan(x) && is_nan(x - x);
   });
 }

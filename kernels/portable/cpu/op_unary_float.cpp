@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of one floating-point variable that <cmath> computes one by one. Integers are converted to float32.
-// The ones that real models spend time in (exp, tanh, sigmoid, erf, gelu, ...) are vectorised, in op_exp.cpp and
-// others.
+// Functions of one floating-point variable that are computed with <cmath>. Integers are converted to float32. The
+// functions in which models spend time (exp, tanh, sigmoid, erf, gelu, ...) are vectorised in op_activation.cpp.
 #include <cmath>
 #include <type_traits>
 
@@ -66,7 +65,7 @@ C logarithm_of_one_more(C x) {
     return floating_unary(ctx, #name ".out", in, out, [](auto x) { return (value); }); \
   }
 
-// Those that are defined for complex numbers too.
+// Functions that are defined for complex numbers too.
 #define DEFINE_UNARY_ANALYTIC(name, value)                                           \
   Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {     \
     const auto function = [](auto x) { return (value); };                            \

@@ -10,7 +10,7 @@
 namespace torch::executor::native {
 namespace {
 
-// Either output_size or scale_factors says what the output's size is.
+// The output's size follows from either output_size or scale_factors.
 bool check_and_resize(KernelRuntimeContext& ctx, const char* op, const Tensor& in,
                       const OptionalArrayRef<int64_t>& output_size,
                       const std::optional<ArrayRef<double>>& scale_factors, Tensor& out) {
@@ -72,8 +72,8 @@ Blend<Real> blend_of(int64_t o, int64_t size, Real scale, bool align_corners) {
   return {first, first < size - 1 ? first + 1 : first, Real(1) - weight, weight};
 }
 
-// How eager interpolates bytes along one axis: the weights are numbers of 16 bits, scaled by the largest power of two
-// with which the heaviest of them still fits, and the sum is rounded to a byte before the other axis is interpolated.
+// As in eager, uint8 is interpolated along one axis after the other. The weights are int16, scaled by the largest power
+// of two for which the largest weight fits, and each sum is rounded to uint8.
 struct ByteAxis {
   int64_t in, out;
   double scale;
@@ -92,7 +92,7 @@ struct ByteAxis {
     return axis;
   }
 
-  // Without a neighbour there is one pixel of weight 1.
+  // At an edge there may be only one pixel, of weight 1.
   Blend<double> blend(int64_t o) const {
     const Blend<double> result = blend_of(o, in, scale, align_corners);
     return result.first < result.second ? result : Blend<double>{result.first, result.first, 1.0, 0.0};
@@ -143,7 +143,7 @@ Tensor& upsample_bilinear2d_vec_out(KernelRuntimeContext& ctx, const Tensor& in,
     }
   }
   const Planes from = Planes::of(in), to = Planes::of(out);
-  // Integers of more than a byte, which eager has no results for, are interpolated in float and cut off.
+  // Other integers, for which eager has no results, are interpolated in float and truncated.
   visit_real(ctx, op, in.scalar_type(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Real = std::conditional_t<std::is_integral_v<T>, float, AccumulateType<T>>;

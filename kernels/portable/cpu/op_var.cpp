@@ -13,8 +13,8 @@ namespace {
 
 using executorch::runtime::isFloatingType;
 
-// Mean and sum of squared deviations of what has been added. Blocks are merged with the formula of Chan, Golub and
-// LeVeque (1979), which does not cancel as a difference of large sums would.
+// Mean and sum of squared deviations of the values so far. Blocks are merged by the formula of Chan, Golub and LeVeque
+// (1979), in which large sums do not cancel.
 struct Moments {
   double count = 0;
   double mean = 0;
@@ -48,7 +48,7 @@ bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
   ET_KERNEL_CHECK_MSG(ctx, in_complex || (isFloatingType(in.scalar_type()) && is_supported_dtype(in.scalar_type())),
                       InvalidArgument, false, "%s: expected a floating-point input, found %s", name,
                       toString(in.scalar_type()));
-  // Of complex numbers eager has outputs of the same precision only.
+  // For complex inputs, eager supports only outputs of the same precision.
   const auto holds = [&](const Tensor& result, ScalarType of_complex) {
     return in_complex ? result.scalar_type() == of_complex
                       : isFloatingType(result.scalar_type()) && is_supported_dtype(result.scalar_type());
@@ -117,7 +117,7 @@ bool variance(KernelRuntimeContext& ctx, const char* name, const Tensor& in, con
           }
         });
       }
-      // Without enough values this is 0 / 0 or x / 0, as in PyTorch.
+      // With too few values this is 0 / 0 or x / 0, as in PyTorch.
       write(out, offsets[1], moments.squares / std::max(moments.count - correction, 0.0));
       if (mean != nullptr) {
         write(*mean, offsets[1], moments.count > 0 ? moments.mean : 0.0 / moments.count);

@@ -9,7 +9,7 @@ namespace {
 
 using executorch::runtime::toRealValueType;
 
-// The parts of complex numbers, in one dimension more: the real part is 0 there, the imaginary one 1.
+// Views complex numbers as real ones with an additional last dimension of size 2: real and imaginary part.
 StridedView parts_of(const Tensor& numbers) {
   StridedView view = StridedView::of(numbers);
   view.dtype = toRealValueType(view.dtype);
@@ -34,7 +34,7 @@ Tensor& view_as_real_copy_out(KernelRuntimeContext& ctx, const Tensor& in, Tenso
   return out;
 }
 
-/// in (..., 2): the parts of the numbers.
+/// in (..., 2): real and imaginary parts.
 Tensor& view_as_complex_copy_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   constexpr const char* name = "view_as_complex_copy.out";
   const ssize_t last = in.dim() - 1;
@@ -55,7 +55,7 @@ Tensor& view_as_complex_copy_out(KernelRuntimeContext& ctx, const Tensor& in, Te
   return out;
 }
 
-/// The imaginary parts change their sign; real numbers stay as they are.
+/// Changes the sign of imaginary parts; copies real numbers.
 Tensor& _conj_physical_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   constexpr const char* name = "_conj_physical.out";
   if (has_complex({in})) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operators that keep all elements in order and change at most the shape: view_copy, squeeze_copy, unsqueeze_copy,
-// alias_copy, detach_copy, lift_fresh_copy. None moves data if input and output share their memory.
+// Operators that keep all elements in order and change at most the shape: view_copy, squeeze_copy, unsqueeze_copy,
+// alias_copy, detach_copy, lift_fresh_copy. Nothing is copied if input and output share their memory.
 #include <algorithm>
 
 #include "kernels/portable/cpu/pattern/checks.h"

@@ -13,7 +13,7 @@ bool check_mask(KernelRuntimeContext& ctx, const char* name, const Tensor& mask)
   return true;
 }
 
-// `dtype` is the one that the result has before it is stored.
+// `dtype` is the dtype of the result before it is converted to that of `out`.
 void choose(ScalarType dtype, const Tensor& mask, Operand a, Operand b, Tensor& out) {
   with_arithmetic_type(arithmetic_type(dtype), [&](auto zero) {
     using C = decltype(zero);
@@ -21,7 +21,7 @@ void choose(ScalarType dtype, const Tensor& mask, Operand a, Operand b, Tensor& 
   });
 }
 
-// The mask is the last operand to be converted: of all three only a and b decide on the dtype, which is complex.
+// The mask is the last operand. Only a and b decide the promoted dtype, which is complex.
 Tensor& choose_complex(KernelRuntimeContext& ctx, const char* name, const Tensor& mask, Operand a, Operand b,
                        Tensor& out) {
   return complex_elementwise(ctx, name, {a, b, mask}, ComplexResult::Promoted, out,

@@ -29,7 +29,7 @@ struct Convolution {
   int64_t out_batch_stride = 0;
   int64_t out_channel_stride = 0;
   int64_t out_stride[kDims] = {0, 0, 0};
-  /// Of the weight's dimensions 0 and 1: output and input channel, the other way round when transposed.
+  /// Strides of the weight's dimensions 0 and 1: output and input channel, or the reverse if transposed.
   int64_t weight_stride0 = 0;
   int64_t weight_stride1 = 0;
   int64_t weight_stride[kDims] = {0, 0, 0};
@@ -40,7 +40,8 @@ struct Convolution {
   int64_t in_pixels() const { return in_size[0] * in_size[1] * in_size[2]; }
   int64_t taps() const { return kernel_size[0] * kernel_size[1] * kernel_size[2]; }
 
-  /// Position on the input's axis `d` that output position `out` reads through kernel position `tap`; -1 for none.
+  /// The position on axis `d` of the input that output position `out` reads through kernel position `tap`, or -1 for
+  /// none.
   int64_t input_position(int d, int64_t out, int64_t tap) const {
     int64_t in;
     if (transposed) {
@@ -56,14 +57,14 @@ struct Convolution {
   }
 };
 
-/// The fast ways, for float. Each returns false, having done nothing, where the shape or the layout is not for it. bias
-/// is nullptr or has out_channels elements.
+/// Fast algorithms for float. Each returns false, and does nothing, if it does not support the shape or the layout.
+/// bias is nullptr or has out_channels elements.
 bool convolve_depthwise(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out);
 bool convolve_gemm(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out);
 bool convolve_transposed_gemm(const Convolution& shape, const float* in, const float* weight, const float* bias,
                               float* out);
 
-/// Every other dtype and layout: a direct convolution that accumulates in Sum.
+/// Direct convolution for any dtype and layout, which accumulates in Sum.
 template <typename T, typename Sum>
 void convolve_direct(const Convolution& shape, const T* in, const T* weight, const T* bias, T* out) {
   const int64_t in_group = shape.in_group(), out_group = shape.out_group();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolution in which every output channel reads one input channel: too little arithmetic for a matrix product, so the
-// inner loops run along output rows, or along channels when those are contiguous.
+// Convolution in which every output channel reads one input channel. That is too little arithmetic for a GEMM, so the
+// inner loops run along output rows, or along channels if those are contiguous.
 #include <kernels/portable/cpu/convolution/convolution.h>
 #include <kernels/portable/cpu/math/gemm.h>
 #include <kernels/portable/cpu/math/simd.h>
@@ -9,7 +9,7 @@ namespace torch {
 namespace executor {
 namespace {
 
-// Accumulators on the stack.
+// The number of accumulators on the stack.
 constexpr int64_t kRowChunk = kGemmPanelFloats / 32;
 constexpr int64_t kChannelChunk = kGemmPanelFloats / 64;
 constexpr int64_t kMaxTaps = 27;
@@ -163,7 +163,7 @@ bool convolve_depthwise(const Convolution& shape, const float* in, const float* 
   if (shape.in_stride[2] != 1 || shape.out_stride[2] != 1) {
     return false;
   }
-  // With many filters for each input channel a matrix product reads the input less often.
+  // With many filters for each input channel, a GEMM reads the input less often.
   if (shape.out_group() >= 4) {
     return false;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolution as a matrix product, group by group: weights (out channels x taps) times columns (taps x output pixels).
-// The columns are made panel by panel while the product runs and never exist as a whole.
+// Convolution as a GEMM for each group: weights (out channels x taps) times columns (taps x output pixels). Columns are
+// packed panel by panel, so that the matrix of all columns (im2col) never exists.
 #include <kernels/portable/cpu/convolution/convolution.h>
 #include <kernels/portable/cpu/math/gemm.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxPanelWidth = 16;
 
-// One digit of the index k of a row of columns, which counts through a filter in the order in which it lies in memory.
+// One digit of the index k of a row of columns. The digits count through a filter in its memory order.
 struct Digit {
   int64_t size;
   int dimension;  // 0, 1, 2: depth, height, width of the kernel; 3: input channel
@@ -22,7 +22,7 @@ struct Columns {
   const Convolution* shape;
   const float* in;  // of the image and group
   Digit digits[4];  // slowest first
-  int64_t tap[3];   // transposed: the one tap of this product
+  int64_t tap[3];   // transposed: the tap of this product
 };
 
 // Output pixels of a panel that lie in one output row.
@@ -52,7 +52,7 @@ int find_runs(const Convolution& shape, int64_t pixel, int64_t count, Run* runs)
   return found;
 }
 
-// The inputs that a run reads through one tap; `row` is the input row, or nullptr outside the image.
+// Writes the inputs that a run reads through one tap. `row` is the input row, or nullptr outside the image.
 void fill_run(const Convolution& shape, const float* row, const Run& run, int64_t tap, float* out) {
   if (row == nullptr) {
     std::memset(out, 0, static_cast<size_t>(run.count) * sizeof(float));
@@ -103,7 +103,7 @@ void pack_columns(const void* state, int64_t k, int64_t k_count, int64_t n, int6
   const Columns& columns = *static_cast<const Columns*>(state);
   Run runs[kMaxPanelWidth];
   const int run_count = find_runs(*columns.shape, n, n_count, runs);
-  // position[dimension], counted up like the digits of a clock.
+  // position[dimension], which is incremented like an odometer.
   int64_t position[4];
   for (int d = 3; d >= 0; --d) {
     position[columns.digits[d].dimension] = k % columns.digits[d].size;
@@ -121,7 +121,7 @@ void pack_columns(const void* state, int64_t k, int64_t k_count, int64_t n, int6
   }
 }
 
-// Transposed: the rows are the input channels through one tap.
+// Transposed: the rows of the panel are the input channels at one tap.
 void pack_tap(const void* state, int64_t k, int64_t k_count, int64_t n, int64_t n_count, int64_t width, float* panel) {
   const Columns& columns = *static_cast<const Columns*>(state);
   Run runs[kMaxPanelWidth];
@@ -150,7 +150,7 @@ bool is_pointwise(const Convolution& shape) {
   return true;
 }
 
-// Orders the digits of k as the dimensions of a filter lie in memory. False when a filter is not one dense block.
+// Orders the digits of k as the dimensions of a filter lie in memory. Returns false if a filter is not one dense block.
 bool find_digits(const Convolution& shape, Digit* digits) {
   const int64_t sizes[4] = {shape.kernel_size[0], shape.kernel_size[1], shape.kernel_size[2], shape.in_group()};
   const int64_t strides[4] = {shape.weight_stride[0], shape.weight_stride[1], shape.weight_stride[2],
@@ -174,7 +174,7 @@ bool find_digits(const Convolution& shape, Digit* digits) {
   return true;
 }
 
-// Channels last, pointwise: pixels (rows) times weights, so that the channels of the output are contiguous.
+// Channels last, pointwise: pixels (rows) times weights, so that the output's channels are contiguous.
 void convolve_pointwise_channels_last(const Convolution& shape, const float* in, const float* weight, const float* bias,
                                       float* out, GemmProblem problem) {
   const StridedMatrix weights{weight, shape.weight_stride1, shape.weight_stride0};

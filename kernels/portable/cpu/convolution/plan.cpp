@@ -8,11 +8,11 @@
 namespace torch::executor::native {
 namespace {
 
-// Keeps every product of a size and a parameter far from the limits of int64.
+// Limits parameters, so that no product of a size and a parameter overflows int64.
 constexpr int64_t kMaxParameter = int64_t(1) << 30;
 
-// Parameter `d` of `dims`, where a list of one value means all dimensions. False when it is not in [least,
-// kMaxParameter].
+// Reads parameter `d` of `dims` from a list with one value for all dimensions or one for each. Returns false if it is
+// not in [least, kMaxParameter].
 bool read_parameter(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef list, ssize_t dims,
                     ssize_t d, int64_t least, int64_t* value) {
   if (list.size() != 1 && list.size() != static_cast<size_t>(dims)) {
@@ -59,7 +59,7 @@ bool check_tensors(KernelRuntimeContext& ctx, const char* op, const Tensor& in, 
   return true;
 }
 
-// The size of the output along spatial dimension `d`, with shape's parameters read.
+// Computes the output's size along spatial dimension `d`; the parameters of `shape` are already set.
 bool find_out_size(KernelRuntimeContext& ctx, const char* op, Convolution& shape, int d, int64_t output_padding) {
   const int64_t reach = shape.dilation[d] * (shape.kernel_size[d] - 1) + 1;
   int64_t size;
@@ -107,7 +107,7 @@ bool plan_convolution(KernelRuntimeContext& ctx, const char* op, const Tensor& i
         !find_out_size(ctx, op, *shape, d, extra)) {
       return false;
     }
-    // A weight without elements may claim any kernel size; none of its elements is read.
+    // A weight without elements may have any kernel size; none of its elements is read.
     shape->kernel_size[d] = weight.numel() == 0 ? 1 : shape->kernel_size[d];
   }
   return true;

@@ -14,7 +14,7 @@ struct ConvolutionParameters {
   int64_t groups;
 };
 
-/// Checks the arguments and describes the convolution but for its strides. `input` is (N, C, spatial...), `weight` (out
+/// Checks the arguments and sets all of the convolution but its strides. `input` is (N, C, spatial...), `weight` (out
 /// channels, C / groups, kernel...) or, transposed, (C, out channels / groups, kernel...). Fails with InvalidArgument.
 bool plan_convolution(KernelRuntimeContext& ctx, const char* op, const Tensor& input, const Tensor& weight,
                       const ConvolutionParameters& parameters, Convolution* shape);
@@ -23,15 +23,15 @@ bool plan_convolution(KernelRuntimeContext& ctx, const char* op, const Tensor& i
 using ConvolveFloats = void (*)(const Convolution& shape, const float* in, const float* weight, const float* bias,
                                 float* out);
 
-/// How this library does it.
+/// This library's algorithms.
 void convolve_floats(const Convolution& shape, const float* in, const float* weight, const float* bias, float* out);
 
-/// aten::convolution, all of it but how floats are computed. `op` names it in messages.
+/// aten::convolution, with the given function for float. `op` is its name in messages.
 Tensor& convolve(KernelRuntimeContext& ctx, const char* op, const Tensor& input, const Tensor& weight,
                  const std::optional<Tensor>& bias, const ConvolutionParameters& parameters,
                  ConvolveFloats convolve_floats, Tensor& out);
 
-/// The strides of a tensor's first two dimensions and of its spatial ones.
+/// Copies the strides of a tensor's first two dimensions and of its spatial ones.
 void copy_strides(const Tensor& tensor, int64_t* stride0, int64_t* stride1, int64_t* spatial);
 
 }  // namespace torch::executor::native

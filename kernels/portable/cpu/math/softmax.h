@@ -5,13 +5,13 @@
 
 namespace torch::executor::native {
 
-/// The input as it lies in memory: outer x size x inner, normalised along `size`.
+/// The input in memory order: outer x size x inner, normalised along `size`.
 struct SoftmaxRows {
   int64_t outer = 1;
   int64_t size = 1;
   int64_t inner = 1;
   size_t dim = 0;              ///< the logical dimension of `size`
-  bool same_dim_order = true;  ///< whether the output lies in memory as the input does
+  bool same_dim_order = true;  ///< whether the output has the dim order of the input
 };
 
 /// Checks the arguments of _softmax.out and _log_softmax.out and resizes `out`, or fails with InvalidArgument.

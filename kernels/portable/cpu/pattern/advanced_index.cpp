@@ -152,7 +152,7 @@ bool AdvancedIndex::locate(KernelRuntimeContext& ctx, const char* op, Source& so
     if (wanted < source.cursor_position) {
       source.cursor_position = source.cursor = -1;
     }
-    // The mask may be what is being written: it may have fewer true elements by now than were counted.
+    // The mask may be the tensor that is written. It may then have fewer true elements than were counted.
     const int64_t last = tensor.numel() - 1;
     while (source.cursor_position < wanted && source.cursor < last) {
       source.cursor_position += mask_at(tensor, ++source.cursor) ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Indexing with tensors, self[i, :, j, ...]: the shape of the result and the place in `self` of each of its parts.
+// Indexing with tensors, self[i, :, j, ...]: the shape of the result, and the position in `self` of each of its parts.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,9 @@
 
 namespace torch::executor::native {
 
-/// The indices of one indexing expression. Indices are int64 or int32 tensors, which broadcast together, or bool
-/// (uint8) masks that stand for the positions of their non-zero elements; a missing index keeps its dimension whole.
-/// The dimensions of the broadcast indices take the place of the indexed ones if those are adjacent, else they come
-/// first.
+/// The indices of one indexing expression. Indices are int64 or int32 tensors, which are broadcast together, or bool
+/// (uint8) masks, which stand for the positions of their non-zero elements. A dimension without an index is kept whole.
+/// The dimensions of the broadcast indices replace the indexed ones if those are adjacent, else they come first.
 class AdvancedIndex {
  public:
   /// Fails with InvalidArgument if the indices do not fit `self`. Their values are checked by for_each.
@@ -26,8 +25,8 @@ class AdvancedIndex {
   /// The dimensions that are kept whole, as loops over `self` and a tensor of the result's shape, `result`.
   LoopNest<2> kept_dims(const StridedView& self, const StridedView& result) const;
 
-  /// Calls `body(self_offset, result_offset)` for each combination of indices, in row-major order; the offsets, in
-  /// elements, are those of the first element of the kept dimensions. False if an index is out of range.
+  /// Calls `body(self_offset, result_offset)` for each combination of indices, in row-major order. The offsets, in
+  /// elements, are those of the first element of the kept dimensions. Returns false if an index is out of range.
   template <typename Body>
   bool for_each(KernelRuntimeContext& ctx, const char* op, const StridedView& self, const StridedView& result,
                 const Body& body) {
@@ -71,17 +70,17 @@ class AdvancedIndex {
   struct Source {
     const Tensor* tensor;
     size_t dim;        // the first dimension of self that it indexes
-    size_t dim_count;  // more than one for a mask
+    size_t dim_count;  // number of dimensions of self that it indexes: more than one only for a mask
     bool is_mask;
-    int64_t count;  // true elements of a mask
+    int64_t count;  // number of true elements of a mask
     int64_t cursor_position;
-    int64_t cursor;  // the element of the mask that is number cursor_position of the true ones
+    int64_t cursor;  // the element of the mask that is true element number cursor_position
   };
 
   bool add_source(KernelRuntimeContext& ctx, const char* op, const Tensor& self, const Tensor& index, size_t dim);
   bool broadcast(KernelRuntimeContext& ctx, const char* op, const Source& source);
-  /// Whether there is one index, no mask, that is read and whose results lie at the same steps all the way: `count`
-  /// times `steps[0]` elements of it and `steps[1]` of the result.
+  /// Whether the only index is a tensor, no mask, and all positions lie at equal steps: `count` elements, `steps[0]`
+  /// apart in the index and `steps[1]` apart in the result.
   bool is_one_loop(const StridedView& result, int64_t* count, int64_t (&steps)[2]) const;
   bool locate(KernelRuntimeContext& ctx, const char* op, Source& source, const StridedView& self,
               const int64_t* position, int64_t* self_offset);

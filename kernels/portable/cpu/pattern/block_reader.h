@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and writes lines of elements (equally spaced in memory) as values of a compute type, a block at a time.
+// Reads and writes runs of elements (equally spaced in memory) as values of a compute type, a block at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace torch::executor::native {
 
-/// Elements a block holds; buffers of this many values live on the stack.
+/// The elements of a block; buffers of this many values are on the stack.
 constexpr size_t kBlock = 128;
 
 /// Copies `count` elements of `element_size` bytes (1, 2, 4 or 8), `stride` elements apart, to `dst`.
@@ -17,14 +17,14 @@ void gather(void* dst, const char* src, int64_t stride, size_t element_size, siz
 /// The inverse of gather.
 void scatter(char* dst, int64_t stride, const void* src, size_t element_size, size_t count);
 
-/// Repeats the first of `count` elements of `element_size` bytes (1, 2, 4 or 8).
+/// Copies the first of `count` elements of `element_size` bytes (1, 2, 4 or 8) to all others.
 void repeat_first(void* dst, size_t element_size, size_t count);
 
 /// Reads from the memory of one tensor.
 class BlockReader {
  public:
   BlockReader() = default;
-  /// `stride`: between the elements of a block, in elements.
+  /// `stride`: the distance between elements of a block, in elements.
   BlockReader(const void* data, ScalarType dtype, ComputeType type, int64_t stride) {
     start(data, dtype, type, stride);
   }
@@ -43,11 +43,12 @@ class BlockReader {
   /// Makes the next reads round values to what that dtype can hold. To be called after start() or start_repeating().
   void round_to(ScalarType dtype) { rounding_ = Rounding(type_, dtype); }
 
-  /// True if any number of elements can be read at once because they are used where they are.
+  /// Whether any number of elements can be read at once, because they are used in place.
   bool is_direct() const { return stride_ == 1 && convert_ == nullptr && !rounding_; }
 
-  /// `count` values from element `offset` of the tensor on. Valid until the next call. At most kBlock, unless
-  /// is_direct(); if the stride is 0, no call with the same offset may ask for more than the first one did.
+  /// Returns `count` values, from element `offset` of the tensor on, which are valid until the next call. At most
+  /// kBlock unless is_direct(). If the stride is 0, no later call with the same offset may ask for more than the first
+  /// one did.
   const void* read(int64_t offset, size_t count);
 
   int64_t stride() const { return stride_; }
@@ -72,7 +73,7 @@ class BlockWriter {
   BlockWriter(const Tensor& tensor, ComputeType type, int64_t stride)
       : BlockWriter(tensor.mutable_data_ptr(), tensor.scalar_type(), type, stride) {}
 
-  /// Values are converted to what that dtype can hold before they are written.
+  /// Makes the next writes round values to what that dtype can hold.
   void round_to(ScalarType dtype) { rounding_ = Rounding(type_, dtype); }
 
   bool is_direct() const { return stride_ == 1 && convert_ == nullptr && !rounding_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How elementwise operators walk through memory.
+// How elementwise operators loop over memory.
 #pragma once
 
 #include "kernels/portable/cpu/pattern/elementwise.h"
@@ -7,8 +7,8 @@
 
 namespace torch::executor::native::internal {
 
-/// The loops over the elements of `out`, in its order in memory, and over what is broadcast to them: operand n is
-/// `in[n]` (null for a number, which has no strides), the last one `out`.
+/// The loops over the elements of `out`, in memory order, and over the operands that are broadcast to it. Operand n is
+/// `in[n]` (null for a number, which has no strides); the last operand is `out`.
 LoopNest<kMaxOperands + 1> broadcast_loops(const Tensor& out, const Tensor* const* in, size_t count);
 
 }  // namespace torch::executor::native::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks that operators on shapes share. Each returns false after it has logged what was expected and found and has
+// Checks for operators that change shapes. Each returns false after it has logged what was expected and found and has
 // set the context's failure to InvalidArgument.
 #pragma once
 
@@ -7,30 +7,30 @@
 
 namespace torch::executor::native {
 
-/// `a` and `b` have the same dtype.
+/// Checks that `a` and `b` have the same dtype.
 bool check_same_dtype(KernelRuntimeContext& ctx, const char* op, const Tensor& a, const Tensor& b);
 
-/// `dim` is within a tensor of `rank` dimensions (a 0-dim tensor counts as one of rank 1). Stores it as non-negative.
+/// Checks that `dim` is within a tensor of `rank` dimensions (rank 0 counts as 1). Stores it as non-negative.
 bool check_dim(KernelRuntimeContext& ctx, const char* op, int64_t dim, int64_t rank, size_t* normalized);
 
-/// `index` is within `size` elements of dimension `dim`. Stores it as non-negative.
+/// Checks that `index` is within `size` elements of dimension `dim`. Stores it as non-negative.
 bool check_index(KernelRuntimeContext& ctx, const char* op, int64_t index, int64_t size, size_t dim,
                  int64_t* normalized);
 
-/// `tensor` holds int64 or int32 indices.
+/// Checks that `tensor` holds int64 or int32 indices.
 bool check_index_dtype(KernelRuntimeContext& ctx, const char* op, const Tensor& tensor);
 
-/// Resizes `out`; the sizes must be non-negative and fit its capacity.
+/// Resizes `out`. The sizes must be non-negative and fit its capacity.
 bool check_resize(KernelRuntimeContext& ctx, const char* op, Tensor& out, const int64_t* sizes, size_t dims);
 
 /// Resizes `out` to the sizes of `in`.
 bool check_resize_like(KernelRuntimeContext& ctx, const char* op, Tensor& out, const Tensor& in);
 
-/// No byte of `written` is one of `read`, which is read again after it was checked. A plan may put both in one
-/// place.
+/// Checks that the two tensors share no byte. `read` is read again after it was checked, and a memory plan may overlap
+/// both.
 bool check_no_overlap(KernelRuntimeContext& ctx, const char* op, const Tensor& read, const Tensor& written);
 
-/// Element `i` of a tensor of int64 or int32 indices, `i` counting elements of memory.
+/// Element `i`, in memory order, of a tensor of int64 or int32 indices.
 inline int64_t index_at(const Tensor& indices, int64_t i) {
   return indices.scalar_type() == ScalarType::Long ? indices.const_data_ptr<int64_t>()[i]
                                                    : indices.const_data_ptr<int32_t>()[i];

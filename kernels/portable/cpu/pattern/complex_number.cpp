@@ -81,7 +81,7 @@ Complex multiply(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// Scaled by the larger part of the divisor, whose square might overflow (Smith 1962).
+// Scales by the larger part of the divisor, whose square might overflow (Smith 1962).
 Complex divide(Complex a, Complex b) {
   if (std::fabs(b.real()) >= std::fabs(b.imag())) {
     if (b == 0.0) {

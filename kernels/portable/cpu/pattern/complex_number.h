@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Complex numbers. All arithmetic is in double, whatever the dtype of the parts.
+// SPDX-License-Identifier: BSD-3-Clause
+// Complex numbers. All arithmetic is in double, whatever the dtype of the parts.
 #pragma once
 
 #include <complex>
@@ -21,16 +22,16 @@ static constexpr bool is_complex(ScalarType dtype) {
 /// Whether elements of `dtype` can be read and written as complex numbers.
 bool is_number(ScalarType dtype);
 
-/// Element `index` of `data`, of a dtype that is a number.
+/// Reads element `index` of `data`, whose dtype is_number().
 Complex read_complex(const void* data, ScalarType dtype, int64_t index);
 
-/// For a dtype that is not complex, it writes the real part; for Bool, whether the number is not zero.
+/// Writes element `index`: the real part if the dtype is not complex, and for Bool whether the number is not zero.
 void write_complex(void* data, ScalarType dtype, int64_t index, Complex value);
 
-/// Writes the value of `scalar` as one element of `dtype`, which must be a number, at `dst` (at least 16 bytes).
+/// Writes the value of `scalar` as an element of `dtype`, which must be a number, to `dst` (at least 16 bytes).
 void store_number(const Scalar& scalar, ScalarType dtype, void* dst);
 
-/// Product and quotient as PyTorch has them: without C's special cases for infinities.
+/// Product and quotient as in PyTorch: without C's special cases for infinities.
 Complex multiply(Complex a, Complex b);
 Complex divide(Complex a, Complex b);
 

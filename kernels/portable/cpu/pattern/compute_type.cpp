@@ -6,8 +6,8 @@
 namespace torch::executor::native {
 namespace {
 
-// Every dtype with the type its bytes are read as; a bool is read as a byte because a foreign buffer may hold values
-// other than 0 and 1.
+// Each dtype with the type as which its bytes are read. A bool is read as a byte, because a caller's buffer may hold
+// values other than 0 and 1.
 #define FORALL_STORAGE_TYPES(_) \
   _(uint8_t, Byte)              \
   _(int8_t, Char)               \
@@ -59,7 +59,7 @@ void convert_block(void* dst, const void* src, size_t count) {
   }
 }
 
-// To logic: any non-zero value, NaN included, is true.
+// Converts to bool: any non-zero value, NaN included, is true.
 template <typename From>
 void convert_to_logic(void* dst, const void* src, size_t count) {
   convert_block<BoolByte, From>(dst, src, count);
@@ -69,7 +69,7 @@ void convert_to_logic(void* dst, const void* src, size_t count) {
 constexpr bool kLoadsDouble = is_selected(ScalarType::Double) || is_selected(ScalarType::ComplexHalf) ||
                               is_selected(ScalarType::ComplexFloat) || is_selected(ScalarType::ComplexDouble);
 
-// One for each compute type; none for those that nothing is computed in.
+// The functions of a compute type, or null for a type in which nothing is computed.
 template <typename T, bool selected>
 ConvertFn load_from(ComputeType to) {
   if constexpr (selected) {
@@ -84,7 +84,7 @@ ConvertFn load_from(ComputeType to) {
   return nullptr;
 }
 
-// Numbers that are no tensors arrive as double.
+// Numbers that are not tensors arrive as double.
 template <typename T, bool selected>
 ConvertFn store_as(ComputeType from) {
   if constexpr (selected) {
@@ -185,7 +185,7 @@ void store_scalar(const Scalar& scalar, ComputeType type, void* dst) {
 }
 
 void store_scalar_as(const Scalar& scalar, ScalarType dtype, void* dst) {
-  // The type that carries the value to the dtype without loss.
+  // A type that holds the value exactly and converts to the dtype.
   const bool is_integer = arithmetic_type(dtype) == ComputeType::Int && !scalar.isFloatingPoint();
   const ComputeType type = dtype == ScalarType::Bool ? ComputeType::Bool
                            : is_integer              ? ComputeType::Int

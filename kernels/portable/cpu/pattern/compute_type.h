@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels compute in one of four types, whatever the tensors hold: float (also for float16 and bfloat16), double,
-// int64_t (every integer, and bool in arithmetic; storing truncates, which is PyTorch's wrap-around), and uint8_t as
-// 0/1 for logic. An operator is therefore compiled at most three times, not once for every combination of dtypes;
-// blocks of elements are converted on their way in and out, and not at all when the dtype is the compute type.
+// Kernels compute in one of four types, whatever the dtypes of the tensors: float (also for float16 and bfloat16),
+// double, int64_t (for every integer, and for bool in arithmetic; storing truncates, which wraps around as in PyTorch),
+// and uint8_t as 0 or 1 for logic. So an operator is compiled at most three times instead of once for every combination
+// of dtypes. Blocks of elements are converted when they are read and written, unless their dtype is the compute type.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +31,18 @@ constexpr ComputeType compute_type_of() {
   }
 }
 
-/// Bytes of one element of a compute type.
+/// The size of an element of a compute type in bytes.
 constexpr size_t compute_size(ComputeType type) {
   return type == ComputeType::Bool ? 1 : type == ComputeType::Float ? 4 : 8;
 }
 
-/// True if tensors of this dtype can be read and written by the functions below.
+/// Whether the functions below can read and write tensors of this dtype.
 bool is_supported_dtype(ScalarType dtype);
 
-/// The type in which arithmetic on `dtype` is done; Int for Bool. `dtype` must be supported.
+/// The type in which arithmetic on `dtype` is computed; Int for Bool. `dtype` must be supported.
 ComputeType arithmetic_type(ScalarType dtype);
 
-/// True if elements of `dtype` have the representation of `type`, so that no conversion is needed.
+/// Whether elements of `dtype` have the representation of `type`, so that they need no conversion.
 bool is_same_representation(ScalarType dtype, ComputeType type);
 
 /// Converts `count` contiguous elements. Source and destination do not overlap. Floating-point values that do not fit
@@ -56,7 +56,7 @@ ConvertFn store_fn(ComputeType from, ScalarType to);
 class Rounding {
  public:
   Rounding() = default;
-  /// None if every value of the compute type is one of the dtype.
+  /// No rounding if the dtype holds every value of the compute type.
   Rounding(ComputeType type, ScalarType dtype);
 
   explicit operator bool() const { return store_ != nullptr; }
@@ -73,7 +73,7 @@ class Rounding {
   ConvertFn load_ = nullptr;
 };
 
-/// floor/trunc'ed floating-point value to int64 without undefined behaviour.
+/// Converts a floating-point value to int64, truncated, without undefined behaviour.
 template <typename F>
 inline int64_t float_to_int64(F value) {
   constexpr F limit = static_cast<F>(9223372036854775808.0);
@@ -123,11 +123,11 @@ static void with_arithmetic_type(ComputeType type, F&& f) {
       }
       break;
   }
-  // Tensors of such a dtype come only from a caller that goes around the kernel registry.
+  // Tensors of other dtypes can only come from a caller that bypasses the kernel registry.
   ET_CHECK_MSG(false, "this selective build has no code for these dtypes; build it from a program that uses them");
 }
 
-/// As above, for operators that are defined on floating point only.
+/// As above, for operators on floating point only.
 template <typename F>
 static void with_floating_type(ComputeType type, F&& f) {
   with_arithmetic_type(type == ComputeType::Double ? type : ComputeType::Float, [&](auto zero) {

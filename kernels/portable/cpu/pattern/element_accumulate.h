@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adding single elements of one dtype, for the operators that scatter.
+// Addition to single elements of a dtype, for operators that scatter.
 #pragma once
 
 #include "kernels/portable/cpu/pattern/arithmetic.h"
@@ -7,7 +7,7 @@
 
 namespace torch::executor::native {
 
-/// Adds the element at `from` to the one at `to`, both of the dtype given, which must be a number.
+/// Adds the element at `from` to the one at `to`. Both have the given dtype, which must be a number.
 class ElementAccumulate {
  public:
   explicit ElementAccumulate(ScalarType dtype)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving elements depends on their size only, not on what they mean.
+// Copying an element depends only on its size.
 #pragma once
 
 #include <cstddef>

@@ -36,12 +36,12 @@ ET_NOINLINE ScalarType promote(ScalarType a, ScalarType b) {
   return a == ScalarType::Undefined ? b : b == ScalarType::Undefined || a == b ? a : promoteTypes(a, b);
 }
 
-// The lower-priority dtype counts only if it is of a higher category.
+// The dtype of lower priority counts only if it is of a higher category.
 ScalarType combine(ScalarType high, ScalarType low) {
   return category(low) > category(high) ? promote(high, low) : high;
 }
 
-// Adds up the dtypes of the operands of result_type().
+// Combines the dtypes of the operands for result_type().
 struct Promoted {
   ScalarType dim = ScalarType::Undefined;
   ScalarType zero_dim = ScalarType::Undefined;
@@ -60,7 +60,7 @@ struct Promoted {
   ScalarType result() const { return combine(dim, combine(zero_dim, number)); }
 };
 
-// Every block is the number as an element of `dtype` (if that is an integer): -1 is 255 among uint8 numbers.
+// Makes every block the number, converted to `dtype` if that is an integer: -1 becomes 255 for uint8.
 void start_number(BlockReader& reader, const TypedOperand& number, ScalarType dtype, uint64_t* element) {
   const Scalar& scalar = number.operand.scalar();
   if (number.type != ComputeType::Int || !isIntegralType(dtype, /*includeBool=*/false)) {
@@ -72,18 +72,19 @@ void start_number(BlockReader& reader, const TypedOperand& number, ScalarType dt
   }
 }
 
-// Whether every value of `from` is one of `to`.
+// Whether `to` holds every value of `from`.
 bool holds_all(ScalarType to, ScalarType from) {
   return from == to || from == ScalarType::Bool ||
          (category(from) == category(to) && executorch::runtime::promoteTypes(from, to) == to);
 }
 
-// Whether operands are converted to `dtype` before they are used as values of `type`: other dtypes lose nothing there.
+// Whether operands must be converted to `dtype` before they are read as `type`. For other dtypes the conversion would
+// change nothing.
 bool converts_operands(ScalarType dtype, ComputeType type) {
   return dtype != ScalarType::Bool && is_supported_dtype(dtype) && arithmetic_type(dtype) == type;
 }
 
-// Whether there is nothing to promote and nothing to broadcast.
+// Whether the operands need neither promotion nor broadcasting.
 bool are_alike(const std::initializer_list<Operand>& operands) {
   const Tensor* first = operands.begin()->tensor();
   for (const Operand& operand : operands) {
@@ -102,7 +103,7 @@ bool resize(KernelRuntimeContext& ctx, const char* op, ArrayRef<SizesType> sizes
   return true;
 }
 
-// From the promoted dtype of the operands to the type to compute in.
+// Finds the compute type for the promoted dtype of the operands.
 bool plan_result(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, Promotion promotion, const Tensor& out,
                  ComputeType* type) {
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(dtype), InvalidArgument, false,
@@ -247,7 +248,7 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Outpu
   int64_t inner_strides[kMaxOperands + 1];
   const size_t inner = static_cast<size_t>(nest.pop(inner_strides));
   if (inner == 1) {
-    std::fill(inner_strides, inner_strides + kMaxOperands + 1, 1);  // one element lies next to itself
+    std::fill(inner_strides, inner_strides + kMaxOperands + 1, 1);  // adjacent elements
   }
 
   Promoted promoted;

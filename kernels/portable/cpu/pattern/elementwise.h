@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver of all elementwise operators: type promotion, broadcasting, dim orders, resizing of the output and the
-// walk through memory are compiled once; an operator adds one loop a compute type.
+// The driver of all elementwise operators. Type promotion, broadcasting, dim orders, resizing of the output and the
+// loops over memory are compiled once; an operator adds one inner loop for each compute type.
 #pragma once
 
 #include <tuple>
@@ -8,7 +8,8 @@
 
 #include "kernels/portable/cpu/pattern/block_reader.h"
 
-// Says that the iterations of the following loop are independent although its pointers may be equal (out == in).
+// Tells the compiler that the iterations of the next loop are independent although its pointers may be equal (out ==
+// in).
 #if defined(__clang__)
 #define ET_INDEPENDENT_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -19,7 +20,7 @@
 
 namespace torch::executor::native {
 
-/// An input of an elementwise operator: a tensor, or a number that takes part in broadcasting as one.
+/// An input of an elementwise operator: a tensor, or a number, which is broadcast like one.
 class Operand {
  public:
   Operand(const Tensor& tensor) : tensor_(&tensor) {}
@@ -34,15 +35,15 @@ class Operand {
   const Scalar* scalar_ = nullptr;
 };
 
-/// The dtype PyTorch computes an operator in (torch.result_type): tensors with dimensions come before 0-dim tensors and
-/// those before numbers, unless the later one is of a higher category (bool < integer < floating point).
+/// The dtype in which PyTorch computes an operator (torch.result_type). Tensors with dimensions take precedence over
+/// tensors without, and those over numbers, unless the latter are of a higher category (bool < integer < floating
+/// point).
 ScalarType result_type(std::initializer_list<Operand> operands);
 
-/// Where an elementwise operator writes, and the dtype that its result has before it is converted to that of the
-/// output.
+/// The output of an elementwise operator, and the dtype of its result before that is converted to the output's dtype.
 struct Output {
-  /// @param dtype_ Undefined: the promoted dtype of the operands.
-  /// @param exact_operands_ Bit n: operand n is not rounded to that dtype if it is float16 or bfloat16.
+  /// @param dtype_ Undefined stands for the promoted dtype of the operands.
+  /// @param exact_operands_ Bit n: operand n is not rounded to that dtype if the dtype is float16 or bfloat16.
   Output(const Tensor& tensor_, ScalarType dtype_ = ScalarType::Undefined, unsigned exact_operands_ = 0)
       : tensor(tensor_), dtype(dtype_), exact_operands(exact_operands_) {}
 
@@ -51,11 +52,10 @@ struct Output {
   const unsigned exact_operands;
 };
 
-/// Whether both have the same sizes in the same dim order: a loop over memory meets the same elements in the same
-/// order.
+/// Whether both have the same sizes and dim order, so that loops over memory visit corresponding elements together.
 bool is_same_layout(const Tensor& a, const Tensor& b);
 
-/// What the result's dtype is, given the promoted dtype of the operands.
+/// How the dtype of the result follows from the promoted dtype of the operands.
 enum class Promotion : uint8_t {
   Same,        ///< the promoted dtype: add, mul, ...
   IntToFloat,  ///< float32 if the promoted dtype is an integer: div, exp, ...
@@ -68,11 +68,11 @@ enum class Promotion : uint8_t {
 bool plan_elementwise(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
                       Promotion promotion, Tensor& out, ComputeType* type);
 
-/// The dtype part of plan_elementwise, for operators whose shape depends on more than the operands that are promoted.
+/// The dtype part of plan_elementwise, for operators whose shape does not depend only on the promoted operands.
 bool plan_dtype(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands, Promotion promotion,
                 const Tensor& out, ComputeType* type);
 
-/// The shape part: resizes `out` to the broadcast shape of the operands, or fails.
+/// The shape part of plan_elementwise: resizes `out` to the broadcast shape of the operands, or fails.
 bool resize_to_broadcast(KernelRuntimeContext& ctx, const char* op, std::initializer_list<Operand> operands,
                          Tensor& out);
 
@@ -88,21 +88,21 @@ using ElementwiseLoop = void (*)(const void* op, void* out, const void* const* i
 
 constexpr size_t kMaxOperands = 3;
 
-/// The calls that programs make most, without the general walk: operands that need no conversion and either lie in
-/// memory as `out` does or are one value.
+/// The most frequent calls, which need no loop nest: each operand needs no conversion, and either has the layout of
+/// `out` or is one value.
 class FlatCall {
  public:
-  /// False if the call is another one.
+  /// Returns false if the call is not of this kind.
   bool start(const Tensor& out, ComputeType out_type, const TypedOperand* operands, size_t operand_count);
 
-  /// Computes the elements from `begin` to `end` of memory.
+  /// Computes the elements [begin, end) in memory order.
   void run(const void* op, ElementwiseLoop loop, size_t begin, size_t end) const;
 
  private:
   size_t operand_count_;
-  size_t step_;  // elements of one call of the loop, at most
+  size_t step_;  // the most elements for one call of the loop
   const char* in_[kMaxOperands];
-  size_t in_bytes_[kMaxOperands];  // from one element to the next; 0: one value
+  size_t in_bytes_[kMaxOperands];  // from one element to the next in bytes; 0 for one value
   char* out_;
   size_t out_bytes_;
   alignas(16) char repeated_[kMaxOperands][kBlock * sizeof(int64_t)];
@@ -140,9 +140,9 @@ using OperandFor = Operand;
 
 }  // namespace internal
 
-/// out[i] = op(in0[i], in1[i], ...) with the operands converted to the result's dtype and to `In...`, and the result
-/// from `Out` to its dtype and to that of `out`. The operands broadcast to the shape of `out`, and all dtypes are
-/// supported ones (plan_elementwise has checked both).
+/// out[i] = op(in0[i], in1[i], ...). Operands are converted to the result's dtype and to `In...`, and the result from
+/// `Out` to its dtype and to that of `out`. The operands broadcast to the shape of `out`, and all dtypes are supported
+/// (plan_elementwise has checked both).
 template <typename Out, typename... In, typename Op>
 void elementwise(const Op& op, const Output& out, internal::OperandFor<In>... operands) {
   const internal::TypedOperand typed[] = {{operands, compute_type_of<In>()}...};
@@ -150,8 +150,8 @@ void elementwise(const Op& op, const Output& out, internal::OperandFor<In>... op
                             sizeof...(In));
 }
 
-/// The same for one operand and an operator on contiguous blocks, `op(const C* in, C* out, size_t count)`, which may be
-/// in place.
+/// The same for one operand and an operator on contiguous blocks, `op(const C* in, C* out, size_t count)`. `out` may be
+/// `in`.
 template <typename C, typename Op>
 void elementwise_blocks(const Op& op, const Output& out, Operand in) {
   const internal::TypedOperand typed = {in, compute_type_of<C>()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walking along one dimension of several tensors at once.
+// Loops along one dimension of several tensors at once.
 #pragma once
 
 #include "kernels/portable/cpu/pattern/loop_nest.h"
@@ -28,7 +28,7 @@ void for_each_line(const StridedView (&views)[N], size_t dim, const Body& body) 
   nest.for_each(body);
 }
 
-/// A view of `tensor` that has at least one dimension.
+/// A view of `tensor` with at least one dimension.
 inline StridedView at_least_1d(const Tensor& tensor) {
   StridedView view = StridedView::of(tensor);
   if (view.dims == 0) {

@@ -9,7 +9,7 @@
 
 namespace torch::executor::native {
 
-/// Loops, outermost first, for N operands (1 to 4). Strides are in elements; 0 broadcasts.
+/// Loops, outermost first, for N operands (1 to 4). Strides are in elements; stride 0 broadcasts.
 template <size_t N>
 class LoopNest {
  public:
@@ -17,18 +17,18 @@ class LoopNest {
   int64_t size(size_t level) const { return sizes_[level]; }
   int64_t stride(size_t level, size_t operand) const { return strides_[level][operand]; }
 
-  /// Adds a loop inside the present ones. A loop of one iteration is dropped and one that continues the loop around it
+  /// Adds a loop inside the present ones. A loop of one iteration is dropped. A loop that continues the one around it
   /// for every operand is merged with it.
   void push(int64_t size, const int64_t (&strides)[N]);
 
-  /// The innermost loop (one iteration if there is none), taken out of the nest.
+  /// Removes the innermost loop (one iteration if there is none) and returns it.
   int64_t pop(int64_t (&strides)[N]);
 
   /// Calls `body(offsets)` for every iteration of the nest; `offsets[n]` is the element offset of operand n. No size
   /// may be zero.
   template <typename Body>
   void for_each(const Body& body) const {
-    if (depth_ == 0) {  // often, around a body of a few instructions
+    if (depth_ == 0) {  // frequent, and its body is short
       const int64_t offsets[N] = {};
       body(offsets);
       return;
@@ -37,7 +37,7 @@ class LoopNest {
   }
 
  private:
-  // Compiled once for all bodies: a call through a pointer for each run costs less than a copy of this for each
+  // Compiled once for all bodies: a call through a pointer for each run costs less than a copy of this code for each
   // operator.
   void walk(void (*call)(const void* body, const int64_t* offsets), const void* body) const;
 

@@ -9,10 +9,11 @@
 namespace torch::executor::native {
 namespace {
 
-// Rows added to a partial result before it is merged into the (wider) total.
+// The number of rows that are added to a partial result before it is merged into the (wider) total.
 constexpr int64_t kFlushPeriod = 64;
 
-// Strides of `out` for the dimensions of `in`; 0 for those that are reduced. `out` may have kept them or not.
+// Strides of `out` for the dimensions of `in`; 0 for reduced dimensions, which `out` may have with size 1 or not at
+// all.
 void out_strides_of(const Tensor& in, const ReducedDims& reduced, const Tensor& out, int64_t* strides) {
   const bool kept = out.dim() == in.dim();
   size_t out_dim = 0;
@@ -99,7 +100,7 @@ void internal::run_reduction(const void* op, const ReductionLoops& loops, const 
   const size_t run = is_empty ? 0 : static_cast<size_t>(folded.pop(folded_strides));
 
   if (!is_empty && all_kept.depth() > 0 && (all_folded.depth() == 0 || kept_strides[0] < folded_strides[0])) {
-    // Neighbours in memory belong to different outputs: fold row after row into a block of outputs.
+    // Adjacent elements belong to different outputs, so fold row after row into a block of outputs.
     BlockReader reader(in, in_type, kept_strides[0]);
     BlockWriter writer(out, out_type, kept_strides[1]);
     kept.for_each([&](const int64_t* offsets) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver of the reductions that fold values one by one (sum, mean, prod, amax, amin, any, all). It reads memory in
-// its own order: along the reduced dimensions where those are contiguous, else row by row over a block of outputs.
+// The driver of reductions that fold values one by one (sum, mean, prod, amax, amin, any, all). It reads memory in
+// order: along the reduced dimensions if those are contiguous, else row by row over a block of outputs.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 #include "kernels/portable/cpu/pattern/compute_type.h"
 #include "kernels/portable/cpu/pattern/loop_nest.h"
 
-// GCC unrolls short loops before it looks for vectors in them, and then finds none.
+// GCC would unroll short loops first, and then no longer vectorise them.
 #if defined(__GNUC__) && !defined(__clang__)
 #define ET_KEEP_LOOP _Pragma("GCC unroll 1")
 #else
@@ -17,14 +17,14 @@
 
 namespace torch::executor::native {
 
-/// Which dimensions of a tensor are reduced.
+/// The dimensions of a tensor that are reduced.
 struct ReducedDims {
   bool is_reduced[kTensorDimensionLimit];
-  int64_t count;  ///< elements of the input that go into one element of the output
+  int64_t count;  ///< number of input elements for one output element
 };
 
 /// Normalises `dims` of `in`; no value or an empty list means all. Fails with InvalidArgument if a dimension is out of
-/// range or named twice.
+/// range or occurs twice.
 bool parse_reduced_dims(KernelRuntimeContext& ctx, const char* op, const Tensor& in,
                         const OptionalArrayRef<int64_t>& dims, ReducedDims* reduced);
 
@@ -32,14 +32,15 @@ bool parse_reduced_dims(KernelRuntimeContext& ctx, const char* op, const Tensor&
 bool resize_to_reduced(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const ReducedDims& reduced,
                        bool keepdim, Tensor& out);
 
-/// The loops over the elements that a reduction keeps (strides of `in` and `out`) and over those that it folds.
+/// The loops over the elements that a reduction keeps (strides of `in` and `out`) and over those that it folds (strides
+/// of `in`).
 void reduction_loops(const Tensor& in, const ReducedDims& reduced, const Tensor& out, LoopNest<2>* kept,
                      LoopNest<1>* folded);
 
 namespace internal {
 
-/// The operations of a reduction on blocks, with the types erased. `partial` are values in the compute type that a run
-/// of at most kFlushPeriod additions goes into before they are merged into `total`, which may be wider.
+/// The operations of a reduction on blocks, without their types. `partial` holds values of the compute type, each
+/// combined from at most kFlushPeriod values before it is merged into `total`, which may be wider.
 struct ReductionLoops {
   void (*init)(const void* op, void* total, void* partial, size_t count);
   void (*add_rows)(const void* op, void* partial, const void* values, size_t count);
@@ -82,7 +83,7 @@ struct ReductionLoopsOf {
     }
   }
 
-  // Independent lanes, so that the compiler may keep them in vector registers without reordering anything.
+  // Independent lanes, so that the compiler can vectorise without reordering operations.
   static void add_run(const void*, void* total, const void* values, size_t count) {
     constexpr size_t kLanes = 32;
     constexpr size_t kChunk = 32 * kLanes;
@@ -130,7 +131,7 @@ struct ReductionLoopsOf {
 
 }  // namespace internal
 
-/// Folds `in`, converted to Op::Value, over the reduced dimensions into `out`, which has been resized.
+/// Folds `in`, converted to Op::Value, over the reduced dimensions into `out`, which already has its sizes.
 template <typename Op>
 void reduce(const Op& op, const Tensor& in, const ReducedDims& reduced, const Tensor& out) {
   using Loops = internal::ReductionLoopsOf<Op>;

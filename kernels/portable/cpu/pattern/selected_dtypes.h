@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dtypes that a source file is compiled for: all of them, or, in a selective build by dtypes, those of the tensors
-// that the programs give the file's operators. Programs with others are refused when they are loaded.
+// The dtypes for which a source file is compiled: all, or, in a selective build by dtype, the dtypes of the tensors
+// that the programs pass to the file's operators. Programs with other dtypes are refused when they are loaded.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 
 namespace torch::executor::native {
 
-// These differ from one source file to the next, so nothing here has external linkage.
+// Each source file has other values, so nothing here has external linkage.
 #ifdef EXECUTORCH_DTYPE_SELECTIVE_BUILD
 static constexpr uint64_t kSelectedDtypes = executorch_selected_dtypes_of_source(__BASE_FILE__);
 #else
 static constexpr uint64_t kSelectedDtypes = ~uint64_t{0};
 #endif
 
-/// Whether there is code for elements of this dtype.
+/// Whether the source file is compiled for elements of this dtype.
 static constexpr bool is_selected(ScalarType dtype) {
   return (kSelectedDtypes >> static_cast<unsigned>(dtype) & 1) != 0;
 }
 
-/// Whether arithmetic is done on integers: in every build but one for floating-point numbers alone.
+/// Whether the source file is compiled for arithmetic on integers: always, except in a build for floating-point numbers
+/// only.
 static constexpr bool kSelectsIntegers =
     is_selected(ScalarType::Byte) || is_selected(ScalarType::Char) || is_selected(ScalarType::Short) ||
     is_selected(ScalarType::Int) || is_selected(ScalarType::Long) || is_selected(ScalarType::Bool) ||

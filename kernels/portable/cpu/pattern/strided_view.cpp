@@ -18,7 +18,7 @@ namespace {
 template <typename T>
 void copy_run(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
   if (dst_stride == 1 && src_stride == 1) {
-    // A tensor may be shifted within its own memory.
+    // Source and destination may overlap.
     std::memmove(dst, src, static_cast<size_t>(count) * sizeof(T));
   } else if (dst_stride == 1 && src_stride == 0) {
     std::fill(dst, dst + count, *src);
@@ -29,8 +29,8 @@ void copy_run(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int6
   }
 }
 
-// A transposition: the destination is contiguous along columns, the source along rows. Tiles keep the cache lines of
-// both in use.
+// Transposes: the destination is contiguous along columns, the source along rows. Tiles keep the cache lines of both in
+// use.
 template <typename T>
 void copy_transposed(T* dst, int64_t dst_row_stride, const T* src, int64_t src_column_stride, int64_t rows,
                      int64_t columns) {
@@ -107,7 +107,7 @@ void copy_elements(const StridedView& dst, const StridedView& src) {
   const int64_t inner = nest.pop(inner_strides);
 
   if (inner_strides[0] == 1 && inner_strides[1] != 1 && inner_strides[1] != 0) {
-    // Is the source contiguous along another loop? Then that one is the row of a transposition.
+    // If the source is contiguous along another loop, that loop is the row of a transposition.
     for (size_t level = 0; level < nest.depth(); ++level) {
       if (nest.stride(level, 1) != 1) {
         continue;
@@ -213,7 +213,7 @@ void copy_in_order(const Tensor& dst, const Tensor& src) {
   StridedView to = StridedView::of(dst);
   StridedView from = StridedView::of(src);
   if (is_row_major(to)) {
-    // Elements in order are elements in memory: give the destination the source's shape.
+    // The elements are in memory order: give the destination the source's shape.
     char* data = to.data;
     to = contiguous(from);
     to.data = data;
@@ -224,7 +224,7 @@ void copy_in_order(const Tensor& dst, const Tensor& src) {
     from.data = data;
     copy(to, from);
   } else {
-    // Neither order is that of memory: walk the destination and find each element's place in the source.
+    // Neither is in memory order: loop over the destination and compute each element's position in the source.
     if (to.numel() == 0) {
       return;
     }

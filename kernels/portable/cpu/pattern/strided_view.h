@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box of elements in memory and the copy between two of them. The operators that only rearrange data (permute, slice,
-// expand, cat, pad, flip, ...) describe what they read or write as a view and leave the rest to copy().
+// A strided view of memory, and the copy between two views. Operators that only rearrange data (permute, slice, expand,
+// cat, pad, flip, ...) describe what they read or write as a view and call copy().
 #pragma once
 
 #include "kernels/portable/cpu/pattern/types.h"
@@ -13,9 +13,9 @@ struct StridedView {
   size_t element_size;
   size_t dims;
   int64_t sizes[kTensorDimensionLimit];
-  int64_t strides[kTensorDimensionLimit];  ///< in elements; 0 repeats an element, negative walks backwards
+  int64_t strides[kTensorDimensionLimit];  ///< in elements; 0 repeats an element, negative strides go backwards
 
-  /// All of `tensor`, which must have at most kTensorDimensionLimit dimensions.
+  /// Views all of `tensor`, which must have at most kTensorDimensionLimit dimensions.
   static StridedView of(const Tensor& tensor);
 
   /// Part of dimension `dim`: `length` elements from `start`, every `step`-th.
@@ -26,7 +26,7 @@ struct StridedView {
     return *this;
   }
 
-  /// Element `index` of dimension `dim`, which disappears.
+  /// Selects element `index` of dimension `dim` and removes the dimension.
   StridedView& select(size_t dim, int64_t index) {
     offset(index * strides[dim]);
     return erase(dim);
@@ -40,7 +40,7 @@ struct StridedView {
 
   /// Moves the origin by `elements`.
   void offset(int64_t elements) {
-    // Without data there are no elements, and nothing to count from.
+    // A null pointer must not be offset; it has no elements.
     data = data == nullptr ? nullptr : data + elements * static_cast<int64_t>(element_size);
   }
 
@@ -53,11 +53,11 @@ struct StridedView {
   }
 };
 
-/// Copies `src` to `dst`, both of the same sizes, converting the dtype if it differs (both must be numbers, see
-/// complex_number.h). Memory that does not need to move is not touched: copying a view to itself does nothing.
+/// Copies `src` to `dst`, which has the same sizes. Converts the dtype if it differs (both must be numbers, see
+/// complex_number.h). Copying a view to itself does nothing.
 void copy(const StridedView& dst, const StridedView& src);
 
-/// Resizes `out` to the sizes of `src` and copies it there. Fails with InvalidArgument if the dtypes differ or `out`
+/// Resizes `out` to the sizes of `src` and copies `src` there. Fails with InvalidArgument if the dtypes differ or `out`
 /// cannot have those sizes.
 bool copy_to_output(KernelRuntimeContext& ctx, const char* op, const StridedView& src, Tensor out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names every kernel of this library uses, brought into its namespace once.
+// Names that all kernels of this library use, brought into its namespace once.
 #pragma once
 
 #include <executorch/runtime/kernel/kernel_includes.h>

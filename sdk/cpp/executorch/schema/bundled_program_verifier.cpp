@@ -19,10 +19,10 @@ namespace format = bundled_program_flatbuffer;
 
 namespace {
 
-/// What malloc() gives, and what the elements of tensors need.
+/// The alignment of malloc(), which the elements of tensors need.
 constexpr size_t kAlignment = 16;
 
-/// Which value is looked at, for messages.
+/// The value that is being checked, for messages.
 struct Place {
   const char* method;
   uint32_t test_case;

@@ -14,9 +14,9 @@ namespace runtime {
 namespace internal {
 
 /**
- * Checks the `size` bytes of a bundled program (`.bpte`) at `data`: identifier, structure, that there is a program,
- * that every suite of tests names its method, that every value is of a known type, and that every tensor has a valid
- * layout and exactly the bytes of it, aligned to its elements. The program inside is checked by Program::load().
+ * Checks the `size` bytes of a bundled program (`.bpte`) at `data`: identifier and structure; that there is a program;
+ * that every test suite names its method; that every value is of a known type; and that every tensor has a valid layout
+ * and exactly its bytes, aligned to its elements. The program inside is checked by Program::load().
  *
  * @return The root table, which points into `data`. Errors: InvalidArgument when `data` is not aligned to 16 bytes,
  * InvalidExternalData otherwise.

@@ -26,7 +26,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-/// The bytes where files begin in memory.
+/// Bytes with the alignment that files have in memory.
 struct Aligned {
   explicit Aligned(const Bytes& bytes, size_t shift = 0)
       : memory(new(std::align_val_t(32)) uint8_t[bytes.size() + shift + 1]), data(memory.get() + shift) {
@@ -51,7 +51,7 @@ Bytes corpus_file() {
   return Bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-/// A bundled program with one case of one input; what is in it is what a test changes.
+/// A bundled program with one case of one input; tests change its parts.
 struct Example {
   std::vector<int32_t> sizes = {2, 3};
   std::vector<uint8_t> dim_order = {0, 1};
@@ -149,7 +149,7 @@ TEST_F(BundledProgramVerifierTest, ForeignShortAndShiftedFiles) {
   EXPECT_EQ(verify_bundled_program(shifted.data, bytes.size()).error(), Error::InvalidArgument);
 }
 
-/// What the code that flatc generated says of the structure, within the limits of verify_tables().
+/// The verdict of flatc's generated code, within the limits of verify_tables().
 bool generated_verdict(const uint8_t* data, size_t size) {
   flatbuffers::Verifier::Options options;
   options.max_depth = 32;
@@ -158,7 +158,7 @@ bool generated_verdict(const uint8_t* data, size_t size) {
   return format::VerifyBundledProgramBuffer(verifier);
 }
 
-// What is accepted after damage must still be safe to read: the sanitizers watch.
+// What is accepted after damage must still be safe to read; the sanitizers check this.
 TEST_F(BundledProgramVerifierTest, DamageIsRefusedOrHarmless) {
   const Bytes whole = Example().bytes();
   size_t refused = 0;

@@ -21,11 +21,11 @@ constexpr size_t kProgramSizeOffset = 8;
 constexpr size_t kSegmentBaseOffset = 16;
 constexpr size_t kSegmentDataSizeOffset = 24;
 
-// Writers before segment_data_size existed stop after segment_base_offset.
+// Old writers, without segment_data_size, stop after segment_base_offset.
 constexpr uint32_t kMinimumLength = 24;
 constexpr uint32_t kLengthWithSegmentDataSize = 32;
 
-/// From anywhere: a loader need not align what it gives.
+/// At any address, because a loader may return unaligned data.
 template <typename T>
 T read_little_endian(const uint8_t* bytes) {
   T value;
@@ -53,7 +53,7 @@ Result<ExtendedHeader> ExtendedHeader::Parse(const void* data, size_t size) {
   result.segment_base_offset = read_little_endian<uint64_t>(header + kSegmentBaseOffset);
   result.segment_data_size =
       length >= kLengthWithSegmentDataSize ? read_little_endian<uint64_t>(header + kSegmentDataSizeOffset) : 0;
-  // The flatbuffer cannot end inside the header, and segments lie behind the flatbuffer.
+  // The flatbuffer cannot end inside the header, and segments come after the flatbuffer.
   ET_CHECK_OR_RETURN_ERROR(result.program_size >= kHeaderOffset + kMinimumLength, InvalidProgram,
                            "The extended header gives the program %" PRIu64
                            " bytes, less than the header itself: the file is damaged",

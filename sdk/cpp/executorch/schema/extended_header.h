@@ -9,9 +9,9 @@
 namespace executorch {
 namespace runtime {
 
-/// The extended header of a `.pte`: where the flatbuffer ends and where the data segments are. It stands at byte 8 of
-/// the file, between the flatbuffer's identifier and its tables; a program without segments has none.
-/// All numbers in the file are little-endian.
+/// The extended header of a `.pte`: the end of the flatbuffer, and the location of the data segments. It is at byte 8
+/// of the file, between the flatbuffer's identifier and its tables; a program without segments has none. All numbers in
+/// the file are little-endian.
 struct ExtendedHeader {
   /// Bytes from the start of the file that `Parse` needs.
   static constexpr size_t kNumHeadBytes = 64;
@@ -20,10 +20,10 @@ struct ExtendedHeader {
   static constexpr size_t kMagicSize = 4;
   static constexpr char kMagic[kMagicSize] = {'e', 'h', '0', '0'};
 
-  /// Reads the header out of the first `size` bytes of a program.
+  /// Reads the header from the first `size` bytes of a program.
   ///
-  /// Errors: InvalidArgument when `size` is less than kNumHeadBytes; NotFound when there is no header, which is no
-  /// fault of the file: all of it is the flatbuffer then; InvalidProgram when the header is there but cannot be right.
+  /// Errors: InvalidArgument if `size` is less than kNumHeadBytes; NotFound if there is no header, so that all of the
+  /// file is the flatbuffer; InvalidProgram if the header has impossible values.
   static Result<ExtendedHeader> Parse(const void* data, size_t size);
 
   /// Size in bytes of the flatbuffer, from the start of the file and including this header.

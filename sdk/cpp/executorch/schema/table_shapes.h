@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * What verify_tables() remembers of tables that were right, so as to see at a glance that others are like them: most
- * elements of a vector are. Not used where code is to be small.
+ * @file Caches the layout of tables that verify_tables() has accepted, so that further tables with the same layout are
+ * checked in a few comparisons: most elements of a vector have the same layout. Not used if code size matters most.
  */
 #pragma once
 
@@ -15,41 +14,42 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-// What was found once need not be looked for again; but remembering is not worth its code where code is to be small.
+// Without the cache, each table is verified completely. The cache is faster, but is not worth its code if code size
+// matters most.
 #ifdef __OPTIMIZE_SIZE__
 constexpr bool kRemembers = false;
 #else
 constexpr bool kRemembers = true;
 #endif
 
-/// Tables of one kind share their vtable: exporters write it once. Then all that differs between them is where they
-/// are. This is what a table of the kind needs to be right, other than what it refers to.
+/// The layout of a kind of tables. Exporters write one vtable for all tables of a kind, so they differ only in their
+/// positions. A table with this vtable is valid if its position is, and if what it refers to is valid.
 ///
-/// Instead of another reference, a shape may have numbers of eight bytes: then the kind is kNoField, and the parameter
-/// is the remainder of its position by eight.
+/// Instead of another reference, a shape may have 8-byte numbers. Then the kind is kNoField, and the parameter is the
+/// position modulo eight.
 struct Shape {
   static constexpr uint32_t kMaxVectors = 3;
 
-  /// A vector of scalars, the most frequent thing that tables refer to.
+  /// A reference to a vector of scalars, the most frequent kind of reference.
   struct Vector {
     uint16_t offset;
-    uint16_t element_size;  ///< 0: behind the last one
+    uint16_t element_size;  ///< 0 marks the end of the list
   };
 
   uint32_t vtable;
-  uint32_t last;       ///< a quarter of the last position where a table of the shape may be; it is at multiples of four
-  uint16_t offset;     ///< of one other reference; 0: there is none
-  uint8_t kind;        ///< of it, as follows
-  uint8_t num_types;   ///< kUnionField: to one of so many tables, from union_tables[table] on,
-  uint16_t parameter;  ///< by the byte here, from 1 on. kStringField: offset of another one, if it is not 0
-  uint16_t table;      ///< kTableField: to it
+  uint32_t last;       ///< a quarter of the last possible position of such a table; positions are multiples of four
+  uint16_t offset;     ///< of a reference that is not to a vector of scalars; 0 if there is none
+  uint8_t kind;        ///< of this reference
+  uint8_t num_types;   ///< kUnionField: the number of types, whose tables begin at union_tables[table]
+  uint16_t parameter;  ///< kUnionField: offset of the type, from 1. kStringField: offset of another string; 0 if none
+  uint16_t table;      ///< kTableField: the table to which the reference leads
   Vector vectors[kMaxVectors + 1];
 };
 
-/// The first shapes that tables of each kind had.
+/// The first few shapes of tables of each kind.
 class Shapes final {
  public:
-  /// The one with the vtable, or null.
+  /// The shape with this vtable, or null.
   const Shape* find(uint32_t table, uint32_t vtable) const {
     for (const Shape* shape = shapes_[table]; shape != shapes_[table] + counts_[table]; ++shape) {
       if (shape->vtable == vtable) {
@@ -61,7 +61,7 @@ class Shapes final {
 
   bool has_room(uint32_t table) const { return counts_[table] != kMax; }
 
-  /// There is room.
+  /// Requires has_room(table).
   void add(uint32_t table, const Shape& shape) { shapes_[table][counts_[table]++] = shape; }
 
  private:
@@ -70,10 +70,10 @@ class Shapes final {
   static constexpr uint32_t kTables = kRemembers ? kMaxTables : 1;
 
   uint8_t counts_[kTables] = {};
-  Shape shapes_[kTables][kMax];  ///< only the first counts_[table] of a table are set
+  Shape shapes_[kTables][kMax];  ///< only the first counts_[table] of each table are set
 };
 
-/// Makes the shape of a table that was found right from its fields.
+/// Builds the shape of a table that was verified, from its fields.
 class ShapeBuilder final {
  public:
   void add_scalar(uint32_t offset, uint32_t size) {
@@ -81,7 +81,7 @@ class ShapeBuilder final {
     has_eight_bytes_ |= size == 8;
   }
 
-  /// `type_offset`: of the byte before it, which is the type of a union; or 0.
+  /// `type_offset`: the offset of the byte with the type, if the reference is a union; else 0.
   void add_reference(uint32_t offset, uint32_t type_offset, TableField field, const TableSchema& schema) {
     add_scalar(offset, sizeof(uint32_t));
     if (field.kind > kScalarVectorField && num_vectors_ < Shape::kMaxVectors) {
@@ -104,7 +104,7 @@ class ShapeBuilder final {
     }
   }
 
-  /// The shape, if others can be told by it; or null. `size` is that of the buffer.
+  /// Returns the shape, or null if a shape cannot describe the table. `size` is the size of the buffer.
   const Shape* build(uint32_t position, uint32_t vtable, uint32_t size) {
     if (has_eight_bytes_) {
       fits_ &= shape_.offset == 0;
@@ -118,63 +118,64 @@ class ShapeBuilder final {
 
  private:
   Shape shape_{};
-  uint32_t extent_ = sizeof(uint32_t);  ///< bytes from the table to behind the last of its fields
+  uint32_t extent_ = sizeof(uint32_t);  ///< bytes from the start of the table to the end of its last field
   uint32_t num_vectors_ = 0;
   bool has_eight_bytes_ = false;
   bool fits_ = true;
 };
 
-/// A table and those below it, each referred to by the one before.
+/// A table and the tables below it, each of which the table before it refers to.
 struct Path {
   static constexpr uint32_t kMaxTables = 3;  // elements of programs have two levels of tables below them
 
   struct Step {
     const Shape* shape;
     uint64_t position;
-    uint32_t type;  ///< of the union that refers to the next one; or 0
+    uint32_t type;  ///< type of the union that refers to the next table, or 0
   };
 
   uint32_t count = 0;
   Step steps[kMaxTables];
 };
 
-/// What an element of a vector is like that is a table without vectors and refers to a second one, and that perhaps to
-/// a third one, of one kind and without references. Exporters put the first two at the same distance, and behind them
-/// the only vector of the second: all this is compared at once. Offsets are from the first table.
+/// The layout of an element of a vector together with the tables below it. The element is a table without vectors that
+/// refers to a second table. The second one may refer to a third, whose kind is fixed and which has no references.
+/// Exporters write the first two at a constant distance, and after them the only vector of the second, so that one
+/// comparison covers all. Offsets are relative to the first table.
 struct Pattern {
-  uint32_t last;  ///< as in Shape, for the first two and the count of the near vector
+  uint32_t last;  ///< as in Shape, for the first two tables and the count of the near vector
   uint32_t vtable;
-  uint32_t second;         ///< the distance
-  uint32_t second_vtable;  ///< less the distance
-  uint32_t reference;      ///< offset of the reference to the second one, and what is there
+  uint32_t second;         ///< distance from the first table
+  uint32_t second_vtable;  ///< minus the distance
+  uint32_t reference;      ///< offset of the reference to the second table, and its value
   uint32_t reference_value;
-  uint32_t type;  ///< offset of the type of the union, and what is there, in the bits of the mask; without one, all 0
+  uint32_t type;  ///< offset of the union's type, and its value in the bits of the mask; all 0 without a union
   uint8_t type_value;
   uint8_t type_mask;
   uint16_t num_tables;
-  uint32_t near;  ///< offset of the reference to the near vector, and what is there; without one, as `reference`
+  uint32_t near;  ///< offset of the reference to the near vector, and its value; as `reference` if there is none
   uint32_t near_value;
-  uint32_t near_count;         ///< offset of its count; without one, 0
-  uint32_t near_element_size;  ///< without one, 0
-  uint32_t third;              ///< offset of the reference to the third table; without one, 0
+  uint32_t near_count;         ///< offset of its count; 0 if there is none
+  uint32_t near_element_size;  ///< 0 if there is none
+  uint32_t third;              ///< offset of the reference to the third table; 0 if there is none
   uint32_t third_last;
   uint32_t third_vtable;
-  uint32_t num_vectors;  ///< of the second table, other than the near one
+  uint32_t num_vectors;  ///< vectors of the second table, except the near one
   struct {
     uint32_t offset;
     uint32_t element_size;
   } vectors[Shape::kMaxVectors];
 };
 
-/// No element has it: none is at the beginning of the buffer.
+/// No element matches it, because no table is at the beginning of the buffer.
 constexpr Pattern kNoPattern{};
 
 /// The first patterns of the elements of a vector.
 struct Patterns {
   static constexpr uint32_t kMax = 4;
-  static constexpr uint32_t kNear = 64;  ///< bytes from a reference to a near vector, at most
+  static constexpr uint32_t kNear = 64;  ///< the largest distance in bytes from a reference to a near vector
 
-  /// Adds that of a path, if there is room and it has one.
+  /// Adds the pattern of a path, if it has one and there is room.
   void add(const uint8_t* data, const Path& path) {
     const Path::Step& first = path.steps[0];
     const Path::Step& second = path.steps[1];

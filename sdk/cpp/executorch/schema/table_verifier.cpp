@@ -13,7 +13,7 @@ namespace runtime {
 namespace internal {
 namespace {
 
-// Lists of numbers and the bytes of tensors are used where they lie in the file.
+// Lists of numbers and the bytes of tensors are used in place.
 static_assert(FLATBUFFERS_LITTLEENDIAN, "Programs are little-endian; this machine is not.");
 
 using flatbuffers::ReadScalar;
@@ -22,7 +22,7 @@ using flatbuffers::ReadScalar;
 constexpr uint32_t kSizeLimit = INT32_MAX;
 constexpr uint32_t kOffsetSize = sizeof(uint32_t);
 
-/// Shorter vectors are not worth it.
+/// For shorter vectors, the cache costs more than it saves.
 constexpr uint32_t kMany = 16;
 
 class TableVerifier final {
@@ -48,41 +48,43 @@ class TableVerifier final {
     return ReadScalar<T>(data_ + position);
   }
 
-  /// A table above at most `levels` - 1 others.
+  /// Verifies a table above at most `levels` - 1 nested tables.
   bool verify_table(uint32_t position, uint32_t table, uint32_t levels) {
     if (levels == 0 || tables_left_ == 0 || !is_scalar(position, kOffsetSize)) {
       return false;
     }
     --tables_left_;
-    // May be before or behind the table; one that is before the buffer wraps to where is_scalar() refuses it.
+    // The vtable may be before or after the table. If it is before the buffer, the difference wraps to a position that
+    // is_scalar() refuses.
     return verify_fields(position, position - read<uint32_t>(position), table, levels - 1);
   }
 
-  /// Where the reference at `position` leads to; behind the buffer if it leads nowhere: if it is 0 or too large.
+  /// The target of the reference at `position`. If the reference is invalid (0 or too large), the result is beyond the
+  /// buffer.
   uint64_t target_of(uint64_t position) const { return position + 1 + (word(position) - 1); }
 
-  /// Whether four bytes that are aligned may be read there.
+  /// Whether four aligned bytes can be read at `position`.
   bool is_word(uint64_t position) const { return quarter(position) <= (size_ - kOffsetSize) / kOffsetSize; }
 
-  /// A huge number if the position is not aligned: the lower bits come to the top.
+  /// `position` / 4; a huge number if the position is not aligned, because its lower bits become the highest.
   static uint64_t quarter(uint64_t position) { return position >> 2 | position << 62; }
 
   uint32_t word(uint64_t position) const { return ReadScalar<uint32_t>(data_ + position); }
 
-  /// Whether the reference at `position` leads to a string.
+  /// Whether the reference at `position` is to a valid string.
   bool is_string(uint64_t position) const {
     const uint64_t string = target_of(position);
     return is_word(string) && word(string) + string < size_ - kOffsetSize &&
            data_[string + kOffsetSize + word(string)] == '\0';
   }
 
-  /// Whether the reference at `position` leads to a vector of scalars.
+  /// Whether the reference at `position` is to a valid vector of scalars.
   ET_INLINE bool is_vector(uint64_t position, uint32_t element_size) const {
     const uint64_t vector = target_of(position);
     return is_word(vector) && uint64_t{word(vector)} * element_size + vector <= size_ - kOffsetSize;
   }
 
-  /// Whether the table at `position` is right, with those below it: it is, if it has the pattern.
+  /// Whether the table at `position` has the pattern; it is then valid, with the tables below it.
   ET_INLINE bool has_pattern(uint64_t position, const Pattern& pattern) const {
     if (quarter(position) > pattern.last) {
       return false;
@@ -111,7 +113,7 @@ class TableVerifier final {
     return quarter(third) <= pattern.third_last && static_cast<uint32_t>(third) - word(third) == pattern.third_vtable;
   }
 
-  /// The pattern that the table at `position` has, other than `latest`; or null.
+  /// The pattern, other than `latest`, of the table at `position`; null if there is none.
   ET_NOINLINE const Pattern* find_pattern(uint64_t position, const Patterns& known, const Pattern* latest) const {
     for (const Pattern* pattern = known.patterns; pattern != known.patterns + known.count; ++pattern) {
       if (pattern != latest && has_pattern(position, *pattern)) {
@@ -121,8 +123,8 @@ class TableVerifier final {
     return nullptr;
   }
 
-  /// The number of tables that are at `position` and below it, if they have shapes that are known and are right;
-  /// otherwise 0. What they are like becomes a pattern.
+  /// The number of tables at `position` and below it, if all have known shapes and are valid; otherwise 0. Adds their
+  /// pattern.
   ET_NOINLINE uint32_t count_like_shapes(uint64_t position, uint32_t table, Patterns* patterns) const {
     Path path;
     while (path.count != Path::kMaxTables) {
@@ -161,7 +163,7 @@ class TableVerifier final {
     return 0;
   }
 
-  /// Remembers the shape of a table that was found right.
+  /// Stores the shape of a table that has been verified.
   ET_NOINLINE void remember(uint32_t position, uint32_t vtable, uint32_t table) {
     if (!shapes_.has_room(table) || shapes_.find(table, vtable) != nullptr) {
       return;
@@ -186,7 +188,7 @@ class TableVerifier final {
     }
   }
 
-  /// A table with its vtable.
+  /// Verifies a table and its vtable.
   ET_NOINLINE bool verify_fields(uint32_t position, uint32_t vtable, uint32_t table, uint32_t levels) {
     if (!is_scalar(vtable, sizeof(uint16_t))) {
       return false;
@@ -195,7 +197,8 @@ class TableVerifier final {
     if (vtable_size % 2 != 0 || !is_inside(vtable, vtable_size)) {
       return false;
     }
-    // Its first two entries are sizes. Older programs have fewer fields than the schema, newer ones more.
+    // The first two entries of a vtable are sizes. Programs of older schemas have fewer fields, those of newer ones
+    // more.
     uint32_t entry = vtable + 2 * sizeof(uint16_t);
     const uint32_t end = vtable + vtable_size;
     const TableField* field = schema_.fields + schema_.first_fields[table];
@@ -227,7 +230,7 @@ class TableVerifier final {
     return true;
   }
 
-  /// What the offset at `position` leads to.
+  /// Verifies the target of the offset at `position`.
   bool follow(uint32_t position, TableField field, uint32_t union_type, uint32_t levels) {
     const uint32_t offset = read<uint32_t>(position);
     if (offset == 0 || offset > kSizeLimit) {
@@ -240,7 +243,7 @@ class TableVerifier final {
         return verify_table(position, field.target, levels);
       case kUnionField: {
         const uint32_t first = schema_.first_union_tables[field.target];
-        // What is of an unknown type is not read.
+        // Values of an unknown type are not read.
         const bool known = union_type > 0 && union_type <= schema_.first_union_tables[field.target + 1] - first;
         return known ? verify_table(position, schema_.union_tables[first + union_type - 1], levels)
                      : is_inside(position, 1);
@@ -274,7 +277,7 @@ class TableVerifier final {
       }
     }
     for (uint32_t i = 1; i <= count; ++i) {
-      // verify_vector() has made sure that this does not wrap.
+      // verify_vector() has checked that this does not wrap.
       if (!verify_element(vector + i * kOffsetSize, table, levels)) {
         return false;
       }
@@ -287,7 +290,7 @@ class TableVerifier final {
     return offset <= kSizeLimit && verify_table(position + offset, table, levels);
   }
 
-  /// The same for many elements: most are like those before them.
+  /// The same for many elements, most of which have the layout of earlier ones.
   ET_NOINLINE bool verify_many(uint32_t vector, uint32_t count, uint32_t table, uint32_t levels) {
     Patterns patterns;
     const Pattern* latest = &kNoPattern;
@@ -332,7 +335,7 @@ class TableVerifier final {
 
 bool verify_tables(const TableSchema& schema, const void* data, size_t size, const char* identifier,
                    uint32_t max_depth) {
-  // The offset to the root, and the smallest table with its vtable.
+  // The offset to the root table, and the smallest table with its vtable.
   constexpr size_t kMinSize = 10;
   const auto* bytes = static_cast<const uint8_t*>(data);
   if (schema.num_tables > kMaxTables || size < kMinSize || size >= kSizeLimit ||

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * The structure of flatbuffers, checked by one loop over a description of the schema. It accepts what the Verify()
- * functions of the generated readers accept, in a sixth of their code.
+ * @file Verifies the structure of flatbuffers by one loop over a description of the schema. It accepts what the
+ * Verify() functions of the generated readers accept, in a sixth of their code.
  */
 #pragma once
 
@@ -13,24 +12,24 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// What a field of a table is. The kind of a scalar is its size in bytes.
+/// The kind of a table's field. The kind of a scalar is its size in bytes.
 enum FieldKind : uint8_t {
-  kNoField = 0,  ///< deprecated, or never used
+  kNoField = 0,  ///< deprecated or unused
   kLargestScalar = 8,
   kStringField = 16,
   kTableField = 17,
-  kUnionField = 18,  ///< the field before it says which table it is
+  kUnionField = 18,  ///< the field before it has the type, which selects the table
   kTableVectorField = 19,
-  kScalarVectorField = 32,  ///< plus the size of an element
+  kScalarVectorField = 32,  ///< plus the size of an element in bytes
 };
 
 struct TableField {
   uint8_t kind;
-  uint8_t target;  ///< number of the table or union that it refers to
+  uint8_t target;  ///< number of the table or union to which it refers
 };
 
-/// All tables of a schema (generated: <schema>_tables.h). The fields of table t are those from first_fields[t] to
-/// before first_fields[t + 1], in the order of its vtable; the tables of unions likewise, from type 1 on.
+/// All tables of a schema (generated: <schema>_tables.h). The fields of table t are [first_fields[t], first_fields[t +
+/// 1]), in the order of its vtable; the tables of unions likewise, from type 1.
 struct TableSchema {
   const TableField* fields;
   const uint16_t* first_fields;
@@ -43,22 +42,22 @@ struct TableSchema {
 /// verify_tables() refuses a schema with more: it would need more memory.
 constexpr uint32_t kMaxTables = 40;
 
-/// A reference of four bytes to an instruction or a value leads to four tables at most; the rest is for methods that
-/// share their parts.
+/// A 4-byte reference to an instruction or a value leads to at most four tables; the rest allows methods to share
+/// parts.
 constexpr uint32_t kTablesPerByte = 4;
 
 /**
- * Whether every table, vector, string and union that can be reached from the root lies within `size` bytes at `data`,
- * at its alignment.
+ * Whether every table, vector, string and union that can be reached from the root is inside the `size` bytes at `data`
+ * and aligned.
  *
  * @param data Aligned to the largest alignment of the schema.
- * @param identifier Four characters that bytes 4 to 7 must be, or null.
+ * @param identifier The required value of bytes 4 to 7, or null.
  *
- * A buffer may refer to a part several times: exporters write equal parts once. A hostile file could
- * make reading endless in this way, so a buffer may have kTablesPerByte tables for each of its bytes, counted as often
- * as they are read.
+ * A buffer may refer to a part several times, because exporters write equal parts once. A malicious file could use this
+ * to make reading endless, so a buffer may have kTablesPerByte tables for each of its bytes, counted as often as they
+ * are read.
  *
- * @param max_depth How deep tables may nest: every level takes a stack frame.
+ * @param max_depth The deepest nesting of tables; every level takes a stack frame.
  */
 bool verify_tables(const TableSchema& schema, const void* data, size_t size, const char* identifier,
                    uint32_t max_depth = 32);

@@ -71,7 +71,7 @@ TEST(TableVerifierTest, AgreesWithTheGeneratedCodeOnDamagedPrograms) {
     for (int round = 0; round < 1000; ++round) {
       Bytes damaged = program;
       for (auto changes = 1 + random() % 3; changes > 0; --changes) {
-        // Small numbers, large ones, and the extremes: offsets, counts and types are all of these.
+        // Small numbers, large ones, and the extremes, because offsets, counts and types are in all these ranges.
         const auto any = static_cast<uint32_t>(random());
         const uint32_t values[] = {any % 8, any, 0x7fffffffu, 0x80000000u, 0xffffffffu};
         const uint32_t value = values[random() % 5];
@@ -103,7 +103,7 @@ TEST(TableVerifierTest, RefusesAnotherIdentifier) {
   EXPECT_TRUE(verify_tables(executorch_flatbuffer::kProgramSchema, program.data(), program.size(), nullptr));
 }
 
-/// A program whose one method has `plans` plans that are one table, with one chain of `count` instructions, also one.
+/// A program whose method has `plans` plans, which are all the same table with the same chain of `count` instructions.
 Bytes program_of_shared_parts(size_t plans, size_t count) {
   namespace format = executorch_flatbuffer;
   flatbuffers::FlatBufferBuilder builder;
@@ -124,11 +124,11 @@ TEST(TableVerifierTest, ReadsEqualInstructionsThatAreOneTable) {
 }
 
 TEST(TableVerifierTest, DoesNotReadForever) {
-  // A million instructions twice over, in 8 kB.
+  // A million instructions in 8 kB, because parts are shared.
   EXPECT_FALSE(verdict(program_of_shared_parts(1000, 1000)));
 }
 
-/// A program with enough values and instructions of few kinds that the verifier remembers what they are like.
+/// A program with enough values and instructions of few kinds that the verifier caches their layouts.
 Bytes program_of_many_alike() {
   namespace format = executorch_flatbuffer;
   flatbuffers::FlatBufferBuilder builder;

@@ -22,7 +22,7 @@ void set_thread_num(int64_t thread_num) {
 bool parallel_for(const int64_t begin, const int64_t end, const int64_t grain_size,
                   runtime::FunctionRef<void(int64_t, int64_t)> func) {
   const bool valid = begin >= 0 && end >= begin && grain_size > 0;
-  // Within a task of the pool the other threads have parts of that task.
+  // Inside a task of the pool, the other threads work on parts of that task.
   const bool may_share = valid && end - begin > grain_size && !threadpool::NoThreadPoolGuard::is_enabled();
   threadpool::ThreadPool* pool = may_share ? threadpool::get_threadpool() : nullptr;
   if (pool == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The former header of parallel_for().
+// Old header of parallel_for().
 #pragma once
 
 #include <executorch/runtime/kernel/thread_parallel_interface.h>

@@ -41,8 +41,8 @@ struct ExchangeApi {
   void (*allocate)();
   void (*owning_from_object)();
   void (*object_from_owning)();
-  /// Fills in a description that holds as long as the object is alive and unchanged. 0, or -1 with a Python exception
-  /// set. Null in libraries that have no such function.
+  /// Describes a tensor; the description is valid as long as the object is alive and unchanged. Returns 0, or -1 with a
+  /// Python exception set. Null in libraries without such a function.
   int (*view_of_object)(void* object, Tensor* out);
   void (*current_stream)();
 };

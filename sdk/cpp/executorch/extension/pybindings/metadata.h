@@ -5,7 +5,7 @@
 #include <string>
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // in every file, or casters of containers differ between them
+#include <pybind11/stl.h>  // in every file, because converters of containers would differ between files
 
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program.h>

@@ -104,7 +104,7 @@ PyMethodMeta PyProgram::method_meta(const std::string& method_name) const {
     for (const std::string& name : method_names()) {
       names += (names.empty() ? "'" : ", '") + name + "'";
     }
-    // Leave out the runtime's log line, which says the same without the file's name.
+    // Without the runtime's log line, which has the same content without the file's name.
     throw_error("'" + name_ + "' has no method '" + method_name + "', it has " + names, meta.error(), LogCapture());
   }
   return PyMethodMeta{program_, meta.get()};

@@ -18,8 +18,8 @@ namespace cpuinfo {
 namespace {
 
 #if defined(__linux__)
-/// Highest frequency of a processor in kHz, or 0 when the system does not say.
-/// Source: Documentation/ABI/testing/sysfs-devices-system-cpu of Linux, cpufreq/cpuinfo_max_freq.
+/// Highest frequency of a processor in kHz, or 0 if the system does not report it. Source:
+/// Documentation/ABI/testing/sysfs-devices-system-cpu of Linux, cpufreq/cpuinfo_max_freq.
 uint64_t max_frequency(int cpu) {
   char path[64];
   std::snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", cpu);

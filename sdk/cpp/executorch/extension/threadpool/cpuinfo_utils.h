@@ -8,7 +8,7 @@ namespace extension {
 namespace cpuinfo {
 
 /// The number of threads for heavy work: the processors that this process may use, without the slow cores of a chip
-/// with fast and slow ones. At least 1. Where the system does not report speeds, all processors count as fast.
+/// with fast and slow ones. At least 1. If the system does not report speeds, all processors count as fast.
 uint32_t get_num_performant_cores();
 
 }  // namespace cpuinfo

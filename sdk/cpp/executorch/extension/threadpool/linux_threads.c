@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of pthreadpool on Linux and Android, in place of its pthreads.c, whose interface and structures they
- * keep.
+/* The threads of pthreadpool on Linux and Android. This file replaces its pthreads.c, with the same interface and
+ * structures.
  *
- * There, whoever shares a task wakes all threads with a call of the system and waits until each of them has come, even
- * if nothing is left to do: where another program wants a core, that takes the milliseconds until the system lets the
- * last of them run, for a task of microseconds. Here threads come in while the task is open; the one that shares it
- * does what no one has begun, closes it, and waits only for those that are inside. The system is asked to wake threads
- * when some sleep. */
+ * In pthreads.c, the caller wakes all threads by a system call and waits until each has run, even if no work is left.
+ * If another program uses a core, that takes milliseconds, until the system schedules the last thread, for a task of
+ * microseconds. Here threads join a task while it is open. The caller computes the items that no thread has begun,
+ * closes the task, and waits only for the threads that have joined. It makes a system call only if threads sleep. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -27,22 +26,22 @@
 #error "linux_threads.c needs pthreadpool's structure for futexes"
 #endif
 
-/* What `command` of a pool holds. */
+/* The bits of a pool's `command`. */
 enum {
-  kOpen = 1u << 0,         /* threads may come in */
-  kLeaderSleeps = 1u << 1, /* until no one is inside */
-  kThreadsSleep = 1u << 2, /* some, until the next turn */
-  kRest = 1u << 3,         /* sleep after this task, without spinning for another one */
-  kEnd = 1u << 4,          /* of the pool */
-  kOneInside = 1u << 5,    /* below the turn: how many threads are inside */
-  kOneTurn = 1u << 16,     /* in the upper half: the number of the task */
+  kOpen = 1u << 0,         /* threads may join the task */
+  kLeaderSleeps = 1u << 1, /* the caller sleeps until all joined threads have left */
+  kThreadsSleep = 1u << 2, /* some threads sleep until the next task */
+  kRest = 1u << 3,         /* threads sleep after this task, without spinning for another one */
+  kEnd = 1u << 4,          /* threads return */
+  kOneInside = 1u << 5,    /* bits 5 to 15: the number of threads that have joined */
+  kOneTurn = 1u << 16,     /* the upper half: the number of the task */
 };
 #define INSIDE(word) ((word) & (kOneTurn - kOneInside))
 #define TURN(word) ((word) & ~(uint32_t)(kOneTurn - 1))
-/* As many as can be counted inside. */
+/* The most threads that `command` can count. */
 #define MOST_THREADS ((size_t)(kOneTurn / kOneInside))
 
-/* Returns at once if the word is another one by then; may return early. */
+/* Returns at once if the word has changed; may return early. */
 static void sleep_at(pthreadpool_atomic_uint32_t* word, uint32_t value) {
   (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
 }
@@ -51,7 +50,7 @@ static void wake_all_at(pthreadpool_atomic_uint32_t* word) {
   (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-/* The word of a task after that of `last`. */
+/* Waits for the task after that of `last`. Returns its word. */
 static uint32_t wait_for_turn(struct pthreadpool* pool, uint32_t last) {
   uint32_t word = pthreadpool_load_acquire_uint32_t(&pool->command);
   for (uint32_t i = last & kRest ? 0 : PTHREADPOOL_SPIN_WAIT_ITERATIONS; i != 0 && TURN(word) == TURN(last); --i) {
@@ -70,7 +69,7 @@ static uint32_t wait_for_turn(struct pthreadpool* pool, uint32_t last) {
   return word;
 }
 
-/* Whether there was a task to come in to; `word` is what was seen last. */
+/* Joins the task if it is open. `word` is the last value that was read. Returns false if the task is closed. */
 static bool come_in(struct pthreadpool* pool, uint32_t* word) {
   while (*word & kOpen) {
     if (atomic_compare_exchange_weak_explicit(&pool->command, word, *word + kOneInside, memory_order_acquire,
@@ -88,7 +87,7 @@ static void leave(struct pthreadpool* pool) {
   }
 }
 
-/* From here on no thread comes in, and none is inside at the end. */
+/* Closes the task: no thread joins it any more. Returns when all joined threads have left it. */
 static void close_task(struct pthreadpool* pool) {
   uint32_t word = atomic_fetch_and_explicit(&pool->command, ~(uint32_t)kOpen, memory_order_acquire);
   for (uint32_t i = PTHREADPOOL_SPIN_WAIT_ITERATIONS; i != 0 && INSIDE(word) != 0; --i) {
@@ -104,7 +103,7 @@ static void close_task(struct pthreadpool* pool) {
   }
 }
 
-/* What the thread has to do of the task, its own part first and then what is left of those of others. */
+/* Runs the thread's own share of the items, and then items of other threads that have not begun. */
 static void work(struct pthreadpool* pool, struct thread_info* thread, thread_function_t function, uint32_t flags) {
   if (flags & PTHREADPOOL_FLAG_DISABLE_DENORMALS) {
     const struct fpu_state callers = get_fpu_state();
@@ -131,7 +130,7 @@ static void* run_thread(void* argument) {
   return NULL;
 }
 
-/* Gives each thread its part of the items [first, end): as many as the others, or one more. */
+/* Divides the items [first, end) among the threads; shares differ by at most one item. */
 static void divide(struct pthreadpool* pool, size_t first, size_t end) {
   const struct fxdiv_result_size_t share = fxdiv_divide_size_t(end - first, pool->threads_count);
   for (size_t i = 0; i < pool->threads_count.value; ++i) {
@@ -155,7 +154,7 @@ static void set_task(struct pthreadpool* pool, thread_function_t function, const
   }
 }
 
-/* A pool of the calling thread alone, which needs no other memory than its own. */
+/* A pool with only the calling thread, which allocates no memory. */
 union caller_pool {
   struct pthreadpool pool;
   PTHREADPOOL_CACHELINE_ALIGNED char memory[sizeof(struct pthreadpool) + sizeof(struct thread_info)];
@@ -168,8 +167,8 @@ static void begin_turn(struct pthreadpool* pool, uint32_t bits) {
   }
 }
 
-/* A task that asks for the threads of its own pool must not wait for them, nor may a thread that such a task waits for:
- * whoever finds the pool busy runs its items itself, a thread's share at a time, until the pool is free. */
+/* A task that uses its own pool must not wait for its threads, and neither may a thread for which such a task waits. So
+ * a caller that finds the pool busy runs its items itself, one thread's share at a time, until the pool is free. */
 PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
                                                   const void* params, size_t params_size, void* task, void* context,
                                                   size_t items, uint32_t flags) {
@@ -190,7 +189,7 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
       }
     } while (pthread_mutex_trylock(&pool->execution_mutex) != 0);
   }
-  /* No one is inside, so no one reads what changes here. */
+  /* No thread has joined, so none reads what changes here. */
   set_task(pool, function, params, params_size, task, context, flags);
   divide(pool, first, items);
   begin_turn(pool, kOpen | (flags & PTHREADPOOL_FLAG_YIELD_WORKERS ? kRest : 0));
@@ -199,7 +198,7 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
   pthread_mutex_unlock(&pool->execution_mutex);
 }
 
-/* Null where memory is not enough. Where the system has no more threads, the pool has those that there are. */
+/* Null if memory runs out. If the system refuses more threads, the pool has fewer. */
 struct pthreadpool* pthreadpool_create(size_t threads_count) {
   if (threads_count == 0) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -210,7 +209,7 @@ struct pthreadpool* pthreadpool_create(size_t threads_count) {
   if (pool == NULL) {
     return NULL;
   }
-  /* Who makes the pool is its first thread. */
+  /* The creating thread is the first thread of the pool. */
   pool->threads[0].threadpool = pool;
   pthread_mutex_init(&pool->execution_mutex, NULL);
   size_t made = 1;
@@ -223,7 +222,7 @@ struct pthreadpool* pthreadpool_create(size_t threads_count) {
     }
     ++made;
   }
-  /* Threads read it inside of a task only. */
+  /* Threads read it only in a task. */
   pool->threads_count = fxdiv_init_size_t(made);
   return pool;
 }

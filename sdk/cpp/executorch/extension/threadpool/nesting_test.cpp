@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parallel loops while the pool is busy: within its tasks, and in other threads.
+// Parallel loops while the pool is busy: inside its tasks, and in other threads.
 #include <pthreadpool.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint32_t kThreadCounts[] = {1, 2, 3, 8};
 
-/// Runs each test in processes of its own with 1, 2, 3 and 8 threads: one that hangs is killed and fails.
+/// Runs each test in separate processes with 1, 2, 3 and 8 threads. A process that hangs is killed, and the test fails.
 class NestingTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   template <typename Work>
@@ -42,8 +42,8 @@ bool all_are(const std::vector<std::atomic<int>>& counts, int expected) {
   return std::all_of(counts.begin(), counts.end(), [&](const auto& count) { return count == expected; });
 }
 
-/// Visits the `width` items of each of `levels` levels by a parallel_for within a parallel_for. False if what is nested
-/// leaves its thread, or changes its number.
+/// Visits `width` items on each of `levels` levels by nested parallel_for() calls. Returns false if nested loops use
+/// another thread, or if the thread's number changes.
 bool visit(int levels, int64_t width, size_t first, std::vector<std::atomic<int>>& counts) {
   if (levels == 0) {
     ++counts[first];
@@ -129,7 +129,7 @@ TEST_P(NestingTest, PthreadpoolInATaskOfPthreadpool) {
   });
 }
 
-// Items keep their indices, whatever share of them a caller computes before the pool is free.
+// Items keep their indices, whatever share a caller computes before the pool is free.
 TEST_P(NestingTest, CallersOfPthreadpoolDoNotWaitForEachOther) {
   expect_holds([] {
     struct Tile {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Included before pthreadpool's own sources: the number of iterations that a thread spins, waiting for others or for
- * work, before it sleeps. pthreadpool's million is about 50 ms of `pause` on x86, which takes most of the threads' time
- * in the first run and while other programs use the processor. These are 0.2 ms, longer than the
- * gap between two operators and a few times as long as waking a thread. */
+/* Included before pthreadpool's own sources: the number of iterations for which a thread spins before it sleeps, when
+ * it waits for others or for work. pthreadpool's million is about 50 ms of `pause` on x86, which takes most of the
+ * threads' time in the first run and while other programs use the processor. This number is 0.2 ms, longer than the gap
+ * between two operators and a few times as long as waking a thread. */
 #pragma once
 
 #include "threadpool-common.h"

@@ -11,12 +11,12 @@ namespace extension {
 namespace threadpool {
 
 /// The leading thread shares pieces of work in sequence. Helpers compute parts while they spin; the leader computes the
-/// parts that nobody has begun, and waits only for parts that a helper is computing. A piece may therefore take as
-/// little as a microsecond. Where other programs use the cores, the leader goes on alone: the hundred GEMMs of an LSTM
-/// then take twice as long, and a hundred times as long with pthreadpool, which waits for all threads in each.
+/// parts that no helper has begun, and waits only for parts that a helper is computing. A piece may therefore take as
+/// little as a microsecond. If other programs use the cores, the leader continues alone: the hundred GEMMs of an LSTM
+/// then take twice as long. With pthreadpool, which waits for all threads in each, they take a hundred times as long.
 ///
-/// The leader takes the first part that is left, a helper the last: in a sequence of equal pieces each thread mostly
-/// computes the same parts, whose weights are in its caches.
+/// The leader takes the first part that is left, a helper the last. In a sequence of equal pieces, each thread then
+/// mostly computes the same parts, whose weights are in its caches.
 class Team final {
  public:
   static constexpr size_t kMostParts = 0xFFFF;
@@ -46,7 +46,7 @@ class Team final {
   // Written before parts_; a thread that has taken a part reads it while the leader waits.
   Function function_ = nullptr;
   const void* work_ = nullptr;
-  /// Parts that are done, on a cache line of their own.
+  /// The number of finished parts, on a separate cache line.
   alignas(64) std::atomic<size_t> done_{0};
 };
 

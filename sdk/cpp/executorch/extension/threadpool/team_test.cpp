@@ -11,7 +11,7 @@ namespace extension {
 namespace threadpool {
 namespace {
 
-/// How often each part was done. Only the thread that does a part writes its number.
+/// How often each part was computed. Only the thread that computes a part writes its number.
 struct Counts {
   std::vector<int> of_parts;
 
@@ -75,7 +75,7 @@ TEST(Team, AHelperDoesTheLastPartWhileTheLeaderDoesTheFirst) {
 
 TEST(Team, AHelperLeavesWhereNothingIsShared) {
   Team team;
-  team.help();  // by itself, as nothing is
+  team.help();  // returns at once, because nothing is shared
   team.close();
   team.help();
 }

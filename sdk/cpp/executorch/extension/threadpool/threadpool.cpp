@@ -75,7 +75,7 @@ void ThreadPool::_unsafe_destroy_threadpool() {
 
 void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
   const auto call = [&fn](size_t i) {
-    // Parallel loops within `fn` stay on their thread, because the other threads work on this task.
+    // Parallel loops inside `fn` use its thread only, because the other threads work on this task.
     const NoThreadPoolGuard guard;
     fn(i);
   };
@@ -102,14 +102,14 @@ void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
 }
 
 ThreadPool* get_threadpool() {
-  static ThreadPool* pool = nullptr;  // for the handlers of a fork, which take no argument
-  // Never destroyed: kernels may still run while static objects are.
+  static ThreadPool* pool = nullptr;  // for the handlers of a fork, which have no argument
+  // Never destroyed, because kernels may still run while static objects are destroyed.
   static const bool is_made = [] {
     pool = new (std::nothrow) ThreadPool(cpuinfo::get_num_performant_cores());
 #if !defined(_WIN32)
     if (pool != nullptr) {
-      // No other thread of the parent may hold the mutex that the child inherits. The child has this thread only: it
-      // can look at the flag when it next needs the pool, but not make threads yet.
+      // No other thread of the parent may hold the mutex that the child inherits. The child has only this thread. It
+      // cannot create threads yet, but reads the flag when it next needs the pool.
       (void)pthread_atfork([] { pool->mutex_.lock(); }, [] { pool->mutex_.unlock(); },
                            [] {
                              pool->mutex_.unlock();

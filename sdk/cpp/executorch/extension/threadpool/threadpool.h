@@ -20,25 +20,26 @@ namespace threadpool {
 /// The threads that run parallel loops of kernels. A process has one pool: see get_threadpool().
 class ThreadPool final {
  public:
-  /// @param thread_count Number of threads, the caller's included; 0: one for each core.
+  /// @param thread_count Number of threads, including the caller's; 0 stands for the number of cores.
   explicit ThreadPool(size_t thread_count = 0);
   ~ThreadPool() = default;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Number of threads, the caller's included; at least 1.
+  /// Number of threads, including the caller's; at least 1.
   size_t get_thread_count() const;
 
-  /// Replaces the threads by `num_threads` new ones (0: one for each core); if that fails, keeps the old and returns
-  /// false. A run() in progress ends on the old ones. Unsafe: destroys the pool that get_pthreadpool() has returned.
+  /// Replaces the threads by `num_threads` new ones (0 stands for the number of cores). If that fails, keeps the old
+  /// ones and returns false. A run() in progress ends on the old ones. Unsafe: destroys the pool that get_pthreadpool()
+  /// has returned.
   bool _unsafe_reset_threadpool(uint32_t num_threads);
 
   /// Ends the threads: run() uses the caller's thread until _unsafe_reset_threadpool(). Unsafe for the same reason.
   void _unsafe_destroy_threadpool();
 
-  /// Calls fn(0) ... fn(range - 1) on the threads, and returns when all have returned. Never waits for another caller:
-  /// while the threads are busy, the calls are made on the current thread, one by one. Inside of `fn`, and under a
-  /// NoThreadPoolGuard, all of them are.
+  /// Calls fn(0) ... fn(range - 1) on the threads, and returns when all calls have returned. It never waits for another
+  /// caller: if the threads are busy, the calls are made on the current thread in sequence. So are calls inside `fn`,
+  /// and under a NoThreadPoolGuard.
   void run(runtime::FunctionRef<void(size_t)> fn, size_t range);
 
  private:
@@ -55,8 +56,8 @@ class ThreadPool final {
   std::atomic<bool> is_busy_{false};
 };
 
-/// The pool of the process, made by the first call with one thread for each fast core; null if there is no memory for
-/// it. A forked process gets a new pool.
+/// The pool of the process. The first call creates it with one thread for each fast core; null if memory runs out. A
+/// forked process gets a new pool.
 ThreadPool* get_threadpool();
 
 /// The pool for libraries that call pthreadpool: the threads of get_threadpool(), or null under a NoThreadPoolGuard, so

@@ -105,7 +105,7 @@ TEST(ThreadPoolTest, WorksInAForkedProcess) {
   EXPECT_TRUE(holds_in_child([] { return visits(*get_threadpool(), 100) == std::vector<int>(100, 1); }));
 }
 
-/// Two items that end when both have begun: on two threads.
+/// Two items that end when both have begun, which needs two threads.
 class Meeting {
  public:
   void take_part() {
@@ -160,7 +160,7 @@ TEST(ThreadPoolTest, WaitsForAThreadThatTakesLong) {
   }
 }
 
-// Without atomics: what items write is seen by who shared them, and by the items of the next task.
+// Without atomics: the caller, and the items of the next task, see what items have written.
 TEST(ThreadPoolTest, TasksFollowEachOther) {
   ThreadPool pool(4);
   std::vector<int> counts(50);

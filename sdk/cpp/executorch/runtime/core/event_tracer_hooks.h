@@ -68,7 +68,7 @@ class EventTracerProfileOpScope final {
 };
 using EventTracerProfileScope = EventTracerProfileOpScope;
 
-/// Says for as long as the object lives which instruction runs.
+/// Names the current instruction for the lifetime of the object.
 class EventTracerProfileInstructionScope final {
  public:
   EventTracerProfileInstructionScope(EventTracer* event_tracer, ChainID chain_idx, DebugHandle debug_handle)

@@ -8,14 +8,13 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Writes text to memory of a fixed size, always with a NUL at its end. printf would do, but links a heap on
-/// boards that have none.
+/// Writes text to memory of a fixed size, always terminated by NUL. printf would link a heap on boards that have none.
 class FixedText final {
  public:
   /// `size` must be at least 1.
   FixedText(char* buffer, size_t size) : buffer_(buffer), room_(size - 1) { buffer_[0] = '\0'; }
 
-  // Short parts: the strlen() of C libraries for small processors is long, to be fast for long texts.
+  // For short texts: strlen() of C libraries for small processors is large, because it is optimised for long texts.
   void append(const char* part) {
     for (; *part != '\0'; ++part) {
       append(part, 1);
@@ -32,7 +31,7 @@ class FixedText final {
     append(digits + first, sizeof(digits) - first);
   }
 
-  /// Whether all of it fitted; what did not was cut off.
+  /// Whether all of the text fitted; otherwise it is truncated.
   bool fits() const { return fits_; }
 
  private:

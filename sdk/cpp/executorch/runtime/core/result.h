@@ -35,7 +35,7 @@ class Result final {
   /* implicit */ Result(const T& val) : value_(val), has_value_(true) {}
   /* implicit */ Result(T&& val) : value_(std::move(val)), has_value_(true) {}
 
-  /// Takes the value or the error of `rhs`; a moved-from value stays to be destroyed by `rhs`.
+  /// Takes the value or the error of `rhs`. A moved-from value is destroyed by `rhs`.
   Result(Result&& rhs) noexcept : has_value_(rhs.has_value_) {
     if (has_value_) {
       new (const_cast<std::remove_const_t<T>*>(&value_)) T(std::move(rhs.value_));
@@ -83,7 +83,7 @@ class Result final {
   T* operator->() { return &get(); }
 
  private:
-  // Inline, so that nothing is left of it behind a look at ok().
+  // Inline, so that the compiler can remove it after a check of ok().
   ET_INLINE void check_ok() const {
     if (ET_UNLIKELY(!has_value_)) {
       abort_without_value();

@@ -5,8 +5,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Whether two NUL-terminated texts are the same. Names are short, and compared while programs load: the strcmp() of C
-/// libraries for small processors is a kilobyte of code that makes long texts fast.
+/// Whether two NUL-terminated texts are equal. Names are short and compared while programs load. strcmp() of C
+/// libraries for small processors is a kilobyte of code that is optimised for long texts.
 inline bool same_text(const char* a, const char* b) {
   for (; *a == *b; ++a, ++b) {
     if (*a == '\0') {

@@ -16,7 +16,7 @@ namespace internal {
 /// with Error::Internal and a log line, a warning a log line.
 void call_kernel(OpFunction kernel, KernelRuntimeContext& context, Span<EValue*> args);
 
-/// Lets go of the tensors that a list has copied in to show them to kernels: they are reference counted.
+/// Releases the tensors that a list has copied for kernels, because they are reference counted.
 void release_items(EValue& value);
 
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments that a backend gets, and what happens if it fails.
+// The arguments of a backend, and the effect of its failure.
 #include <cstring>
 #include <string>
 #include <utility>

@@ -11,11 +11,11 @@ namespace internal {
 
 /// Finds a key that occurs twice among `key_at(0)` ... `key_at(count - 1)` without any heap.
 ///
-/// The keys are spread over passes by their hash; each pass sorts its share into a small table on the stack. The cost
-/// is count * (1 + count / 128) hashes at most, also for hostile keys: when they crowd one pass, which random ones do
-/// not, that pass ends the search.
+/// The keys are distributed over passes by their hash; each pass sorts its keys into a small table on the stack. The
+/// cost is at most count * (1 + count / 128) hashes, even for malicious keys: if too many fall into one pass, which
+/// does not happen with random ones, the search ends there.
 ///
-/// Returns true when a key occurs twice, or when the search was given up; `*duplicate` is that key or null.
+/// Returns true if a key occurs twice, or if the search was aborted; `*duplicate` is that key or null.
 bool find_duplicate_key(size_t count, FunctionRef<const char*(size_t)> key_at, const char** duplicate);
 
 }  // namespace internal

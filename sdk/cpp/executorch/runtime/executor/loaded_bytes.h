@@ -10,8 +10,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Loads bytes of a file, all that are asked for. `what` names them in messages.
-/// Errors: AccessFailed when the loader gives fewer, or the loader's.
+/// Loads bytes of a file. `what` names them in messages. Errors: AccessFailed if the loader returns fewer bytes than
+/// requested, or the loader's.
 ET_NODISCARD Result<FreeableBuffer> load_bytes(const DataLoader* loader, size_t offset, size_t size,
                                                const DataLoader::SegmentInfo& info, const char* what);
 

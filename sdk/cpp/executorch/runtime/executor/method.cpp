@@ -122,7 +122,7 @@ const EValue& Method::get_input(size_t i) const {
 
 EValue& Method::mutable_input(size_t i) {
   EValue& value = value_at(input_index(i));
-  // The caller takes the place of set_input().
+  // The caller provides the input instead of set_input().
   input_set_[i] = true;
   return value;
 }

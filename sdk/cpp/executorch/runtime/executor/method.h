@@ -140,7 +140,7 @@ class Method final {
  private:
   friend class Program;
 
-  /// What Method knows of a value beside the value, a bit each.
+  /// Properties of a value, one bit each.
   enum ValueFlag : uint8_t {
     /// Kernels must not write to it: a constant, or a view of another tensor.
     kReadOnly = 1 << 0,
@@ -238,7 +238,7 @@ class Method final {
   EValue* values_ = nullptr;
   uint8_t* value_flags_ = nullptr;
   bool* input_set_ = nullptr;
-  /// While the method is loaded, if it has views: the value that each view shows, -1 for all other values.
+  /// While the method is loaded, if it has views: the value of which each value is a view, or -1.
   int32_t* view_bases_ = nullptr;
 
   size_t num_delegates_ = 0;  ///< constructed in delegates_

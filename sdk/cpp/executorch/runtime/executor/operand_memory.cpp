@@ -2,9 +2,10 @@
 // Checks what kernels write: finds the outputs among the arguments, and checks that they are not constant and do not
 // overlap with inputs.
 //
-// What a kernel writes must lie apart from what it reads. Kernels check their inputs before they write the first
-// element and rely on them until they wrote the last: a mask that is the end of the output, or an index that is, would
-// change under their hands. Memory planning never makes such programs, damaged and hostile files do.
+// The memory that a kernel writes must be separate from the memory that it reads. Kernels check their inputs before
+// they write the first element and rely on them until they have written the last: a mask or an index at the end of the
+// output would change meanwhile. Memory planning never makes such programs, but damaged and malicious files may have
+// them.
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/same_text.h>
 #include <executorch/runtime/executor/instruction.h>
@@ -20,7 +21,7 @@ using internal::size_of;
 
 namespace {
 
-// An operator whose outputs do not follow from its arguments; internal::kViewOperator is another one.
+// An operator whose outputs do not follow from its arguments. internal::kViewOperator is another one.
 constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
 constexpr const char kBatchNormOperator[] = "aten::_native_batch_norm_legit.out";
 
@@ -71,7 +72,7 @@ Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
 Method::MemoryRange Method::memory_of(int32_t value) const {
   for (size_t depth = 0; view_bases_ != nullptr && view_bases_[value] >= 0; ++depth) {
     if (depth == num_values_) {
-      return {0, 0};  // a cycle of views never gets any data
+      return {0, 0};  // a cycle of views has no data
     }
     value = view_bases_[value];
   }
@@ -83,7 +84,7 @@ Method::MemoryRange Method::memory_of(int32_t value) const {
   return {reinterpret_cast<uintptr_t>(data), data == nullptr ? 0 : tensor.nbytes()};
 }
 
-/// Checks one output against everything else that the call names.
+/// Checks one output against all other arguments of the call.
 Error Method::check_output_memory(const executorch_flatbuffer::KernelCall& call, int32_t output,
                                   const char* name) const {
   const MemoryRange memory = memory_of(output);
@@ -113,7 +114,7 @@ Error Method::check_output_memory(const executorch_flatbuffer::KernelCall& call,
       ET_CHECK_OK_OR_RETURN_ERROR(check_items(optional->items()));
     }
   }
-  // The same value, read and written, keeps its shape or is no output of an operator that gives it one.
+  // If a value is both read and written, its shape does not change, or the operator does not set its shape.
   const auto& op_name = *plan_->operators()->Get(static_cast<uint32_t>(call.op_index()))->name();
   const bool in_place = op_name.c_str()[op_name.size() - 1] == '_';
   const bool is_static =
@@ -124,8 +125,7 @@ Error Method::check_output_memory(const executorch_flatbuffer::KernelCall& call,
   return Error::Ok;
 }
 
-/// Checks the outputs that are arguments of their own; elements of a list of outputs are copied from the input,
-/// whatever they are.
+/// Checks the outputs that are separate arguments. Elements of a list of outputs are copied from the input.
 Error Method::check_operand_memory(const executorch_flatbuffer::KernelCall& call, const char* name) const {
   const uint32_t count = size_of(call.args());
   if (count < 2) {
@@ -164,9 +164,8 @@ Error Method::check_writable(int32_t value, const char* name) const {
   return Error::Ok;
 }
 
-/// The last argument of a call is what the operator returns: the output tensor or a list of them, given once more. That
-/// says where the outputs are without knowing the operator's schema; all else would let a damaged file write to
-/// constants.
+/// The last argument of a call is the operator's result: the output tensor or a list of outputs, repeated. So the
+/// outputs are known without the operator's schema. Without this rule, a damaged file could write to constants.
 Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call, const char* name) const {
   const uint32_t count = size_of(call.args());
   if (count == 0) {

@@ -101,7 +101,7 @@ TEST_F(OperandMemoryTest, AViewIsNoInput) {
   ProgramBuilder b;
   const int32_t x = b.tensor(at(0, {1}));
   const int32_t size = b.int_list({b.integer(1)});
-  // Planned: the caller's four elements would be copied to the one that it showed in the last execution.
+  // Planned: the caller's four elements would be copied to the tensor of which it was a view in the last execution.
   const int32_t view = b.tensor(dynamic(at(32, {4})));
   b.inputs = {x, view};
   b.call(b.op("executorch_prim::et_view", "default"), {x, size, view});

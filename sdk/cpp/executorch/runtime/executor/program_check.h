@@ -6,13 +6,13 @@
 
 #include <executorch/runtime/core/error.h>
 
-/// Returns InvalidProgram from the function, after a log line, when something that a file says cannot be true. `where`
-/// and its arguments name the place in the file.
+/// Returns InvalidProgram from the function, after a log line, if a value in a file is impossible. `where` and its
+/// arguments name the location in the file.
 #define ET_CHECK_PROGRAM(cond__, where__, ...)                                                                    \
   ET_CHECK_OR_RETURN_ERROR(cond__, InvalidProgram, where__ " (the program is damaged: fetch or export it again)", \
                            ##__VA_ARGS__)
 
-/// ET_CHECK_PROGRAM with the place in front of the text.
+/// ET_CHECK_PROGRAM with the location at the start of the message.
 #define ET_CHECK_AT(place__, cond__, text__, ...)                                                                     \
   ET_CHECK_PROGRAM(cond__, "Method '%s', %s %" PRIu32 ": " text__, (place__).method, (place__).kind, (place__).index, \
                    ##__VA_ARGS__)
@@ -21,7 +21,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Where in a program something is, for messages.
+/// A location in a program, for messages.
 struct Place {
 #if ET_LOG_ENABLED
   constexpr Place(const char* in_method = "", const char* of_kind = "value", uint32_t at_index = 0)
@@ -31,7 +31,7 @@ struct Place {
   const char* kind;  ///< "value" or "instruction"
   uint32_t index;
 #else
-  // Without messages there is nothing to keep.
+  // Without messages, there is nothing to store.
   constexpr Place(const char* = "", const char* = "value", uint32_t = 0) {}
 
   static constexpr const char* method = "";
@@ -46,8 +46,8 @@ uint32_t size_of(const Vector* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
-/// Whether the elements of a vector can be read in place. The flatbuffers verifier looks at the alignment of the length
-/// only, and a byte swapped there would move 8-byte elements to odd places.
+/// Whether the elements of a vector can be read in place. The flatbuffers verifier checks only the alignment of the
+/// length, and a byte-swapped length would misalign 8-byte elements.
 template <typename Vector>
 bool is_aligned(const Vector* vector) {
   using Element = typename Vector::value_type;

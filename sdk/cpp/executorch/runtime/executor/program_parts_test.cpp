@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// A backend that does nothing but count its handles.
+/// A backend that only counts its handles.
 class IdleBackend final : public CountingBackend {
  public:
   Result<DelegateHandle*> init(BackendInitContext&, FreeableBuffer*, ArrayRef<CompileSpec>) const override {

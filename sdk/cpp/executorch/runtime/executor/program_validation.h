@@ -14,10 +14,10 @@ namespace runtime {
 /// Errors: InvalidProgram, after a log line.
 ET_NODISCARD Error validate_tensor(const executorch_flatbuffer::Tensor* tensor);
 
-/// Checks all that the types of the schema do not say: every index, offset and size, operand types and jump targets.
-/// The flatbuffer structure must have been verified before (flatbuffers::Verifier). The cost grows with the number of
-/// values, instructions and operands, not with the bytes of the weights.
-/// Errors: InvalidProgram, after one log line that says what is wrong and where.
+/// Checks everything that the types of the schema do not guarantee: every index, offset and size, operand types and
+/// jump targets. The flatbuffer structure must have been verified before (flatbuffers::Verifier). The cost grows with
+/// the number of values, instructions and operands, not with the bytes of the weights. Errors: InvalidProgram, after
+/// one log line that says what is wrong and where.
 ET_NODISCARD Error validate_program(const executorch_flatbuffer::Program* program);
 
 namespace internal {
@@ -28,12 +28,13 @@ struct Place;
 ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place,
                                           size_t* nbytes);
 
-/// What validate_program checks when a program is loaded: segments, named data, and of each method its name, planned
-/// memory and delegates, which is what MethodMeta relies on. The segments occupy at most `segment_bytes` bytes from the
-/// segment base on.
+/// The part of validate_program that runs when a program is loaded. It checks segments, named data, and the name,
+/// planned memory and delegates of each method, on which MethodMeta relies. The segments occupy at most `segment_bytes`
+/// bytes from the segment base on.
 ET_NODISCARD Error validate_parts(const executorch_flatbuffer::Program& program, uint64_t segment_bytes);
 
-/// What it checks when a method is loaded: values, operators and instructions. validate_parts() has passed.
+/// The part that runs when a method is loaded. It checks values, operators and instructions; validate_parts() has
+/// passed before.
 ET_NODISCARD Error validate_plan(const executorch_flatbuffer::Program& program,
                                  const executorch_flatbuffer::ExecutionPlan& plan);
 

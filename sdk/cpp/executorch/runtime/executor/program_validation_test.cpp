@@ -293,7 +293,7 @@ TEST_F(ProgramValidationTest, VerificationIsTheDefault) {
   const ProgramBytes bytes = builder.finish();
   BufferDataLoader loader(bytes.data(), bytes.size());
   ResourceLimits limits;
-  limits.table_depth = 1;  // only looked at with the structure
+  limits.table_depth = 1;  // only checked together with the structure
   EXPECT_EQ(Program::load(&loader, Program::Verification::InternalConsistency, limits).error(), Error::InvalidProgram);
   EXPECT_TRUE(Program::load(&loader, Program::Verification::Minimal, limits).ok());
 }
@@ -311,8 +311,8 @@ TEST_F(ProgramValidationTest, MethodsAreCheckedWhenTheyAreLoaded) {
   EXPECT_EQ(program->method_meta("forward")->output_tag(0).error(), Error::InvalidProgram);
 }
 
-// Without the check of methods' parts, too, load() reads nothing outside of the file: whatever the offset to the root,
-// or any other word of the file, is changed to.
+// Even without the check of methods' parts, load() reads nothing outside the file, whatever value the offset to the
+// root, or any other word of the file, has.
 TEST_F(ProgramValidationTest, MinimalVerificationRefusesOffsetsOutOfTheFile) {
   ProgramBuilder builder;
   const ProgramBytes bytes = builder.finish();
@@ -330,7 +330,7 @@ TEST_F(ProgramValidationTest, MinimalVerificationRefusesOffsetsOutOfTheFile) {
   for (uint32_t root = 4; root < size; root += 4) {
     ProgramBytes damaged(bytes.data(), bytes.size());
     std::memcpy(damaged.data(), &root, sizeof(root));
-    (void)load(damaged);  // whether it is accepted depends on what lies there; ASan sees what is read
+    (void)load(damaged);  // whether it is accepted depends on the bytes there; ASan checks what is read
   }
   for (size_t at = 8; at + 4 <= bytes.size(); at += 4) {
     for (const uint32_t word : {0u, 4u, 0x7ffffff0u, 0xfffffff0u}) {

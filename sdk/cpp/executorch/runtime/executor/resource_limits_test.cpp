@@ -90,7 +90,7 @@ TEST_F(ResourceLimitsTest, ALoopThatNeverEndsEndsByDefault) {
   EXPECT_THAT(log(), HasSubstr("raise ResourceLimits::instructions"));
 }
 
-/// Without a limit, an interrupt ends such a loop.
+/// Without a limit, only an interrupt ends such a loop.
 TEST_F(ResourceLimitsTest, AnotherThreadStopsALoopThatNeverEnds) {
   ProgramBuilder builder;
   builder.jump_false(builder.boolean(false), 0);

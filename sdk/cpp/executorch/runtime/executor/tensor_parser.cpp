@@ -189,7 +189,7 @@ Result<BoxedEvalueList<Tensor>> parseTensorList(const flatbuffers::Vector<int32_
   const size_t count = tensor_indices->size();
   ET_ASSIGN_OR_RETURN(storage, internal::allocate_list<Tensor>(count, memory_manager));
   for (size_t i = 0; i < count; ++i) {
-    // The list copies the tensors in when it is read; until then the items must be valid objects.
+    // The list copies the tensors when it is read; until then, the items must be valid objects.
     new (&storage.unwrapped[i]) Tensor(nullptr);
   }
   ET_CHECK_OK_OR_RETURN_ERROR(internal::refer_to_values(*tensor_indices, Span<EValue>(values, values_len),

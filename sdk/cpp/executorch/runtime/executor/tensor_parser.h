@@ -13,8 +13,8 @@
 #include <executorch/runtime/executor/program.h>
 #include <executorch/schema/program_generated.h>
 
-// From tables of a program to values of a method. All memory comes from the method allocator; the parts of the program
-// that are used in place must outlive it.
+// Makes values of a method from tables of a program. All memory comes from the method allocator; the parts of the
+// program that are used in place must outlive it.
 
 namespace executorch {
 namespace runtime {
@@ -29,8 +29,8 @@ struct NamedData {
 /// The entry with that key, or null.
 NamedData* get_data_by_key(const char* key, Span<NamedData> entries);
 
-/// Makes a tensor, for which validate_program() has passed. Its data pointer is null when neither the program nor the
-/// plan gives it data. Errors: MemoryAllocationFailed, InvalidProgram, InvalidExternalData, or those of the loader.
+/// Makes a tensor that validate_program() has accepted. Its data pointer is null if neither the program nor the plan
+/// gives it data. Errors: MemoryAllocationFailed, InvalidProgram, InvalidExternalData, or those of the loader.
 ET_NODISCARD Result<executorch::aten::Tensor> parseTensor(const Program* program, MemoryManager* memory_manager,
                                                           const executorch_flatbuffer::Tensor* s_tensor,
                                                           const NamedDataMap* named_data_map = nullptr,
@@ -98,8 +98,7 @@ ET_NODISCARD Result<BoxedEvalueList<std::optional<T>>> parseListOptionalType(
   return BoxedEvalueList<std::optional<T>>(storage.wrapped, storage.unwrapped, static_cast<int>(count));
 }
 
-/// Where the data of a tensor of `nbytes` bytes is; null when it has no place yet.
-/// Errors: as parseTensor.
+/// The address of the data of a tensor of `nbytes` bytes; null if it has none yet. Errors: as parseTensor.
 ET_NODISCARD Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, const Program* program,
                                             size_t nbytes, HierarchicalAllocator* allocator,
                                             const NamedDataMap* named_data_map = nullptr,

@@ -14,8 +14,8 @@ namespace {
 /// Whether the number is a dtype that programs may contain. Each of these has an element size.
 bool is_known(executorch_flatbuffer::ScalarType type) {
   using executorch_flatbuffer::ScalarType;
-  // The schema has no names for the complex types, 8 to 10, but exporters write them. Dtypes of less than two bytes'
-  // bits are missing in the range.
+  // The schema has no names for the complex types, 8 to 10, but exporters write them. The range does not include dtypes
+  // of less than a byte.
   const bool is_gap = type > ScalarType::QUINT2X4 && type < ScalarType::BITS16;
   return type >= ScalarType::MIN && type <= ScalarType::MAX && !is_gap;
 }

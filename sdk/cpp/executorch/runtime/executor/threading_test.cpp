@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Program may be used by any number of threads, each with methods of its own. The thread sanitizer sees
-// what the results do not show.
+// Any number of threads may use a Program, each with its own methods. The thread sanitizer finds races that the results
+// do not show.
 #include <cstddef>
 #include <cstdint>
 #include <thread>
@@ -79,7 +79,7 @@ void on_all_threads(Work&& work) {
   }
 }
 
-// RT-13, RT-14: each thread has a method of its own.
+// RT-13, RT-14: each thread has its own method.
 TEST(ThreadingTest, ThreadsShareAProgram) {
   executorch::runtime::runtime_init();
   const ProgramBytes bytes = make_program();

@@ -22,7 +22,8 @@ namespace runtime {
 
 namespace internal {
 
-/// What a kernel's parameter accepts. One byte a parameter, so that one function checks every operator's stack.
+/// The type that a kernel's parameter accepts. One byte for each parameter, so that one function checks every
+/// operator's stack.
 enum class ArgumentKind : uint8_t {
   kTensor,
   kInt,
@@ -119,8 +120,8 @@ struct OutputCount<void, First, Arguments...> {
   static constexpr size_t value = std::is_same<Last, aten::ArrayRef<aten::Tensor>>::value ? kOutputList : 0;
 };
 
-/// Whether the value that follows the arguments is what the kernel returns: the loading of the method has made sure
-/// that what it names may be written, so it must name all outputs.
+/// Whether the value after the arguments is the kernel's return value. Loading the method has checked that what it
+/// names may be written, so it must name all outputs.
 inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_t outputs) {
   if (stack.size() == count || outputs == 0) {
     // A single output that is not repeated is the last argument.
@@ -136,7 +137,7 @@ inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_
 }
 
 /// Checks the number and the types of a kernel's arguments. The executor passes the outputs a second time as the return
-/// value, so one more value than parameters is right too.
+/// value, so one value more than parameters is correct, too.
 inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
                                     size_t count, size_t outputs) {
   if (stack.size() != count && stack.size() != count + 1) {
@@ -172,8 +173,8 @@ inline ET_NOINLINE bool check_stack(KernelRuntimeContext& context, Span<EValue*>
 
 using InvokeKernel = void (*)(KernelRuntimeContext& context, Span<EValue*> stack);
 
-/// Calls a kernel whose arguments are checked. An output from `output` on that is another argument as well keeps its
-/// shape: the kernel would read the argument by the shape that it had while the output takes another.
+/// Calls a kernel whose arguments are checked. If an output, from `output` on, is another argument as well, its shape
+/// must not change: the kernel would read the argument with its old shape while the output takes another.
 inline ET_NOINLINE void call_checked(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
                                      size_t count, size_t output, InvokeKernel invoke) {
 #ifdef USE_ATEN_LIB
@@ -198,7 +199,7 @@ inline ET_NOINLINE void call_checked(KernelRuntimeContext& context, Span<EValue*
   invoke(context, stack);
 }
 
-/// How a parameter of type T is taken from an EValue that check_stack() has accepted.
+/// How a parameter of type T is read from an EValue that check_stack() has accepted.
 template <typename T, typename = void>
 struct BoxedArgument;
 
@@ -320,8 +321,8 @@ struct BoxedFunction<Return (*)(KernelRuntimeContext&, Arguments...), kFunction>
 }  // namespace internal
 
 /// Adapts a kernel `R fn(KernelRuntimeContext&, Args...)` to OpFunction: `&BoxedKernel<&fn>::call`. The stack holds the
-/// schema's arguments in order, outputs included. Whatever does not fit the kernel's parameters fails the context with
-/// Error::InvalidProgram and a message; the kernel is not called then. The kernel's return value is ignored.
+/// schema's arguments in order, outputs included. A call that does not fit the kernel's parameters fails the context
+/// with Error::InvalidProgram and a message; the kernel is not called then. The kernel's return value is ignored.
 template <auto kFunction>
 struct BoxedKernel : internal::BoxedFunction<decltype(kFunction), kFunction> {};
 

@@ -7,8 +7,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// get_op_function_from_registry() without a log line if there is none; returns null: for callers that look in several
-/// places, or say all that is missing at once.
+/// get_op_function_from_registry() without a log line if there is none; returns null. For callers that search several
+/// places, or report everything that is missing at once.
 OpFunction find_kernel(const char* name, Span<const TensorMeta> tensors);
 
 /// The same for the kernels of a list.

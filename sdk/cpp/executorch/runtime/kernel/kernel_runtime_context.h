@@ -11,14 +11,14 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What a kernel gets from the executor for one call: a place to report a failure and temporary memory.
+/// What a kernel gets from the executor for one call: a way to report a failure, and temporary memory.
 class KernelRuntimeContext {
  public:
   /// @param event_tracer,temp_allocator Not owned; may be null.
   KernelRuntimeContext(EventTracer* event_tracer = nullptr, MemoryAllocator* temp_allocator = nullptr)
       : event_tracer_(event_tracer), temp_allocator_(temp_allocator) {}
 
-  /// Says that the kernel failed. Return right after it: the executor stops and hands the error to the caller.
+  /// Reports that the kernel failed. Return right after it: the executor stops and returns the error to the caller.
   void fail(Error error) { failure_state_ = error; }
 
   /// Error::Ok unless fail() was called.
@@ -30,7 +30,7 @@ class KernelRuntimeContext {
   /// For the runtime: whether temporary memory was asked for, and the allocator must be reset.
   bool internal_used_temp() const { return used_temp_; }
 
-  /// Whether allocate_temp() has an allocator to ask. Always so for a kernel that a Method runs.
+  /// Whether allocate_temp() has an allocator. A kernel that a Method runs always has one.
   bool has_temp_allocator() const { return temp_allocator_ != nullptr; }
 
   /**

@@ -111,7 +111,7 @@ void remove_last() {
   kernels[--kernel_count] = Kernel();
 }
 
-// Whether a key "dtypes/1001..." has a 1 at the place of the dtype of every tensor.
+// Whether a key "dtypes/1001..." has a 1 for the dtype of every tensor.
 bool lists_dtypes(const char* key, Span<const TensorMeta> tensors) {
   key += sizeof("dtypes/") - 1;
   for (const TensorMeta& tensor : tensors) {
@@ -139,7 +139,7 @@ class Selection {
       }
       return false;
     }
-    // The text is made only for operators that have specialised kernels.
+    // The text is made only for operators with specialised kernels.
     if (key_[0] == '\0' && !meta_list_.empty()) {
       (void)internal::make_kernel_key_string(meta_list_, key_, sizeof(key_));
     }

@@ -52,10 +52,10 @@ struct TensorMeta {
 };
 
 /**
- * Which tensors a kernel is for: "v1/" and `dtype;d0,d1,...` of each tensor argument, joined by '|', for example
- * "v1/6;0,1,2,3|6;0,1" for two Float tensors. A key without text is a fallback: it is for all of them. "dtypes/" and a
- * 0 or 1 for each ScalarType in their order is a fallback for tensors of the dtypes that have a 1: what a build
- * registers that leaves out the code for others.
+ * Selects the tensors that a kernel supports: "v1/" and `dtype;d0,d1,...` of each tensor argument, joined by '|', for
+ * example "v1/6;0,1,2,3|6;0,1" for two Float tensors. A key without text is a fallback for all tensors. "dtypes/" and a
+ * 0 or 1 for each ScalarType, in their order, is a fallback for tensors of the dtypes with a 1: a build without the
+ * code for other dtypes registers such keys.
  */
 struct KernelKey {
   constexpr KernelKey() = default;

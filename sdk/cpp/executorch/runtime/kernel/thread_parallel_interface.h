@@ -37,8 +37,8 @@ constexpr int64_t GRAIN_SIZE = 32768;
 constexpr int64_t GRAIN_PRODUCTS = 200000;
 
 /**
- * The grain_size of a parallel_for: how many of its indices are worth a thread; at least 1. Loops that are nested agree
- * on it by giving their work in the same unit.
+ * The grain_size of a parallel_for: the number of indices that is worth a thread; at least 1. Nested loops are
+ * consistent if they give their work in the same unit.
  *
  * @param work_of_thread GRAIN_SIZE or GRAIN_PRODUCTS, or as much in another unit; above 0.
  * @param work_of_index Factors of the work of one index, whose product may exceed 64 bits.

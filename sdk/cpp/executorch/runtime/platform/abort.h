@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * The one place where the runtime gives up.
+ * @file The only function with which the runtime aborts.
  */
 #pragma once
 
@@ -10,7 +9,7 @@
 namespace executorch {
 namespace runtime {
 
-/// Stops through the platform layer (et_pal_abort). Only for programming errors: bad data returns an Error.
+/// Aborts through the platform layer (et_pal_abort). Only for programming errors: bad data returns an Error.
 ET_NORETURN void runtime_abort();
 
 }  // namespace runtime

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-/// Aborts the process, after printing what was running, unless it is destroyed or told of other work within `limit`.
+/// Prints the current work and aborts the process unless, within `limit`, it is destroyed or told of other work.
 class Watchdog {
  public:
   explicit Watchdog(std::chrono::seconds limit = std::chrono::seconds(120))
@@ -27,7 +27,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Names the work that begins: a kernel, its sizes and the threads.
+  /// Names the work that begins: a kernel, its sizes and the number of threads.
   void begin(std::string work) {
     const std::lock_guard<std::mutex> lock(mutex_);
     work_ = std::move(work);
@@ -40,7 +40,7 @@ class Watchdog {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!is_done_) {
       const size_t seen = begun_;
-      // Until a point of the system's clock: the thread sanitizer does not know how to wait on the steady one.
+      // By the system clock, because the thread sanitizer does not support waiting by the steady clock.
       const auto end = std::chrono::system_clock::now() + limit_;
       if (!changed_.wait_until(lock, end, [&] { return is_done_ || begun_ != seen; })) {
         std::fprintf(stderr, "%s has not ended after %lld s\n", work_.c_str(), static_cast<long long>(limit_.count()));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * executorch::aten: the names of the tensor vocabulary that kernels are written with. They are the portable types, or,
- * with USE_ATEN_LIB, PyTorch's own. One program has one of the two: what defines USE_ATEN_LIB links the libraries whose
- * names end in _aten, which do it for whoever links them.
+ * @file executorch::aten: the names of the tensor types with which kernels are written. They are the portable types or,
+ * with USE_ATEN_LIB, PyTorch's own. A program uses only one of the two: a target that defines USE_ATEN_LIB links the
+ * libraries whose names end in _aten, which define it for their users, too.
  */
 #pragma once
 

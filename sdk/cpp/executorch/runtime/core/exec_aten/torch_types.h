@@ -72,7 +72,7 @@ ssize_t compute_numel(const SizesType* sizes, ssize_t dim);
 
 }  // namespace aten
 
-// What has a namespace of its own in this build, and the vocabulary, have the names of the portable build too.
+// Namespaces that differ in this build, and the tensor types, also have the names of the portable build.
 namespace runtime {
 namespace aten {
 using namespace ::executorch::aten;

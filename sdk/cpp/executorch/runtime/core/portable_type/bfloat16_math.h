@@ -2,7 +2,7 @@
 #pragma once
 
 #include <executorch/runtime/core/portable_type/bfloat16.h>
-// Next to PyTorch's headers its own type: one program has one BFloat16.
+// With PyTorch's headers, this is PyTorch's type, because a program must have only one BFloat16.
 #if __has_include(<c10/util/BFloat16-math.h>)
 #include <c10/util/BFloat16-math.h>
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Next to PyTorch's headers its own type: one program has one Half.
+// With PyTorch's headers, this is PyTorch's type, because a program must have only one Half.
 #if __has_include(<c10/util/Half.h>)
 #include <c10/util/Half.h>
 #else

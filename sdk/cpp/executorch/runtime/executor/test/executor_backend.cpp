@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExecutorBackend: an example of a backend with its own compiler. Here that is this SDK's compiler, so that the payload
-// is a program.
+// ExecutorBackend: an example of a backend with its own compiler, which here is this SDK's compiler. The payload is a
+// program.
 #include <cstdint>
 #include <cstring>
 #include <new>

@@ -14,8 +14,8 @@ namespace executorch {
 namespace runtime {
 namespace testing {
 
-/// A MemoryManager with memory of its own, for tests: one planned buffer and a method allocator. A method whose program
-/// has several planned buffers needs a HierarchicalAllocator made for it.
+/// A MemoryManager that owns its memory, for tests: one planned buffer and a method allocator. A method whose program
+/// has several planned buffers needs a HierarchicalAllocator.
 class ManagedMemoryManager {
  public:
   /// @param temp_allocator Not owned; may be null, as in MemoryManager.

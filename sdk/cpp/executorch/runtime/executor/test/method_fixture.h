@@ -121,7 +121,7 @@ class MethodFixture : public ::testing::Test {
 
   const uint8_t* arena() const { return reinterpret_cast<const uint8_t*>(arena_.data()); }
 
-  /// Says that the arena holds zeros, although it does not.
+  /// Claims that the arena is zeroed, although it is not.
   bool claim_zeroed_ = false;
 
   /// What load() allows.

@@ -18,7 +18,7 @@ namespace testing {
 
 namespace fb = ::executorch_flatbuffer;
 
-/// A tensor of a program under test; what is not set is what an exporter writes for a planned float tensor.
+/// A tensor of a program under test. Fields that are not set are those of a planned float tensor.
 struct TensorSpec {
   std::vector<int32_t> sizes;
   fb::ScalarType type = fb::ScalarType::FLOAT;
@@ -34,7 +34,7 @@ struct TensorSpec {
   fb::DeviceType device = fb::DeviceType::CPU;
 };
 
-/// Bytes at a multiple of 16, on the heap with nothing behind them.
+/// Bytes at a multiple of 16, on the heap, without readable bytes after them.
 class ProgramBytes {
  public:
   ProgramBytes(const uint8_t* data, size_t size) : data_(static_cast<uint8_t*>(std::malloc(size))), size_(size) {
@@ -51,7 +51,7 @@ class ProgramBytes {
   size_t size_;
 };
 
-/// Writes small programs, also wrong ones: nothing is checked.
+/// Writes small programs, including wrong ones: nothing is checked.
 class ProgramBuilder {
  public:
   int32_t tensor(const TensorSpec& spec) {
@@ -98,7 +98,7 @@ class ProgramBuilder {
   int32_t double_list(const std::vector<double>& items) {
     return value(fb::KernelTypes::DoubleList, fb::CreateDoubleList(builder_, builder_.CreateVector(items)).Union());
   }
-  /// A union value as it stands, for types that do not exist.
+  /// A union value without a change, for types that do not exist.
   int32_t value(fb::KernelTypes type, flatbuffers::Offset<void> table) {
     values_.push_back(fb::CreateEValue(builder_, type, table));
     return static_cast<int32_t>(values_.size() - 1);
@@ -156,7 +156,7 @@ class ProgramBuilder {
   std::vector<std::string> names = {"forward"};
   /// Inline data of delegates.
   std::vector<std::vector<uint8_t>> payloads;
-  /// Data behind the flatbuffer, each at a multiple of 16 bytes. With any, the file gets an extended header.
+  /// Data after the flatbuffer, each at a multiple of 16 bytes. If there is any, the file gets an extended header.
   std::vector<std::vector<uint8_t>> segments;
   /// Key and segment.
   std::vector<std::pair<std::string, uint32_t>> named_data;
@@ -241,7 +241,7 @@ class ProgramBuilder {
     return described;
   }
 
-  /// The flatbuffer with the extended header in it and the segments behind it.
+  /// The flatbuffer with the extended header in it and the segments after it.
   ProgramBytes with_segments() {
     constexpr uint32_t kHeaderLength = 32;
     const uint8_t* flatbuffer = builder_.GetBufferPointer();

@@ -101,8 +101,7 @@ class BackendWithDelegateMapping final : public BackendInterface {
       const Instruction& instruction = handle.instructions[i];
       const bool by_number = instruction.identifier != kUnsetDelegateDebugIntId;
       const auto start = pal_current_ticks();
-      // A device that measures itself logs times of its own after the fact; metadata is whatever its parser
-      // understands.
+      // A device that measures itself logs its times afterwards; the metadata is for its own parser.
       event_tracer_log_profiling_delegate(tracer, by_number ? nullptr : instruction.name,
                                           static_cast<DebugHandle>(instruction.identifier), start, pal_current_ticks(),
                                           instruction.name, std::strlen(instruction.name) + 1);

@@ -9,10 +9,9 @@ namespace executorch {
 namespace runtime {
 namespace prim_ops {
 
-/// The operators that an exporter relies on in every runtime: arithmetic on sizes and other scalars
-/// (`executorch_prim::*`), reading sizes and elements of tensors (`aten::sym_size.int`, `aten::sym_numel`,
-/// `aten::_local_scalar_dense`), and views. Scalars follow Python: `//` and `%` round to negative infinity, `/` gives a
-/// float, a bool counts as an int.
+/// The operators that exporters expect in every runtime: arithmetic on sizes and other scalars (`executorch_prim::*`),
+/// reading sizes and elements of tensors (`aten::sym_size.int`, `aten::sym_numel`, `aten::_local_scalar_dense`), and
+/// views. Scalars follow Python: `//` and `%` round to negative infinity, `/` gives a float, a bool counts as an int.
 ///
 /// A kernel fails with InvalidProgram when its arguments are not of the expected number and types, and with
 /// InvalidArgument when Python would raise (division by zero) or when an int does not fit 64 bits.

@@ -18,7 +18,7 @@ namespace {
 struct Number {
   bool is_int;
   int64_t integer;
-  double real;  ///< the value as a float, also of an int
+  double real;  ///< the value as a float, also for an int
 };
 
 Number make_int(int64_t value) {
@@ -234,7 +234,7 @@ bool check_args(KernelRuntimeContext& context, Span<EValue*> args, size_t expect
     return false;
   }
   for (size_t i = 0; i < expected; ++i) {
-    // The last one is the result, and has no value the first time.
+    // The last argument is the result, which has no value the first time.
     const bool is_result = i + 1 == expected;
     if (!args[i]->isScalar() && !(is_result && args[i]->isNone())) {
       ET_LOG(Error, "Argument %zu of a scalar operator is of type %s; Int, Double or Bool is expected", i,
@@ -257,7 +257,7 @@ void finish(KernelRuntimeContext& context, const Outcome& outcome, EValue* out) 
 template <Outcome (*operation)(const Number&, const Number&)>
 void binary(KernelRuntimeContext& context, Span<EValue*> args) {
   if (args.size() == 3 && args[0]->isInt() && args[1]->isInt() && args[2]->isInt()) {
-    // Arithmetic on sizes, which is what most programs have.
+    // Arithmetic on sizes, which most programs have.
     return finish(context, operation(make_int(args[0]->toInt()), make_int(args[1]->toInt())), args[2]);
   }
   Number a, b;

@@ -171,7 +171,7 @@ void copy_index(KernelRuntimeContext& context, Span<EValue*> args) {
 }
 
 /// executorch_prim::et_view.default(Tensor self, int[] size, Tensor out): gives `out` the data of `self` and another
-/// shape. One size may be -1: as many as are left.
+/// shape. One size may be -1; it follows from the number of elements.
 void view(KernelRuntimeContext& context, Span<EValue*> args) {
   if (!expect(context, args.size() == 3 && args[0]->isTensor() && args[1]->isIntList() && args[2]->isTensor(),
               "et_view expects a tensor, a list of sizes and a tensor")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What PyTorch too has to say of element types, at compile time. Included by scalar_type_util.h.
+// Compile-time properties of element types that PyTorch also has. Included by scalar_type_util.h.
 #pragma once
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -124,7 +124,7 @@ constexpr bool canCast(const ::executorch::aten::ScalarType from, const ::execut
 
 }  // namespace internal
 
-// Code that says isFloatingType(tensor.scalar_type()) finds PyTorch's functions anyway where the dtype is PyTorch's.
+// If the dtype is PyTorch's, isFloatingType(tensor.scalar_type()) finds PyTorch's functions anyway.
 #ifdef USE_ATEN_LIB
 using ::c10::canCast;
 using ::c10::elementSize;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * What the runtime does with tensors in ways in which the portable Tensor and at::Tensor (USE_ATEN_LIB) differ. The
- * rest is source-compatible.
+ * @file Operations on tensors that differ between the portable Tensor and at::Tensor (USE_ATEN_LIB). All others are
+ * source-compatible.
  *
- * A tensor of the runtime never owns its elements. In PyTorch's terms it has a storage over memory of someone else,
- * whose size is that of the memory: PyTorch's kernels resize within it and throw beyond. What is of static shape has a
- * storage that is not resizable.
+ * A tensor of the runtime never owns its elements. In PyTorch's terms, its storage refers to somebody else's memory and
+ * has that memory's size: PyTorch's kernels resize within it and throw beyond. The storage of a tensor with a static
+ * shape is not resizable.
  */
 #pragma once
 
@@ -57,22 +56,22 @@ TensorShapeDynamism shape_dynamism_of(const aten::Tensor& tensor);
 aten::Tensor make_tensor(aten::ArrayRef<aten::SizesType> sizes, aten::ArrayRef<aten::StridesType> strides,
                          aten::ScalarType type, TensorShapeDynamism dynamism, ::c10::DataPtr data, size_t nbytes);
 
-/// Has the tensor use `nbytes` bytes at `data`, of which its sizes need no more.
+/// Makes the tensor use the `nbytes` bytes at `data`; its sizes must not need more.
 void set_data(const aten::Tensor& tensor, void* data, size_t nbytes);
 
 /// See resize_tensor().
 ET_NODISCARD Error resize(const aten::Tensor& tensor, aten::ArrayRef<aten::SizesType> sizes);
 
-/// See resize_tensor(), for the memory of `owner`, which share_data() gives to the tensor next; the tensor itself has
-/// what it was made with.
+/// See resize_tensor(). The limit is the memory of `owner`, which share_data() gives to the tensor next, not the
+/// tensor's own.
 ET_NODISCARD Error resize_onto(const aten::Tensor& tensor, aten::ArrayRef<aten::SizesType> sizes,
                                const aten::Tensor& owner);
 
-/// Has the tensor use the memory of `owner`.
+/// Makes the tensor use the memory of `owner`.
 void share_data(const aten::Tensor& tensor, const aten::Tensor& owner);
 
-/// After a kernel has thrown: PyTorch gives an output its new sizes before it finds that there is no memory for them.
-/// Such a tensor gets sizes of 0.
+/// Call it after a kernel has thrown: PyTorch sets an output's new sizes before it finds that memory is missing. Such a
+/// tensor gets sizes of 0.
 void forget_what_has_no_memory(const aten::Tensor& tensor);
 
 #else

@@ -138,7 +138,7 @@ Error check_resize(const aten::Tensor& tensor, aten::ArrayRef<aten::SizesType> s
   return Error::Ok;
 }
 
-/// Gives a tensor the sizes; its dimensions lie in memory in the same order as before.
+/// Sets the sizes of a tensor and keeps the memory order of its dimensions.
 Error set_sizes(const aten::Tensor& tensor, aten::ArrayRef<aten::SizesType> sizes) {
   if (tensor.sizes().equals(sizes)) {
     return Error::Ok;

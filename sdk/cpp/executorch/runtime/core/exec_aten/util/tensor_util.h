@@ -136,21 +136,21 @@ ET_NODISCARD inline Error resize_tensor(aten::Tensor t, aten::ArrayRef<T> new_si
   return resize_tensor(t, aten::ArrayRef<aten::SizesType>(sizes, new_sizes.size()));
 }
 
-/// What code that manages the memory of tensors by itself uses. They change the tensor, not what refers to it.
+/// For code that manages the memory of tensors. These functions change the tensor, not other references to its memory.
 namespace internal {
 
-/// Has `t_dst` use the memory of `t_src`, which must outlive it. InvalidArgument when they differ in bytes or `t_src`
-/// has no data.
+/// Makes `t_dst` use the memory of `t_src`, which must outlive it. InvalidArgument if their sizes in bytes differ or
+/// `t_src` has no data.
 ET_NODISCARD Error share_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src);
 
 /// Copies the bytes of `t_src` to `t_dst`; nothing if `t_src` has no data. InvalidArgument when `t_dst` has no memory
 /// or they differ in bytes.
 ET_NODISCARD Error copy_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src);
 
-/// Has `t` use `buffer` of `buffer_size` bytes, not owned. InvalidArgument when the tensor needs more.
+/// Makes `t` use `buffer` of `buffer_size` bytes, not owned. InvalidArgument if the tensor needs more.
 ET_NODISCARD Error set_tensor_data(const aten::Tensor& t, void* buffer, size_t buffer_size);
 
-/// Takes the tensor's memory from it; the memory is not freed.
+/// Detaches the tensor from its memory, which is not freed.
 void reset_data_ptr(const aten::Tensor& tensor);
 
 /// resize_tensor() of a TensorImpl.

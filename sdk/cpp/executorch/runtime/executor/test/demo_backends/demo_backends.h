@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file
- * What runs the programs of the demo backends in sdk/exir/backend/test. Linking the library `demo_backends` registers
+ * @file Runs the programs of the demo backends in sdk/exir/backend/test. Linking the library `demo_backends` registers
  * them before main(); a program that registers its backends itself links `demo_backends_static` and calls the function.
  */
 #pragma once
@@ -19,8 +18,8 @@ BackendInterface& backend_with_compiler_demo();
 /// Runs a payload that is a program of this runtime.
 BackendInterface& executor_backend();
 
-/// Computes nothing: logs an event of the delegate for each instruction of its payload, by the number or the name that
-/// the debug handle map of the program knows.
+/// Computes nothing: logs an event of the delegate for each instruction of its payload, by the number or the name in
+/// the program's debug handle map.
 BackendInterface& backend_with_delegate_mapping_demo();
 
 /// Registers them under the names of their Python classes; the first error that register_backend() returns.

@@ -65,7 +65,7 @@ T multiply_add(T a, T b, T c) {
   }
 }
 
-/// The number as an element; false where an integer type does not hold it.
+/// Converts the number to an element; false if an integer type cannot represent it.
 template <typename T>
 bool to_element(double number, T* element) {
   if constexpr (std::is_integral_v<T>) {

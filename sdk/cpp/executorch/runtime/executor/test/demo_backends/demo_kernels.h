@@ -28,14 +28,14 @@ struct DemoValue {
   /// Saturates.
   size_t numel() const;
 
-  /// Size of dimension `from_end` counted from the last one, 0; 1 where there is none.
+  /// Size of dimension `from_end`, counted from the last one, which is 0; 1 if it does not exist.
   int32_t size_from_end(size_t from_end) const { return from_end < dim ? sizes[dim - 1 - from_end] : 1; }
 };
 
 /**
  * Computes `instruction` on `operands`. `result->data` has room for `instruction.numel` elements; its sizes are set.
  *
- * InvalidArgument, with a log line, when the operands do not fit the operator or the result does not fit its room.
+ * InvalidArgument, with a log line, if the operands do not fit the operator or the result does not fit its memory.
  */
 Error run_demo_instruction(const DemoInstruction& instruction, Span<const DemoValue> operands, DemoValue* result);
 

@@ -28,7 +28,7 @@ class Reader {
     return true;
   }
 
-  /// Everything up to one of `ends`, which stays.
+  /// The text up to one of `ends`, which is not consumed.
   std::string_view until(std::string_view ends) {
     const size_t end = std::min(text_.find_first_of(ends, position_), text_.size());
     const std::string_view word = text_.substr(position_, end - position_);
@@ -69,7 +69,7 @@ bool read_number(std::string_view word, double* value) {
   return !text.empty() && end == text.c_str() + text.size();
 }
 
-/// Calls `item` with the words between `separator`s; false if one of the calls is.
+/// Calls `item` with the words between `separator`s; false if one of the calls returns false.
 template <typename Item>
 bool for_each_word(std::string_view text, char separator, const Item& item) {
   while (true) {
@@ -201,7 +201,7 @@ bool read_program(Reader& reader, DemoProgram* program) {
   if (!read_integer(reader.until("v"), std::numeric_limits<uint32_t>::max(), &count) || !reader.take("version:0#")) {
     return false;
   }
-  // Each instruction takes some text, so a count that is too large ends here and not in a large allocation.
+  // Each instruction takes some text, so a count that is too large fails here and causes no large allocation.
   for (uint64_t i = 0; i < count; ++i) {
     program->instructions.emplace_back();
     if (!read_instruction(reader, static_cast<size_t>(i), &program->instructions.back())) {

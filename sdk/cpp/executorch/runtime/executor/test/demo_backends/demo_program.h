@@ -44,7 +44,7 @@ struct DemoOperand {
 struct DemoInstruction {
   DemoOp op;
   aten::ScalarType dtype;
-  /// At most so many elements has the result.
+  /// The most elements of the result.
   size_t numel;
   uint32_t debug_handle;
   std::vector<DemoOperand> operands;
