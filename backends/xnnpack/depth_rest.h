@@ -4,8 +4,8 @@
 // them where the weight is 0, as it is in the padding. But they also skip the elements of A before the end whose weight
 // is 0: infinity and NaN times 0 is NaN, not 0.
 //
-// Here they skip by position: elements past the end are loaded as zeros. `k`, a variable of the kernels, is the number
-// of bytes that are left; in the loop over whole blocks it is at least 16, and the compiler drops the mask.
+// With this file they decide by position: elements past the end are loaded as zeros. `k`, a variable of the kernels, is
+// the number of bytes that are left; in the loop over whole blocks it is at least 16, and the compiler drops the mask.
 #pragma once
 
 #include <stddef.h>

@@ -3,13 +3,13 @@
 //
 //     start_cost model.pte [packed-weights-file]
 //
-// The program is mapped, its method "forward" loaded and executed once on zeros. Prints numbers, in this order: CPU
-// seconds of all threads for the backend's first use in the process, for loading the program and the method, and for
-// the first execution; bytes of the largest
-// resident set over the one before loading, without the inputs, which are the caller's; those of it that are the
-// process's own (the rest are pages of files, which the system may drop), at the end; bytes of the program's planned
-// memory; and how many of the process's own bytes the first execution added: what lies between the operators of
-// delegates, and their tables.
+// The program is mapped, its method "forward" loaded and executed once on zeros. Prints numbers, in this order:
+// - CPU seconds of all threads for the backend's first use in the process, for loading the program and the method, and
+//   for the first execution;
+// - bytes of the largest resident set over the one before loading, without the inputs, which are the caller's;
+// - those of it that are the process's own at the end (the rest are pages of files, which the system may drop);
+// - bytes of the program's planned memory;
+// - how many of the process's own bytes the first execution added: the delegates' intermediate values and tables.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

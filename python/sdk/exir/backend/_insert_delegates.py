@@ -71,7 +71,7 @@ def _explain(cycle: list[Node], calls: dict[Node, Partition]) -> str:
     path = f", through {', '.join(n.name for n in outside)} outside of it" if outside else ""
     return (
         f"{parts[0].upper()}{parts[1:]} depends on its own result{path}, so it cannot be one call. Nodes of one tag "
-        "must be computable together: split the partition, or take what lies between into it."
+        "must be computable together: split the partition, or add the nodes between to it."
         f"{source_of(outside[0] if outside else partitions[0].nodes[0])}"
     )
 
