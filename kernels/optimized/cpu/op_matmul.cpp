@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
+// mm.out, bmm.out, addmm.out, baddbmm.out, linear.out, grouped_mm.out
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
 #include <cstring>
 
 #include "kernels/portable/NativeFunctions.h"
+#include "kernels/portable/cpu/math/grouped_product.h"
 #include "kernels/portable/cpu/pattern/checks.h"
 #include "kernels/portable/cpu/pattern/compute_type.h"
 #include "kernels/simd/gemm.h"
@@ -190,6 +191,41 @@ Tensor& opt_linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Ten
   problem.c_row_stride = problem.n;
   problem.col_bias = bias ? bias->const_data_ptr<float>() : nullptr;
   gemm(problem);
+  return out;
+}
+
+/// The rows of each group times a matrix of its own: grouped_product.h.
+Tensor& opt_grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight, const Tensor& offs,
+                           Tensor& out) {
+  if (!are_floats(input, weight, out)) {
+    return grouped_mm_out(ctx, input, weight, offs, out);
+  }
+  if (!prepare_grouped_product(ctx, input, weight, offs, out) || out.numel() == 0) {
+    return out;
+  }
+  GemmProblem problem;
+  problem.n = out.size(1);
+  problem.k = input.size(1);
+  problem.a_row_stride = input.strides()[0];
+  problem.a_k_stride = input.strides()[1];
+  problem.b_k_stride = weight.strides()[1];
+  problem.b_col_stride = weight.strides()[2];
+  problem.c_row_stride = out.strides()[0];
+  problem.c_col_stride = out.strides()[1];
+  const bool has_elements = problem.k != 0;
+  int64_t begin = 0;
+  for (int64_t group = 0; group < weight.size(0); ++group) {
+    const int64_t end = index_at(offs, group);
+    if (end == begin) {
+      continue;
+    }
+    problem.m = end - begin;
+    problem.a = input.const_data_ptr<float>() + (has_elements ? begin * problem.a_row_stride : 0);
+    problem.b = weight.const_data_ptr<float>() + (has_elements ? group * weight.strides()[0] : 0);
+    problem.c = out.mutable_data_ptr<float>() + begin * problem.c_row_stride;
+    gemm(problem);
+    begin = end;
+  }
   return out;
 }
 

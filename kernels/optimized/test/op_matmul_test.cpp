@@ -8,6 +8,7 @@
 #define addmm_out opt_addmm_out
 #define baddbmm_out opt_baddbmm_out
 #define linear_out opt_linear_out
+#define grouped_mm_out opt_grouped_mm_out
 #define MatmulTest PortableCasesOfOptimizedMatmulTest
 #include "kernels/portable/test/op_matmul_test.cpp"
 

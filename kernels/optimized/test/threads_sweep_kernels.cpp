@@ -339,6 +339,17 @@ constexpr SweptKernel kKernels[] = {
                    [=](KernelRuntimeContext& ctx, Tensor& out, size_t) { opt_linear_out(ctx, a, weight, bias, out); });
        });
      }},
+    {"moe_ops::grouped_mm.out",
+     [](Calls& calls) {
+       products([&](int32_t m, int32_t n, int32_t k) {
+         const Tensor a = calls.values({m, k}, 1), b = calls.values({2, k, n}, 2);
+         Tensor offs = calls.indices({2});
+         offs.mutable_data_ptr<int64_t>()[0] = m / 3;
+         offs.mutable_data_ptr<int64_t>()[1] = m;
+         calls.add(text({m, k, n}), {m, n},
+                   [=](KernelRuntimeContext& ctx, Tensor& out, size_t) { opt_grouped_mm_out(ctx, a, b, offs, out); });
+       });
+     }},
     {"aten::bmm.out",
      [](Calls& calls) {
        batches(calls, [](KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {

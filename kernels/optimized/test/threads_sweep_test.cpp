@@ -79,7 +79,8 @@ TEST_P(OptimizedThreadSweep, SameResultsOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OptimizedThreadSweep, ::testing::ValuesIn(swept_kernels()), [](const auto& kernel) {
-  std::string name = kernel.param.name + std::strlen("aten::");
+  const std::string qualified = kernel.param.name;
+  std::string name = qualified.substr(qualified.find("::") + 2);
   std::replace(name.begin(), name.end(), '.', '_');
   return name;
 });

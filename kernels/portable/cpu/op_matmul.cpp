@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mm.out, bmm.out, addmm.out, baddbmm.out, linear.out
+// mm.out, bmm.out, addmm.out, baddbmm.out, linear.out, grouped_mm.out
 #include <cinttypes>
 #include <cstring>
 
+#include "kernels/portable/cpu/math/grouped_product.h"
 #include "kernels/portable/cpu/math/matrix.h"
 #include "kernels/portable/cpu/math/visit_dtype.h"
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -18,6 +19,10 @@ using executorch::runtime::kTensorDimensionLimit;
 Matrix matrix_of(const Tensor& tensor, ssize_t dim) {
   return {const_cast<void*>(tensor.const_data_ptr()), tensor.size(dim), tensor.size(dim + 1), tensor.strides()[dim],
           tensor.strides()[dim + 1]};
+}
+
+void step_rows(Matrix& matrix, const Tensor& tensor, int64_t count) {
+  matrix.data = static_cast<char*>(matrix.data) + count * matrix.row_stride * tensor.element_size();
 }
 
 void step_batch(Matrix& matrix, const Tensor& tensor) {
@@ -198,6 +203,29 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
     multiply(out.scalar_type(), w, x.transposed(), y.transposed(), bias.has_value());
   } else {
     multiply(out.scalar_type(), x, w.transposed(), y, bias.has_value());
+  }
+  return out;
+}
+
+/// The rows of each group times a matrix of its own: grouped_product.h.
+Tensor& grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight, const Tensor& offs,
+                       Tensor& out) {
+  if (!check_arithmetic(ctx, "grouped_mm.out", out) || !prepare_grouped_product(ctx, input, weight, offs, out) ||
+      out.numel() == 0) {
+    return out;
+  }
+  Matrix x = matrix_of(input, 0), y = matrix_of(weight, 1), z = matrix_of(out, 0);
+  int64_t begin = 0;
+  for (ssize_t group = 0; group < weight.size(0); ++group) {
+    const int64_t rows = index_at(offs, group) - begin;
+    if (rows > 0) {
+      x.rows = z.rows = rows;
+      multiply(out.scalar_type(), x, y, z, /*accumulate=*/false);
+      step_rows(x, input, rows);
+      step_rows(z, out, rows);
+      begin += rows;
+    }
+    step_batch(y, weight);
   }
   return out;
 }

@@ -132,6 +132,64 @@ TEST_F(MatmulTest, LinearFewAndManyRows) {
   }
 }
 
+// Each group against mm of its rows; the second has none, and the last rows belong to no group.
+TEST_F(MatmulTest, GroupedMmMultipliesTheRowsOfEachGroup) {
+  TensorFactory<ScalarType::Int> ti;
+  TensorFactory<ScalarType::Long> tl;
+  for (int32_t k : {0, 1, 19, 300}) {
+    for (int32_t n : {1, 8, 33}) {
+      SCOPED_TRACE(::testing::Message() << k << " x " << n);
+      const std::vector<float> x = sample_values(static_cast<size_t>(7 * k)),
+                               w = sample_values(static_cast<size_t>(3 * k * n), 3);
+      std::vector<float> want;
+      for (int32_t row = 0; row < 7; ++row) {
+        const int32_t group = row < 2 ? 0 : 2;
+        for (int32_t column = 0; column < n; ++column) {
+          double sum = 0;
+          for (int32_t i = 0; i < k && row < 6; ++i) {
+            sum += static_cast<double>(x[static_cast<size_t>(row * k + i)]) *
+                   static_cast<double>(w[static_cast<size_t>((group * k + i) * n + column)]);
+          }
+          want.push_back(static_cast<float>(sum));
+        }
+      }
+      Tensor out = tf.full({7, n}, kNaN);
+      grouped_mm_out(ctx, tf.make({7, k}, x), tf.make({3, k, n}, w), ti.make({3}, {2, 2, 6}), out);
+      EXPECT_TENSOR_EQ(out, tf.make({7, n}, want));
+      Tensor again = tf.full({7, n}, kNaN);
+      grouped_mm_out(ctx, tf.make({7, k}, x), tf.make({3, k, n}, w), tl.make({3}, {2, 2, 6}), again);
+      EXPECT_TENSOR_EQ(again, out);
+    }
+  }
+}
+
+TEST_F(MatmulTest, GroupedMmOfOtherDtypes) {
+  TensorFactory<ScalarType::Int> ti;
+  TensorFactory<ScalarType::Half> th;
+  Tensor out = th.ones({3, 1});
+  grouped_mm_out(ctx, th.make({3, 2}, {1, 2, 3, 4, 5, 6}), th.make({2, 2, 1}, {1, 1, 2, 3}), ti.make({2}, {1, 3}), out);
+  EXPECT_TENSOR_EQ(out, th.make({3, 1}, {3, 18, 28}));
+}
+
+TEST_F(MatmulTest, BadOffsetsOfGroupsFail) {
+  TensorFactory<ScalarType::Int> ti;
+  Tensor out = tf.zeros({3, 2});
+  const Tensor x = tf.ones({3, 4}), w = tf.ones({2, 4, 2});
+  const std::vector<std::vector<int32_t>> bad = {{2, 1}, {-1, 3}, {1, 4}};  // falls, is negative, is past the rows
+  for (const std::vector<int32_t>& offs : bad) {
+    grouped_mm_out(ctx, x, w, ti.make({2}, offs), out);
+    expect_failure();
+  }
+  grouped_mm_out(ctx, x, w, ti.make({3}, {1, 2, 3}), out);
+  expect_failure();
+  grouped_mm_out(ctx, x, w, tf.ones({2}), out);
+  expect_failure();
+  grouped_mm_out(ctx, x, tf.ones({2, 3, 2}), ti.make({2}, {1, 3}), out);
+  expect_failure();
+  grouped_mm_out(ctx, tf.ones({3}), w, ti.make({2}, {1, 3}), out);
+  expect_failure();
+}
+
 TEST_F(MatmulTest, NaNIsNotLostToZeroPadding) {
   Tensor out = tf.zeros({7, 9});
   Tensor a = tf.full({7, 3}, 0.0f);

@@ -140,6 +140,39 @@ def test_a_short_time_fourier_transform_keeps_a_dynamic_batch():
         torch.testing.assert_close(loaded.forward((x,))[0], power(x), rtol=1e-4, atol=1e-4)
 
 
+def test_an_inverse_short_time_fourier_transform_of_a_batch_has_few_nodes():
+    """The sum of the windows is one operator, where PyTorch's decomposition has three for each of the 64 places."""
+
+    def there_and_back(x):
+        window = torch.hann_window(64)
+        spectrum = torch.stft(x, 64, 16, window=window, return_complex=True)
+        return torch.istft(spectrum * 2, 64, 16, window=window, length=x.shape[1])
+
+    program = export(
+        Function(there_and_back), (torch.randn(2, 200),), dynamic_shapes=(({0: Dim("batch", min=1, max=4)},),)
+    )
+    edge = to_edge(program)
+    assert len(edge.exported_program().graph.nodes) < 120
+    loaded = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    for batch in (1, 2, 4):
+        x = torch.randn(batch, 200)
+        torch.testing.assert_close(loaded.forward((x,))[0], there_and_back(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("offs", [[2, 2, 6], [0, 0, 0], [3, 7, 7]])
+def test_experts_of_transformers(offs):
+    """The rows of each group times a matrix of its own, which transformers computes by an operator of its own."""
+    pytest.importorskip("transformers.integrations.moe")
+    args = (torch.randn(7, 5), torch.randn(3, 5, 4), torch.tensor(offs, dtype=torch.int32))
+    grouped = torch.ops.transformers.grouped_mm_fallback
+    edge = to_edge(export(Function(lambda *tensors: grouped(*tensors)), args))
+    for got in (
+        edge.exported_program().module()(*args),
+        _load_for_executorch_from_buffer(edge.to_executorch().buffer).forward(args)[0],
+    ):
+        torch.testing.assert_close(got, grouped(*args))
+
+
 @pytest.mark.parametrize("name", RESIZED)
 def test_resizing_keeps_a_dynamic_batch(name):
     """An operator whose function in C++ asks for plain sizes leaves symbolic ones symbolic."""

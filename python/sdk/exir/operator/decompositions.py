@@ -13,6 +13,7 @@ from sdk.exir.operator.decompositions_linalg import LINALG
 from sdk.exir.operator.decompositions_random import RANDOM
 from sdk.exir.operator.decompositions_scatter import SCATTER
 from sdk.exir.operator.decompositions_statistics import STATISTICS
+from sdk.exir.operator.moe_ops import GROUPED
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -304,10 +305,11 @@ def _chunked_cross_entropy_without_reduction(
 
 
 NAMED_DECOMPOSITIONS: dict[str, Callable] = {
+    **GROUPED,
     "torch_nn::_linear_cross_entropy_batch_chunked": _chunked_cross_entropy,
     "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction": _chunked_cross_entropy_without_reduction,
 }
-"""The same for operators that PyTorch registers when they are first used."""
+"""The same for operators that PyTorch registers when they are first used, and those of libraries."""
 
 
 def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
