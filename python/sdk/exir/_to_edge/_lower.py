@@ -137,6 +137,7 @@ class _ConstantPlaceholders:
         self._taken = set(program.state_dict) | set(program.constants) | {n.name for n in program.graph.nodes}
         self._user_inputs = set(program.graph_signature.user_inputs)
         self._nodes: dict[Any, Node] = {}
+        self._front: Node | None = None
 
     def __call__(self, graph: Graph, constant: torch.Tensor) -> Node:
         key = (constant.dtype, repr(constant.item())) if constant.dim() == 0 else None
@@ -156,10 +157,11 @@ class _ConstantPlaceholders:
         return node
 
     def _first_user_input(self, graph: Graph) -> Node:
-        for node in graph.nodes:
-            if node.op != "placeholder" or node.name in self._user_inputs:
-                return node
-        return graph._root
+        """The node in front of which constants go: the first that is not a weight's placeholder."""
+        if self._front is None:
+            behind = (n for n in graph.nodes if n.op != "placeholder" or n.name in self._user_inputs)
+            self._front = next(behind, None)
+        return self._front or graph._root
 
 
 def _argument(value: Any, old: Any) -> Any:

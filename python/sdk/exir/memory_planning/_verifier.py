@@ -107,7 +107,7 @@ class Verifier:
         for node in self.graph_module.graph.nodes:
             specs = [spec for spec in get_node_tensor_specs(node) if not spec.const]
             if node.op == "placeholder":
-                is_state = _is_buffer(node, self.graph_signature) and node.name in mutated
+                is_state = node.name in mutated and _is_buffer(node, self.graph_signature)
                 (state if is_state else inputs).extend(specs)
             elif node.op == "output":
                 outputs += [spec for spec in specs if storage_spec(spec) is spec]

@@ -27,6 +27,7 @@ def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -
     """
     signature = program.graph_signature
     state = dict(program.state_dict)
+    count = len(program.graph.nodes)
     for memory, weights in _weights_by_memory(program).items():
         order = _common_permutation([node for node, _ in weights])
         if order is None or memory in keep:
@@ -38,7 +39,8 @@ def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -
             for user in list(node.users):
                 user.replace_all_uses_with(node)
                 program.graph.erase_node(user)
-    program.graph_module.recompile()
+    if len(program.graph.nodes) != count:
+        program.graph_module.recompile()
     return assemble(program, program.graph_module, signature, state_dict=state)
 
 

@@ -19,7 +19,7 @@ from sdk.exir.memory_planning import (
     apply_algo,
     place_on_bases,
 )
-from sdk.exir.memory_planning._lifetimes import _is_buffer, _mutated_placeholders, control_flow_branches
+from sdk.exir.memory_planning._lifetimes import _mutated_placeholders, control_flow_branches
 from sdk.exir.tensor import ALIGNMENT, TensorSpec
 
 
@@ -125,10 +125,10 @@ class MemoryPlanningPass(PassBase):
 
     def _remember_buffers(self, graph_module: GraphModule, signature: ExportGraphSignature) -> None:
         self.state.graph_modules.append(graph_module)
-        mutated = _mutated_placeholders(signature)
+        mutated, buffers = _mutated_placeholders(signature), signature.inputs_to_buffers
         for node in graph_module.graph.nodes:
-            if node.op == "placeholder" and _is_buffer(node, signature):
-                name = signature.inputs_to_buffers[node.name]
+            if node.op == "placeholder" and node.name in buffers:
+                name = buffers[node.name]
                 self.state.buffers.setdefault(name, []).append(node.meta["spec"])
                 if node.name in mutated:
                     self.state.mutated.add(name)
