@@ -196,8 +196,7 @@ def report(result: dict[str, Any]) -> bool:
     known = Result.read(result)
     cells = known.cells
     text = " ".join(
-        f"{key}: " + (cell.reason or f"{cell.error:.0e} lowered in {cell.lowering:.1f} s")
-        for key, cell in cells.items()
+        f"{key}: " + (cell.reason or f"{cell.error:.0e} lowered in {cell.cpu:.1f} s") for key, cell in cells.items()
     )
     refused = " ".join(f"{kind} not captured: {reason}" for kind, reason in known.captured.items() if reason)
     print(f"{'ok  ' if known.works else 'FAIL'} {known.name} {known.failure} {text} {refused}"[:600], flush=True)

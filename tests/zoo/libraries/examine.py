@@ -32,6 +32,8 @@ class Cell:
     """The largest difference, by the largest value of the tensor."""
     lowering: float = 0.0
     """Seconds from the exported program to the bytes of the file."""
+    cpu: float = 0.0
+    """Seconds of CPU time of the same, which other processes do not change."""
     size: int = 0
     latency: float = 0.0
     """Seconds: the fastest of several runs."""
@@ -120,9 +122,10 @@ def examine(
             sizes = (size,) if kind == "fixed" else dict.fromkeys(model.sizes)
             try:
                 enter(f"lower, {kind}, {backend}")
-                started = time.perf_counter()
+                started, cpu = time.perf_counter(), time.process_time()
                 program = lower(copy.copy(exported), backend, package)
                 cell.lowering, cell.size = time.perf_counter() - started, len(program)
+                cell.cpu = time.process_time() - cpu
                 for each in sizes:
                     enter(f"run, {kind} {each}, {backend}")
                     run_and_compare(program, calls[each], expected[each], cell, package, rounds)
