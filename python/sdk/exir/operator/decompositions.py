@@ -12,6 +12,7 @@ from torch import Tensor
 from sdk.exir.operator.decompositions_linalg import LINALG
 from sdk.exir.operator.decompositions_random import RANDOM
 from sdk.exir.operator.decompositions_scatter import SCATTER
+from sdk.exir.operator.decompositions_spectra import SPECTRA
 from sdk.exir.operator.decompositions_statistics import STATISTICS
 from sdk.exir.operator.moe_ops import GROUPED
 
@@ -327,18 +328,11 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     return x.clone()
 
 
-def _stft(x: Tensor, n_fft: int, *args: Any, **kwargs: Any) -> Tensor:
-    """The overload whose definition is in Python. That of this one, in C++, asks for plain sizes."""
-    names = ("hop_length", "win_length", "window", "normalized", "onesided", "return_complex", "align_to_window")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    result: Tensor = aten.stft.center(x, n_fft, center=False, **given)
-    return result
-
-
 OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     **LINALG,
     **RANDOM,
     **SCATTER,
+    **SPECTRA,
     **STATISTICS,
     aten.__lshift__.Scalar: _shift_left,
     aten.__lshift__.Tensor: _shift_left,
@@ -373,7 +367,6 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.round.decimals: _round_to_decimals,
     aten.roll.default: _roll,
     aten.soft_margin_loss.default: _soft_margin_loss,
-    aten.stft.default: _stft,
     aten.special_zeta.other_scalar: _scalar_second(aten.special_zeta.default),
     aten.special_zeta.self_scalar: _scalar_first(aten.special_zeta.default),
     aten.take.default: _take,

@@ -127,20 +127,6 @@ def _segment_reduce(
     return result
 
 
-def _unfold_backward(grad: Tensor, input_size: Sequence[int], dim: int, size: int, step: int) -> Tensor:
-    """Sums overlapping windows once where `grad` repeats them along a dimension, as the window of istft does along the
-    batch. PyTorch's decomposition would have three operators for each place of a window."""
-    rank = len(input_size)
-    repeated = [d for d in range(rank) if grad.dim() == rank + 1 and d != dim % rank and _is_one(grad.shape[d])]
-    sizes = [1 if d in repeated else extent for d, extent in enumerate(input_size)]
-    result: Tensor = torch._decomp.decomposition_table[aten.unfold_backward.default](grad, sizes, dim, size, step)
-    return result.expand(list(input_size)) if repeated else result
-
-
-def _is_one(extent: Any) -> bool:
-    return isinstance(extent, int) and extent == 1
-
-
 SCATTER: dict[torch._ops.OperatorBase, Callable] = {
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
@@ -150,6 +136,5 @@ SCATTER: dict[torch._ops.OperatorBase, Callable] = {
     aten.scatter.reduce: _scatter_reduced,
     aten.scatter.value_reduce: _scatter_reduced_value,
     aten.segment_reduce.default: _segment_reduce,
-    aten.unfold_backward.default: _unfold_backward,
 }
 """Operator to the function that computes it."""
