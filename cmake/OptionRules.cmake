@@ -60,6 +60,11 @@ function(executorch_preset name value)
   set(${name} "${value}" CACHE ${type} "From ${CMAKE_CURRENT_LIST_FILE}")
 endfunction()
 
+# ExecuTorch's name of it, in presets of users' own.
+macro(set_overridable_option name value)
+  executorch_preset(${name} ${value})
+endmacro()
+
 # executorch_enabled(variable group): the options of a group that are on.
 function(executorch_enabled variable group)
   get_property(options GLOBAL PROPERTY EXECUTORCH_OPTIONS)

@@ -25,7 +25,12 @@ set(EXECUTORCH_MAX_KERNEL_NUM "" CACHE STRING "Capacity of the kernel table, 28 
 
 # --- Extensions: whether they are part of `all`, of executorch::extensions and of what is installed. Off by default, as
 # an embedded system may not support them; linking one by its own name needs no option. ---------------------------------
-executorch_option(EXECUTORCH_BUILD_EXTENSION_DATA_LOADER OFF "Read programs from files" GROUP extensions TARGETS extension_data_loader)
+# The runner's documents name MODULE and TENSOR beside it, and not what Module needs.
+set(executorch_runs_text OFF)
+if(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
+  set(executorch_runs_text ON)
+endif()
+executorch_option(EXECUTORCH_BUILD_EXTENSION_DATA_LOADER ${executorch_runs_text} "Read programs from files" GROUP extensions TARGETS extension_data_loader)
 # Command lines for versions whose Module read no data files name it without these two.
 set(executorch_reads_data OFF)
 if(EXECUTORCH_BUILD_EXTENSION_MODULE)
@@ -42,8 +47,10 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_RUNNER_UTIL OFF "Prepare inputs for
   TARGETS extension_runner_util NEEDS EXECUTORCH_BUILD_EXTENSION_TENSOR)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the static and the shared library executorch_c"
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
-executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM OFF "Language models: tokenizers (fetches pcre2, utf8proc, yyjson)" GROUP extensions
-  TARGETS extension_llm_tokenizers)
+executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER OFF "Language models: text from a program" GROUP extensions
+  TARGETS extension_llm_runner)
+executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM ${executorch_runs_text}
+  "Language models: tokenizers (fetches pcre2, utf8proc, yyjson)" GROUP extensions TARGETS extension_llm_tokenizers)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL OFF
   "extension_aten_util: PyTorch's tensors and kernels for PyTorch (needs PyTorch in Python; not installed)")
 executorch_option(EXECUTORCH_BUILD_ATEN OFF

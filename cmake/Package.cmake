@@ -164,8 +164,9 @@ endif()
 if("extension_llm_tokenizers" IN_LIST package_targets)
   set(folder "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/llm")
   install(DIRECTORY "${folder}/tokenizers/include/pytorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch)
-  install(FILES "${folder}/runner/llm_runner_helper.h"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/runner" COMPONENT executorch)
+  install(DIRECTORY "${folder}/runner" "${folder}/sampler"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm" COMPONENT executorch
+    FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE)
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")

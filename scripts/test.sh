@@ -152,7 +152,7 @@ build_and_test() {
 
 # With the conversion to PyTorch's tensors, because the environment has PyTorch.
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
-  -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
+  -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
   -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
 step_cpp() { build_and_test release "${release[@]}"; }
 # The same with the runtime over at::Tensor: PyTorch's headers take minutes to compile.
@@ -167,7 +167,8 @@ step_tsan() {
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_DEVTOOLS=ON \
-    -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
+    -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON \
+    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
     -DEXECUTORCH_SANITIZE=address,undefined
 }
 
@@ -195,9 +196,10 @@ step_operators-asan() {
 }
 
 step_python() {
-  cmake --build build/package --parallel "${jobs}" --target example_runner || return
+  cmake --build build/package --parallel "${jobs}" --target example_runner llama_main || return
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
+    SDK_LLAMA_MAIN="${root}/build/package/examples/models/llama/llama_main" \
     "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
 }
 # The conformance suite on the portable kernels alone; the step python runs it on the libraries that Python links and on

@@ -9,4 +9,5 @@ executorch_preset(EXECUTORCH_ENABLE_EVENT_TRACER ON)
 # Unknown compilers may warn; that must not prevent the installation.
 executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM ON)
+executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER ON)
 executorch_preset(EXECUTORCH_BUILD_KERNELS_LLM ON)

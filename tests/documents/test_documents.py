@@ -43,6 +43,7 @@ def build_programs(project: Path, found: list[Block]) -> None:
         "set(EXECUTORCH_ENABLE_WERROR ON)",  # as in build/package, whose object files ccache has
         # The command exports to a backend by default.
         "set(EXECUTORCH_BUILD_BACKENDS linux)",
+        "set(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER ON)",
         f'add_subdirectory("{ROOT}" sdk EXCLUDE_FROM_ALL)',
     ]
     for block in found:
@@ -54,7 +55,7 @@ def build_programs(project: Path, found: list[Block]) -> None:
         lines += [
             f"add_executable({block.name} {source.name})",
             f"target_link_libraries({block.name} PRIVATE "
-            "extension_c_api extension_module extension_tensor portable_ops_lib executorch::backends)",
+            "extension_c_api extension_llm_runner extension_module extension_tensor portable_ops_lib executorch::backends)",
         ]
     (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
     run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])

@@ -2,11 +2,9 @@
 #include "flags.h"
 
 #include <charconv>
-#include <functional>
-#include <map>
-#include <sstream>
-#include <string_view>
 #include <system_error>
+
+#include "command_line.h"
 
 const char* const kHelpText = R"(executor_runner: run a .pte program once or more and print its outputs.
 
@@ -36,29 +34,15 @@ How
 The exit status is 0 if every run succeeded, 1 if something failed (the log says what), 2 for a wrong command line.
 )";
 
-namespace {
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) {
-      parts.push_back(part);
-    }
-  }
-  return parts;
-}
-
-}  // namespace
-
 std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
   std::string problem;
-  const std::map<std::string, bool*> switches = {
+  const Switches switches = {
       {"help", &flags->help},
+      {"h", &flags->help},
       {"print_all_output", &flags->print_all_output},
       {"print_output", &flags->print_output},
   };
-  const std::map<std::string, std::function<void(const std::string&)>> values = {
+  const Values values = {
       {"model_path", [&](const std::string& value) { flags->model_path = value; }},
       {"data_path", [&](const std::string& value) { flags->data_paths = split_at_commas(value); }},
       {"method_name", [&](const std::string& value) { flags->method_name = value; }},
@@ -75,34 +59,6 @@ std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
        }},
   };
 
-  for (int i = 1; i < argc && problem.empty(); ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "-h") {
-      flags->help = true;
-      continue;
-    }
-    if (argument.size() < 2 || argument[0] != '-') {
-      return "expected an option, found '" + std::string(argument) + "'";
-    }
-    const std::string_view text = argument.substr(argument[1] == '-' ? 2 : 1);
-    const size_t equals = text.find('=');
-    const std::string name(text.substr(0, equals));
-
-    if (const auto found = switches.find(name); found != switches.end() && equals == std::string_view::npos) {
-      *found->second = true;
-    } else if (const auto negated = switches.find(name.substr(0, 2) == "no" ? name.substr(2) : "");
-               negated != switches.end() && equals == std::string_view::npos) {
-      *negated->second = false;
-    } else if (found != switches.end()) {
-      return "--" + name + " takes no value; --no" + name + " turns it off";
-    } else if (const auto value = values.find(name); value != values.end()) {
-      if (equals == std::string_view::npos && i + 1 >= argc) {
-        return "--" + name + " needs a value";
-      }
-      value->second(equals != std::string_view::npos ? std::string(text.substr(equals + 1)) : std::string(argv[++i]));
-    } else {
-      return "unknown option '" + std::string(argument) + "'";
-    }
-  }
-  return problem;
+  const std::string misread = parse_command_line(argc, argv, switches, values);
+  return misread.empty() ? problem : misread;
 }

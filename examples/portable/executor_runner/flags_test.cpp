@@ -40,7 +40,9 @@ TEST(FlagsTest, SaysWhatIsWrong) {
   EXPECT_THAT(parse({"--model_path"}, &flags), HasSubstr("--model_path needs a value"));
   EXPECT_THAT(parse({"--num_executions=-1"}, &flags), HasSubstr("at least 1, found '-1'"));
   EXPECT_THAT(parse({"--num_executions=2x"}, &flags), HasSubstr("found '2x'"));
-  EXPECT_THAT(parse({"--print_output=0"}, &flags), HasSubstr("takes no value"));
+  EXPECT_THAT(parse({"--print_output=0"}, &flags), HasSubstr("is true or false, found '0'"));
+  EXPECT_THAT(parse({"--print_output=false"}, &flags), "");
+  EXPECT_FALSE(flags.print_output);
 }
 
 TEST(FlagsTest, HelpNamesEveryOption) {

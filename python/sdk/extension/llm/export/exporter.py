@@ -183,6 +183,8 @@ def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
         "use_sdpa_with_kv_cache": params.use_sdpa_with_kv_cache_op,
         "enable_dynamic_shape": params.enable_dynamic_shape,
     }
+    if params.use_kv_cache and "conv" in (params.layer_types or ()):
+        found["has_recurrent_state"] = True  # a runner cannot go back to an earlier position
     if config.base.metadata is not None:
         try:
             more = json.loads(config.base.metadata)

@@ -22,6 +22,9 @@
 #ifdef ET_USE_THREADPOOL
 #include <executorch/extension/threadpool/threadpool.h>
 #endif
+#ifdef EXECUTORCH_HAS_LLM_RUNNER
+#include <executorch/extension/llm/runner/bindings.h>
+#endif
 
 namespace py = pybind11;
 
@@ -344,6 +347,9 @@ PYBIND11_MODULE(_portable_lib, m) {
   bind_program(m);
   bind_method(m);
   bind_loading(m);
+#ifdef EXECUTORCH_HAS_LLM_RUNNER
+  llm::bind_llm_runner(m);
+#endif
   m.def("_get_operator_names", operator_names, "Names of the operators whose kernels are linked in.");
   m.def("_get_registered_backend_names", backend_names, "Names of the backends that are linked in.");
   m.def("_is_available", backend_is_available, py::arg("backend_name"),

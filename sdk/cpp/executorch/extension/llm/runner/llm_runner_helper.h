@@ -2,16 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/result.h>
 #include <pytorch/tokenizers/tokenizer.h>
 
 namespace executorch {
 namespace extension {
 namespace llm {
+
+class TextLLMRunner;
 
 /// The tokenizer in a file, whose content says of which format it is: a `tokenizer.json` of Hugging Face (or the folder
 /// with one), a file of tiktoken, a model of SentencePiece, or a `tokenizer.bin` of llama2.c. The other arguments are
@@ -21,6 +29,39 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
     const std::string& tokenizer_path, std::unique_ptr<std::vector<std::string>> special_tokens = nullptr,
     std::optional<std::string> pattern = std::nullopt, size_t bos_token_index = 0, size_t eos_token_index = 1);
 
+/// What a program says of itself, under the names of constants.h: the results of its methods without inputs, which may
+/// also be called without "get_"; a limit of the context is that of a call where there is none, and defaults are those
+/// of programs with a cache and static shapes. Tokens that the program does not name are the tokenizer's.
+/// InvalidArgument if it does not say how many tokens a call takes; the errors of loading.
+runtime::Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::Tokenizer* tokenizer,
+                                                                           Module* module);
+
+/// The tokens that end a sequence: those that the program names, otherwise the tokenizer's.
+std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module);
+
+/// A runner for the program in `model_path`, with external weights from .ptd files. `temperature` replaces that of
+/// every GenerationConfig unless it is -1. Null, after a log line, if the tokenizer is null, a file cannot be read or
+/// the program is no language model; load() reads the rest.
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(
+    const std::string& model_path, std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+    std::optional<const std::string> data_path, float temperature = -1.0f, const std::string& method_name = "forward",
+    Module::LoadMode load_mode = Module::LoadMode::MmapUseMlockIgnoreErrors);
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(
+    const std::string& model_path, std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+    std::vector<std::string> data_files = {}, float temperature = -1.0f,
+    std::unique_ptr<::executorch::runtime::EventTracer> event_tracer = nullptr,
+    const std::string& method_name = "forward",
+    Module::LoadMode load_mode = Module::LoadMode::MmapUseMlockIgnoreErrors);
+
+/// The same for a Module that the caller has made.
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module,
+                                                      std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+                                                      float temperature = -1.0f,
+                                                      const std::string& method_name = "forward");
+
 }  // namespace llm
 }  // namespace extension
 }  // namespace executorch
+
+// Examples use the runner with this header alone.
+#include <executorch/extension/llm/runner/text_llm_runner.h>

@@ -25,7 +25,7 @@ class HFTokenizer final : public Tokenizer {
 
   /// The tokens that begin and end a sequence, where the model names them.
   std::optional<uint64_t> bos_id() const;
-  std::optional<uint64_t> eos_id() const;
+  std::optional<uint64_t> eos_id() const override;
 
   Result<std::string> id_to_piece(uint64_t token) const override;
   Result<uint64_t> piece_to_id(const std::string& text) const override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,8 @@ class Tokenizer {
   uint64_t bos_tok() const { return bos_tok_; }
   /// The token that ends a sequence; 0 if the model names none.
   uint64_t eos_tok() const { return eos_tok_; }
+  /// The token that ends a sequence, where the model names one.
+  virtual std::optional<uint64_t> eos_id() const { return eos_tok_; }
   virtual bool is_loaded() const { return initialized_; }
 
  protected:
@@ -69,9 +72,10 @@ class Tokenizer {
 /// Text of a stream of tokens in whole UTF-8 characters.
 class StreamDecoder {
  public:
-  /// `tokenizer` must outlive this.
-  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = false)
-      : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens) {}
+  /// `tokenizer` must outlive this. `previous` is the token before the first one.
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = false,
+                         uint64_t previous = Tokenizer::kBeginning)
+      : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens), previous_(previous) {}
 
   /// The characters that `token` completes; often none. Bytes that can no longer become a character are U+FFFD.
   Result<std::string> push(uint64_t token);
@@ -81,7 +85,7 @@ class StreamDecoder {
  private:
   const Tokenizer& tokenizer_;
   bool skip_special_tokens_;
-  uint64_t previous_ = Tokenizer::kBeginning;
+  uint64_t previous_;
   std::string pending_;
 };
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Text from language models.
+
+    runner = TextLLMRunner("model.pte", "tokenizer.json")
+    config = GenerationConfig(max_new_tokens=100, temperature=0.7, echo=False)
+    runner.generate("Once upon a time", config, lambda piece: print(piece, end="", flush=True))
+
+A runner keeps the conversation: a next prompt continues it, `reset()` begins another. One call at a time; `stop()` may
+come from any thread. Errors are `ExecuTorchError`, a RuntimeError.
+"""
+
+from __future__ import annotations
+
+from sdk.extension.llm.runner._llm_runner import (
+    GenerationConfig,
+    Image,
+    MultimodalInput,
+    Sampler,
+    Stats,
+    TextLLMRunner,
+    make_image_input,
+    make_text_input,
+    make_token_input,
+)
+
+__all__ = [
+    "GenerationConfig",
+    "Image",
+    "MultimodalInput",
+    "Sampler",
+    "Stats",
+    "TextLLMRunner",
+    "make_image_input",
+    "make_text_input",
+    "make_token_input",
+]

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C++ classes, which are part of the extension module with the kernels and backends that programs run on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sdk.extension.pybindings.portable_lib as portable_lib
+
+_module: Any = getattr(portable_lib._portable_lib, "_llm_runner", None)
+if _module is None:
+    raise ImportError(
+        "this build has no runner for language models: build it with EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON, or "
+        "install the package with `pip install .` from the root of its sources"
+    )
+
+GenerationConfig = _module.GenerationConfig
+Image = _module.Image
+MultimodalInput = _module.MultimodalInput
+Sampler = _module.Sampler
+Stats = _module.Stats
+TextLLMRunner = _module.TextLLMRunner
+make_image_input = _module.make_image_input
+make_text_input = _module.make_text_input
+make_token_input = _module.make_token_input

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/llm/runner/media_data.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Samples of sound as bytes.
+struct RawAudio {
+  std::vector<uint8_t> data;
+  int32_t batch_size;
+  int32_t n_channels;
+  int32_t n_samples;
+};
+
+/// Features of sound, uint8 or float32: [batch_size, n_bins, n_frames].
+class Audio final : public internal::MediaData {
+ public:
+  Audio() = default;
+  Audio(std::vector<uint8_t>&& data, int32_t batch_size, int32_t n_bins, int32_t n_frames)
+      : MediaData(std::move(data), batch_size, n_bins, n_frames) {}
+  Audio(std::vector<float>&& data, int32_t batch_size, int32_t n_bins, int32_t n_frames)
+      : MediaData(std::move(data), batch_size, n_bins, n_frames) {}
+
+  int32_t get_batch_size() const { return size(0); }
+  int32_t get_n_bins() const { return size(1); }
+  int32_t get_n_frames() const { return size(2); }
+
+  /// A view, [batch_size, n_bins, n_frames], or with a dimension of one before. InvalidArgument if the data are not as
+  /// many.
+  runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
+    return with_batch ? view({1, get_batch_size(), get_n_bins(), get_n_frames()})
+                      : view({get_batch_size(), get_n_bins(), get_n_frames()});
+  }
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

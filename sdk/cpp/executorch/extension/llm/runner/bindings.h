@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Adds the submodule _llm_runner: sdk.extension.llm.runner. It is part of _portable_lib, whose kernels and backends
+/// programs run on.
+void bind_llm_runner(pybind11::module_& portable_lib);
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

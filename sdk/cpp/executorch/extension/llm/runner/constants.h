@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Methods without inputs whose results describe the program.
+inline constexpr auto kEnableDynamicShape = "enable_dynamic_shape";
+inline constexpr auto kBosId = "get_bos_id";
+inline constexpr auto kEosIds = "get_eos_ids";
+inline constexpr auto kMaxSeqLen = "get_max_seq_len";
+inline constexpr auto kMaxContextLen = "get_max_context_len";
+inline constexpr auto kVocabSize = "get_vocab_size";
+inline constexpr auto kUseKVCache = "use_kv_cache";
+inline constexpr auto kUseSDPAWithKVCache = "use_sdpa_with_kv_cache";
+
+/// Beyond the original: whether the program keeps state that is not indexed by position, so that it cannot go back.
+inline constexpr auto kHasRecurrentState = "has_recurrent_state";
+
+/// Methods of programs that take more than text.
+inline constexpr auto kVisionEncoderMethod = "vision_encoder";
+inline constexpr auto kAudioEncoderMethod = "audio_encoder";
+inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
+inline constexpr auto kTextModelMethod = "text_decoder";
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/llm/runner/multimodal_input.h>
+#include <executorch/extension/llm/runner/stats.h>
+#include <executorch/extension/llm/sampler/sampler.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// What one generation does.
+struct GenerationConfig {
+  /// Whether the token callback gets the prompt first.
+  bool echo = true;
+  /// A grammar that the text must follow. Not supported in this version: anything but "" is an error.
+  std::string grammar;
+  std::string grammar_type;
+  /// Whether generation goes on after a token that ends a sequence.
+  bool ignore_eos = false;
+  /// Tokens to generate; -1 for as many as the context has room for.
+  int32_t max_new_tokens = -1;
+  /// Whether this run only prepares for others: nothing is given to callbacks.
+  bool warming = false;
+  /// Tokens of the context in all, the prompt and earlier turns included; -1 for the size of the context.
+  int32_t seq_len = -1;
+  /// 0 takes the likeliest token; see Sampler.
+  float temperature = 0.8f;
+  /// Tokens that begin and end a sequence, around the prompt.
+  int32_t num_bos = 0;
+  int32_t num_eos = 0;
+
+  // Beyond the original. See SamplingOptions for the ranges.
+  int32_t top_k = 0;
+  float top_p = kTopp;
+  float min_p = 0.0f;
+  float repetition_penalty = 1.0f;
+  float presence_penalty = 0.0f;
+  float frequency_penalty = 0.0f;
+  std::vector<std::pair<uint64_t, float>> logit_bias;
+  /// Random if not set. The same seed gives the same text again.
+  std::optional<uint64_t> seed;
+  /// Texts before which generation ends; they are not given to the token callback.
+  std::vector<std::string> stop;
+
+  /// The number of tokens to generate when `num_tokens_occupied` of a context of `max_context_len` are taken: the least
+  /// of what the three limits allow, never below 0.
+  int32_t resolve_max_new_tokens(int64_t max_context_len, int64_t num_tokens_occupied) const {
+    const int64_t limit = seq_len == -1 ? max_context_len : std::min<int64_t>(seq_len, max_context_len);
+    const int64_t room = std::max<int64_t>(0, limit - num_tokens_occupied);
+    const int64_t allowed = max_new_tokens == -1 ? room : std::min<int64_t>(room, max_new_tokens);
+    return static_cast<int32_t>(std::clamp<int64_t>(allowed, 0, INT32_MAX));
+  }
+};
+
+/// Generates text with a language model. One generation at a time; stop() may be called from any thread.
+class IRunner {
+ public:
+  virtual ~IRunner() = default;
+
+  /// Whether load() has succeeded.
+  virtual bool is_loaded() const = 0;
+  /// Reads the program and makes it ready. Calling it again has no effect.
+  virtual runtime::Error load() = 0;
+
+  /// Continues the conversation so far by `prompt` and by what the model makes of it. `token_callback` gets the text in
+  /// pieces of whole characters, `stats_callback` the measurements at the end. Either may be null.
+  virtual runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
+                                  std::function<void(const std::string&)> token_callback,
+                                  std::function<void(const Stats&)> stats_callback) = 0;
+
+  /// The same from an earlier position: what came after it is forgotten.
+  virtual runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
+                                           std::function<void(const std::string&)> token_callback,
+                                           std::function<void(const Stats&)> stats_callback) {
+    (void)prompt, (void)start_pos, (void)config, (void)token_callback, (void)stats_callback;
+    return runtime::Error::NotImplemented;
+  }
+
+  /// Adds inputs to the conversation without generating. Returns the token that the model would continue with.
+  virtual runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
+                                            int32_t num_eos = 0) {
+    (void)inputs, (void)num_bos, (void)num_eos;
+    return runtime::Error::NotSupported;
+  }
+
+  /// Ends the current generation after the token at work, without an error. Callable from any thread.
+  virtual void stop() = 0;
+  /// Begins a new conversation.
+  virtual void reset() = 0;
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

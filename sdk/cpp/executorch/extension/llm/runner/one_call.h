@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// Takes an object for one call; ok() is false, after a log line, if another call has it.
+class OneCall final {
+ public:
+  explicit OneCall(std::atomic<bool>& busy) : busy_(busy), ok_(!busy.exchange(true)) {
+    if (!ok_) {
+      ET_LOG(Error, "a generation is running: wait for its end, or call stop()");
+    }
+  }
+  ~OneCall() {
+    if (ok_) {
+      busy_ = false;
+    }
+  }
+  OneCall(const OneCall&) = delete;
+  OneCall& operator=(const OneCall&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  std::atomic<bool>& busy_;
+  bool ok_;
+};
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

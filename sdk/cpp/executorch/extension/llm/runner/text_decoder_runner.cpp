@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
+
+#include <cinttypes>
+
+#include <executorch/extension/llm/runner/util.h>
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+using executorch::aten::ScalarType;
+using executorch::aten::SizesType;
+using executorch::aten::Tensor;
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+
+namespace {
+
+/// Lets a flag end the method's run while this exists.
+class Interruptible final {
+ public:
+  Interruptible(Method& method, const std::atomic<Error>& interrupt) : method_(method) {
+    method_.set_interrupt(&interrupt);
+  }
+  ~Interruptible() { method_.set_interrupt(nullptr); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  Method& method_;
+};
+
+Result<Tensor> logits_of(const Result<std::vector<EValue>>& outputs, const std::string& method) {
+  if (!outputs.ok()) {
+    return outputs.error();
+  }
+  ET_CHECK_OR_RETURN_ERROR(!outputs->empty() && outputs->front().isTensor(), InvalidProgram,
+                           "the first output of method '%s' is no tensor; expected logits", method.c_str());
+  return outputs->front().toTensor();
+}
+
+}  // namespace
+
+TextDecoderRunner::TextDecoderRunner(Module* module, IOManager* io_manager, std::string method_name,
+                                     std::unique_ptr<Sampler> sampler)
+    : module_(module), io_manager_(io_manager), method_name_(std::move(method_name)), sampler_(std::move(sampler)) {}
+
+Result<Tensor> TextDecoderRunner::step(TensorPtr& input, int64_t start_pos) {
+  last_logits_.reset();
+  auto logits = static_length_ > 0 && input->numel() != static_length_
+                    ? step_padded(input)
+                    : logits_of(execute(input, start_pos), method_name_);
+  if (logits.ok()) {
+    last_logits_.emplace(*logits);
+  }
+  return logits;
+}
+
+Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, int64_t start_pos) {
+  ET_ASSIGN_OR_RETURN(method, module_->method(method_name_));
+  const Interruptible interruptible(*method, interrupt_);
+  if (method->method_meta().num_inputs() < 2) {
+    return module_->execute(method_name_, *input);
+  }
+  ET_ASSIGN_OR_RETURN(
+      position, populate_start_pos_or_cache_position(module_, start_pos, positions_, static_cast<int>(input->numel()),
+                                                     method_name_.c_str()));
+  ET_ASSIGN_OR_RETURN(inputs, io_manager_->prepare_decode(input, position, method_name_));
+  auto outputs = module_->execute(method_name_, inputs);
+  if (outputs.ok()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->update_decode(*outputs, method_name_));
+  }
+  return outputs;
+}
+
+Result<Tensor> TextDecoderRunner::step_padded(const TensorPtr& input) {
+  const auto length = static_cast<int64_t>(input->numel());
+  ET_CHECK_OR_RETURN_ERROR(length < static_length_, InvalidArgument,
+                           "%" PRId64 " tokens do not fit: the program takes %" PRId64, length, static_length_);
+  const auto* const tokens = input->const_data_ptr<int64_t>();
+  std::vector<int64_t> padded(tokens, tokens + length);
+  padded.resize(static_cast<size_t>(static_length_), 0);
+  const auto all = from_blob(padded.data(), {1, static_cast<SizesType>(static_length_)}, ScalarType::Long);
+  ET_ASSIGN_OR_RETURN(logits, logits_of(execute(all, 0), method_name_));
+  ET_CHECK_OR_RETURN_ERROR(
+      logits.dim() == 3 && logits.size(1) == static_length_, NotSupported,
+      "the program takes exactly %" PRId64
+      " tokens and gives the logits of the last one only, so that it cannot run "
+      "for %" PRId64
+      " tokens. Export it with debug.generate_full_logits=true, with model.enable_dynamic_shape=true, or "
+      "with a cache",
+      static_length_, length);
+  // Tokens attend to those before them only: what follows does not change the first rows.
+  view_ = from_blob(const_cast<void*>(logits.const_data_ptr()),
+                    {1, static_cast<SizesType>(length), static_cast<SizesType>(logits.size(2))}, logits.scalar_type());
+  return *view_;
+}
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/llm/runner/text_llm_runner.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <utility>
+
+#include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/one_call.h>
+#include <executorch/extension/llm/runner/util.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+using runtime::Error;
+using runtime::Result;
+
+namespace {
+
+SamplingOptions sampling_of(const GenerationConfig& config) {
+  SamplingOptions options;
+  options.logit_bias = config.logit_bias;
+  options.repetition_penalty = config.repetition_penalty;
+  options.presence_penalty = config.presence_penalty;
+  options.frequency_penalty = config.frequency_penalty;
+  options.temperature = config.temperature;
+  options.top_k = config.top_k;
+  options.top_p = config.top_p;
+  options.min_p = config.min_p;
+  options.seed = config.seed;
+  return options;
+}
+
+/// -1 is no limit.
+Error check_limit(const char* name, int32_t value) {
+  ET_CHECK_OR_RETURN_ERROR(value == -1 || value > 0, InvalidArgument,
+                           "%s is %" PRId32 "; expected a positive number, or -1 for as many as fit", name, value);
+  return Error::Ok;
+}
+
+}  // namespace
+
+TextLLMRunner::TextLLMRunner(std::unordered_map<std::string, int64_t> metadata,
+                             std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+                             std::unique_ptr<::executorch::extension::Module> module,
+                             std::unique_ptr<TextDecoderRunner> text_decoder_runner,
+                             std::unique_ptr<TextPrefiller> text_prefiller, std::unique_ptr<IOManager> io_manager,
+                             std::unique_ptr<TextTokenGenerator> text_token_generator, std::unique_ptr<Stats> stats,
+                             float temperature)
+    : metadata_(std::move(metadata)),
+      tokenizer_(std::move(tokenizer)),
+      module_(std::move(module)),
+      io_manager_(std::move(io_manager)),
+      text_decoder_runner_(std::move(text_decoder_runner)),
+      text_prefiller_(std::move(text_prefiller)),
+      stats_(std::move(stats)),
+      text_token_generator_(std::move(text_token_generator)),
+      temperature_(temperature) {}
+
+TextLLMRunner::~TextLLMRunner() = default;
+
+int64_t TextLLMRunner::metadata_or(const char* name, int64_t otherwise) const {
+  const auto found = metadata_.find(name);
+  return found == metadata_.end() ? otherwise : found->second;
+}
+
+int64_t TextLLMRunner::context_limit() const {
+  const int64_t call = metadata_or(kMaxSeqLen, 128);
+  const int64_t context = metadata_or(kMaxContextLen, call);
+  return metadata_or(kUseKVCache, 1) != 0 ? context : std::min(call, context);
+}
+
+bool TextLLMRunner::is_loaded() const {
+  return text_prefiller_->is_loaded() && text_token_generator_->is_loaded();
+}
+
+Error TextLLMRunner::check_vocabularies() const {
+  const int64_t program = metadata_or(kVocabSize, 0);
+  const int64_t tokenizer = tokenizer_->vocab_size();
+  if (program <= 0 || tokenizer <= 0) {
+    return Error::Ok;
+  }
+  // Programs pad their vocabulary, and some tokenizers know a few tokens that their text model does not have.
+  ET_CHECK_OR_RETURN_ERROR(std::abs(program - tokenizer) * 8 <= std::max(program, tokenizer), InvalidArgument,
+                           "the tokenizer is not the model's: it has %" PRId64 " tokens, the program has %" PRId64,
+                           tokenizer, program);
+  return Error::Ok;
+}
+
+Error TextLLMRunner::load() {
+  if (is_loaded()) {
+    return Error::Ok;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(check_vocabularies());
+  ET_CHECK_OK_OR_RETURN_ERROR(text_prefiller_->load());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      io_manager_->load(text_decoder_runner_->method_name(), text_decoder_runner_->method_name()));
+  return text_token_generator_->load();
+}
+
+Error TextLLMRunner::load_and_time() {
+  if (is_loaded()) {
+    return Error::Ok;
+  }
+  stats_->model_load_start_ms = time_in_ms();
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  stats_->model_load_end_ms = time_in_ms();
+  return Error::Ok;
+}
+
+Error TextLLMRunner::check_usable() const {
+  ET_CHECK_OR_RETURN_ERROR(!needs_reset_, InvalidState,
+                           "the last call failed and left the program's state unknown: call reset()");
+  return Error::Ok;
+}
+
+Result<std::vector<uint64_t>> TextLLMRunner::encode(const std::string& text, int32_t num_bos, int32_t num_eos) const {
+  ET_CHECK_OR_RETURN_ERROR(num_bos >= 0 && num_bos <= INT8_MAX && num_eos >= 0 && num_eos <= INT8_MAX, InvalidArgument,
+                           "num_bos is %" PRId32 " and num_eos %" PRId32 "; expected numbers from 0 to 127", num_bos,
+                           num_eos);
+  return ET_UNWRAP_TOKENIZER(tokenizer_->encode(text, static_cast<int8_t>(num_bos), static_cast<int8_t>(num_eos)));
+}
+
+Error TextLLMRunner::check_fits(const std::vector<uint64_t>& added) const {
+  const int64_t limit = context_limit();
+  const auto count = static_cast<int64_t>(added.size());
+  ET_CHECK_OR_RETURN_ERROR(position() + count <= limit, InvalidArgument,
+                           "the prompt is too long: it has %" PRId64 " tokens, and the context of %" PRId64
+                           " tokens has room for %" PRId64,
+                           count, limit, limit - position());
+  const int64_t vocabulary = metadata_or(kVocabSize, 0);
+  for (const uint64_t token : added) {
+    ET_CHECK_OR_RETURN_ERROR(vocabulary <= 0 || token < static_cast<uint64_t>(vocabulary), InvalidArgument,
+                             "token %" PRIu64 " is not one of the program's: it has %" PRId64
+                             " tokens, the tokenizer has %d",
+                             token, vocabulary, static_cast<int>(tokenizer_->vocab_size()));
+  }
+  return Error::Ok;
+}
+
+Error TextLLMRunner::configure(const GenerationConfig& config) {
+  ET_CHECK_OR_RETURN_ERROR(config.grammar.empty() && config.grammar_type.empty(), NotSupported,
+                           "grammars are not supported in this version: leave out grammar and grammar_type");
+  SamplingOptions options = sampling_of(config);
+  if (temperature_ != -1.0f) {
+    options.temperature = temperature_;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(check_limit("max_new_tokens", config.max_new_tokens));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_limit("seq_len", config.seq_len));
+  text_token_generator_->set_ignore_eos(config.ignore_eos);
+  return text_decoder_runner_->token_sampler().configure(options);
+}
+
+Error TextLLMRunner::generate(const std::string& prompt, const GenerationConfig& config, TokenCallback token_callback,
+                              std::function<void(const Stats&)> stats_callback) {
+  const internal::OneCall call(busy_);
+  return call.ok() ? run(prompt, config, token_callback, stats_callback) : Error::InvalidState;
+}
+
+Error TextLLMRunner::generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
+                                       TokenCallback token_callback, std::function<void(const Stats&)> stats_callback) {
+  const internal::OneCall call(busy_);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
+  ET_CHECK_OR_RETURN_ERROR(start_pos >= 0 && start_pos <= position(), InvalidArgument,
+                           "start_pos is %" PRId64 "; expected a position from 0 to %" PRId64
+                           ", where the context ends",
+                           start_pos, position());
+  if (start_pos < position()) {
+    ET_CHECK_OR_RETURN_ERROR(start_pos == 0 || metadata_or(kHasRecurrentState, 0) == 0, NotSupported,
+                             "the program keeps more than a cache, and cannot go back to position %" PRId64, start_pos);
+    context_.resize(static_cast<size_t>(start_pos));
+    pending_.reset();
+    next_.reset();
+  }
+  return run(prompt, config, token_callback, stats_callback);
+}
+
+Error TextLLMRunner::run(const std::string& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
+                         const std::function<void(const Stats&)>& stats_callback) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  text_token_generator_->clear_stop();
+  text_decoder_runner_->clear_interrupt();
+  stats_->reset();
+  generated_.clear();
+  ET_CHECK_OK_OR_RETURN_ERROR(configure(config));
+  ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
+  stats_->inference_start_ms = time_in_ms();
+  ET_ASSIGN_OR_RETURN(added, encode(prompt, config.num_bos, config.num_eos));
+  stats_->token_encode_end_ms = time_in_ms();
+  stats_->num_prompt_tokens = static_cast<int64_t>(added.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_fits(added));
+  const int64_t occupied = position() + static_cast<int64_t>(added.size());
+  const int32_t allowed = config.resolve_max_new_tokens(context_limit(), occupied);
+  ET_CHECK_OR_RETURN_ERROR(allowed > 0, InvalidArgument,
+                           "there is no room for new tokens: the prompt and what was before it have %" PRId64
+                           " tokens, seq_len is %" PRId32 ", and the context has %" PRId64,
+                           occupied, config.seq_len, context_limit());
+
+  const float temperature = text_decoder_runner_->token_sampler().options().temperature;
+  const uint64_t previous = !added.empty() ? added.back() : pending_.value_or(context_.empty() ? 0 : context_.back());
+  const TokenCallback none;
+  internal::TextStream text(*tokenizer_, previous, config.stop, config.warming ? none : token_callback);
+  stats_->model_execution_start_ms = time_in_ms();
+  const Result<uint64_t> first = next_token(std::move(added), temperature);
+  if (first.error() == Error::Cancelled) {
+    return Error::Ok;  // stop(): the prompt is forgotten
+  }
+  if (!first.ok()) {
+    return first.error();
+  }
+  stats_->prompt_eval_end_ms = stats_->first_token_ms = time_in_ms();
+  if (config.echo) {
+    ET_CHECK_OK_OR_RETURN_ERROR(text.write(prompt));
+  }
+  const Error error = decode(*first, allowed - 1, temperature, text);
+  stats_->model_execution_end_ms = stats_->inference_end_ms = time_in_ms();
+  stats_->num_generated_tokens = static_cast<int64_t>(generated_.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(error);
+  if (stats_callback && !config.warming) {
+    stats_callback(*stats_);
+  }
+  return Error::Ok;
+}
+
+Error TextLLMRunner::decode(uint64_t first, int32_t max_new_tokens, float temperature, internal::TextStream& text) {
+  const size_t before = context_.size();
+  text_decoder_runner_->token_sampler().accept(first);
+  generated_.push_back(first);
+  if (text_token_generator_->ends(first)) {
+    return Error::Ok;
+  }
+  pending_ = first;
+  if (!text_token_generator_->is_eos(first)) {
+    ET_CHECK_OK_OR_RETURN_ERROR(text.push(first));
+  }
+  std::vector<uint64_t> tokens = context_;
+  tokens.push_back(first);
+  Result<int64_t> count =
+      text_token_generator_->generate(tokens, static_cast<int64_t>(before), max_new_tokens, temperature, text);
+  generated_.assign(tokens.begin() + static_cast<std::ptrdiff_t>(before), tokens.end());
+  // The program has seen all but the last token, which is not part of the text if it ends the sequence.
+  const uint64_t last = tokens.back();
+  tokens.pop_back();
+  context_ = std::move(tokens);
+  pending_ = text_token_generator_->ends(last) ? std::nullopt : std::optional<uint64_t>(last);
+  if (count.ok() || text.has_failed()) {
+    return count.error();
+  }
+  note_failure();
+  return count.error() == Error::Cancelled ? text.finish() : count.error();
+}
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <executorch/extension/llm/runner/io_manager/io_manager.h>
+#include <executorch/extension/llm/runner/irunner.h>
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/runner/stats.h>
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
+#include <executorch/extension/llm/runner/text_prefiller.h>
+#include <executorch/extension/llm/runner/text_token_generator.h>
+#include <executorch/extension/module/module.h>
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Text from a language model, with the conversation so far as its context; made by create_text_llm_runner().
+///
+/// The context holds the prompts and the text that the callbacks were given, not the token that ended it: a next
+/// prompt begins where the text ended. Each function logs the reason before it returns an error. After an error or a
+/// stop() the context ends at the last token that the model has seen; where that is not known, because the program
+/// keeps more than a cache or computed NaN, functions return InvalidState until reset().
+///
+/// One call at a time: during a generation the others return InvalidState. stop() may be called from any thread.
+class TextLLMRunner : public IRunner {
+ public:
+  /// `metadata`: see get_llm_metadata(). `temperature` replaces that of every GenerationConfig unless it is -1.
+  explicit TextLLMRunner(std::unordered_map<std::string, int64_t> metadata,
+                         std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+                         std::unique_ptr<::executorch::extension::Module> module,
+                         std::unique_ptr<TextDecoderRunner> text_decoder_runner,
+                         std::unique_ptr<TextPrefiller> text_prefiller, std::unique_ptr<IOManager> io_manager,
+                         std::unique_ptr<TextTokenGenerator> text_token_generator, std::unique_ptr<Stats> stats,
+                         float temperature = -1.0f);
+  ~TextLLMRunner() override;
+
+  bool is_loaded() const override;
+  /// Also InvalidArgument if the tokenizer is for another model, by the sizes of both vocabularies.
+  runtime::Error load() override;
+
+  /// Errors: InvalidArgument for a configuration or a prompt that cannot be used, among them one that does not fit into
+  /// the context; NotSupported for a grammar; InvalidState if a generation is running, after NaN, and if all tokens are
+  /// ruled out; Cancelled if the token callback throws; those of the program. With an empty prompt it goes on after
+  /// prefill() or after a generation that ended at its limit.
+  runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
+                          std::function<void(const std::string&)> token_callback = {},
+                          std::function<void(const Stats&)> stats_callback = {}) override;
+  /// `start_pos` is at most position(). NotSupported if the program keeps more than a cache, and the position is
+  /// neither 0 nor position().
+  runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
+                                   std::function<void(const std::string&)> token_callback = {},
+                                   std::function<void(const Stats&)> stats_callback = {}) override;
+
+  /// Adds text or tokens to the context. NotSupported for other inputs.
+  runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
+                                    int32_t num_eos = 0) override;
+  runtime::Result<uint64_t> prefill(const std::string& prompt, int32_t num_bos = 0, int32_t num_eos = 0);
+  /// With num_bos and num_eos of `config`, and samples the token that is returned as it says.
+  runtime::Result<uint64_t> prefill(const std::string& prompt, const GenerationConfig& config);
+
+  /// A generation that touches all memory once, so that the next one is not slower than later ones. Nothing of it stays
+  /// in the context or the statistics. InvalidState if a conversation has begun.
+  runtime::Error warmup(const std::string& prompt, int32_t max_new_tokens);
+
+  /// Also makes the runner usable again after any error. Has no effect during a generation.
+  void reset() override;
+  void stop() override;
+
+  /// Number of tokens in the context.
+  int64_t position() const { return static_cast<int64_t>(context_.size()) + (pending_ ? 1 : 0); }
+  /// The tokens of the last generation, one that ended it included.
+  const std::vector<uint64_t>& generated_tokens() const { return generated_; }
+  const std::unordered_map<std::string, int64_t>& metadata() const { return metadata_; }
+  const ::tokenizers::Tokenizer& tokenizer() const { return *tokenizer_; }
+  TextTokenGenerator& token_generator() { return *text_token_generator_; }
+
+ private:
+  using TokenCallback = std::function<void(const std::string&)>;
+
+  int64_t metadata_or(const char* name, int64_t otherwise) const;
+  int64_t context_limit() const;
+  runtime::Error check_usable() const;
+  runtime::Error check_vocabularies() const;
+  runtime::Error load_and_time();
+  runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
+  runtime::Error check_fits(const std::vector<uint64_t>& added) const;
+  runtime::Error configure(const GenerationConfig& config);
+  runtime::Error run(const std::string& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
+                     const std::function<void(const Stats&)>& stats_callback);
+  runtime::Result<uint64_t> next_token(std::vector<uint64_t> added, float temperature);
+  runtime::Result<uint64_t> prefill_tokens(std::vector<uint64_t> added, float temperature);
+  runtime::Error decode(uint64_t first, int32_t max_new_tokens, float temperature, internal::TextStream& text);
+  runtime::Result<uint64_t> add_to_context(std::vector<uint64_t> added);
+  void note_failure();
+  void begin_conversation();
+
+  std::unordered_map<std::string, int64_t> metadata_;
+  std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
+  std::unique_ptr<::executorch::extension::Module> module_;
+  std::unique_ptr<IOManager> io_manager_;
+  std::unique_ptr<TextDecoderRunner> text_decoder_runner_;
+  std::unique_ptr<TextPrefiller> text_prefiller_;
+  std::unique_ptr<Stats> stats_;
+  std::unique_ptr<TextTokenGenerator> text_token_generator_;
+  float temperature_;
+
+  std::vector<uint64_t> context_;    // what the program has seen
+  std::optional<uint64_t> pending_;  // a token of the text that it has not seen yet
+  std::optional<uint64_t> next_;     // what prefill() returned
+  std::vector<uint64_t> generated_;
+  bool needs_reset_ = false;
+  std::atomic<bool> busy_{false};
+  std::atomic<bool> prefilling_{false};
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

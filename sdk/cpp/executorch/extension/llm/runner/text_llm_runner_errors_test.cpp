@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What bad input, failures and stop() do, with a program that is a function.
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "text_llm_runner_test_support.h"
+
+namespace text_llm_runner_test {
+namespace {
+
+TEST_F(TextLLMRunnerTest, LimitsAreErrors) {
+  make(successor);
+  EXPECT_EQ(generate(std::string(33, 'a'), greedy(1)), Error::InvalidArgument);
+  EXPECT_EQ(generate(std::string(32, 'a'), greedy(1)), Error::InvalidArgument);  // no room for an answer
+  EXPECT_EQ(decoder_->calls.size(), 0U);
+  ASSERT_EQ(generate(std::string(31, 'a'), greedy(-1)), Error::Ok);
+  EXPECT_EQ(text_, "b");
+  runner_->reset();
+  ASSERT_EQ(generate("a", greedy(-1)), Error::Ok);
+  EXPECT_EQ(stats_.num_generated_tokens, 31);
+  EXPECT_EQ(generate("z", greedy(1)), Error::InvalidArgument);
+  runner_->reset();
+  EXPECT_EQ(generate("", greedy(1)), Error::InvalidArgument);
+  EXPECT_EQ(generate("a", greedy(0)), Error::InvalidArgument);
+  EXPECT_EQ(generate("a", greedy(-2)), Error::InvalidArgument);
+  GenerationConfig config = greedy(5);
+  config.seq_len = 3;
+  ASSERT_EQ(generate("a", config), Error::Ok);
+  EXPECT_EQ(text_, "bc");
+  EXPECT_EQ(generate("a", config), Error::InvalidArgument);
+  config = greedy(5);
+  config.grammar = "root ::= x";
+  EXPECT_EQ(generate("a", config), Error::NotSupported);
+  config = greedy(5);
+  config.num_bos = -1;
+  EXPECT_EQ(generate("a", config), Error::InvalidArgument);
+  config = greedy(5);
+  config.temperature = -1;
+  EXPECT_EQ(generate("a", config), Error::InvalidArgument);
+}
+
+TEST_F(TextLLMRunnerTest, VocabulariesMustFit) {
+  Options options;
+  options.vocabulary = 1000;
+  make(successor, options);
+  EXPECT_EQ(runner_->load(), Error::InvalidArgument);
+  options.vocabulary = 270;  // padded
+  make(successor, options);
+  EXPECT_EQ(runner_->load(), Error::Ok);
+  options.vocabulary = 240;  // the tokenizer knows a few more, until a prompt has one
+  make(successor, options);
+  EXPECT_EQ(generate("a", greedy(1)), Error::Ok);
+  EXPECT_EQ(generate("\xFF", greedy(1)), Error::InvalidArgument);
+}
+
+TEST_F(TextLLMRunnerTest, NaNEndsWithAnErrorUntilReset) {
+  make(successor);
+  decoder_->is_nan = true;
+  EXPECT_EQ(generate("a", greedy(4)), Error::InvalidState);
+  decoder_->is_nan = false;
+  EXPECT_EQ(generate("a", greedy(4)), Error::InvalidState);
+  runner_->reset();
+  EXPECT_EQ(generate("a", greedy(4)), Error::Ok);
+  EXPECT_EQ(text_, "bcde");
+  // In the middle.
+  runner_->reset();
+  decoder_->on_step = [this] { decoder_->is_nan = decoder_->seen.size() == 4; };
+  EXPECT_EQ(generate("a", greedy(9)), Error::InvalidState);
+  EXPECT_EQ(text_, "bcd");
+  runner_->reset();
+  decoder_->on_step = nullptr;
+  decoder_->is_nan = false;
+  EXPECT_EQ(generate("a", greedy(2)), Error::Ok);
+}
+
+TEST_F(TextLLMRunnerTest, AFailedStepLeavesTheContextBefore) {
+  make(successor);
+  ASSERT_EQ(generate("a", greedy(2)), Error::Ok);
+  decoder_->fails = true;
+  EXPECT_EQ(generate("x", greedy(2)), Error::Internal);
+  EXPECT_EQ(runner_->position(), 3);
+  decoder_->fails = false;
+  ASSERT_EQ(generate("k", greedy(2)), Error::Ok);
+  EXPECT_EQ(decoder_->seen, (Ids{'a', 'b', 'c', 'k', 'l'}));
+  Options recurrent;
+  recurrent.recurrent = 1;
+  make(successor, recurrent);
+  ASSERT_EQ(generate("a", greedy(2)), Error::Ok);
+  decoder_->fails = true;
+  EXPECT_EQ(generate("x", greedy(2)), Error::Internal);
+  decoder_->fails = false;
+  EXPECT_EQ(generate("k", greedy(2)), Error::InvalidState);
+  runner_->reset();
+  EXPECT_EQ(generate("k", greedy(2)), Error::Ok);
+}
+
+TEST_F(TextLLMRunnerTest, AThrowingCallbackIsAnError) {
+  make(successor);
+  int calls = 0;
+  const auto error = runner_->generate("a", greedy(9), [&calls](const std::string&) {
+    if (++calls == 3) {
+      throw std::runtime_error("full disk");
+    }
+  });
+  EXPECT_EQ(error, Error::Cancelled);
+  EXPECT_EQ(calls, 3);
+  ASSERT_EQ(generate("", greedy(2)), Error::Ok);
+  EXPECT_EQ(text_, "ef");
+  EXPECT_EQ(runner_->generate("a", greedy(9), [](const std::string&) { throw 1; }), Error::Cancelled);
+}
+
+TEST_F(TextLLMRunnerTest, OneCallAtATime) {
+  make(successor);
+  std::vector<Error> errors;
+  ASSERT_EQ(runner_->generate("a", greedy(1),
+                              [&](const std::string&) {
+                                errors.push_back(runner_->generate("b", greedy(1)));
+                                errors.push_back(runner_->prefill("b").error());
+                                errors.push_back(runner_->warmup("b", 1));
+                                errors.push_back(runner_->generate_from_pos("b", 0, greedy(1)));
+                                runner_->reset();
+                              }),
+            Error::Ok);
+  EXPECT_EQ(errors, std::vector<Error>(4, Error::InvalidState));
+  EXPECT_EQ(runner_->position(), 2);
+}
+
+/// LR-12: from another thread, and from the callback.
+TEST_F(TextLLMRunnerTest, StopsLR12) {
+  make(successor);
+  ASSERT_EQ(runner_->generate("a", greedy(20),
+                              [&](const std::string& piece) {
+                                text_ += piece;
+                                if (piece == "d") {
+                                  runner_->stop();
+                                }
+                              }),
+            Error::Ok);
+  EXPECT_EQ(text_, "bcd");
+  ASSERT_EQ(generate("", greedy(2)), Error::Ok);  // stopping does not last
+  EXPECT_EQ(text_, "ef");
+
+  Options options;
+  options.context = 1 << 20;
+  make([](const Ids&) { return uint64_t{'a'}; }, options);
+  std::atomic<bool> began{false};
+  decoder_->on_step = [&began] { began = true; };
+  std::thread other([&] {
+    while (!began) {
+      std::this_thread::yield();
+    }
+    runner_->stop();
+  });
+  ASSERT_EQ(runner_->generate("a", greedy(-1)), Error::Ok);
+  other.join();
+  EXPECT_LT(runner_->generated_tokens().size(), 1U << 19);
+}
+
+}  // namespace
+}  // namespace text_llm_runner_test

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Gives a prompt to the program, and samples the first token of the answer.
+class TextPrefiller {
+ public:
+  /// `text_decoder_runner` must outlive this. With a cache, `enable_parallel_prefill` passes up to `max_seq_len` tokens
+  /// in a call, otherwise one. Without a cache the whole sequence is one call.
+  TextPrefiller(TextDecoderRunner* text_decoder_runner, bool use_kv_cache, bool enable_parallel_prefill,
+                int64_t max_seq_len = 128);
+  virtual ~TextPrefiller() = default;
+
+  /// Runs the tokens from position `start_pos`, which becomes the position after the last one that the program has
+  /// seen, also after an error. Returns the next token, the likeliest one unless there is a `temperature`.
+  virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos);
+  virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                            float temperature);
+
+  /// The same for at most `max_seq_len` tokens.
+  virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos);
+  virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                                  float temperature);
+
+  runtime::Error load() { return text_decoder_runner_->load(); }
+  bool inline is_loaded() const { return text_decoder_runner_->is_method_loaded(); }
+
+ private:
+  runtime::Result<executorch::aten::Tensor> run(const uint64_t* tokens, size_t count, int64_t& start_pos);
+
+  TextDecoderRunner* text_decoder_runner_;
+  bool use_kv_cache_;
+  bool enable_parallel_prefill_;
+  int64_t max_seq_len_;
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

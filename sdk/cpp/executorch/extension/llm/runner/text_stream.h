@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/runtime/core/error.h>
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// Turns generated tokens into text for a callback: whole characters, up to the first stop text.
+class TextStream final {
+ public:
+  using Callback = std::function<void(const std::string&)>;
+
+  /// `previous` is the token before the first one. `tokenizer` and `callback` (may be empty) must outlive this.
+  TextStream(const ::tokenizers::Tokenizer& tokenizer, uint64_t previous, std::vector<std::string> stops,
+             const Callback& callback)
+      : tokenizer_(tokenizer), decoder_(tokenizer, false, previous), stops_(std::move(stops)), callback_(callback) {}
+
+  /// Gives a text to the callback as it is.
+  runtime::Error write(const std::string& text);
+  /// Gives the callback what the token completes. Tokens that are only in the program, as vocabularies are padded, have
+  /// no text. Errors: Cancelled, after a log line, if the callback throws; InvalidArgument if the tokenizer fails.
+  runtime::Error push(uint64_t token);
+  /// Gives the callback what was held back, unless a stop text was found.
+  runtime::Error finish();
+
+  /// Whether a stop text was found: there is no more text.
+  bool is_stopped() const { return stopped_; }
+  /// Whether the callback threw.
+  bool has_failed() const { return failed_; }
+
+ private:
+  const ::tokenizers::Tokenizer& tokenizer_;
+  ::tokenizers::StreamDecoder decoder_;
+  std::vector<std::string> stops_;
+  const Callback& callback_;
+  std::string held_;
+  bool stopped_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/llm/runner/stats.h>
+#include <executorch/extension/llm/runner/text_decoder_runner.h>
+#include <executorch/extension/llm/runner/text_stream.h>
+#include <executorch/extension/llm/sampler/logit_processor.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Generates tokens one after another.
+class TextTokenGenerator {
+ public:
+  /// What it points to must outlive this. `eos_ids` are the tokens that end a sequence.
+  TextTokenGenerator(::tokenizers::Tokenizer* tokenizer, TextDecoderRunner* text_decoder_runner, bool use_kv_cache,
+                     std::unique_ptr<std::unordered_set<uint64_t>>&& eos_ids, Stats* stats)
+      : tokenizer_(tokenizer),
+        text_decoder_runner_(text_decoder_runner),
+        eos_ids_(std::move(eos_ids)),
+        use_kv_cache_(use_kv_cache),
+        stats_(stats) {}
+  virtual ~TextTokenGenerator() = default;
+
+  /// Whether to go on after a token that ends a sequence.
+  void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
+  /// Processors change the logits of all tokens of a generation, also of the first one that a TextPrefiller with the
+  /// same TextDecoderRunner samples.
+  void add_logit_processor(std::shared_ptr<LogitProcessor> processor) {
+    text_decoder_runner_->token_sampler().add_processor(std::move(processor));
+  }
+  void clear_logit_processors() { text_decoder_runner_->token_sampler().clear_processors(); }
+  size_t num_logit_processors() const { return text_decoder_runner_->token_sampler().num_processors(); }
+  inline runtime::Error apply_logit_processors(executorch::aten::Tensor& logits) {
+    return text_decoder_runner_->token_sampler().apply_processors(logits);
+  }
+
+  /// Goes on after `tokens`, the last of which has the position `start_pos` and was not run yet, by up to
+  /// `max_new_tokens` tokens: until one ends the sequence, or stop(). Returns their number, that last one included.
+  /// `token_callback` gets the text in pieces of whole characters, without the token that ends the sequence.
+  inline runtime::Result<int64_t> generate(std::vector<uint64_t> tokens, int64_t start_pos, int32_t max_new_tokens,
+                                           float temperature = 0.0f,
+                                           const std::function<void(const std::string&)>& token_callback = {}) {
+    ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "there are no tokens to go on after");
+    clear_stop();
+    internal::TextStream text(*tokenizer_, tokens.back(), {}, token_callback);
+    return generate(tokens, start_pos, max_new_tokens, temperature, text);
+  }
+
+  /// The same to `text`, until it has found a stop text as well, and adds the tokens to `tokens`, also those before an
+  /// error. Does not clear an earlier stop().
+  runtime::Result<int64_t> generate(std::vector<uint64_t>& tokens, int64_t start_pos, int32_t max_new_tokens,
+                                    float temperature, internal::TextStream& text);
+
+  /// Whether a token ends the sequence.
+  bool ends(uint64_t token) const { return !ignore_eos_ && is_eos(token); }
+  bool is_eos(uint64_t token) const { return eos_ids_ && eos_ids_->count(token) > 0; }
+
+  /// Ends generate() after the token at work. Callable from any thread.
+  inline void stop() { should_stop_ = true; }
+  void clear_stop() { should_stop_ = false; }
+  bool is_stopping() const { return should_stop_; }
+
+  runtime::Error load() { return text_decoder_runner_->load(); }
+  bool inline is_loaded() const { return text_decoder_runner_->is_method_loaded(); }
+
+ private:
+  ::tokenizers::Tokenizer* tokenizer_;
+  TextDecoderRunner* text_decoder_runner_;
+  std::unique_ptr<std::unordered_set<uint64_t>> eos_ids_;
+  bool use_kv_cache_;
+  bool ignore_eos_ = false;
+  std::atomic<bool> should_stop_{false};
+  Stats* stats_;
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

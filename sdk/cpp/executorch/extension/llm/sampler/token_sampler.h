@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/llm/sampler/logit_processor.h>
+#include <executorch/extension/llm/sampler/sampler.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// How the next token is chosen. The steps are applied in the order of the fields, then processors, then Sampler.
+struct SamplingOptions {
+  /// Added to the logits of tokens; -inf rules a token out.
+  std::vector<std::pair<uint64_t, float>> logit_bias;
+  /// Logits of tokens of the text so far are divided by it if positive, multiplied if negative. 1: no effect.
+  float repetition_penalty = 1.0F;
+  /// Subtracted once from the logits of tokens that were generated before.
+  float presence_penalty = 0.0F;
+  /// Subtracted from the logit of a token as often as it was generated before.
+  float frequency_penalty = 0.0F;
+  /// See Sampler. 0 is greedy.
+  float temperature = 0.0F;
+  int32_t top_k = 0;
+  float top_p = 1.0F;
+  float min_p = 0.0F;
+  /// Random if not set.
+  std::optional<uint64_t> seed;
+
+  /// InvalidArgument, after a log line that names the field and its range, for a value that has no meaning.
+  runtime::Error validate() const;
+};
+
+/// Makes tokens of a program's logits: the logits of the last position, penalties that depend on the text so far,
+/// processors, Sampler. For one sequence; not thread safe.
+class TokenSampler {
+ public:
+  /// `sampler` draws; its filters and its seed are its own. Null: one that follows the options.
+  explicit TokenSampler(std::unique_ptr<Sampler> sampler = nullptr) : given_(std::move(sampler)) {}
+
+  /// Begins a sequence: forgets the text so far, and seeds.
+  runtime::Error configure(const SamplingOptions& options);
+  const SamplingOptions& options() const { return options_; }
+  void set_temperature(float temperature) { options_.temperature = temperature; }
+
+  /// A token of the text so far: of a prompt, or one that was generated.
+  void accept_prompt(uint64_t token);
+  void accept(uint64_t token);
+
+  void add_processor(std::shared_ptr<LogitProcessor> processor) { processors_.push_back(std::move(processor)); }
+  void clear_processors() { processors_.clear(); }
+  size_t num_processors() const { return processors_.size(); }
+  runtime::Error apply_processors(executorch::aten::Tensor& logits);
+
+  /// The token that follows the last position of `logits`: float32, float16 or bfloat16 with sizes [..., vocabulary].
+  /// Errors: InvalidArgument for another dtype or an empty tensor; InvalidState if there is no distribution because a
+  /// logit is NaN or all tokens are ruled out; those of processors.
+  runtime::Result<uint64_t> sample(const executorch::aten::Tensor& logits);
+
+  /// Position of the first NaN among the last logits that sample() refused; -1 when that was not the reason.
+  int64_t nan_position() const { return nan_position_; }
+
+ private:
+  bool changes_logits() const;
+  runtime::Error apply_options(float* logits, int64_t count);
+  template <typename T>
+  runtime::Result<uint64_t> sample_row(const T* row, int64_t count);
+  Sampler& sampler_for(int32_t count);
+
+  SamplingOptions options_;
+  std::unique_ptr<Sampler> given_;
+  std::unique_ptr<Sampler> own_;
+  std::vector<std::shared_ptr<LogitProcessor>> processors_;
+  std::unordered_map<uint64_t, int32_t> seen_;  // tokens of the text so far, and how often each was generated
+  std::vector<float> row_;
+  int64_t nan_position_ = -1;
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sample runner for language models, as a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_runner import PROMPT, make, write_tokenizer
+
+from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
+
+BUILT = Path(__file__).parents[3] / "build" / "package" / "examples" / "models" / "llama" / "llama_main"
+RUNNER = Path(os.environ.get("SDK_LLAMA_MAIN", BUILT))
+pytestmark = pytest.mark.skipif(not RUNNER.exists(), reason="llama_main is not built")
+
+
+def run(*arguments: str, level: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "ET_LOG_LEVEL"}
+    if level is not None:
+        environment["ET_LOG_LEVEL"] = level
+    return subprocess.run([RUNNER, *arguments], capture_output=True, text=True, env=environment, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = write_tokenizer(folder / "tokenizer.json")
+    return [f"--model_path={make(folder)}", f"--tokenizer_path={tokenizer}"]
+
+
+def test_text_and_report(model: list[str]):
+    """LR-13, RPI-07: the prompt and its continuation, and a line with counts and times."""
+    result = run(
+        *model, "--prompt", PROMPT, "--seq_len", "60", "--temperature=0", "--warmup=true", "--cpu_threads", "1"
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    runner = TextLLMRunner(*(argument.split("=", 1)[1] for argument in model))
+    text, report = result.stdout.rsplit("\nPyTorchObserver ", 1)
+    assert text == runner.generate_text(PROMPT, GenerationConfig(seq_len=60, temperature=0.0))
+    counts = json.loads(report)
+    assert counts["prompt_tokens"] == len(PROMPT)
+    assert counts["generated_tokens"] == len(runner.generated_tokens)
+    assert counts["SCALING_FACTOR_UNITS_PER_SECOND"] == 1000
+
+
+def test_flags(model: list[str], tmp_path: Path):
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text(PROMPT)
+    sampled = ["--noecho", "--max_new_tokens=8", "--temperature=2", "--top_p=1", "--seed=18446744073709551615"]
+    texts = [run(*model, f"--prompt_file={prompt}", *sampled).stdout.split("\nPyTorchObserver")[0] for _ in range(2)]
+    assert texts[0] == texts[1]
+    other = run(*model, f"--prompt_file={prompt}", *sampled[:-1], "--seed=2").stdout.split("\nPyTorchObserver")[0]
+    assert other != texts[0]
+    stopped = run(*model, f"--prompt_file={prompt}", *sampled, "--stop", texts[0][3]).stdout
+    assert stopped.split("\nPyTorchObserver")[0] == texts[0][: texts[0].index(texts[0][3])]
+
+
+def test_help_and_logs(model: list[str]):
+    """LR-13, RPI-11: --help names the flags, and --verbose or ET_LOG_LEVEL log more."""
+    text = run("--help").stdout
+    for flag in ("model_path", "tokenizer_path", "seq_len", "prompt", "temperature", "cpu_threads", "verbose", "help"):
+        assert f"--{flag}" in text
+    arguments = [*model, "--prompt=x", "--max_new_tokens=2"]
+    assert run(*arguments).stderr == ""
+    assert "time to first token" in run(*arguments, "--verbose").stderr
+    assert "time to first token" in run(*arguments, level="Info").stderr
+
+
+def test_errors(model: list[str], tmp_path: Path):
+    assert "unknown option '--modelpath=x'" in run("--modelpath=x").stderr
+    assert "--seq_len: expected a whole number, found '1.5'" in run("--seq_len=1.5").stderr
+    assert run("--seq_len=x").returncode == 2
+    result = run("--model_path=/none.pte", model[1])
+    assert (result.returncode, "/none.pte" in result.stderr) == (1, True)
+    result = run(model[0], "--tokenizer_path=/none.json")
+    assert (result.returncode, "the tokenizer cannot be loaded: " in result.stderr) == (1, True)
+    result = run(*model, "--prompt", "x" * 200)
+    assert (result.returncode, "the prompt is too long: it has 200 tokens" in result.stderr) == (1, True)
+    result = run(*model, "--prompt_file=/none.txt")
+    assert (result.returncode, "/none.txt cannot be read" in result.stderr) == (1, True)
