@@ -55,7 +55,8 @@ def build_programs(project: Path, found: list[Block]) -> None:
         lines += [
             f"add_executable({block.name} {source.name})",
             f"target_link_libraries({block.name} PRIVATE "
-            "extension_c_api extension_llm_runner extension_module extension_tensor portable_ops_lib executorch::backends)",
+            "extension_c_api extension_llm_runner extension_module extension_tensor portable_ops_lib "
+            "executorch::backends)",
         ]
     (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
     run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
