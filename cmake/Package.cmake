@@ -167,6 +167,8 @@ if("extension_llm_tokenizers" IN_LIST package_targets)
   install(DIRECTORY "${folder}/runner" "${folder}/sampler"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm" COMPONENT executorch
     FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE)
+  install(FILES "${folder}/tokenizers/embedded.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/tokenizers" COMPONENT executorch)
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")

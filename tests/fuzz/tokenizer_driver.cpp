@@ -56,7 +56,9 @@ void run_tokenizer(const uint8_t* data, size_t size) {
   }
   const std::unique_ptr<tokenizers::Tokenizer> tokenizer = make(data[0]);
   const std::string_view all(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const size_t end = all.rfind('\0');
+  // A compiled tokenizer has bytes that are zero, and no text behind it.
+  const bool compiled = all.substr(0, 6) == "PTETOK";
+  const size_t end = compiled ? std::string_view::npos : all.rfind('\0');
   const std::string_view file = all.substr(0, end);
   const std::string_view text = end == std::string_view::npos ? std::string_view("a \xC3\xA9<s>") : all.substr(end + 1);
   if (tokenizer->load_from_buffer(file) == tokenizers::Error::Ok) {

@@ -120,3 +120,8 @@ class ExecutorchBackendConfig:
 
     reinplace_extra_ops: frozenset[Any] | None = None
     """Operators to reinplace besides the default ones."""
+
+    named_data: dict[str, bytes] = field(default_factory=dict)
+    """Data of the application that is stored in the program under a name, such as a tokenizer. It begins at a multiple
+    of 16 bytes; `Program::get_named_data_map()` finds it, in place if the program is mapped. A name that a backend uses
+    is a `ValueError`."""

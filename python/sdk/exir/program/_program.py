@@ -248,7 +248,8 @@ class EdgeProgramManager:
             for name, program in self._edge_programs.items()
         }
         plan_memory(programs, config)
-        manager = ExecutorchProgramManager(programs, self._config_methods, config, _named_data(self._edge_programs))
+        data = _named_data(self._edge_programs, config.named_data)
+        manager = ExecutorchProgramManager(programs, self._config_methods, config, data)
         manager._report = report
         if self._etrecord is not None:
             manager._etrecord = self._etrecord.copy()
@@ -321,9 +322,11 @@ def _check_constant_methods(methods: dict[str, Any] | None, programs: dict[str, 
             raise ValueError(f"{name!r} is both a method and a constant method")
 
 
-def _named_data(programs: dict[str, ExportedProgram]) -> Any:
-    """Data that the lowered modules of all methods store outside their payloads."""
-    store, found = NamedDataStore(), False
+def _named_data(programs: dict[str, ExportedProgram], added: Mapping[str, bytes]) -> Any:
+    """Data that the lowered modules of all methods store outside their payloads, and what the caller adds."""
+    store, found = NamedDataStore(), bool(added)
+    for key, data in added.items():
+        store.add_named_data(key, data, 16)
     for program in programs.values():
         for module in get_lowered_backend_modules(program.graph_module):
             if module.named_data_store_output is not None:

@@ -16,11 +16,17 @@ from torch.export import Dim, ExportedProgram
 from sdk.backends.registry import backend
 from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
-from sdk.exir import EdgeProgramManager, ExecutorchProgramManager, to_edge_transform_and_lower
+from sdk.exir import (
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    ExecutorchProgramManager,
+    to_edge_transform_and_lower,
+)
 from sdk.extension.llm.export.checkpoint import CheckpointError, load_model, set_weights
 from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.export.tokenizer_data import tokenizer_data
 
 _GROUP_SIZE = 32
 _SUPPORTED_QMODES = (None, "8da4w")
@@ -29,7 +35,10 @@ _WITHOUT_EFFECT = ("base.model_class", "base.tokenizer_path", "quantization.cali
 _SUPPORTED = {
     "base": ("checkpoint", "params", "metadata"),
     "model": ("enable_dynamic_shape", "input_prune_map", "output_prune_map", "use_kv_cache", "use_sdpa_with_kv_cache"),
-    "export": ("max_seq_length", "max_context_length", "output_dir", "output_name", "export_only"),
+    "export": (
+        *("max_seq_length", "max_context_length", "output_dir", "output_name", "export_only"),
+        "embed_tokenizer",
+    ),
     "debug": ("generate_etrecord", "generate_full_logits", "verbose"),
     "multimethod": (),
     "quantization": ("qmode", "group_size", "embedding_quantize"),
@@ -216,12 +225,16 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
     """The eager model, what `torch.export` made of it, and the program (None with `export.export_only`)."""
     refuse_unsupported(config)
     model = make_model(config)
-    metadata = metadata_of(model, config)
+    metadata, named_data = metadata_of(model, config), {}
+    if config.export.embed_tokenizer:
+        tokenizer = tokenizer_data(config.base.checkpoint, config.base.tokenizer_path)
+        metadata, named_data = tokenizer.metadata | metadata, tokenizer.named_data
     with torch.no_grad():
         exported = capture(model)
     if config.export.export_only:
         return model, exported, None
-    return model, exported, lower(exported, config, metadata).to_executorch()
+    written = ExecutorchBackendConfig(named_data=named_data)
+    return model, exported, lower(exported, config, metadata).to_executorch(written)
 
 
 def _prune_map(path: str | None) -> dict[int, int] | None:

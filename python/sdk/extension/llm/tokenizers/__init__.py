@@ -19,6 +19,7 @@ try:
         TokenIndex,
         Tokenizer,
         load_tokenizer,
+        load_tokenizer_from_buffer,
     )
     from sdk.extension.llm.tokenizers._tokenizers import HFTokenizer as CppHFTokenizer
     from sdk.extension.llm.tokenizers._tokenizers import Llama2cTokenizer as CppLlama2cTokenizer
@@ -50,6 +51,7 @@ __all__ = [
     "Tokenizer",
     "get_tokenizer",
     "load_tokenizer",
+    "load_tokenizer_from_buffer",
 ]
 
 

@@ -176,6 +176,10 @@ class ExportConfig:
     """A .ptd file for the model's weights."""
     lora_weights_file: Optional[str] = None
     """A .ptd file for the adapters'."""
+    embed_tokenizer: bool = False
+    """Store the tokenizer and the chat template in the program: those of `base.tokenizer_path`, or of the checkpoint.
+    The methods `get_bos_id` and `get_eos_ids` come from it, unless `base.metadata` has them. Not a field of
+    ExecuTorch's."""
 
     def __post_init__(self) -> None:
         if self.max_context_length < self.max_seq_length:

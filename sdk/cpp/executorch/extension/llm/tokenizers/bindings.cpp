@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/tokenizers/embedded.h>
 #include <pytorch/tokenizers/hf_tokenizer.h>
 #include <pytorch/tokenizers/llama2c_tokenizer.h>
 #include <pytorch/tokenizers/sentencepiece.h>
@@ -128,6 +129,12 @@ PYBIND11_MODULE(_tokenizers, module) {
             check(self.load_from_buffer(json, config));
           },
           py::arg("data"), py::arg("config") = "")
+      .def(
+          "compile",
+          [](const HFTokenizer& self, std::string_view settings, std::string_view config) {
+            return py::bytes(unwrap(self.compile(settings, config)));
+          },
+          py::arg("settings"), py::arg("config") = "")
       .def("bos_id", &HFTokenizer::bos_id)
       .def("eos_id", &HFTokenizer::eos_id)
       .def(
@@ -174,6 +181,17 @@ PYBIND11_MODULE(_tokenizers, module) {
       },
       py::arg("tokenizer_path"), py::arg("special_tokens") = py::none(), py::arg("pattern") = py::none(),
       py::arg("bos_token_index") = 0, py::arg("eos_token_index") = 1, py::call_guard<py::gil_scoped_release>());
+
+  module.def(
+      "load_tokenizer_from_buffer",
+      [](std::string_view bytes) {
+        auto made = executorch::extension::llm::load_tokenizer_from_buffer(bytes);
+        if (!made) {
+          throw std::runtime_error(last_error_message());
+        }
+        return made;
+      },
+      py::arg("data"));
 
   py::class_<StreamDecoder>(module, "StreamDecoder")
       .def(py::init<const Tokenizer&, bool>(), py::arg("tokenizer"), py::arg("skip_special_tokens") = false,

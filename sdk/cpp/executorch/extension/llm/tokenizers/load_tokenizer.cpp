@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/tokenizers/embedded.h>
 
 #include <sys/stat.h>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <pytorch/tokenizers/sentencepiece.h>
 #include <pytorch/tokenizers/tiktoken.h>
 
+#include "compiled.h"
 #include "failure.h"
 
 namespace executorch {
@@ -45,42 +47,87 @@ bool looks_like_sentencepiece(std::string_view bytes) {
   return bytes.size() > 4 && byte(0) == 0x0A && byte(1) < 0x80 && byte(2) == 0x0A && byte(3) + 2U <= byte(1);
 }
 
+/// What load_tokenizer() takes for tiktoken.
+struct TiktokenOptions {
+  std::unique_ptr<std::vector<std::string>> special_tokens;
+  std::optional<std::string> pattern;
+  size_t bos = 0;
+  size_t eos = 1;
+};
+
+std::unique_ptr<tokenizers::Tokenizer> make(std::string_view bytes, TiktokenOptions options) {
+  if (looks_like_json(bytes) || tokenizers::detail::is_compiled(bytes)) {
+    return std::make_unique<tokenizers::HFTokenizer>();
+  }
+  if (looks_like_sentencepiece(bytes)) {
+    return std::make_unique<tokenizers::SPTokenizer>();
+  }
+  if (!looks_like_tiktoken(bytes)) {
+    return std::make_unique<tokenizers::Llama2cTokenizer>();
+  }
+  if (options.special_tokens && options.pattern) {
+    return std::make_unique<tokenizers::Tiktoken>(std::move(*options.pattern), std::move(options.special_tokens),
+                                                  options.bos, options.eos);
+  }
+  if (options.special_tokens) {
+    return std::make_unique<tokenizers::Tiktoken>(std::move(options.special_tokens), options.bos, options.eos);
+  }
+  return tokenizers::Tiktoken::with_default_special_tokens(options.pattern, options.bos, options.eos);
+}
+
+std::unique_ptr<tokenizers::Tokenizer> load(std::string_view bytes, TiktokenOptions options) {
+  auto made = make(bytes, std::move(options));
+  return made->load_from_buffer(bytes) == tokenizers::Error::Ok ? std::move(made) : nullptr;
+}
+
 }  // namespace
+
+std::unique_ptr<tokenizers::Tokenizer> load_tokenizer_from_buffer(std::string_view bytes) {
+  return load(bytes, {});
+}
+
+runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(const runtime::NamedDataMap& data) {
+  auto found = data.get_data(kTokenizerKey);
+  if (!found.ok()) {
+    return found.error();
+  }
+  const auto buffer = std::make_shared<runtime::FreeableBuffer>(std::move(*found));
+  const std::string_view bytes(static_cast<const char*>(buffer->data()), buffer->size());
+  std::unique_ptr<tokenizers::Tokenizer> made;
+  if (tokenizers::detail::is_compiled(bytes)) {
+    auto compiled = std::make_unique<tokenizers::HFTokenizer>();
+    if (compiled->load_compiled(bytes, buffer) == tokenizers::Error::Ok) {
+      made = std::move(compiled);
+    }
+  } else {
+    made = load_tokenizer_from_buffer(bytes);
+  }
+  if (!made) {
+    return runtime::Error::InvalidExternalData;
+  }
+  return made;
+}
 
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(const std::string& tokenizer_path,
                                                       std::unique_ptr<std::vector<std::string>> special_tokens,
                                                       std::optional<std::string> pattern, size_t bos_token_index,
                                                       size_t eos_token_index) {
-  const auto loaded = [&](std::unique_ptr<tokenizers::Tokenizer> made) {
+  const auto with_config = [&]() -> std::unique_ptr<tokenizers::Tokenizer> {
+    auto made = std::make_unique<tokenizers::HFTokenizer>();
     return made->load(tokenizer_path) == tokenizers::Error::Ok ? std::move(made) : nullptr;
   };
   struct stat found{};
   if (stat(tokenizer_path.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == S_IFDIR) {
-    return loaded(std::make_unique<tokenizers::HFTokenizer>());
+    return with_config();
   }
   std::string bytes;
   if (tokenizers::detail::read_file(tokenizer_path, bytes) != tokenizers::Error::Ok) {
     return nullptr;
   }
   if (looks_like_json(bytes)) {
-    return loaded(std::make_unique<tokenizers::HFTokenizer>());
+    return with_config();
   }
-  std::unique_ptr<tokenizers::Tokenizer> made;
-  if (looks_like_tiktoken(bytes)) {
-    if (special_tokens && pattern) {
-      made = std::make_unique<tokenizers::Tiktoken>(std::move(*pattern), std::move(special_tokens), bos_token_index,
-                                                    eos_token_index);
-    } else if (special_tokens) {
-      made = std::make_unique<tokenizers::Tiktoken>(std::move(special_tokens), bos_token_index, eos_token_index);
-    } else {
-      made = tokenizers::Tiktoken::with_default_special_tokens(pattern, bos_token_index, eos_token_index);
-    }
-  } else if (looks_like_sentencepiece(bytes)) {
-    made = std::make_unique<tokenizers::SPTokenizer>();
-  } else {
-    made = std::make_unique<tokenizers::Llama2cTokenizer>();
-  }
-  return made->load_from_buffer(bytes) == tokenizers::Error::Ok ? std::move(made) : nullptr;
+  return load(bytes, {std::move(special_tokens), std::move(pattern), bos_token_index, eos_token_index});
 }
 
 }  // namespace llm

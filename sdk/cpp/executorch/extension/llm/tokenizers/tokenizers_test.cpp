@@ -6,10 +6,12 @@
 #include <pytorch/tokenizers/tiktoken.h>
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/tokenizers/embedded.h>
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
 
 using tokenizers::Error;
 using tokenizers::HFTokenizer;
@@ -146,6 +148,68 @@ TEST(TokenizersTest, LoadsByContent) {
       << tokenizers::last_error_message();
   EXPECT_EQ(load("nothing known"), nullptr);
   std::remove(path.c_str());
+}
+
+/// The named data of a program: one blob.
+class OneBlob final : public executorch::runtime::NamedDataMap {
+ public:
+  OneBlob(std::string key, std::string bytes)
+      : key_(std::move(key)), words_((bytes.size() + 7) / 8), size_(bytes.size()) {
+    std::memcpy(words_.data(), bytes.data(), bytes.size());
+  }
+  executorch::runtime::Result<const executorch::runtime::TensorLayout> get_tensor_layout(
+      std::string_view) const override {
+    return executorch::runtime::Error::NotFound;
+  }
+  executorch::runtime::Result<executorch::runtime::FreeableBuffer> get_data(std::string_view key) const override {
+    if (key != key_) {
+      return executorch::runtime::Error::NotFound;
+    }
+    return executorch::runtime::FreeableBuffer(
+        words_.data(), size_, [](void* context, void*, size_t) { ++*static_cast<int*>(context); }, &freed);
+  }
+  executorch::runtime::Error load_data_into(std::string_view, void*, size_t) const override {
+    return executorch::runtime::Error::NotSupported;
+  }
+  executorch::runtime::Result<uint32_t> get_num_keys() const override { return 1U; }
+  executorch::runtime::Result<const char*> get_key(uint32_t) const override { return key_.c_str(); }
+
+  mutable int freed = 0;
+
+ private:
+  std::string key_;
+  std::vector<uint64_t> words_;
+  size_t size_;
+};
+
+TEST(TokenizersTest, LiesInAProgram) {
+  using executorch::extension::llm::load_embedded_tokenizer;
+  HFTokenizer tokenizer;
+  ASSERT_EQ(tokenizer.load_from_buffer(kByteLevel), Error::Ok);
+  const std::string compiled = *tokenizer.compile(
+      R"({"added_tokens": [{"id": 9, "content": "<|endoftext|>", "special": true}], "normalizer": {"type": "NFC"},
+          "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}, "decoder": {"type": "ByteLevel"},
+          "model": {"type": "BPE"}})",
+      "");
+  const OneBlob data("tokenizer", compiled);
+  {
+    const auto found = load_embedded_tokenizer(data);
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(*(*found)->encode("e\u0301 a<|endoftext|>"), (Ids{4, 5, 9}));
+    EXPECT_EQ((*found)->eos_tok(), 9U);
+    EXPECT_EQ(data.freed, 0);  // it uses the program's memory
+  }
+  EXPECT_EQ(data.freed, 1);
+  const auto json = load_embedded_tokenizer(OneBlob("tokenizer", kByteLevel));
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(*(*json)->encode("\u00e9 a"), (Ids{4, 5}));
+  EXPECT_EQ(load_embedded_tokenizer(OneBlob("other", kByteLevel)).error(), executorch::runtime::Error::NotFound);
+  const OneBlob damaged("tokenizer", compiled.substr(0, compiled.size() / 2));
+  EXPECT_EQ(load_embedded_tokenizer(damaged).error(), executorch::runtime::Error::InvalidExternalData);
+  EXPECT_NE(std::string(tokenizers::last_error_message()).find("is damaged: the place of a section is not valid"),
+            std::string::npos)
+      << tokenizers::last_error_message();
+  EXPECT_EQ(damaged.freed, 1);
 }
 
 }  // namespace

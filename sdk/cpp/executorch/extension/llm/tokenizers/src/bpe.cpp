@@ -20,16 +20,35 @@ class PairTable {
     while (slots * 3 < count * 4) {
       slots *= 2;
     }
-    entries_.assign(slots, {});
+    entries_.edit([&](std::vector<Entry>& entries) { entries.assign(slots, {}); });
     mask_ = slots - 1;
   }
   /// Of two merges of a pair the last counts.
-  void set(uint32_t left, uint32_t right, Merge merge) {
-    Entry& entry = entries_[slot(left, right)];
-    entry = {left, right, merge};
-  }
+  void set(uint32_t left, uint32_t right, Merge merge) { entries_.change(slot(left, right)) = {left, right, merge}; }
   Merge find(uint32_t left, uint32_t right) const {
     return entries_.empty() ? Merge{kNoRank, kNoToken} : entries_[slot(left, right)].merge;
+  }
+  void write(CompiledWriter& writer) const { writer.add(entries_); }
+  Error read(CompiledReader& reader, const Vocabulary& vocabulary) {
+    TK_CHECK_OK_OR_RETURN_ERROR(reader.next(entries_));
+    if ((entries_.size() & (entries_.size() - 1)) != 0) {
+      return reader.damaged("the size of a table");
+    }
+    size_t used = 0;
+    for (const Entry& entry : entries_) {
+      if (entry.merge.rank != kNoRank) {
+        used++;
+        if (!vocabulary.contains(entry.merge.token)) {
+          return reader.damaged("the token of a merge");
+        }
+      }
+    }
+    // A search ends at an entry that is not used.
+    if (!entries_.empty() && used == entries_.size()) {
+      return reader.damaged("the table of merges, which is full");
+    }
+    mask_ = entries_.empty() ? 0 : entries_.size() - 1;
+    return Error::Ok;
   }
 
  private:
@@ -47,7 +66,7 @@ class PairTable {
     return at;
   }
 
-  std::vector<Entry> entries_;
+  Column<Entry> entries_;
   size_t mask_ = 0;
 };
 
@@ -56,9 +75,10 @@ constexpr std::string_view kMark = "\xE2\x96\x81";
 
 class Bpe final : public Model {
  public:
-  Error load(const JsonValue& json, bool byte_level);
+  Error load(const JsonValue& json, bool byte_level, CompiledReader* tables);
   Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const override;
   bool takes_bytes() const override { return bytes_; }
+  Error write(CompiledWriter& writer) const override;
   size_t size() const override { return std::max(vocabulary_.size(), not_bytes_.size()); }
   bool piece(uint64_t id, std::string& text) const override;
   uint32_t find(std::string_view piece) const override;
@@ -66,6 +86,8 @@ class Bpe final : public Model {
  private:
   enum Whole : uint8_t { kUnknown, kIsItself, kIsNot };
 
+  Error read_tables(const JsonValue& json);
+  Error read_tables(CompiledReader& tables);
   Error read_merges(const JsonValue& json);
   Error add_merge(std::string_view left, std::string_view right, uint32_t rank);
   void tokenize_part(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const;
@@ -87,7 +109,7 @@ class Bpe final : public Model {
   std::unique_ptr<std::atomic<uint8_t>[]> whole_;
 };
 
-Error Bpe::load(const JsonValue& json, bool byte_level) {
+Error Bpe::load(const JsonValue& json, bool byte_level, CompiledReader* tables) {
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("byte_fallback", byte_fallback_, false));
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("fuse_unk", fuse_unknown_, false));
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("ignore_merges", ignore_merges_, false));
@@ -95,14 +117,7 @@ Error Bpe::load(const JsonValue& json, bool byte_level) {
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("end_of_word_suffix", suffix_, ""));
   // Affixes and fallback are about characters.
   bytes_ = byte_level && prefix_.empty() && suffix_.empty() && !byte_fallback_;
-  std::string bytes;
-  TK_CHECK_OK_OR_RETURN_ERROR(for_each_token(json, [&](std::string_view token, uint64_t id) {
-    bytes.clear();
-    if (bytes_ && append_byte_level_bytes(bytes, token)) {
-      return add_token(vocabulary_, bytes, id);
-    }
-    return add_token(bytes_ ? not_bytes_ : vocabulary_, token, id);
-  }));
+  TK_CHECK_OK_OR_RETURN_ERROR(tables != nullptr ? read_tables(*tables) : read_tables(json));
   if (json["unk_token"]) {
     std::string unknown;
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("unk_token", unknown));
@@ -111,9 +126,6 @@ Error Bpe::load(const JsonValue& json, bool byte_level) {
       return fail(Error::ParseFailure, "model.unk_token is \"%.100s\", which is not in model.vocab", unknown.c_str());
     }
   }
-  ends_before_marks_ =
-      !bytes_ && !ignore_merges_ && prefix_.empty() && suffix_.empty() && vocabulary_.find(kMark) != kNoToken;
-  TK_CHECK_OK_OR_RETURN_ERROR(read_merges(json));
   for (size_t byte = 0; byte < byte_symbols_.size(); byte++) {
     const char c = static_cast<char>(static_cast<unsigned char>(byte));
     byte_symbols_[byte] = vocabulary_.find({&c, 1});
@@ -122,6 +134,41 @@ Error Bpe::load(const JsonValue& json, bool byte_level) {
     fallback_ = byte_tokens(vocabulary_);
   }
   whole_.reset(new std::atomic<uint8_t>[vocabulary_.size()]());
+  return Error::Ok;
+}
+
+Error Bpe::read_tables(const JsonValue& json) {
+  std::string bytes;
+  TK_CHECK_OK_OR_RETURN_ERROR(for_each_token(json, [&](std::string_view token, uint64_t id) {
+    bytes.clear();
+    if (bytes_ && append_byte_level_bytes(bytes, token)) {
+      return add_token(vocabulary_, bytes, id);
+    }
+    return add_token(bytes_ ? not_bytes_ : vocabulary_, token, id);
+  }));
+  ends_before_marks_ =
+      !bytes_ && !ignore_merges_ && prefix_.empty() && suffix_.empty() && vocabulary_.find(kMark) != kNoToken;
+  return read_merges(json);
+}
+
+Error Bpe::read_tables(CompiledReader& tables) {
+  TK_CHECK_OK_OR_RETURN_ERROR(vocabulary_.read(tables));
+  TK_CHECK_OK_OR_RETURN_ERROR(not_bytes_.read(tables));
+  TK_CHECK_OK_OR_RETURN_ERROR(merges_.read(tables, vocabulary_));
+  std::string_view flags;
+  TK_CHECK_OK_OR_RETURN_ERROR(tables.next(flags));
+  if (flags.size() != 1) {
+    return tables.damaged("the size of the flags");
+  }
+  ends_before_marks_ = flags[0] != 0;
+  return Error::Ok;
+}
+
+Error Bpe::write(CompiledWriter& writer) const {
+  vocabulary_.write(writer);
+  not_bytes_.write(writer);
+  merges_.write(writer);
+  writer.add(std::string_view(ends_before_marks_ ? "\1" : "\0", 1));
   return Error::Ok;
 }
 
@@ -291,9 +338,9 @@ void Bpe::split_characters(std::string_view word, Workspace& workspace) const {
 
 }  // namespace
 
-Error make_bpe(const JsonValue& json, bool byte_level, std::unique_ptr<Model>& model) {
+Error make_bpe(const JsonValue& json, bool byte_level, CompiledReader* tables, std::unique_ptr<Model>& model) {
   auto made = std::make_unique<Bpe>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, byte_level));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, byte_level, tables));
   model = std::move(made);
   return Error::Ok;
 }

@@ -3,9 +3,12 @@
 
 #include <sys/stat.h>
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <vector>
 
 #include "added_tokens.h"
+#include "compiled.h"
 #include "decoder.h"
 #include "failure.h"
 #include "model.h"
@@ -29,8 +32,10 @@ struct HFTokenizer::State {
   AddedTokens added;
   std::optional<uint64_t> bos, eos;
   size_t size = 0;
+  std::shared_ptr<const void> owner;  // of the memory in which compiled tables lie
 
-  Error load(const JsonValue& json);
+  /// `tables`: as for make_model().
+  Error load(const JsonValue& json, detail::CompiledReader* tables);
   Error name_ends(const JsonValue& config);
   bool piece(uint64_t id, std::string& text) const;
   std::optional<uint64_t> find(std::string_view piece) const;
@@ -45,14 +50,14 @@ struct HFTokenizer::State {
                      std::vector<uint64_t>& ids) const;
 };
 
-Error HFTokenizer::State::load(const JsonValue& json) {
+Error HFTokenizer::State::load(const JsonValue& json, detail::CompiledReader* tables) {
   if (!json.is_object()) {
     return json.expected("an object");
   }
   TK_CHECK_OK_OR_RETURN_ERROR(make_normalizer(json["normalizer"], normalizer));
   TK_CHECK_OK_OR_RETURN_ERROR(make_pre_tokenizer(json["pre_tokenizer"], pre_tokenizer));
   const bool byte_level = pre_tokenizer && pre_tokenizer->is_byte_level();
-  TK_CHECK_OK_OR_RETURN_ERROR(make_model(json["model"], byte_level, model));
+  TK_CHECK_OK_OR_RETURN_ERROR(make_model(json["model"], byte_level, tables, model));
   if (model->takes_bytes()) {
     pre_tokenizer->keep_bytes();
   }
@@ -189,25 +194,58 @@ Error HFTokenizer::load(const std::string& tokenizer_path) {
   return load_from_buffer(bytes, config);
 }
 
-Error HFTokenizer::load_from_buffer(std::string_view tokenizer_json) {
-  return load_from_buffer(tokenizer_json, {});
+Error HFTokenizer::load_from_buffer(std::string_view bytes) {
+  return load_from_buffer(bytes, {});
 }
 
-Error HFTokenizer::load_from_buffer(std::string_view tokenizer_json, std::string_view tokenizer_config_json) {
+Error HFTokenizer::load_from_buffer(std::string_view bytes, std::string_view tokenizer_config_json) {
+  if (!detail::is_compiled(bytes)) {
+    return load_parts(bytes, tokenizer_config_json, nullptr, nullptr);
+  }
+  // Words of eight bytes: the tables are used where they lie.
+  auto copy = std::make_shared<std::vector<uint64_t>>((bytes.size() + 7) / 8);
+  std::memcpy(copy->data(), bytes.data(), bytes.size());
+  return load_compiled({reinterpret_cast<const char*>(copy->data()), bytes.size()}, copy);
+}
+
+Error HFTokenizer::load_compiled(std::string_view bytes, std::shared_ptr<const void> owner) {
+  detail::CompiledReader reader;
+  std::string_view json, config;
+  TK_CHECK_OK_OR_RETURN_ERROR(reader.open(bytes));
+  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(json));
+  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(config));
+  return load_parts(json, config, &reader, std::move(owner));
+}
+
+Error HFTokenizer::load_parts(std::string_view json, std::string_view config_json, detail::CompiledReader* tables,
+                              std::shared_ptr<const void> owner) {
   auto made = std::make_unique<State>();
   detail::JsonDocument document, config;
-  TK_CHECK_OK_OR_RETURN_ERROR(document.parse(tokenizer_json, "the tokenizer"));
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(document.root()));
-  if (!tokenizer_config_json.empty()) {
-    TK_CHECK_OK_OR_RETURN_ERROR(config.parse(tokenizer_config_json, "tokenizer_config.json"));
+  TK_CHECK_OK_OR_RETURN_ERROR(document.parse(json, "the tokenizer"));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(document.root(), tables));
+  if (!config_json.empty()) {
+    TK_CHECK_OK_OR_RETURN_ERROR(config.parse(config_json, "tokenizer_config.json"));
   }
   TK_CHECK_OK_OR_RETURN_ERROR(made->name_ends(config.root()));
+  made->owner = std::move(owner);
   state_ = std::move(made);
   vocab_size_ = static_cast<int32_t>(state_->size);
   bos_tok_ = state_->bos.value_or(0);
   eos_tok_ = state_->eos.value_or(0);
   initialized_ = true;
   return Error::Ok;
+}
+
+Result<std::string> HFTokenizer::compile(std::string_view settings_json, std::string_view config_json) const {
+  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+  detail::CompiledWriter writer;
+  writer.add(settings_json);
+  writer.add(config_json);
+  TK_CHECK_OK_OR_RETURN_ERROR(state_->model->write(writer));
+  std::string bytes = writer.bytes();
+  HFTokenizer again;
+  TK_CHECK_OK_OR_RETURN_ERROR(again.load_from_buffer(bytes));
+  return bytes;
 }
 
 std::optional<uint64_t> HFTokenizer::bos_id() const {

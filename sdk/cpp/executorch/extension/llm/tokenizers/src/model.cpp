@@ -134,13 +134,20 @@ Error make_word_level(const JsonValue& json, std::unique_ptr<Model>& model) {
   return make<WordLevel>(json, model);
 }
 
-Error make_model(const JsonValue& json, bool byte_level, std::unique_ptr<Model>& model) {
+Error Model::write(CompiledWriter&) const {
+  return fail(Error::LoadFailure, "only BPE models have a compiled form: keep the tokenizer.json of this one");
+}
+
+Error make_model(const JsonValue& json, bool byte_level, CompiledReader* tables, std::unique_ptr<Model>& model) {
   if (!json.is_object()) {
     return json.expected("an object");
   }
   const std::string kind = kind_of(json);
   if (kind == "BPE") {
-    return make_bpe(json, byte_level, model);
+    return make_bpe(json, byte_level, tables, model);
+  }
+  if (tables != nullptr) {
+    return tables->damaged("the kind of the model");
   }
   if (kind == "Unigram") {
     return make_unigram(json, model);

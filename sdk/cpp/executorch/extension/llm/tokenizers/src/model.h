@@ -41,16 +41,19 @@ class Model {
   virtual bool piece(uint64_t id, std::string& text) const;
   /// kNoToken if there is none.
   virtual uint32_t find(std::string_view piece) const { return vocabulary_.find(piece); }
+  /// Adds the tables. Error::LoadFailure for a model that has no compiled form.
+  virtual Error write(CompiledWriter& writer) const;
 
  protected:
   Vocabulary vocabulary_;
 };
 
-/// "model" of a tokenizer.json. `byte_level`: a ByteLevel pre-tokenizer comes before it.
-Error make_model(const JsonValue& json, bool byte_level, std::unique_ptr<Model>& model);
+/// "model" of a tokenizer.json. `byte_level`: a ByteLevel pre-tokenizer comes before it. `tables`: vocabulary and
+/// merges are not in the JSON, but here, as Model::write() wrote them; null otherwise.
+Error make_model(const JsonValue& json, bool byte_level, CompiledReader* tables, std::unique_ptr<Model>& model);
 
 /// The models of `make_model`.
-Error make_bpe(const JsonValue& json, bool byte_level, std::unique_ptr<Model>& model);
+Error make_bpe(const JsonValue& json, bool byte_level, CompiledReader* tables, std::unique_ptr<Model>& model);
 Error make_unigram(const JsonValue& json, std::unique_ptr<Model>& model);
 Error make_word_piece(const JsonValue& json, std::unique_ptr<Model>& model);
 Error make_word_level(const JsonValue& json, std::unique_ptr<Model>& model);

@@ -8,11 +8,11 @@ bool Vocabulary::add(std::string_view token, uint64_t id) {
     return false;
   }
   if (id >= places_.size()) {
-    places_.resize(id + 1);
+    places_.edit([&](std::vector<Place>& places) { places.resize(id + 1); });
   }
   const bool known = find(token) != kNoToken;
-  places_[id] = {static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(token.size())};
-  bytes_ += token;
+  places_.change(id) = {static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(token.size())};
+  bytes_.edit([&](std::vector<char>& bytes) { bytes.insert(bytes.end(), token.begin(), token.end()); });
   count_++;
   longest_ = token.size() > longest_ ? token.size() : longest_;
   if (known) {
@@ -21,7 +21,7 @@ bool Vocabulary::add(std::string_view token, uint64_t id) {
   // At most half of the slots are used.
   if (count_ * 2 > slots_.size()) {
     std::vector<Slot> old(slots_.empty() ? 256 : slots_.size() * 2);
-    old.swap(slots_);
+    slots_.edit([&](std::vector<Slot>& slots) { old.swap(slots); });
     mask_ = slots_.size() - 1;
     for (const Slot& slot : old) {
       if (slot.id != kNoToken) {
@@ -40,7 +40,48 @@ void Vocabulary::insert(uint32_t id) {
   while (slots_[slot].id != kNoToken) {
     slot = (slot + 1) & mask_;
   }
-  slots_[slot] = {id, static_cast<uint32_t>(hash >> 32)};
+  slots_.change(slot) = {id, static_cast<uint32_t>(hash >> 32)};
+}
+
+void Vocabulary::write(CompiledWriter& writer) const {
+  writer.add(bytes_);
+  writer.add(places_);
+  writer.add(slots_);
+}
+
+Error Vocabulary::read(CompiledReader& reader) {
+  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(bytes_));
+  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(places_));
+  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(slots_));
+  if (places_.size() > kLargestToken + 1 || (slots_.size() & (slots_.size() - 1)) != 0) {
+    return reader.damaged("the size of a table");
+  }
+  count_ = longest_ = 0;
+  for (const Place& place : places_) {
+    if (place.offset == kNoToken) {
+      continue;
+    }
+    if (place.offset > bytes_.size() || place.size > bytes_.size() - place.offset) {
+      return reader.damaged("the text of a token");
+    }
+    count_++;
+    longest_ = place.size > longest_ ? place.size : longest_;
+  }
+  size_t used = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.id != kNoToken) {
+      used++;
+      if (!contains(slot.id)) {
+        return reader.damaged("an id of the vocabulary");
+      }
+    }
+  }
+  // A search ends at a slot that is not used.
+  if (!slots_.empty() && used == slots_.size()) {
+    return reader.damaged("the vocabulary, which is full");
+  }
+  mask_ = slots_.empty() ? 0 : slots_.size() - 1;
+  return Error::Ok;
 }
 
 }  // namespace tokenizers::detail

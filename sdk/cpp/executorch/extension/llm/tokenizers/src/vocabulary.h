@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "compiled.h"
 
 namespace tokenizers::detail {
 
@@ -65,6 +65,10 @@ class Vocabulary {
   size_t count() const { return count_; }
   size_t longest() const { return longest_; }
 
+  void write(CompiledWriter& writer) const;
+  /// Error::ParseFailure if a table refers to what is not there.
+  Error read(CompiledReader& reader);
+
  private:
   struct Place {
     uint32_t offset = kNoToken;
@@ -76,9 +80,9 @@ class Vocabulary {
   };
   void insert(uint32_t id);
 
-  std::string bytes_;
-  std::vector<Place> places_;
-  std::vector<Slot> slots_;
+  Column<char> bytes_;
+  Column<Place> places_;
+  Column<Slot> slots_;
   size_t mask_ = 0;
   size_t count_ = 0;
   size_t longest_ = 0;

@@ -8,6 +8,10 @@
 
 namespace tokenizers {
 
+namespace detail {
+class CompiledReader;
+}
+
 /// A `tokenizer.json` of Hugging Face: models BPE, WordPiece, Unigram and WordLevel with their normalizers,
 /// pre-tokenizers, post-processors, decoders and added tokens. The ids are those of the Python package `tokenizers`.
 /// Dropout, truncation and padding, which are for training, are left out.
@@ -19,9 +23,19 @@ class HFTokenizer final : public Tokenizer {
   /// A `tokenizer.json`, or the folder with it. The names of the tokens that begin and end a sequence are read from a
   /// `tokenizer_config.json` beside it, if there is one.
   Error load(const std::string& tokenizer_path) override;
-  Error load_from_buffer(std::string_view tokenizer_json) override;
-  /// With the content of `tokenizer_config.json`.
-  Error load_from_buffer(std::string_view tokenizer_json, std::string_view tokenizer_config_json);
+  /// A `tokenizer.json`, or what compile() gave.
+  Error load_from_buffer(std::string_view bytes) override;
+  /// With the content of `tokenizer_config.json`. What compile() gave has it inside.
+  Error load_from_buffer(std::string_view bytes, std::string_view tokenizer_config_json);
+
+  /// This tokenizer in a form whose tables are used where they lie: loading it parses the settings only. BPE alone has
+  /// one; others are Error::LoadFailure. `settings_json` is the `tokenizer.json` without the members "vocab" and
+  /// "merges" of its "model", and with its "type"; `config_json` is the content of `tokenizer_config.json`, or empty.
+  Result<std::string> compile(std::string_view settings_json, std::string_view config_json) const;
+  /// What compile() gave, without copying it. `bytes` begin at a multiple of 8 and must stay as they are while `owner`
+  /// lives, which the tokenizer keeps. All that the tables refer to is checked: Error::ParseFailure if they are
+  /// damaged.
+  Error load_compiled(std::string_view bytes, std::shared_ptr<const void> owner);
 
   /// The tokens that begin and end a sequence, where the model names them.
   std::optional<uint64_t> bos_id() const;
@@ -39,6 +53,9 @@ class HFTokenizer final : public Tokenizer {
 
  private:
   struct State;
+  Error load_parts(std::string_view json, std::string_view config_json, detail::CompiledReader* tables,
+                   std::shared_ptr<const void> owner);
+
   std::unique_ptr<State> state_;
 };
 

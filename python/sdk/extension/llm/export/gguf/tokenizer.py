@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tokenizers of GGUF files, as Hugging Face's `tokenizer.json`.
+
+A GGUF file has the tokens and how they were made: merges of byte-level BPE (`tokenizer.ggml.model` is `gpt2`), whose
+words are split by an expression that it names only (`tokenizer.ggml.pre`), or scores of SentencePiece's BPE (`llama`).
+The keys are those of ggml's `docs/gguf.md`; the expressions are those of the models' own tokenizers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sdk.extension.llm.export.gguf._file import GGUFError, GGUFFile
+
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
+"""Of `tokenizer.ggml.token_type`."""
+_SPACE = "▁"
+"""What SentencePiece writes for a space."""
+
+_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def _words(digits: str) -> str:
+    """Words with the character before them, numbers, punctuation, spaces: the expression of Llama 3 and of Qwen 2."""
+    letters = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+    return rf"{_CONTRACTIONS}|{letters}|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_ENDS}"
+
+
+def _cased_words() -> str:
+    """Words that begin with capitals or go on in small letters: the expression of o200k."""
+    upper, lower = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+    first, tail = r"[^\r\n\p{L}\p{N}]?", f"{_CONTRACTIONS}?"
+    words = f"{first}{upper}*{lower}+{tail}|{first}{upper}+{lower}*{tail}"
+    return rf"{words}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}"
+
+
+def _byte_level(use_regex: bool) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+
+
+def _split(expression: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """What a name in `tokenizer.ggml.pre` stands for."""
+
+    splits: tuple[dict[str, Any], ...]
+    nfc: bool = False
+    """The text is normalised first."""
+    ignore_merges: bool = False
+    """A word that is a token is that token, whatever the merges say."""
+    adds_bos: bool = False
+
+
+_GPT2 = _Family((_byte_level(True),))
+_SMOLLM = _Family(({"type": "Digits", "individual_digits": True}, _byte_level(True)))
+_LLAMA3 = _Family((_split(_words(r"\p{N}{1,3}")), _byte_level(False)), ignore_merges=True, adds_bos=True)
+_QWEN2 = _Family((_split(_words(r"\p{N}")), _byte_level(False)), nfc=True)
+_O200K = _Family((_split(_cased_words()), _byte_level(False)))
+_FAMILIES = {
+    "deepseek-r1-qwen": _QWEN2,
+    "gpt-2": _GPT2,
+    "gpt-4o": _O200K,
+    "lfm2": _LLAMA3,
+    "llama-bpe": _LLAMA3,
+    "llama-v3": _LLAMA3,
+    "llama3": _LLAMA3,
+    "phi-2": _GPT2,
+    "qwen2": _QWEN2,
+    "smollm": _SMOLLM,
+}
+
+
+@dataclass(frozen=True)
+class GGUFTokenizer:
+    """The tokenizer of a GGUF file."""
+
+    tokenizer_json: bytes
+    """The content of a `tokenizer.json`."""
+    config_json: bytes
+    """The content of a `tokenizer_config.json`: the tokens that begin and end a text."""
+    bos_id: int | None
+    eos_ids: tuple[int, ...]
+    """Tokens that end a text or a turn of a conversation."""
+    chat_template: str | None
+    """In the language of Jinja."""
+
+
+def gguf_tokenizer(file: GGUFFile) -> GGUFTokenizer:
+    """The tokenizer of a file. Raises GGUFError for one that is missing, damaged or of a kind that is not supported."""
+    metadata = _Metadata(file)
+    tokens = metadata.strings("tokens")
+    if len(set(tokens)) != len(tokens):
+        raise metadata.error("tokens", "has a token twice")
+    kinds = metadata.numbers("token_type", len(tokens)) or [_NORMAL] * len(tokens)
+    kind = metadata.get("model")
+    if kind == "gpt2":
+        settings, adds_bos = _bpe(metadata, tokens)
+    elif kind == "llama":
+        settings, adds_bos = _sentencepiece(metadata, tokens, kinds)
+    else:
+        raise metadata.error("model", f"is {kind!r}; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)")
+    added = [_added(i, tokens[i], kind) for i, kind in enumerate(kinds) if kind in (_UNKNOWN, _CONTROL, _USER_DEFINED)]
+    bos, eos = metadata.token("bos_token_id", len(tokens)), metadata.token("eos_token_id", len(tokens))
+    adds_bos, adds_eos = metadata.get("add_bos_token", adds_bos), metadata.get("add_eos_token", False)
+    around = (bos if adds_bos else None, eos if adds_eos else None)
+    settings |= {"added_tokens": added, "post_processor": _post_processor(tokens, *around)}
+    ends = [eos, *(metadata.token(f"{name}_token_id", len(tokens)) for name in ("eot", "eom"))]
+    names = {"bos_token": bos, "eos_token": eos}
+    template = file.metadata.get("tokenizer.chat_template")
+    return GGUFTokenizer(
+        tokenizer_json=_json({"version": "1.0", "truncation": None, "padding": None, **settings}),
+        config_json=_json({name: tokens[i] for name, i in names.items() if i is not None}),
+        bos_id=bos,
+        eos_ids=tuple(dict.fromkeys(i for i in ends if i is not None)),
+        chat_template=template if isinstance(template, str) else None,
+    )
+
+
+class _Metadata:
+    """The entries `tokenizer.ggml.*` of a file, whose errors name the file and the key."""
+
+    def __init__(self, file: GGUFFile) -> None:
+        self._file = file
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._file.metadata.get(f"tokenizer.ggml.{name}", default)
+
+    def error(self, name: str, what: str) -> GGUFError:
+        return GGUFError(f"{self._file.path}: tokenizer.ggml.{name} {what}")
+
+    def strings(self, name: str) -> list[str]:
+        found = self.get(name)
+        if not isinstance(found, list) or not found or not all(isinstance(item, str) for item in found):
+            raise self.error(name, "is missing" if found is None else "must be strings, at least one")
+        return found
+
+    def numbers(self, name: str, count: int) -> list[Any] | None:
+        found = self.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, list) or not all(isinstance(item, (int, float)) for item in found):
+            raise self.error(name, "must be numbers")
+        if len(found) != count:
+            raise self.error(name, f"has {len(found)} numbers, expected one for each of the {count} tokens")
+        return found
+
+    def token(self, name: str, count: int) -> int | None:
+        found = self.get(name)
+        if found is not None and not (isinstance(found, int) and 0 <= found < count):
+            raise self.error(name, f"is {found!r}, expected one of the {count} tokens")
+        return found
+
+
+def _bpe(metadata: _Metadata, tokens: Sequence[str]) -> tuple[dict[str, Any], bool]:
+    name = metadata.get("pre", "gpt-2")
+    family = _FAMILIES.get(name)
+    if family is None:
+        raise metadata.error("pre", f"is {name!r}; supported are {', '.join(sorted(_FAMILIES))}")
+    merges = metadata.strings("merges")
+    settings = {
+        "normalizer": {"type": "NFC"} if family.nfc else None,
+        "pre_tokenizer": _sequence("pretokenizers", family.splits),
+        "decoder": _byte_level(True),
+        "model": _model(tokens, merges, ignore_merges=family.ignore_merges),
+    }
+    return settings, family.adds_bos
+
+
+def _sentencepiece(metadata: _Metadata, tokens: Sequence[str], kinds: Sequence[int]) -> tuple[dict[str, Any], bool]:
+    scores = metadata.numbers("scores", len(tokens))
+    if scores is None:
+        raise metadata.error("scores", "is missing, which says in which order tokens are merged")
+    prefix = metadata.get("add_space_prefix", True)
+    unknown = next((token for token, kind in zip(tokens, kinds, strict=True) if kind == _UNKNOWN), None)
+    to_spaces: dict[str, Any] = {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "}
+    decoders: list[dict[str, Any]] = [to_spaces, {"type": "ByteFallback"}, {"type": "Fuse"}]
+    if prefix:
+        decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    normalizers: list[dict[str, Any]] = [{"type": "Prepend", "prepend": _SPACE}] if prefix else []
+    normalizers.append({"type": "Replace", "pattern": {"String": " "}, "content": _SPACE})
+    merges = _merges_of_scores(tokens, kinds, scores)
+    settings = {
+        "normalizer": _sequence("normalizers", normalizers),
+        "pre_tokenizer": None,
+        "decoder": _sequence("decoders", decoders),
+        "model": _model(tokens, merges, byte_fallback=True, fuse_unk=True, unk_token=unknown),
+    }
+    return settings, True
+
+
+def _merges_of_scores(tokens: Sequence[str], kinds: Sequence[int], scores: Sequence[float]) -> list[list[str]]:
+    """All pairs of tokens that are one together, the highest score of the result first."""
+    known = {token for token, kind in zip(tokens, kinds, strict=True) if kind == _NORMAL}
+    found: list[tuple[float, int, str, str]] = []
+    for i, token in enumerate(tokens):
+        if kinds[i] == _NORMAL:
+            for at in range(1, len(token)):
+                if token[:at] in known and token[at:] in known:
+                    found.append((-scores[i], i, token[:at], token[at:]))
+    return [[left, right] for _, _, left, right in sorted(found, key=lambda merge: merge[:2])]
+
+
+def _model(tokens: Sequence[str], merges: Sequence[Any], **options: Any) -> dict[str, Any]:
+    none = dict.fromkeys(("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"))
+    flags = dict.fromkeys(("fuse_unk", "byte_fallback", "ignore_merges"), False)
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    return {"type": "BPE", **none, **flags, **options, "vocab": vocabulary, "merges": list(merges)}
+
+
+def _sequence(name: str, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return steps[0] if len(steps) == 1 else {"type": "Sequence", name: list(steps)}
+
+
+def _added(token_id: int, content: str, kind: int) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": token_id, "content": content, **flags, "special": kind != _USER_DEFINED}
+
+
+def _post_processor(tokens: Sequence[str], bos: int | None, eos: int | None) -> dict[str, Any] | None:
+    def special(i: int | None) -> list[dict[str, Any]]:
+        return [] if i is None else [{"SpecialToken": {"id": tokens[i], "type_id": 0}}]
+
+    if bos is None and eos is None:
+        return None
+    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    ids = [i for i in (bos, eos) if i is not None]
+    return {
+        "type": "TemplateProcessing",
+        "single": [*special(bos), first, *special(eos)],
+        "pair": [*special(bos), first, *special(eos), *special(bos), second, *special(eos)],
+        "special_tokens": {tokens[i]: {"id": tokens[i], "ids": [i], "tokens": [tokens[i]]} for i in ids},
+    }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

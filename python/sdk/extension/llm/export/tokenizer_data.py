@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tokenizer and the chat template of a model, as they are stored in its program."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sdk.extension.llm.export.gguf import GGUFFile
+from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.tokenizers import CppHFTokenizer, load_tokenizer_from_buffer
+from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
+
+TOKENIZER_KEY = "tokenizer"
+CHAT_TEMPLATE_KEY = "chat_template"
+"""Names of the data in a program, as in `extension/llm/tokenizers/embedded.h`."""
+
+
+@dataclass(frozen=True)
+class TokenizerData:
+    """What a program holds of its tokenizer."""
+
+    named_data: dict[str, bytes]
+    """For `ExecutorchBackendConfig.named_data`."""
+    metadata: dict[str, Any]
+    """Methods without inputs: `get_bos_id` and `get_eos_ids`, where the tokenizer names these tokens."""
+
+
+def tokenizer_data(checkpoint: str | None, tokenizer_path: str | None) -> TokenizerData:
+    """The tokenizer of a file or folder, or that of a checkpoint, a GGUF file or a folder of Hugging Face's form.
+
+    Raises SettingsError if there is none, `GGUFError`, ValueError or RuntimeError for one that cannot be used.
+    """
+    source = Path(tokenizer_path or checkpoint or "")
+    if source.suffix.lower() == ".gguf":
+        return _of_gguf(source)
+    if source.is_dir() and (source / "tokenizer.json").exists():
+        return _of_folder(source, source / "tokenizer.json")
+    if source.is_file() and source.suffix == ".json":
+        return _of_folder(source.parent, source)
+    if tokenizer_path is not None:
+        content = source.read_bytes()
+        tokenizer = load_tokenizer_from_buffer(content)
+        ends = {"get_bos_id": tokenizer.bos_tok(), "get_eos_ids": [tokenizer.eos_tok()]}
+        return TokenizerData({TOKENIZER_KEY: content}, ends)
+    raise SettingsError(
+        "export.embed_tokenizer: the checkpoint has no tokenizer; name its file in base.tokenizer_path "
+        "(tokenizer.json, tokenizer.model, a file of tiktoken or a GGUF file)"
+    )
+
+
+def _of_gguf(path: Path) -> TokenizerData:
+    found = gguf_tokenizer(GGUFFile(path))
+    data = {TOKENIZER_KEY: compile_tokenizer(found.tokenizer_json, found.config_json)}
+    return _with_template(data, found.chat_template, found.bos_id, list(found.eos_ids))
+
+
+def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
+    content = tokenizer_json.read_bytes()
+    config = _json(folder / "tokenizer_config.json")
+    config_json = json.dumps(config).encode() if config else b""
+    tokenizer = CppHFTokenizer()
+    tokenizer.load_from_buffer(content, config_json)
+    ends = _json(folder / "generation_config.json").get("eos_token_id", tokenizer.eos_id())
+    ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
+    template_file = folder / "chat_template.jinja"
+    template = template_file.read_text() if template_file.exists() else _default_template(config.get("chat_template"))
+    data = {TOKENIZER_KEY: compile_tokenizer(content, config_json)}
+    return _with_template(data, template, tokenizer.bos_id(), ends)
+
+
+def _default_template(found: Any) -> str | None:
+    """A model with several templates lists them; the one for conversations is called `default`."""
+    if isinstance(found, list):
+        named = {entry.get("name"): entry.get("template") for entry in found if isinstance(entry, dict)}
+        found = named.get("default")
+    return found if isinstance(found, str) else None
+
+
+def _with_template(data: dict[str, bytes], template: str | None, bos: int | None, eos: list[int]) -> TokenizerData:
+    if template is not None:
+        data[CHAT_TEMPLATE_KEY] = template.encode()
+    metadata: dict[str, Any] = {} if bos is None else {"get_bos_id": bos}
+    if eos:
+        metadata["get_eos_ids"] = eos
+    return TokenizerData(data, metadata)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        read = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise SettingsError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+    return read if isinstance(read, dict) else {}

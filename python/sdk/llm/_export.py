@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turn the checkpoint of a language model into a program with its cache, tokenizer and chat template.
+
+MODEL is a .gguf file, whose weights stay as they are quantised, or a folder with config.json, .safetensors files and
+tokenizer.json. The program answers prompts with `sdk llm run`, and in every runtime.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.command import OK, CommandError, Parser, check_writable, describe, finish, print_json
+from sdk.command.arguments import count
+
+_CONTEXT = 2048
+"""Positions of the cache, if the model has as many: it takes memory whether it is used or not."""
+_CHUNK = 512
+"""Tokens of a prompt that one call takes."""
+_EPILOG = """\
+examples
+  sdk llm export SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2.pte
+  sdk llm export ./Qwen3-0.6B -o qwen3.pte --context 8192 --set quantization.qmode=8da4w
+"""
+
+
+def main(argv: Sequence[str], prog: str) -> int:
+    """Exports a model; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "never", _EPILOG)
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a .gguf file, or a folder of Hugging Face's form")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.pte", help="the program to write")
+    parser.add_argument("--context", type=count(1), help=f"positions of the cache (the model's, {_CONTEXT} at most)")
+    parser.add_argument("--chunk", type=count(1), help=f"tokens that one call takes ({_CHUNK}, or the context)")
+    parser.add_argument("--backend", help="the backend, or `portable` for none (that of CPUs)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="GROUP.KEY=VALUE",
+        help="any setting of export_llm (docs/llm.md); repeatable",
+    )
+    return finish(parser, argv, _export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    output: Path = options.output
+    if output.suffix != ".pte":
+        raise CommandError(f"--output: expected a file that ends in .pte, found `{output}`")
+    check_writable([output])
+    from sdk.extension.llm.export.export_llm import export
+
+    try:
+        written = export(None, _settings(options))
+    except (ValueError, RuntimeError) as error:
+        raise CommandError(describe(error)) from None
+    if options.json:
+        print_json({"program": str(written), "bytes": written.stat().st_size})
+    else:
+        print(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+    return OK
+
+
+def _settings(options: argparse.Namespace) -> list[str]:
+    longest = context_of(options.model)
+    context = options.context or min(_CONTEXT, longest or _CONTEXT)
+    if longest is not None and context > longest:
+        raise CommandError(f"--context: {context} is more than the {longest} positions that the model knows")
+    settings: dict[str, Any] = {
+        "base.checkpoint": options.model,
+        "model.use_kv_cache": "true",
+        "model.use_sdpa_with_kv_cache": "true",
+        "export.max_context_length": context,
+        "export.max_seq_length": min(options.chunk or _CHUNK, context),
+        "export.embed_tokenizer": "true",
+        "export.output_dir": options.output.parent,
+        "export.output_name": options.output.name,
+    }
+    if (backend := _backend(options.backend)) is not None:
+        settings[f"backend.{backend}.enabled"] = "true"
+    return [*(f"{name}={value}" for name, value in settings.items()), *options.set]
+
+
+def _backend(name: str | None) -> str | None:
+    from sdk.backends.registry import BackendError, backend, default_backend
+
+    if name == "portable":
+        return None
+    try:
+        found = default_backend() if name is None else backend(name)
+    except BackendError as error:
+        raise CommandError(f"--backend: {describe(error)}") from None
+    return None if found is None else found.name
+
+
+def context_of(model: Path) -> int | None:
+    """Positions that a model was trained for; None if its checkpoint does not say. Raises CommandError for a path that
+    is no checkpoint."""
+    if model.is_dir():
+        import json
+
+        config = model / "config.json"
+        if not config.exists():
+            raise CommandError(f"`{model}` is no model: a folder of Hugging Face's form has a config.json")
+        try:
+            read = json.loads(config.read_text())
+        except json.JSONDecodeError as error:
+            raise CommandError(f"{config}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        found = read.get("max_position_embeddings", read.get("text_config", {}).get("max_position_embeddings"))
+        return found if isinstance(found, int) else None
+    if not model.exists():
+        raise CommandError(
+            f"there is no file or folder `{model}`; a model of a hub must be downloaded first, "
+            "with `huggingface-cli download ID --local-dir FOLDER` for example"
+        )
+    if model.suffix.lower() != ".gguf":
+        raise CommandError(f"expected a .gguf file or a folder, found `{model}`")
+    from sdk.extension.llm.export.gguf import GGUFFile
+
+    try:
+        metadata = GGUFFile(model).metadata
+    except ValueError as error:
+        raise CommandError(describe(error)) from None
+    found = metadata.get(f"{metadata.get('general.architecture')}.context_length")
+    return found if isinstance(found, int) else None

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tokenizers of GGUF files against those that the files were made from, and their compiled form."""
+
+from __future__ import annotations
+
+import io
+import json
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import gguf
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llm_texts import TRAINING, texts
+from test_tokenizers import OLD, compare, loaded, trained
+from tokenizers import Regex, decoders, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer as Reference
+
+from sdk.extension.llm import tokenizers as sdk_tokenizers
+from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
+from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
+
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+QWEN2 = LLAMA3.replace("{1,3}", "")
+FAMILIES: dict[str, dict[str, Any]] = {
+    "gpt-2": {"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=False)},
+    "smollm": {
+        "pre_tokenizer": pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        )
+    },
+    "llama-bpe": {
+        "pre_tokenizer": pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(Regex(LLAMA3), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        )
+    },
+    "qwen2": {
+        "normalizer": normalizers.NFC(),
+        "pre_tokenizer": pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(Regex(QWEN2), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        ),
+    },
+}
+
+
+def written(path: Path, **entries: Any) -> GGUFFile:
+    """A GGUF file with these entries `tokenizer.ggml.*`, and a template."""
+    writer = gguf.GGUFWriter(path, "llama")
+    for name, value in entries.items():
+        key = f"tokenizer.ggml.{name}"
+        add = {list: writer.add_array, str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32}
+        add[type(value)](key, value)  # type: ignore[operator]
+    writer.add_chat_template("{{ messages }}")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return GGUFFile(path)
+
+
+def bpe_entries(reference: Reference, pre: str) -> dict[str, Any]:
+    """What a converter writes of a byte-level tokenizer."""
+    model = json.loads(reference.to_str())["model"]
+    vocabulary = reference.get_vocab()
+    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+    special = {token.content for token in reference.get_added_tokens_decoder().values()}
+    return {
+        "model": "gpt2",
+        "pre": pre,
+        "tokens": tokens,
+        "token_type": [3 if token in special else 1 for token in tokens],
+        "merges": [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]],
+        "bos_token_id": vocabulary["<s>"],
+        "eos_token_id": vocabulary["</s>"],
+    }
+
+
+@pytest.mark.parametrize("pre", FAMILIES)
+def test_byte_level_tokenizers_of_gguf_files(pre: str, tmp_path: Path) -> None:
+    reference = trained("BPE", decoder=decoders.ByteLevel(), **FAMILIES[pre])
+    # A byte-level model knows every byte, and has no unknown token; Llama 3 takes a word that is a token whole.
+    content = json.loads(reference.to_str())
+    content["model"] |= {"unk_token": None, "ignore_merges": pre == "llama-bpe"}
+    reference = Reference.from_str(json.dumps(content))
+    if pre == "llama-bpe":
+        s = ("<s>", reference.token_to_id("<s>"))
+        reference.post_processor = processors.TemplateProcessing(
+            single="<s> $A", pair="<s> $A <s> $B", special_tokens=[s]
+        )
+    found = gguf_tokenizer(written(tmp_path / "model.gguf", **bpe_entries(reference, pre)))
+    assert json.loads(found.tokenizer_json)["model"]["vocab"] == reference.get_vocab()
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
+    for text in OLD:
+        assert tokenizer.encode_with_post_processor(text) == reference.encode(text).ids, text
+        ids = tokenizer.encode(text)
+        assert tokenizer.decode_batch(ids) == reference.decode(ids, skip_special_tokens=False)
+    assert (found.bos_id, found.eos_ids) == (reference.token_to_id("<s>"), (reference.token_to_id("</s>"),))
+    assert (tokenizer.bos_id(), tokenizer.eos_id()) == (found.bos_id, found.eos_ids[0])
+    assert found.chat_template == "{{ messages }}"
+
+
+def sentencepiece_model(prefix: bool) -> sentencepiece.SentencePieceProcessor:
+    """BPE as Llama 2 has it: bytes for what has no token, no normal form."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TRAINING),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=800,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        add_dummy_prefix=prefix,
+        character_coverage=0.99,
+        minloglevel=2,
+    )
+    return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+def test_sentencepiece_of_gguf_files(prefix: bool, tmp_path: Path) -> None:
+    model = sentencepiece_model(prefix)
+    count = model.get_piece_size()
+
+    def kind(i: int) -> int:
+        return 2 if model.is_unknown(i) else 3 if model.is_control(i) else 6 if model.is_byte(i) else 1
+
+    found = gguf_tokenizer(
+        written(
+            tmp_path / "model.gguf",
+            model="llama",
+            tokens=[model.id_to_piece(i) for i in range(count)],
+            scores=[float(model.get_score(i)) for i in range(count)],
+            token_type=[kind(i) for i in range(count)],
+            bos_token_id=model.bos_id(),
+            eos_token_id=model.eos_id(),
+            add_space_prefix=prefix,
+        )
+    )
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
+    compared = 0
+    for text in texts(400):
+        # SentencePiece has a null character end a text, and special tokens in it are ordinary text.
+        if "\0" in text or any(name in text for name in ("<s>", "</s>", "<unk>")) or not text:
+            continue
+        ids, expected = tokenizer.encode(text), model.encode(text)
+        assert ids == expected, text
+        assert tokenizer.decode_batch(ids) == model.decode(expected), text
+        compared += 1
+    assert compared > 200
+    assert tokenizer.encode_with_post_processor("a")[0] == model.bos_id()
+
+
+ENTRIES = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "merges": ["a b"], "token_type": [1, 1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "t5"}, "tokenizer.ggml.model is 't5'; supported are 'gpt2'"),
+        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are deepseek-r1-qwen, gpt-2"),
+        ({"tokens": [1, 2]}, "tokenizer.ggml.tokens must be strings"),
+        ({"tokens": ["a", "a", "ab"]}, "tokenizer.ggml.tokens has a token twice"),
+        ({"token_type": [1]}, "tokenizer.ggml.token_type has 1 numbers, expected one for each of the 3 tokens"),
+        ({"eos_token_id": 3}, "tokenizer.ggml.eos_token_id is 3, expected one of the 3 tokens"),
+        ({"model": "llama"}, "tokenizer.ggml.scores is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_gguf_tokenizer_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "model.gguf", **{**ENTRIES, **change})
+    with pytest.raises(GGUFError, match=message.replace(".", r"\.")):
+        gguf_tokenizer(file)
+    assert gguf_tokenizer(written(tmp_path / "right.gguf", **ENTRIES)).eos_ids == ()
+
+
+COMPILED = {
+    "bytes": {"decoder": decoders.ByteLevel(), **FAMILIES["llama-bpe"]},
+    "characters": {"pre_tokenizer": pre_tokenizers.Metaspace(), "decoder": decoders.Metaspace()},
+    "normalised": {
+        "normalizer": normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()]),
+        "pre_tokenizer": pre_tokenizers.Whitespace(),
+    },
+}
+
+
+@pytest.mark.parametrize("parts", COMPILED)
+def test_compiled_tokenizers_are_the_same(parts: str) -> None:
+    reference = trained("BPE", **COMPILED[parts])
+    compiled = compile_tokenizer(reference.to_str().encode())
+    assert compiled.startswith(b"PTETOK01")
+    tokenizer = sdk_tokenizers.load_tokenizer_from_buffer(compiled)
+    again, plain = sdk_tokenizers.CppHFTokenizer(), loaded(reference)
+    again.load_from_buffer(compiled)
+    assert tokenizer.vocab_size() == reference.get_vocab_size()
+    for text in OLD:
+        ids = reference.encode(text, add_special_tokens=False).ids
+        assert tokenizer.encode(text) == ids and again.encode(text) == ids, text
+        assert again.decode_batch(ids) == plain.decode_batch(ids)
+    for token in range(tokenizer.vocab_size()):
+        piece = plain.id_to_piece(token)
+        assert tokenizer.id_to_piece(token) == piece
+        assert unicodedata.normalize("NFC", piece.decode()) and tokenizer.piece_to_id(piece.decode()) == token
+
+
+@pytest.mark.parametrize("model", ["WordPiece", "WordLevel", "Unigram"])
+def test_other_models_stay_as_they_are(model: str) -> None:
+    content = trained(model, pre_tokenizer=pre_tokenizers.Whitespace()).to_str().encode()
+    assert compile_tokenizer(content) == content
+    compare(Reference.from_str(content.decode()), OLD[:20])
+    with pytest.raises(RuntimeError, match="only BPE models have a compiled form"):
+        tokenizer = sdk_tokenizers.CppHFTokenizer()
+        tokenizer.load_from_buffer(content)
+        tokenizer.compile(b"{}")
+
+
+@pytest.fixture(scope="module")
+def small_compiled() -> bytes:
+    content = {
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "added_tokens": [{"id": 9, "content": "<|end|>", "special": True}],
+        "model": {"type": "BPE", "vocab": {"a": 0, "Ġ": 1, "b": 2, "Ġa": 3, "ab": 4}, "merges": ["Ġ a", "a b"]},
+    }
+    return compile_tokenizer(json.dumps(content).encode())
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_damaged_compiled_tokenizers_are_refused_or_work(data: st.DataObject, small_compiled: bytes) -> None:
+    """No read outside of the tables, and no search without an end."""
+    damaged = bytearray(small_compiled)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.sampled_from([len(damaged), data.draw(st.integers(0, len(damaged)))]))
+    try:
+        tokenizer = sdk_tokenizers.load_tokenizer_from_buffer(bytes(damaged[:cut]))
+    except RuntimeError as error:
+        assert str(error)
+        return
+    try:
+        ids = tokenizer.encode("ab aab c<|end|>")
+        tokenizer.decode_batch(ids)
+    except (RuntimeError, ValueError, IndexError) as error:
+        assert str(error)
