@@ -19,6 +19,7 @@
 #include "delegate.h"
 #include "kernels/depthwise.h"
 #include "kernels/exact_functions.h"
+#include "kernels/exact_windows.h"
 #include "kernels/products.h"
 
 namespace executorch {
@@ -170,6 +171,7 @@ class XnnpackBackend final : public BackendInterface {
         use_integer_products();
         use_depthwise();
         use_exact_functions();
+        use_exact_windows();
       }
       return succeeded;
     }();

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NaN and infinity at every position of a row, for all numbers of keys up to more than two vectors of 16 floats:
-attention, norms and layers give NaN if eager does (XNN-14)."""
+attention, norms, layers, pools and functions give NaN if eager does (XNN-14)."""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 
@@ -47,8 +48,9 @@ def special_rows(count: int) -> torch.Tensor:
 
 
 def check(found: object, expected: torch.Tensor, what: str) -> None:
+    rtol, atol = (1e-4, 1e-5) if expected.dtype == torch.float32 else (4e-3, 2e-3)
     torch.testing.assert_close(
-        torch.as_tensor(found), expected, rtol=1e-4, atol=1e-5, equal_nan=True, msg=lambda m: f"{what}: {m}"
+        torch.as_tensor(found), expected, rtol=rtol, atol=atol, equal_nan=True, msg=lambda m: f"{what}: {m}"
     )
 
 
@@ -128,15 +130,87 @@ LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_layer(name: str) -> None:
-    module, shape = LAYERS[name]
-    module = with_zeros(module)
-    x = special_rows(math.prod(shape)).nan_to_num(neginf=1.0, nan=math.nan, posinf=math.inf).reshape(-1, *shape)
-    lowered = to_edge_transform_and_lower(export(module, (x,)), partitioner=[XnnpackPartitioner()])
+DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=["float32", "float16"])
+
+
+def check_delegated(module: nn.Module, inputs: tuple[torch.Tensor, ...], what: str) -> None:
+    lowered = to_edge_transform_and_lower(export(module, inputs), partitioner=[XnnpackPartitioner()])
     assert len(get_delegated_payload(lowered.exported_program().graph_module)) == 1
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
-    check(method.execute((x,))[0], module(x), name)
+    check(method.execute(inputs)[0], module(*inputs), what)
+
+
+@DTYPES
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str, dtype: torch.dtype) -> None:
+    module, shape = LAYERS[name]
+    module = with_zeros(copy.deepcopy(module)).to(dtype)
+    x = special_rows(math.prod(shape)).nan_to_num(neginf=1.0, nan=math.nan, posinf=math.inf).reshape(-1, *shape)
+    check_delegated(module, (x.to(dtype),), name)
+
+
+def special_images(channels: int, height: int, width: int) -> torch.Tensor:
+    """Images with a special number in a channel of each pixel."""
+    size = channels * height * width
+    images = torch.linspace(-9, 9, size).sin().repeat(len(SPECIAL) * height * width, 1)
+    for i, image in enumerate(images):
+        place = i // len(SPECIAL)
+        image[place + height * width * (place % channels)] = SPECIAL[i % len(SPECIAL)]
+    return images.reshape(-1, channels, height, width)
+
+
+WINDOWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "max pool": lambda x: F.max_pool2d(x, 3, stride=2, padding=1),
+    "max pool of an even window": lambda x: F.max_pool2d(x, (2, 3), stride=1),
+    "max pool of a large window": lambda x: F.max_pool2d(x, 4, stride=1),
+    "dilated max pool": lambda x: F.max_pool2d(x, 2, stride=1, dilation=2),
+    "clamped max pool": lambda x: F.relu6(F.max_pool2d(x, 2)),
+    "resized": lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+    # Without the last row and column, where eager multiplies infinity by 0.
+    "resized with aligned corners": lambda x: F.interpolate(x, size=(5, 7), mode="bilinear", align_corners=True)[
+        ..., :-1, :-1
+    ],
+    "largest row": lambda x: x.max(2, keepdim=True)[0],
+}
+
+
+@DTYPES
+@pytest.mark.parametrize("name", WINDOWS)
+def test_window(name: str, dtype: torch.dtype) -> None:
+    for channels in (1, 5, 16, 35):
+        check_delegated(Call(WINDOWS[name]), (special_images(channels, 4, 5).to(dtype),), f"{channels} channels")
+
+
+OF_TORCH = (
+    "abs", "ceil", "cos", "exp", "floor", "log", "neg", "relu", "rsqrt", "sigmoid", "sin", "sqrt", "square", "tanh",
+)  # fmt: skip
+FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    **{name: getattr(torch, name) for name in OF_TORCH},
+    **{name: getattr(F, name) for name in ("elu", "hardswish", "leaky_relu", "relu6", "silu")},
+    "clamp": lambda x: x.clamp(-1, 1),
+}
+
+PERIODIC = ("sin", "cos")
+"""Of large numbers they are nothing but rounding errors."""
+
+
+@DTYPES
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function(name: str, dtype: torch.dtype) -> None:
+    """NaN, infinity, zeros, and numbers of all magnitudes for which results are finite."""
+    magnitudes = torch.logspace(-6, 4 if dtype == torch.float16 or name in PERIODIC else 37, 87)
+    x = torch.cat([torch.tensor([*SPECIAL, 0.0, -0.0]), magnitudes, -magnitudes]).to(dtype)
+    check_delegated(Call(FUNCTIONS[name]), (x,), name)
+
+
+@DTYPES
+@pytest.mark.parametrize("function", [torch.maximum, torch.minimum, torch.add, torch.mul, torch.div])
+def test_function_of_two(function: Callable[..., torch.Tensor], dtype: torch.dtype) -> None:
+    numbers = torch.tensor([*SPECIAL, 0.0, -0.0, 1.0, -2.0], dtype=dtype)
+    x, y = (pair.flatten() for pair in torch.meshgrid(numbers, numbers, indexing="ij"))
+    check_delegated(Call(function), (x, y), "two tensors")
+    for number in numbers:
+        check_delegated(Call(function), (x, number.reshape(1)), f"by {number}")
 
 
 @pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])

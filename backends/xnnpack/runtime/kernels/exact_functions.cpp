@@ -18,8 +18,18 @@ namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
 
-void sqrt_floats(const float* in, float* out, size_t count) {
+template <typename E>
+HWY_INLINE void square_roots(const E* in, E* out, size_t count) {
   for_vectors(count, [&](size_t i, auto load, auto store) HWY_ATTR { store(hn::Sqrt(load(in + i)), out + i); });
+}
+
+void sqrt_floats(const void* in, void* out, size_t bytes) {
+  square_roots(static_cast<const float*>(in), static_cast<float*>(out), bytes / sizeof(float));
+}
+
+void sqrt_halves(const void* in, void* out, size_t bytes) {
+  square_roots(static_cast<const hwy::float16_t*>(in), static_cast<hwy::float16_t*>(out),
+               bytes / sizeof(hwy::float16_t));
 }
 
 void rsqrt_floats(const float* in, float* out, size_t count) {
@@ -29,8 +39,9 @@ void rsqrt_floats(const float* in, float* out, size_t count) {
 }
 
 /// The larger (if `largest`) or smaller number of each pair; NaN if either is NaN. If `is_one`, `y` is a scalar.
-void extremes_of_floats(const float* x, const float* y, bool is_one, bool largest, float* out, size_t count) {
-  const Vec number = vector::constant(is_one ? *y : 0.0f);
+template <typename E>
+HWY_INLINE void extremes(const E* x, const E* y, bool is_one, bool largest, E* out, size_t count) {
+  const Vec number = vector::constant(is_one ? hwy::ConvertScalarTo<float>(*y) : 0.0f);
   for_vectors(count, [&](size_t i, auto load, auto store) HWY_ATTR {
     const Vec a = load(x + i);
     const Vec b = is_one ? number : load(y + i);
@@ -38,6 +49,16 @@ void extremes_of_floats(const float* x, const float* y, bool is_one, bool larges
     const auto is_nan = hn::Or(hn::IsNaN(a), hn::IsNaN(b));
     store(hn::IfThenElse(is_nan, hn::Add(a, b), largest ? hn::Max(a, b) : hn::Min(a, b)), out + i);
   });
+}
+
+void extremes_of_floats(const void* x, const void* y, bool is_one, bool largest, void* out, size_t bytes) {
+  extremes(static_cast<const float*>(x), static_cast<const float*>(y), is_one, largest, static_cast<float*>(out),
+           bytes / sizeof(float));
+}
+
+void extremes_of_halves(const void* x, const void* y, bool is_one, bool largest, void* out, size_t bytes) {
+  extremes(static_cast<const hwy::float16_t*>(x), static_cast<const hwy::float16_t*>(y), is_one, largest,
+           static_cast<hwy::float16_t*>(out), bytes / sizeof(hwy::float16_t));
 }
 
 /// Whether any element is finite and above `limit`.
@@ -67,15 +88,21 @@ namespace xnnpack {
 namespace {
 
 HWY_EXPORT(sqrt_floats);
+HWY_EXPORT(sqrt_halves);
 HWY_EXPORT(rsqrt_floats);
 HWY_EXPORT(extremes_of_floats);
+HWY_EXPORT(extremes_of_halves);
 HWY_EXPORT(has_finite_above);
 
 using Uparams = union xnn_unary_uparams;
 
 // Kernels with the signature that XNNPACK calls: `batch` is in bytes; the output may be the input.
 void sqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
-  HWY_DYNAMIC_DISPATCH(sqrt_floats)(static_cast<const float*>(in), static_cast<float*>(out), batch / sizeof(float));
+  HWY_DYNAMIC_DISPATCH(sqrt_floats)(in, out, batch);
+}
+
+void half_sqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
+  HWY_DYNAMIC_DISPATCH(sqrt_halves)(in, out, batch);
 }
 
 void rsqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
@@ -84,17 +111,20 @@ void rsqrt_kernel(size_t batch, const void* in, void* out, const Uparams*) {
 
 template <bool kIsOne, bool kLargest>
 void extreme_kernel(size_t batch, const void* x, const void* y, void* out, const void*) {
-  HWY_DYNAMIC_DISPATCH(extremes_of_floats)
-  (static_cast<const float*>(x), static_cast<const float*>(y), kIsOne, kLargest, static_cast<float*>(out),
-   batch / sizeof(float));
+  HWY_DYNAMIC_DISPATCH(extremes_of_floats)(x, y, kIsOne, kLargest, out, batch);
 }
 
-template <bool kLargest>
-void replace_extremes(const xnn_binary_elementwise_config* config) {
+template <bool kIsOne, bool kLargest>
+void half_extreme_kernel(size_t batch, const void* x, const void* y, void* out, const void*) {
+  HWY_DYNAMIC_DISPATCH(extremes_of_halves)(x, y, kIsOne, kLargest, out, batch);
+}
+
+void replace(const xnn_binary_elementwise_config* config, xnn_vbinary_ukernel_fn of_two,
+             xnn_vbinary_ukernel_fn of_one) {
   if (config != nullptr) {
     auto* kernels = const_cast<xnn_binary_elementwise_config*>(config);
-    kernels->op_ukernel = extreme_kernel<false, kLargest>;
-    kernels->opc_ukernel = kernels->ropc_ukernel = extreme_kernel<true, kLargest>;
+    kernels->op_ukernel = of_two;
+    kernels->opc_ukernel = kernels->ropc_ukernel = of_one;
   }
 }
 
@@ -129,9 +159,14 @@ xnn_vunary_ukernel_fn replace(const xnn_unary_elementwise_config* config, xnn_vu
 void use_exact_functions() {
   replace(xnn_init_f32_sqrt_config(), sqrt_kernel);
   replace(xnn_init_f32_rsqrt_config(), rsqrt_kernel);
-  replace_extremes<true>(xnn_init_f32_vmax_config());
-  replace_extremes<false>(xnn_init_f32_vmin_config());
+  replace(xnn_init_f32_vmax_config(), extreme_kernel<false, true>, extreme_kernel<true, true>);
+  replace(xnn_init_f32_vmin_config(), extreme_kernel<false, false>, extreme_kernel<true, false>);
   fast_log = replace(xnn_init_f32_log_config(), log_kernel);
+#if !HWY_ARCH_ARM_A64  // which has instructions for float16
+  replace(xnn_init_f16_sqrt_config(), half_sqrt_kernel);
+  replace(xnn_init_f16_vmax_config(), half_extreme_kernel<false, true>, half_extreme_kernel<true, true>);
+  replace(xnn_init_f16_vmin_config(), half_extreme_kernel<false, false>, half_extreme_kernel<true, false>);
+#endif
 }
 
 }  // namespace xnnpack

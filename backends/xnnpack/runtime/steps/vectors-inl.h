@@ -19,6 +19,34 @@ namespace hn = hwy::HWY_NAMESPACE;
 namespace vector = torch::executor::native::HWY_NAMESPACE;
 using Tag = vector::FloatTag;
 using Vec = vector::FloatVec;
+using HalfTag = hn::Rebind<hwy::float16_t, Tag>;
+
+HWY_INLINE Vec load_vector(const float* from) {
+  return hn::LoadU(Tag(), from);
+}
+HWY_INLINE Vec load_vector(const float* from, size_t count) {
+  return hn::LoadN(Tag(), from, count);
+}
+HWY_INLINE void store_vector(Vec x, float* to) {
+  hn::StoreU(x, Tag(), to);
+}
+HWY_INLINE void store_vector(Vec x, float* to, size_t count) {
+  hn::StoreN(x, Tag(), to, count);
+}
+
+// Of float16 numbers, which vectors hold as float32.
+HWY_INLINE Vec load_vector(const hwy::float16_t* from) {
+  return hn::PromoteTo(Tag(), hn::LoadU(HalfTag(), from));
+}
+HWY_INLINE Vec load_vector(const hwy::float16_t* from, size_t count) {
+  return hn::PromoteTo(Tag(), hn::LoadN(HalfTag(), from, count));
+}
+HWY_INLINE void store_vector(Vec x, hwy::float16_t* to) {
+  hn::StoreU(hn::DemoteTo(HalfTag(), x), HalfTag(), to);
+}
+HWY_INLINE void store_vector(Vec x, hwy::float16_t* to, size_t count) {
+  hn::StoreN(hn::DemoteTo(HalfTag(), x), HalfTag(), to, count);
+}
 
 /// Clamps each number to [`least`, `most`]; NaN stays NaN. hn::Min and hn::Max return the limit instead.
 template <typename V>
@@ -31,19 +59,18 @@ HWY_INLINE V clamp(V x, V least, V most) {
 /// vectors, and in the last call only the numbers that remain.
 template <typename F>
 HWY_INLINE void for_vectors(size_t count, const F& f) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
+  const size_t lanes = hn::Lanes(Tag());
   size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     f(
-        i, [d](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
-        [d](Vec x, float* to) HWY_ATTR { hn::StoreU(x, d, to); });
+        i, [](const auto* from) HWY_ATTR { return load_vector(from); },
+        [](Vec x, auto* to) HWY_ATTR { store_vector(x, to); });
   }
   if (i < count) {
     const size_t rest = count - i;
     f(
-        i, [d, rest](const float* from) HWY_ATTR { return hn::LoadN(d, from, rest); },
-        [d, rest](Vec x, float* to) HWY_ATTR { hn::StoreN(x, d, to, rest); });
+        i, [rest](const auto* from) HWY_ATTR { return load_vector(from, rest); },
+        [rest](Vec x, auto* to) HWY_ATTR { store_vector(x, to, rest); });
   }
 }
 

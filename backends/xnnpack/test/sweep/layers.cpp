@@ -119,10 +119,11 @@ Elements make_input(const LayerTypes& types, size_t groups, size_t size) {
   return made;
 }
 
-void set_float(Elements& elements, size_t at, double value) {
+void set_float(const LayerTypes& types, Elements& elements, size_t at, double value) {
   elements.reals[at] = value;
-  const auto narrow = static_cast<float>(value);
-  std::memcpy(&elements.bytes[at * sizeof(narrow)], &narrow, sizeof(narrow));
+  std::vector<uint8_t> bytes;
+  append_float(bytes, is_half(types), value);
+  std::copy(bytes.begin(), bytes.end(), elements.bytes.begin() + static_cast<ptrdiff_t>(at * bytes.size()));
 }
 
 Filter make_filter(const LayerTypes& types, size_t channels, size_t size, bool is_last) {

@@ -44,8 +44,8 @@ struct Elements {
 /// exact in float32, and also in float16 if all types are float16.
 Elements make_input(const LayerTypes& types, size_t groups, size_t size);
 
-/// Replaces a float32 element, for example by NaN.
-void set_float(Elements& elements, size_t at, double value);
+/// Replaces an element of a float32 or float16 input, for example by NaN.
+void set_float(const LayerTypes& types, Elements& elements, size_t at, double value);
 
 /// NaN and infinity, which a sum of products must not lose: 0 * infinity is NaN as well.
 inline constexpr double kSpecialNumbers[] = {std::numeric_limits<double>::quiet_NaN(),

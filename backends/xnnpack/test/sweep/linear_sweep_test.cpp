@@ -47,7 +47,7 @@ void sweep(const LayerTypes& types, size_t channels, size_t depth, size_t thread
   const Filter filter = make_filter(types, channels, depth, transposed);
   Elements input = make_input(types, kMostRows, depth);
   for (size_t row = 0; special && row < kMostRows; ++row) {
-    set_float(input, row * depth + row / std::size(kSpecialNumbers) % depth,
+    set_float(types, input, row * depth + row / std::size(kSpecialNumbers) % depth,
               kSpecialNumbers[row % std::size(kSpecialNumbers)]);
   }
   std::vector<double> sums;
@@ -113,6 +113,7 @@ TEST(XnnpackLinearSpecialNumbers, AtEachPlace) {
     for (size_t depth = 1; depth <= 9; ++depth) {
       for (size_t width = 1; width <= 40; width += sweeps_all() || width < 4 ? 1 : 4) {
         sweep(kTypes[0], width, depth, 1, false, true);
+        sweep(kTypes[1], width, depth, 1, false, true);
       }
     }
   });

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "kernels/depthwise.h"
+#include "kernels/exact_windows.h"
 #include "kernels/products.h"
 #include "private/xnnpack_kernels.h"
 
@@ -102,6 +103,7 @@ void become(const Processor& processor) {
     use_tall_products();
     use_integer_products();
     use_depthwise();
+    use_exact_windows();
   }
 }
 

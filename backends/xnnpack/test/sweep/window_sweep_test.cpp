@@ -157,8 +157,8 @@ void sweep(const LayerTypes& types, const Case& of, const std::vector<size_t>& h
       for (const double number : kSpecialNumbers) {
         for (size_t channel = 0; channel < in[3] && !::testing::Test::HasFailure(); ++channel) {
           Elements changed = image;
-          set_float(changed, channel, number);
-          set_float(changed, product(in) - in[3] + channel, number);
+          set_float(types, changed, channel, number);
+          set_float(types, changed, product(in) - in[3] + channel, number);
           std::swap(image, changed);
           check(", " + std::to_string(number) + " in channel " + std::to_string(channel));
           std::swap(image, changed);
@@ -248,18 +248,20 @@ TEST(XnnpackWindowSpecialNumbers, InEachChannel) {
   expect_on_each_processor([] {
     const bool all = sweeps_all();
     const Window one = {1, 1, 1, 1, 0}, three = {3, 3, 1, 1, 1}, two = {2, 2, 2, 1, 0};
-    for (const size_t in : all ? up_to(9) : std::vector<size_t>{1, 3, 4, 6}) {
-      for (const size_t out : all ? up_to(33) : std::vector<size_t>{3, 33}) {
-        for (const Window& window : {one, three}) {
-          sweep(kFloat32, {Kind::kUsual, window, 1, in, out}, {1}, {3}, 1, true);
-          sweep(kFloat32, {Kind::kTransposed, window, 1, in, out}, {1}, {3}, 1, true);
+    for (const LayerTypes& types : {kFloat32, kFloat16}) {
+      for (const size_t in : all ? up_to(9) : std::vector<size_t>{1, 3, 4, 6}) {
+        for (const size_t out : all ? up_to(33) : std::vector<size_t>{3, 33}) {
+          for (const Window& window : {one, three}) {
+            sweep(types, {Kind::kUsual, window, 1, in, out}, {1}, {3}, 1, true);
+            sweep(types, {Kind::kTransposed, window, 1, in, out}, {1}, {3}, 1, true);
+          }
         }
       }
-    }
-    for (const size_t count : all ? up_to(33) : std::vector<size_t>{1, 3, 4, 6, 9, 17}) {
-      for (const Window& window :
-           {one, Window{1, 3, 1, 1, 1}, two, three, Window{5, 5, 1, 1, 2}, Window{7, 7, 1, 1, 3}}) {
-        sweep(kFloat32, {Kind::kDepthwise, window, count, 1, 1}, {2}, {2}, 1, true);
+      for (const size_t count : all ? up_to(33) : std::vector<size_t>{1, 3, 4, 6, 9, 17}) {
+        for (const Window& window :
+             {one, Window{1, 3, 1, 1, 1}, two, three, Window{5, 5, 1, 1, 2}, Window{7, 7, 1, 1, 3}}) {
+          sweep(types, {Kind::kDepthwise, window, count, 1, 1}, {2}, {2}, 1, true);
+        }
       }
     }
   });
