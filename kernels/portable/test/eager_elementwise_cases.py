@@ -103,6 +103,9 @@ def binary_cases() -> Iterator[tuple[Any, ...]]:
         yield name, of(1.0, -1.0, 0.0, INF, 5.5, -0.3), of(0.0, 0.0, 0.0, 2.0, INF, 0.1)
         yield name, of(1, 2, dtype=torch.int32), of(0, 1, dtype=torch.int32), Fails(of(0, 0, dtype=torch.int32))
         yield name, of(1, 2), of(1, 2, 3), Fails(of(1, 2, 3))
+    above_2_to_23 = of(8388609.0, -8388609.0, 16777215.0, -5.0, 5.0, -5.0), of(1.0, 1.0, -1.0, INF, -INF, -INF)
+    yield "floor_divide.out", *above_2_to_23
+    yield "div.out_mode", *above_2_to_23, {"rounding_mode": "floor"}
     for mode in ("trunc", "floor", None):
         yield "div.out_mode", of(7, -7, 7.5, -7.5), of(2, 2, -2, -2), {"rounding_mode": mode}
         yield "div.out_mode", of(7, -7, dtype=torch.int32), of(2, 2, dtype=torch.int32), {"rounding_mode": mode}

@@ -184,8 +184,8 @@ double digamma(double x) {
     if (is_integer(x)) {
       return kNaN;
     }
-    const double fraction = x - std::floor(x);
-    return digamma(1 - x) - kPi / std::tan(kPi * fraction);
+    // From the nearest integer: that difference is exact.
+    return digamma(1 - x) - kPi / std::tan(kPi * (x - std::round(x)));
   }
   double result = 0;
   for (; x < 12; x += 1) {

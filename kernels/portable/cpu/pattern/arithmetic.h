@@ -114,8 +114,12 @@ inline C floor_divide(C a, C b) {
     if (b == 0) {
       return a / b;
     }
-    const C quotient = (a - floor_remainder(a, b)) / b;
-    return quotient == 0 ? std::copysign(C(0), a / b) : std::floor(quotient + C(0.5));
+    // Without b in the numerator, which may be infinite.
+    const C remainder = trunc_remainder(a, b), borrow = remainder != 0 && (b < 0) != (remainder < 0) ? 1 : 0;
+    const C quotient = (a - remainder) / b - borrow;
+    // The quotient is an integer but for rounding. Adding 0.5 to round it would itself round where it is above 2^23.
+    const C floor = std::floor(quotient);
+    return quotient == 0 ? std::copysign(C(0), a / b) : quotient - floor > C(0.5) ? floor + 1 : floor;
   }
 }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,12 +22,14 @@ prims = torch.ops.prims
 
 
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
-    """max * sqrt(1 + (min / max)^2), which does not overflow where the result does not."""
+    """max * sqrt(1 + (min / max)^2), which does not overflow where the result does not. Infinite if either operand is,
+    even where the other one is NaN."""
+    infinite = torch.logical_or(torch.isinf(x), torch.isinf(y))
     x, y = torch.abs(x), torch.abs(y)
     large, small = torch.maximum(x, y), torch.minimum(x, y)
     ratio = small / large
-    exact = torch.logical_or(large == 0, torch.isinf(large))
-    return torch.where(exact, large, large * torch.sqrt(ratio * ratio + 1))
+    finite = torch.where(large == 0, large, large * torch.sqrt(ratio * ratio + 1))
+    return torch.where(infinite, math.inf, finite)
 
 
 def _copysign(x: Tensor, sign: Any) -> Tensor:
