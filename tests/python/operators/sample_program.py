@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +85,8 @@ def tensors_of(values: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a sample: one of the kinds below, and the first words of the error."""
+    """What became of a sample: one of the kinds below, and the first words of the error. A right one has a reason if it
+    is right only in a program of its own."""
 
     kind: str
     reason: str = ""
@@ -102,32 +104,80 @@ NOT_RUN = "not run"
 WRONG = "wrong"
 
 
-def attempt(op: OpInfo, sample: Sample, limits: dict[torch.dtype, Tolerance]) -> Outcome:
-    """Takes a sample as far as it gets. `limits` are (atol, rtol) by the dtype of a result."""
+GROUP = 24
+"""Samples that are lowered as one program: capturing and lowering cost as much as for a few, as most samples are one
+operator."""
+
+
+class Group(nn.Module):
+    """Samples as one model: its inputs are theirs, one after another, and so are its results."""
+
+    def __init__(self, members: Sequence[Sample]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        return tuple(tensor for sample in self.members for tensor in sample.inputs())
+
+    def forward(self, *tensors: torch.Tensor) -> list[Any]:
+        left = iter(tensors)
+        return [sample(*itertools.islice(left, len(sample.places))) for sample in self.members]
+
+
+def attempt(op: OpInfo, members: Sequence[Sample], limits: dict[torch.dtype, Tolerance]) -> list[Outcome]:
+    """Takes samples as far as they get, `GROUP` of them as one program. Each is compared by itself. Where a program
+    fails, or a result of it is wrong, a program of each sample alone decides. `limits` are (atol, rtol) by the dtype of
+    a result."""
+    outcomes: dict[int, Outcome] = {}
+    eager: dict[int, list[torch.Tensor]] = {}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        for i, sample in enumerate(members):
+            try:
+                eager[i] = tensors_of(sample(*sample.inputs()))
+            except Exception as error:
+                outcomes[i] = Outcome(REFUSED, _words(error))
+        computed = list(eager)
+        for start in range(0, len(computed), GROUP):
+            places = computed[start : start + GROUP]
+            expected = [eager[i] for i in places]
+            together = _run(op, [members[i] for i in places], expected, limits)
+            if len(places) > 1:
+                for position, outcome in enumerate(together):
+                    if outcome.kind != RIGHT:
+                        i = places[position]
+                        (alone,) = _run(op, [members[i]], [eager[i]], limits)
+                        together[position] = alone if alone.kind != RIGHT else Outcome(RIGHT, outcome.reason)
+            outcomes.update(zip(places, together, strict=True))
+    return [outcomes[i] for i in range(len(members))]
+
+
+def _run(
+    op: OpInfo, members: Sequence[Sample], expected: Sequence[list[torch.Tensor]], limits: dict[torch.dtype, Tolerance]
+) -> list[Outcome]:
+    """The outcomes of samples that are one program; a failure of the program is that of each."""
+    model = Group(members)
+    kind = NOT_CAPTURED
+    try:
+        captured = torch.export.export(model, model.inputs())
+        kind = NOT_LOWERED
+        buffer = to_edge(captured).to_executorch().buffer
+        kind = NOT_RUN
+        method = Runtime.get().load_program(buffer).load_method("forward")
+        found = iter(tensors_of(method.execute(list(model.inputs()))))
+    except Exception as error:
+        return [Outcome(kind, _words(error))] * len(members)
+    outcomes = []
+    for i, (sample, wanted) in enumerate(zip(members, expected, strict=True)):
+        # The last one takes all that are left, so that none is lost.
+        results = list(itertools.islice(found, len(wanted) if i + 1 < len(members) else None))
         try:
-            expected = tensors_of(sample(*sample.inputs()))
-        except Exception as error:
-            return Outcome(REFUSED, _words(error))
-        try:
-            captured = torch.export.export(sample, sample.inputs())
-        except Exception as error:
-            return Outcome(NOT_CAPTURED, _words(error))
-        try:
-            buffer = to_edge(captured).to_executorch().buffer
-        except Exception as error:
-            return Outcome(NOT_LOWERED, _words(error))
-        try:
-            method = Runtime.get().load_program(buffer).load_method("forward")
-            found = tensors_of(method.execute(list(sample.inputs())))
-        except Exception as error:
-            return Outcome(NOT_RUN, _words(error))
-        try:
-            compare(op, sample, found, expected, limits)
+            compare(op, sample, results, wanted, limits)
         except AssertionError as error:
-            return Outcome(WRONG, _words(error))
-    return Outcome(RIGHT)
+            outcomes.append(Outcome(WRONG, _words(error)))
+        else:
+            outcomes.append(Outcome(RIGHT))
+    return outcomes
 
 
 def _words(error: Exception) -> str:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/operator_samples.md: how many of PyTorch's samples are lowered and right, for each operator."""
+"""What becomes of PyTorch's samples of an operator, and which operators are exceptions."""
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 
 import torch
 from conformance import tolerances
-from sample_program import NOT_CAPTURED, NOT_LOWERED, NOT_RUN, REFUSED, RIGHT, WRONG, Outcome, attempt, samples
+from sample_program import NOT_CAPTURED, NOT_LOWERED, REFUSED, RIGHT, WRONG, Outcome, attempt, samples
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo
-
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "operator_samples.md"
 
 DTYPES = (torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool)
 
@@ -64,75 +64,59 @@ def chosen(op: OpInfo, dtype: torch.dtype, limit: int | None, seed: int | None) 
     and its arguments."""
     found = list(samples(op, dtype, seed))
     count = len(found) if limit is None else min(limit, len(found))
-    limits = tolerances(op, dtype)
-    for i in range(count):
-        sample = found[i * len(found) // count]
-        yield len(found) / count, attempt(op, sample, limits), sample.describe()
+    taken = [found[i * len(found) // count] for i in range(count)]
+    for sample, outcome in zip(taken, attempt(op, taken, tolerances(op, dtype)), strict=True):
+        yield len(found) / count, outcome, sample.describe()
 
 
-Counts = dict[tuple[str, str], collections.Counter[str]]
-"""(OpInfo, dtype) -> kind of outcome -> samples."""
+@dataclass(frozen=True)
+class Task:
+    """Samples of a function in all dtypes."""
+
+    function: str
+    """Its OpInfo's full name."""
+    seed: int | None
+    """Of the random numbers; None for those of PyTorch's tests."""
+    limit: int | None
+    """The most samples of each dtype; None for all."""
 
 
-def count(ops: Iterable[OpInfo], limit: int | None, seed: int | None) -> Counts:
-    """What becomes of the samples of some operators."""
-    counts: Counts = {}
-    for op in ops:
-        for dtype in DTYPES:
-            if dtype in op.supported_dtypes("cpu"):
-                key = (op.full_name, str(dtype).removeprefix("torch."))
-                counts[key] = collections.Counter()
-                for weight, outcome, _ in chosen(op, dtype, limit, seed):
-                    counts[key][outcome.kind] += weight  # type: ignore[assignment]
-    return counts
+@dataclass
+class Result:
+    """What became of the samples of a task."""
+
+    task: Task
+    counts: dict[str, dict[str, float]] = field(default_factory=dict)
+    """dtype -> kind of outcome -> samples."""
+    errors: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """dtype, kind, reason and arguments of each sample that is not right, or only in a program of its own."""
+    seconds: float = 0.0
+    failure: str = ""
+    """Why there are no counts: the process crashed, or took too long."""
+
+    def line(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def read(line: str) -> Result:
+        fields = json.loads(line)
+        return Result(**{**fields, "task": Task(**fields["task"])})
 
 
-_HEAD = """# PyTorch's samples of every operator
-
-PyTorch's operator database (OpInfo) has samples of every public function on tensors. Each one that eager computes is
-captured with `torch.export`, lowered without a backend, run, and compared with eager: number, dtypes, shapes and
-layouts of the results, and their values within the tolerances of PyTorch's tests.
-
-What is not captured is an error of `torch.export` alone, before any code of this package runs; the table names it.
-
-`scripts/operator_samples` writes this page; `tests/python/operators/test_every_operator.py` compares the same samples.
-
-"""
-
-
-def write_page(counts: Counts, limit: int | None, seeds: Sequence[int]) -> None:
-    """Writes the totals by dtype, and the operators of which some samples are not right."""
-    by_dtype: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    by_op: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    for (name, dtype), outcomes in counts.items():
-        by_dtype[dtype].update(outcomes)
-        by_dtype["all"].update(outcomes)
-        by_op[name].update(outcomes)
-    every = "All samples" if limit is None else f"At most {limit} samples of each operator and dtype, evenly spaced,"
-    numbers = f"the seeds {', '.join(map(str, seeds))}" if seeds else "PyTorch's tests"
-    lines = [
-        f"{every} with the random numbers of {numbers}. A sample counts for as many as it stands for.",
-        "",
-        "| dtype | computed by eager | captured | lowered and right | of the captured | of all |",
-        "|---|---|---|---|---|---|",
-    ]
-    for dtype in [*(str(dtype).removeprefix("torch.") for dtype in DTYPES), "all"]:
-        outcomes = by_dtype[dtype]
-        computed = sum(outcomes.values()) - outcomes[REFUSED]
-        captured, right = computed - outcomes[NOT_CAPTURED], outcomes[RIGHT]
-        shares = f"{right / captured:.2%} | {right / computed:.2%}"
-        lines.append(f"| {dtype} | {computed:.0f} | {captured:.0f} | {right:.0f} | {shares} |")
-    whole = sum(outcomes[RIGHT] + outcomes[REFUSED] == sum(outcomes.values()) for outcomes in by_op.values())
-    lines += [
-        "",
-        f"Of {len(by_op)} functions, all samples of {whole} are right. Of the others:",
-        "",
-        "| function | right | not captured | not lowered | not run | wrong | why |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, outcomes in sorted(by_op.items()):
-        kinds = (RIGHT, NOT_CAPTURED, NOT_LOWERED, NOT_RUN, WRONG)
-        if any(outcomes[kind] for kind in kinds[1:]):
-            why = EXCEPTIONS.get(name, ("", "not explained"))[1]
-            lines.append(f"| `{name}` | " + " | ".join(f"{outcomes[kind]:.0f}" for kind in kinds) + f" | {why} |")
-    PAGE.write_text(_HEAD + "\n".join(lines) + "\n")
+def examine(task: Task) -> Result:
+    """Captures, lowers, runs and compares the samples of a task."""
+    (op,) = (op for op in OP_INFOS if op.full_name == task.function)
+    result = Result(task)
+    start = time.monotonic()
+    for dtype in DTYPES:
+        if dtype not in op.supported_dtypes("cpu"):
+            continue
+        name = str(dtype).removeprefix("torch.")
+        counts: collections.Counter[str] = collections.Counter()
+        for weight, outcome, arguments in chosen(op, dtype, task.limit, task.seed):
+            counts[outcome.kind] += weight  # type: ignore[assignment]
+            if outcome.kind not in (RIGHT, REFUSED) or (outcome.kind == RIGHT and outcome.reason):
+                result.errors.append((name, outcome.kind, outcome.reason, arguments))
+        result.counts[name] = dict(counts)
+    result.seconds = time.monotonic() - start
+    return result
