@@ -13,6 +13,9 @@ from test_checkpoints import write_gguf
 
 from sdk.__main__ import main
 from sdk.exir._serialize._program import deserialize_pte_binary
+from sdk.extension.llm.export.gguf import GGUFFile
+from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
 from sdk.extension.llm.tokenizers import CppHFTokenizer
 from sdk.runtime import Runtime
 
@@ -58,6 +61,23 @@ def test_export_writes_one_file_with_all_that_a_chat_needs(
         for name in ("get_bos_id", "get_eos_ids", "get_max_context_len", "get_max_seq_len")
     }
     assert found == {"get_bos_id": [0], "get_eos_ids": [1, 2], "get_max_context_len": [256], "get_max_seq_len": [16]}
+
+
+def test_a_runner_takes_the_tokenizer_from_the_program(checkpoint: Path, tmp_path: Path) -> None:
+    output = tmp_path / "model.pte"
+    assert main(["llm", "export", str(checkpoint), "-o", str(output)]) == 0
+    runner = TextLLMRunner(str(output))
+    assert runner.chat_template == TEMPLATE
+    config = GenerationConfig(max_new_tokens=12, temperature=0, echo=False)
+    text = runner.generate_text("ab a", config)
+    (tmp_path / "tokenizer.json").write_bytes(gguf_tokenizer(GGUFFile(checkpoint)).tokenizer_json)
+    other = TextLLMRunner(str(output), str(tmp_path / "tokenizer.json"))
+    assert text and other.generate_text("ab a", config) == text
+    assert other.generated_tokens == runner.generated_tokens
+    plain = ["--set", "export.embed_tokenizer=false"]
+    assert main(["llm", "export", str(checkpoint), "-o", str(output), *plain]) == 0
+    with pytest.raises(RuntimeError, match="has no tokenizer inside: pass the path of one"):
+        TextLLMRunner(str(output))
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,24 @@ using runtime::Error;
 /// A runner whose callbacks are Python's, and whose errors are exceptions.
 class PyRunner final {
  public:
-  PyRunner(const std::string& model_path, const std::string& tokenizer_path,
+  PyRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
            const std::optional<std::string>& data_path) {
     const LogCapture capture;
-    auto tokenizer = load_tokenizer(tokenizer_path);
-    if (!tokenizer) {
-      throw std::runtime_error(tokenizers::last_error_message());
-    }
     std::vector<std::string> data_files;
     if (data_path) {
       data_files.push_back(*data_path);
     }
-    runner_ = create_text_llm_runner(model_path, std::move(tokenizer), std::move(data_files));
+    auto module = std::make_unique<Module>(model_path, data_files, Module::LoadMode::MmapUseMlockIgnoreErrors);
+    auto tokenizer =
+        tokenizer_path ? load_tokenizer(*tokenizer_path) : embedded_tokenizer(*module, model_path, capture);
+    if (!tokenizer) {
+      throw std::runtime_error(tokenizers::last_error_message());
+    }
+    auto text = load_embedded_chat_template(*module);
+    if (text.ok()) {
+      chat_template_ = std::move(*text);
+    }
+    runner_ = create_text_llm_runner(std::move(module), std::move(tokenizer));
     if (!runner_) {
       throw_error(model_path + " could not be loaded", Error::InvalidArgument, capture);
     }
@@ -93,8 +99,25 @@ class PyRunner final {
   }
 
   TextLLMRunner& runner() { return *runner_; }
+  const std::optional<std::string>& chat_template() const { return chat_template_; }
 
  private:
+  static std::unique_ptr<tokenizers::Tokenizer> embedded_tokenizer(Module& module, const std::string& path,
+                                                                   const LogCapture& capture) {
+    auto found = load_embedded_tokenizer(module);
+    if (found.error() == Error::NotFound) {
+      throw std::runtime_error(path + " has no tokenizer inside: pass the path of one, or export the program with " +
+                               "export.embed_tokenizer=true");
+    }
+    if (found.error() == Error::InvalidExternalData) {
+      return nullptr;
+    }
+    if (!found.ok()) {
+      throw_error(path + " could not be loaded", found.error(), capture);
+    }
+    return std::move(*found);
+  }
+
   /// Runs `function` without the GIL, and throws if it fails.
   template <typename Function>
   void check(const std::string& what, Function&& function) {
@@ -160,6 +183,7 @@ class PyRunner final {
   }
 
   std::unique_ptr<TextLLMRunner> runner_;
+  std::optional<std::string> chat_template_;
 };
 
 using Bias = std::map<uint64_t, float>;
@@ -330,8 +354,9 @@ void bind_llm_runner(py::module_& portable_lib) {
       "Continues the conversation so far by `prompt` and by what the model makes of it. token_callback gets pieces of "
       "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
   py::class_<PyRunner>(m, "TextLLMRunner", "Text from a language model, with the conversation so far as its context.")
-      .def(py::init<const std::string&, const std::string&, const std::optional<std::string>&>(), py::arg("model_path"),
-           py::arg("tokenizer_path"), py::arg("data_path") = py::none())
+      .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
+           py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
+           "Without `tokenizer_path`: the tokenizer that lies in the program.")
       .def("generate", &PyRunner::generate, py::arg("prompt"), py::arg("config") = GenerationConfig(),
            py::arg("token_callback") = py::none(), py::arg("stats_callback") = py::none(), kGenerate)
       .def("generate_from_pos", &PyRunner::generate_from_pos, py::arg("prompt"), py::arg("start_pos"),
@@ -353,6 +378,8 @@ void bind_llm_runner(py::module_& portable_lib) {
       .def_property_readonly(
           "generated_tokens", [](PyRunner& self) { return self.runner().generated_tokens(); },
           "The tokens of the last generation, one that ended it included.")
+      .def_property_readonly("chat_template", &PyRunner::chat_template,
+                             "The chat template that lies in the program, in the language of Jinja; None without one.")
       .def_property_readonly(
           "metadata", [](PyRunner& self) { return self.runner().metadata(); }, "What the program says of itself.")
       .def("get_vocab_size", [](PyRunner& self) {

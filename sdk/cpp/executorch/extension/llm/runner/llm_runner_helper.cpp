@@ -8,6 +8,7 @@
 
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/text_llm_runner.h>
+#include <executorch/extension/llm/tokenizers/embedded.h>
 
 namespace executorch {
 namespace extension {
@@ -69,7 +70,23 @@ Result<std::vector<int64_t>> input_sizes(Module& module, const std::string& meth
   return std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end());
 }
 
+Result<const runtime::NamedDataMap*> named_data(Module& module) {
+  ET_CHECK_OK_OR_RETURN_ERROR(module.load());
+  return module.program()->get_named_data_map();
+}
+
 }  // namespace
+
+Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(Module& module) {
+  ET_ASSIGN_OR_RETURN(data, named_data(module));
+  return load_embedded_tokenizer(*data);
+}
+
+Result<std::string> load_embedded_chat_template(Module& module) {
+  ET_ASSIGN_OR_RETURN(data, named_data(module));
+  ET_ASSIGN_OR_RETURN(found, data->get_data(kChatTemplateKey));
+  return std::string(static_cast<const char*>(found.data()), found.size());
+}
 
 Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::Tokenizer* tokenizer, Module* module) {
   ET_ASSIGN_OR_RETURN(methods, module->method_names());

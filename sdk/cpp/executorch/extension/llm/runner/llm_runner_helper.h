@@ -29,6 +29,12 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
     const std::string& tokenizer_path, std::unique_ptr<std::vector<std::string>> special_tokens = nullptr,
     std::optional<std::string> pattern = std::nullopt, size_t bos_token_index = 0, size_t eos_token_index = 1);
 
+/// The tokenizer and the chat template that lie in a program (`export.embed_tokenizer`). `module` must outlive the
+/// tokenizer: create_text_llm_runner() takes both. NotFound if the program has none, InvalidExternalData if the
+/// tokenizer cannot be used, and the errors of loading a program.
+runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(Module& module);
+runtime::Result<std::string> load_embedded_chat_template(Module& module);
+
 /// What a program says of itself, under the names of constants.h: the results of its methods without inputs, which may
 /// also be called without "get_"; a limit of the context is that of a call where there is none, and defaults are those
 /// of programs with a cache and static shapes. Tokens that the program does not name are the tokenizer's.

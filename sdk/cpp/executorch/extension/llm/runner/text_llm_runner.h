@@ -105,8 +105,8 @@ class TextLLMRunner : public IRunner {
   void begin_conversation();
 
   std::unordered_map<std::string, int64_t> metadata_;
+  std::unique_ptr<::executorch::extension::Module> module_;  // outlives the tokenizer, which may lie in its program
   std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
-  std::unique_ptr<::executorch::extension::Module> module_;
   std::unique_ptr<IOManager> io_manager_;
   std::unique_ptr<TextDecoderRunner> text_decoder_runner_;
   std::unique_ptr<TextPrefiller> text_prefiller_;
