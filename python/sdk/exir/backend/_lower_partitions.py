@@ -62,7 +62,14 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
     """The partitions of a tagged program, in the order of `tags`, those in branches of control flow included."""
     partitions = []
     constants = constant_placeholders(program)
+    order = {tag: i for i, tag in enumerate(tags)}
     for module in kept_graphs(program.graph_module):
+        available = constants
+        if module is program.graph_module:
+            # Buffers that the program changes can be owned, too, in the graph that reads and writes them.
+            state = {s.arg.name: s for s in program.graph_signature.input_specs if s.kind == InputKind.BUFFER}
+            placeholders = (n for n in module.graph.nodes if n.op == "placeholder" and n.name in state)
+            available = {**constants, **{node: state[node.name] for node in placeholders}}
         by_tag: dict[str, list[Node]] = {}
         for node in module.graph.nodes:
             tag = node.meta.get(_TAG)
@@ -74,8 +81,8 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
                         f"or do not set it.{source_of(node)}"
                     )
                 by_tag.setdefault(tag, []).append(node)
-        for tag in sorted(by_tag, key=list(tags).index):
-            partitions.append(_partition(program, module, tag, tags[tag], by_tag[tag], constants))
+        for tag in sorted(by_tag, key=lambda tag: order[tag]):
+            partitions.append(_partition(program, module, tag, tags[tag], by_tag[tag], available))
     return partitions
 
 
@@ -85,14 +92,10 @@ def _partition(
     tag: str,
     spec: DelegationSpec,
     nodes: list[Node],
-    constants: dict[Node, InputSpec],
+    available: dict[Node, InputSpec],
 ) -> Partition:
+    """`available` are the weights and buffers that a partition of `module` can own."""
     members = set(nodes)
-    available = dict(constants)
-    if module is program.graph_module:
-        # Buffers that the program changes can be owned, too, in the graph that reads and writes them.
-        state = {s.arg.name: s for s in program.graph_signature.input_specs if s.kind == InputKind.BUFFER}
-        available.update({n: state[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in state})
     external = list(dict.fromkeys(a for node in nodes for a in node.all_input_nodes if a not in members))
     # Modules that the partition calls cannot be inputs, so they become part of it; if other nodes use them, the graph
     # keeps them, too.
@@ -119,7 +122,9 @@ def _writes(
     program: ExportedProgram, members: set[Node], owned: dict[Node, InputSpec], spec: DelegationSpec
 ) -> list[tuple[Node, Node]]:
     """Buffers that the partition owns and changes, each with the node that computes its new value."""
-    by_target = {s.target: node for node, s in owned.items()}
+    by_target = {s.target: node for node, s in owned.items() if s.kind == InputKind.BUFFER}
+    if not by_target:
+        return []
     found = []
     for value, output in zip(program.graph.output_node().args[0], program.graph_signature.output_specs, strict=True):
         buffer = by_target.get(output.target) if output.kind == OutputKind.BUFFER_MUTATION else None
