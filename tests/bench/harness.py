@@ -25,12 +25,11 @@ class EngineError(RuntimeError):
         self.reason = reason or text
 
 
-class Engine:
-    """A worker process. ``ask`` sends one request and waits for the answer."""
+class Worker:
+    """A process that answers JSON lines. ``ask`` sends one request and waits for the answer."""
 
-    def __init__(self, name: str, python: str, threads: int, **environment: str) -> None:
+    def __init__(self, name: str, command: list[str], **environment: str) -> None:
         self.name = name
-        command = [python, "-W", "ignore", str(ROOT / "tests/bench/worker.py"), name, str(threads)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -56,6 +55,14 @@ class Engine:
         if self.process.stdin:
             self.process.stdin.close()
         self.process.wait()
+
+
+class Engine(Worker):
+    """An engine of `tests/bench/engines` in a process of its own."""
+
+    def __init__(self, name: str, python: str, threads: int, **environment: str) -> None:
+        command = [python, "-W", "ignore", str(ROOT / "tests/bench/worker.py"), name, str(threads)]
+        super().__init__(name, command, **environment)
 
 
 # Figures that have limits, which tests/interop/test_benchmarked_models.py checks.

@@ -253,8 +253,8 @@ Tensor& sdpa_with_kv_cache_out(KernelRuntimeContext& ctx, const Tensor& query, c
   return out;
 }
 
-/// custom_sdpa of int8 tensors, of which (element - zero point) * scale counts; the result is Float. With
-/// is_seq_at_dim_2 all tensors are (batch, heads, positions, width).
+/// custom_sdpa of int8 tensors, of which (element - zero point) * scale counts; the result is Float. `query` may be
+/// Float, without scales and zero points. With is_seq_at_dim_2 all tensors are (batch, heads, positions, width).
 Tensor& custom_quantized_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key,
                                   const Tensor& value, int64_t start_pos, const std::optional<Tensor>& attn_mask,
                                   double dropout, bool is_causal, std::optional<double> scale,
@@ -264,16 +264,22 @@ Tensor& custom_quantized_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query
                                   bool is_seq_at_dim_2, Tensor& out) {
   const char* op = "custom_quantized_sdpa.out";
   const SdpaArguments args{query, key, value, start_pos, attn_mask, dropout, is_causal, scale, is_seq_at_dim_2};
-  ET_KERNEL_CHECK_MSG(ctx, query.scalar_type() == ScalarType::Char && out.scalar_type() == ScalarType::Float,
-                      InvalidArgument, out, "%s: query must be Char and out Float; found %s and %s", op,
-                      toString(query.scalar_type()), toString(out.scalar_type()));
+  const bool float_query = query.scalar_type() == ScalarType::Float;
+  ET_KERNEL_CHECK_MSG(ctx,
+                      (float_query || query.scalar_type() == ScalarType::Char) &&
+                          key.scalar_type() == ScalarType::Char && out.scalar_type() == ScalarType::Float,
+                      InvalidArgument, out,
+                      "%s: query must be Char or Float, key Char and out Float; found %s, %s and %s", op,
+                      toString(query.scalar_type()), toString(key.scalar_type()), toString(out.scalar_type()));
   AttentionProblem problem;
-  if (!check_same_dtype(ctx, op, query, key) || !check_same_dtype(ctx, op, query, value) ||
-      !set_sizes(ctx, op, args, out, &problem) ||
-      !set_quantized_rows(ctx, op, query, args, {"query", q_zero_points, q_scales}, &problem.q) ||
+  if (!check_same_dtype(ctx, op, key, value) || !set_sizes(ctx, op, args, out, &problem) ||
+      (!float_query && !set_quantized_rows(ctx, op, query, args, {"query", q_zero_points, q_scales}, &problem.q)) ||
       !set_quantized_rows(ctx, op, key, args, {"key", k_zero_points, k_scales}, &problem.k) ||
       !set_quantized_rows(ctx, op, value, args, {"value", v_zero_points, v_scales}, &problem.v)) {
     return out;
+  }
+  if (float_query) {
+    problem.q = rows_of(query, RowType::Float, args);
   }
   problem.out = rows_of(out, RowType::Float, args);
   problem.out_data = out.mutable_data_ptr();

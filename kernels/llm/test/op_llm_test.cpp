@@ -105,9 +105,13 @@ class QuantizedSdpaTest : public LlmTest {
     const auto [tq, zq, sq] = tensors(q);
     const auto [tk, zk, sk] = tensors(k);
     const auto [tv, zv, sv] = tensors(v);
-    Tensor out = tf.zeros({tq.sizes().begin(), tq.sizes().end()});
+    const std::vector<int32_t> sizes(tq.sizes().begin(), tq.sizes().end());
+    Tensor out = tf.zeros(sizes), of_floats = tf.zeros(sizes);
     custom_quantized_sdpa_out(ctx, tq, tk, tv, start, std::nullopt, 0.0, true, std::nullopt, zq, sq, zk, sk, zv, sv,
                               seq_at_2, out);
+    custom_quantized_sdpa_out(ctx, tf.make(sizes, seq_at_2 ? swapped(q.rows.data, queries, heads) : q.rows.data), tk,
+                              tv, start, std::nullopt, 0.0, true, std::nullopt, std::nullopt, std::nullopt, zk, sk, zv,
+                              sv, seq_at_2, of_floats);
     Reference reference;
     reference.start_pos = start;
     std::vector<double> expected = reference(q.rows, k.rows, v.rows);
@@ -115,6 +119,7 @@ class QuantizedSdpaTest : public LlmTest {
     ASSERT_EQ(out.numel(), static_cast<ssize_t>(expected.size()));
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(out.const_data_ptr<float>()[i]), expected[i], 5e-6) << i;
+      ASSERT_NEAR(static_cast<double>(of_floats.const_data_ptr<float>()[i]), expected[i], 5e-6) << i;
     }
   }
 };
@@ -148,7 +153,8 @@ TEST_F(QuantizedSdpaTest, WrongArguments) {
   expect_failure();
   run(q, zk, sk, 8);
   expect_failure();
-  run(tf.zeros({1, 2, 4, 8}), zk, sk, 0);
+  TensorFactory<ScalarType::Half> th;
+  run(th.zeros({1, 2, 4, 8}), zk, sk, 0);
   expect_failure();
 }
 

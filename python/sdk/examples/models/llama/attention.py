@@ -15,6 +15,8 @@ from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.examples.models.llama.norm import RMSNorm, ScalelessRMSNorm
 from sdk.examples.models.llama.rope import Rope
 from sdk.examples.models.llama.source_transformation.custom_kv_cache import CustomKVCache
+from sdk.examples.models.llama.source_transformation.quantized_kv_cache import QuantizedKVCache
+from sdk.examples.models.llama.window import Window
 
 
 class ForwardOptions(TypedDict, total=False):
@@ -66,10 +68,17 @@ class KVCache(nn.Module):
         self.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
         self.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
 
-    def update(self, input_pos: Tensor, k_val: Tensor, v_val: Tensor) -> tuple[Tensor, Tensor]:
-        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] positions. Returns the whole cache."""
+    def update(
+        self, input_pos: Tensor, k_val: Tensor, v_val: Tensor, sink_keys: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] positions. Returns the whole cache.
+
+        `sink_keys`: then written to the first positions.
+        """
         self.k_cache[:, :, input_pos] = k_val
         self.v_cache[:, :, input_pos] = v_val
+        if sink_keys is not None:
+            self.k_cache[:, :, : sink_keys.shape[2]] = sink_keys
         return self.k_cache, self.v_cache
 
 
@@ -113,14 +122,33 @@ class AttentionMHA(Attention):
         self.wk = projection(args, args.dim, kv_dim, "k_proj", bias=bias)
         self.wv = projection(args, args.dim, kv_dim, "v_proj", bias=bias)
         self.wo = projection(args, self.n_heads * self.head_dim, args.dim, "o_proj", "output_proj")
+        self.wqkv: nn.Module | None = None
+        """In place of wq, wk and wv: one layer with the rows of all three."""
         self.use_qk_norm = args.use_qk_norm
         if args.use_qk_norm:
             self.q_norm_fn, self.k_norm_fn = self._head_norm(args), self._head_norm(args)
         self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
         self.use_custom_op = args.use_sdpa_with_kv_cache_op and args.attn_logit_softcapping is None
+        self.window = Window(self.sliding_window or 0)
         if args.use_kv_cache:
-            cache = CustomKVCache if self.use_custom_op else KVCache
-            self.kv_cache = cache(args.max_batch_size, args.max_context_len, self.n_kv_heads, self.head_dim)
+            self.use_cache(self.window, args.max_context_len, args.max_batch_size)
+
+    def use_cache(
+        self, window: Window, max_context_len: int, max_batch_size: int, quantized: bool | None = None
+    ) -> None:
+        """Replaces the cache by one for a window, in int8 if `quantized`; as it was when that is None."""
+        if quantized is None:
+            quantized = isinstance(getattr(self, "kv_cache", None), QuantizedKVCache)
+        self.window = window
+        shape = (max_batch_size, window.length(max_context_len), self.n_kv_heads, self.head_dim)
+        if quantized:
+            self.kv_cache: nn.Module = QuantizedKVCache(*shape, heads_first=not self.use_custom_op)
+        else:
+            self.kv_cache = CustomKVCache(*shape) if self.use_custom_op else KVCache(*shape)
+        if window.sinks:
+            # One place more: that of all tokens which are no sinks.
+            sink_keys = torch.zeros(max_batch_size, self.n_kv_heads, window.sinks + 1, self.head_dim)
+            self.register_buffer("sink_keys", sink_keys)
 
     @staticmethod
     def _head_norm(args: ModelArgs) -> nn.Module:
@@ -130,11 +158,8 @@ class AttentionMHA(Attention):
         return RMSNorm(args.head_dim, args.norm_eps, args.rms_norm_add_unit_offset)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """`options`: "positions", int64 [tokens]; "mask", bool [tokens, positions], the positions that a token sees;
-        "start", the first position, where the model uses the operator for attention.
-        """
-        positions: Tensor = options["positions"]
-        q, k, v = (layer(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for layer in (self.wq, self.wk, self.wv))
+        """`options`: those of the layer's window, as `Transformer` makes them."""
+        q, k, v = (part.unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for part in self._project(x))
         if self.use_qk_norm and self.qk_norm_before_rope:
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
         if self.rotates:
@@ -144,15 +169,36 @@ class AttentionMHA(Attention):
         if self.use_custom_op:
             return self.wo(self._custom_sdpa(q, k, v, options)), None
         if self.use_kv_cache:
-            k, v = self.kv_cache.update(positions, k, v)
+            k, v = self.kv_cache.update(options["slots"], k, v, self._moved_sinks(k, options))
         y = self.SDPA(q, k, v, options["mask"]).transpose(1, 2).flatten(2)
         return self.wo(y), None
 
+    def _project(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys and values, [batch, tokens, heads * head_dim] each."""
+        if self.wqkv is None:
+            return self.wq(x), self.wk(x), self.wv(x)
+        kv_dim = self.n_kv_heads * self.head_dim
+        return self.wqkv(x).split([self.n_heads * self.head_dim, kv_dim, kv_dim], dim=-1)
+
+    def _moved_sinks(self, k: Tensor, options: dict[str, Any]) -> Tensor | None:
+        """The keys of the attention sinks, rotated to where they are next to the window."""
+        sinks = self.window.sinks
+        if not sinks:
+            return None
+        self.sink_keys[:, :, options["positions"].clamp(max=sinks)] = k
+        keys: Tensor = self.sink_keys[:, :, :sinks]
+        return self.rope.rotate(keys, *options["sink_freqs"]) if self.rotates else keys
+
     def _custom_sdpa(self, q: Tensor, k: Tensor, v: Tensor, options: dict[str, Any]) -> Tensor:
-        """Attention by `llama::custom_sdpa`, which reads the cache as far as it is written. The result is [batch,
-        tokens, all heads]."""
-        k, v = self.kv_cache.write(options["start"], k.transpose(1, 2), v.transpose(1, 2))
-        mask = None if self.sliding_window is None else options["mask"]
-        causal = mask is None
-        y = torch.ops.llama.custom_sdpa(q.transpose(1, 2), k, v, options["start"], mask, 0.0, causal, self.SDPA.scale)
+        """Attention by an operator that reads the cache in place, and, without a window, only as far as it is written.
+
+        The result is [batch, tokens, all heads].
+        """
+        slots = options["slots"].expand(k.shape[0], -1) if self.window.ring else None
+        start = 0 if self.window.ring else options["start"]
+        mask = None if self.window == Window() else options["mask"]
+        sinks = self._moved_sinks(k, options)
+        sinks = None if sinks is None else sinks.transpose(1, 2)
+        self.kv_cache.write(start, k.transpose(1, 2), v.transpose(1, 2), slots, sinks)
+        y: Tensor = self.kv_cache.attend(q.transpose(1, 2), start, mask, self.SDPA.scale)
         return y.flatten(2)

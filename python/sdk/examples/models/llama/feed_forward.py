@@ -18,8 +18,15 @@ class FeedForward(nn.Module):
         self.w1 = projection(args, args.dim, args.hidden_dim, "gate_proj")
         self.w2 = projection(args, args.hidden_dim, args.dim, "down_proj")
         self.w3 = projection(args, args.dim, args.hidden_dim, "up_proj")
+        self.w13: nn.Module | None = None
+        """In place of w1 and w3: one layer with the rows of both."""
+        self.hidden_dim = args.hidden_dim
         self.act_fn = args.act_fn.get_function()
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.w2(self.act_fn(self.w1(x)) * self.w3(x))
+        if self.w13 is None:
+            gate, up = self.w1(x), self.w3(x)
+        else:
+            gate, up = self.w13(x).split(self.hidden_dim, dim=-1)
+        y: Tensor = self.w2(self.act_fn(gate) * up)
         return y

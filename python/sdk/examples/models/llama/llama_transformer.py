@@ -14,6 +14,7 @@ from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.examples.models.llama.norm import RMSNorm
 from sdk.examples.models.llama.rope import Rope
 from sdk.examples.models.llama.short_conv import ShortConv
+from sdk.examples.models.llama.window import Window
 
 _UNSUPPORTED = (
     "moe",
@@ -45,13 +46,19 @@ class TransformerBlock(nn.Module):
         self.post_attention_norm = _norm(args) if args.post_attention_norm else nn.Identity()
         self.post_ffn_norm = _norm(args) if args.post_ffn_norm else nn.Identity()
         self.sliding = getattr(attention, "sliding_window", None) is not None
+        """Whether the model has this layer see a window only, and rotate by the frequencies of these layers."""
         self.scale = 1.0 if args.residual_multiplier is None else args.residual_multiplier
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> Tensor:
-        """`options`: as of `AttentionMHA.forward`."""
+        """`options`: those of its window, as `Transformer` makes them."""
         y, _ = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, **options)
         x = x + self._scaled(self.post_attention_norm(y))
         return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x))))
+
+    @property
+    def window(self) -> Window:
+        """What its attention sees."""
+        return getattr(getattr(self, self.mixer), "window", Window())
 
     def _scaled(self, branch: Tensor) -> Tensor:
         return branch if self.scale == 1.0 else branch * self.scale
@@ -94,20 +101,37 @@ class Transformer(nn.Module):
         # What all layers of a kind share is computed once.
         cos, sin = self.rope.get_freqs(positions)
         local_cos, local_sin = (cos, sin) if self.local_rope is None else self.local_rope.get_freqs(positions)
-        seen = torch.arange(self.max_context_len) if self.params.use_kv_cache else positions
-        mask = local_mask = seen <= positions[:, None]
-        if self.params.sliding_window is not None:
-            local_mask = mask & (seen > positions[:, None] - self.params.sliding_window)
-        whole: dict[str, Any] = {"positions": positions, "mask": mask}
-        if self.params.use_sdpa_with_kv_cache_op:
-            whole["start"] = self._start(positions)
-        local = {**whole, "mask": local_mask}
+        shared = self._options_of_windows(positions)
         for layer in self.layers:
-            x = layer(x, local_cos, local_sin, **local) if layer.sliding else layer(x, cos, sin, **whole)
+            freqs = (local_cos, local_sin) if layer.sliding else (cos, sin)
+            x = layer(x, *freqs, **shared[layer.window])
         if not self.params.generate_full_logits:
             x = x[:, options.get("last_valid_token_pos", -1)]
         x = self.norm(x)
         return self._logits(x) if self.params.apply_output else x
+
+    def _options_of_windows(self, positions: Tensor) -> dict[Window, dict[str, Any]]:
+        """What the layers of each window are told beside their input.
+
+        "positions", int64 [tokens]; "slots", their places in the cache; "mask", bool [tokens, places], what a token
+        sees; "start", the first position, for the operator for attention; "sink_freqs", by which attention sinks move.
+        """
+        windows = list(dict.fromkeys(layer.window for layer in self.layers))
+        start = None
+        if self.params.use_sdpa_with_kv_cache_op and not all(window.ring for window in windows):
+            start = self._start(positions)
+        everywhere = torch.arange(self.max_context_len) if self.params.use_kv_cache else positions
+        found = {}
+        for window in windows:
+            seen = window.held(positions) if window.ring else everywhere
+            found[window] = {
+                "positions": positions,
+                "slots": window.slots(positions),
+                "mask": window.mask(positions, seen),
+                "start": start,
+                "sink_freqs": self.rope.shift_freqs(window.sink_shift(positions)) if window.sinks else None,
+            }
+        return found
 
     def _start(self, positions: Tensor) -> int:
         """The first position as a number: `llama::custom_sdpa` takes consecutive ones from it on."""

@@ -40,6 +40,8 @@ class Rope(nn.Module):
             if len(divisors) != len(frequencies):
                 raise ValueError(f"LongRoPE has {len(divisors)} factors, but a head has {len(frequencies)} frequencies")
             frequencies = frequencies / torch.tensor(divisors, dtype=torch.float64)
+        self.frequencies = frequencies
+        self.unbounded = False
         angles = torch.outer(torch.arange(params.max_context_len, dtype=torch.float64), frequencies)
         if params.use_hf_rope:
             angles = torch.cat([angles, angles], dim=-1)
@@ -66,12 +68,41 @@ class Rope(nn.Module):
 
     def get_freqs(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines of int64 [positions]: [positions, numbers of a head that are tabulated] each."""
-        return self.freqs_cos[positions], self.freqs_sin[positions]
+        return (
+            self._computed(positions, self._attention_factor())
+            if self.unbounded
+            else (
+                self.freqs_cos[positions],
+                self.freqs_sin[positions],
+            )
+        )
+
+    def shift_freqs(self, distance: Tensor) -> tuple[Tensor, Tensor]:
+        """Those that move rotated numbers on by int64 [1] positions. Needs `extend`."""
+        return self._computed(distance, 1.0)
+
+    def extend(self) -> None:
+        """Computes cosines and sines for any position when it is asked for, instead of reading tables."""
+        if not self.unbounded:
+            frequencies = self.frequencies
+            del self.frequencies
+            self.register_buffer("frequencies", frequencies, persistent=False)
+            self.unbounded = True
+
+    def _computed(self, positions: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+        angles = positions.double()[:, None] * self.frequencies
+        if self.params.use_hf_rope:
+            angles = torch.cat([angles, angles], dim=-1)
+        return (angles.cos() * scale).float(), (angles.sin() * scale).float()
 
     def forward(self, q: Tensor, k: Tensor, freqs_cos: Tensor, freqs_sin: Tensor) -> tuple[Tensor, Tensor]:
         """Rotates [batch, heads, positions, head_dim] each."""
+        return self.rotate(q, freqs_cos, freqs_sin), self.rotate(k, freqs_cos, freqs_sin)
+
+    def rotate(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor) -> Tensor:
+        """Rotates [batch, heads, positions, head_dim]."""
         rotate = _rotate_halves if self.params.use_hf_rope else _rotate_pairs
-        return rotate(q, freqs_cos, freqs_sin), rotate(k, freqs_cos, freqs_sin)
+        return rotate(x, freqs_cos, freqs_sin)
 
 
 def _rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

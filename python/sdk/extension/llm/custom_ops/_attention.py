@@ -165,9 +165,11 @@ def check_quantized_attention(
     is_causal: bool,
     is_seq_at_dim_2: bool,
 ) -> None:
-    """`check_attention` of int8 query, key and value."""
+    """`check_attention` of int8 query, key and value. `query` may be float32 instead, without scales."""
     op = "custom_quantized_sdpa"
-    for part in parts:
+    _check(parts[0].tensor.dim() == 4, f"{op}: query must have 4 dimensions; found {parts[0].tensor.dim()}")
+    floats = parts[0].tensor.dtype == torch.float32
+    for part in parts[1:] if floats else parts:
         _check(
             part.tensor.dim() == 4 and part.tensor.dtype == torch.int8,
             f"{op}: {part.name} must be int8 of 4 dimensions; found {part.tensor.dtype} of {part.tensor.dim()}",
@@ -190,7 +192,9 @@ def check_quantized_attention(
 
 
 def dequantized(tensor: Tensor, zero_points: Tensor | None, scales: Tensor | None) -> Tensor:
-    """(tensor - zero_points) * scales, as float32."""
+    """(tensor - zero_points) * scales, as float32; a float32 tensor as it is."""
+    if tensor.dtype == torch.float32:
+        return tensor
     assert zero_points is not None and scales is not None
     return (tensor.float() - zero_points.float()) * scales
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Registering operators of `torch.ops.llama`."""
+"""Registering operators of `torch.ops.llama` and `torch.ops.torchao`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch.library import Library
 _KERNEL = "CompositeExplicitAutograd"
 
 custom_ops_lib = Library("llama", "FRAGMENT")
+torchao_lib = Library("torchao", "FRAGMENT")
 
 
 def define(
@@ -21,16 +22,17 @@ def define(
     eager: Callable[..., Tensor],
     meta: Callable[..., Tensor],
     out: str = "Tensor(z!) out",
+    library: Library = custom_ops_lib,
 ) -> None:
     """Defines an operator with its out variant, unless another package in the process already has.
 
     `eager` computes, and `meta` says what the result looks like. The schema of the out variant is that of the kernel.
     """
-    _, known = torch._C._jit_get_operation(f"llama::{name}")
+    _, known = torch._C._jit_get_operation(f"{library.ns}::{name}")
     if "" not in (known or []):
-        custom_ops_lib.define(f"{name}({arguments}) -> Tensor")
-        custom_ops_lib.impl(name, eager, _KERNEL)
-        custom_ops_lib.impl(name, meta, "Meta")
+        library.define(f"{name}({arguments}) -> Tensor")
+        library.impl(name, eager, _KERNEL)
+        library.impl(name, meta, "Meta", allow_override=True)  # torchao has some of operators that it does not define
     if "out" not in (known or []):
         result = out.split()[-1]
 
@@ -39,5 +41,5 @@ def define(
             value = eager(*args, **kwargs)
             return target.resize_(value.shape).copy_(value)
 
-        custom_ops_lib.define(f"{name}.out({arguments}, *, {out}) -> Tensor(z!)")
-        custom_ops_lib.impl(f"{name}.out", write, _KERNEL)
+        library.define(f"{name}.out({arguments}, *, {out}) -> Tensor(z!)")
+        library.impl(f"{name}.out", write, _KERNEL)

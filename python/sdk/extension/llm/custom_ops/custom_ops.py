@@ -202,8 +202,9 @@ def custom_quantized_sdpa(
 ) -> Tensor:
     """`custom_sdpa` of int8 tensors, of which (element - zero point) * scale counts; the result is float32.
 
-    Scales (float32) and zero points (int8) have the shape of their tensor with a last dimension of 1. With
-    `is_seq_at_dim_2` tensors are (batch, heads, positions, width).
+    `query` may be float32 instead, without scales and zero points. Scales (float32) and zero points (int8) have the
+    shape of their tensor with a last dimension of 1. With `is_seq_at_dim_2` tensors are (batch, heads, positions,
+    width).
     """
     _quantized_meta(
         query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from pickle import UnpicklingError
@@ -12,36 +13,58 @@ from typing import Any
 
 import torch
 from torch.export import Dim, ExportedProgram
+from torch.fx import Node
 
 from sdk.backends.registry import backend
 from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
-from sdk.exir import (
-    EdgeProgramManager,
-    ExecutorchBackendConfig,
-    ExecutorchProgramManager,
-    to_edge_transform_and_lower,
+from sdk.examples.models.llama.source_transformation.caches import (
+    quantize_kv_cache,
+    use_attention_sinks,
+    use_local_global_attention,
 )
-from sdk.extension.llm.export.checkpoint import CheckpointError, load_model, set_weights
-from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
-from sdk.extension.llm.export.gguf import ExportableGGUFTensor
+from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
+from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
+from sdk.extension.llm.export.checkpoint import (
+    CheckpointError,
+    adapter_args,
+    adapter_weights,
+    load_model,
+    read_adapter,
+    set_weights,
+)
+from sdk.extension.llm.export.config.llm_config import LlmConfig
+from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, enabled_backends, quantize
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.tokenizer_data import tokenizer_data
 
-_GROUP_SIZE = 32
-_SUPPORTED_QMODES = (None, "8da4w")
-_EMBEDDING_DTYPES = {2: torch.int2, 4: torch.int4, 8: torch.int8}
-_WITHOUT_EFFECT = ("base.model_class", "base.tokenizer_path", "quantization.calibration_data", "quantization.use_hqq")
+_WITHOUT_EFFECT = ("base.model_class", "base.tokenizer_path", "quantization.calibration_data")
 _SUPPORTED = {
-    "base": ("checkpoint", "params", "metadata"),
-    "model": ("enable_dynamic_shape", "input_prune_map", "output_prune_map", "use_kv_cache", "use_sdpa_with_kv_cache"),
+    "base": ("checkpoint", "params", "metadata", "lora_config"),
+    "model": (
+        "enable_dynamic_shape",
+        "input_prune_map",
+        "output_prune_map",
+        "use_kv_cache",
+        "use_sdpa_with_kv_cache",
+        "use_shared_embedding",
+        "use_attention_sink",
+        "quantize_kv_cache",
+        "local_global_attention",
+    ),
     "export": (
-        *("max_seq_length", "max_context_length", "output_dir", "output_name", "export_only"),
+        "max_seq_length",
+        "max_context_length",
+        "output_dir",
+        "output_name",
+        "export_only",
+        "foundation_weights_file",
+        "lora_weights_file",
         "embed_tokenizer",
     ),
     "debug": ("generate_etrecord", "generate_full_logits", "verbose"),
-    "multimethod": (),
-    "quantization": ("qmode", "group_size", "embedding_quantize"),
+    "multimethod": ("methods", "share_mutable_buffers"),
+    "quantization": ("qmode", "group_size", "embedding_quantize", "use_hqq"),
 }
 """The settings that this version acts on, beside those of backends."""
 
@@ -56,11 +79,7 @@ def refuse_unsupported(config: LlmConfig) -> None:
             changed = getattr(getattr(config, group), field.name) != getattr(getattr(default, group), field.name)
             if changed and field.name not in supported and name not in _WITHOUT_EFFECT:
                 names.append(name)
-    if config.backend.torchao != default.backend.torchao:
-        names.append("backend.torchao")
-    if (embedding := config.quantization.embedding_quantize) is not None and embedding.startswith("torchao:"):
-        names.append(f"quantization.embedding_quantize={embedding}")
-    if config.quantization.qmode not in _SUPPORTED_QMODES:
+    if config.quantization.qmode in UNSUPPORTED_QMODES:
         names.append(f"quantization.qmode={config.quantization.qmode}")
     if names:
         raise SettingsError(f"not supported in this version: {', '.join(names)}; leave them out")
@@ -83,18 +102,58 @@ def make_model(config: LlmConfig) -> Transformer:
         "output_prune_map": _prune_map(config.model.output_prune_map),
     }
     model = _load(config, overrides).eval()
-    _quantize(model, config)
+    _change_caches(model, config)
+    quantize(model, config)
     return model
+
+
+def _change_caches(model: Transformer, config: LlmConfig) -> None:
+    sink, sizes = config.model.use_attention_sink, config.model.local_global_attention
+    if sink and sizes:
+        raise SettingsError("model.use_attention_sink and model.local_global_attention exclude each other")
+    if sink and not config.model.use_kv_cache:
+        raise SettingsError("model.use_attention_sink needs model.use_kv_cache=true")
+    try:
+        if config.model.quantize_kv_cache:
+            quantize_kv_cache(model)
+        if sizes:
+            use_local_global_attention(model, sizes)
+        if sink:
+            numbers = re.fullmatch(r"(\d+),(\d+)", sink.replace(" ", ""))
+            if numbers is None:
+                raise ValueError(f"expected '<sink_size>,<window_size>', two whole numbers, found {sink!r}")
+            use_attention_sinks(model, int(numbers[1]), int(numbers[2]))
+    except ValueError as error:
+        raise SettingsError(f"model.{'use_attention_sink' if sink else 'local_global_attention'}: {error}") from None
+
+
+def _adapter(config: LlmConfig) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """The fields of `ModelArgs` and the weights of the LoRA adapters, if there are any."""
+    lora = config.base.lora_config
+    if lora is None:
+        return {}, {}
+    if lora.adapter_quant not in (None, "fp32"):
+        raise SettingsError(f"base.lora_config.adapter_quant: only fp32 is supported, found {lora.adapter_quant!r}")
+    fields = (
+        {"r": lora.lora_rank, "lora_alpha": lora.lora_alpha, "target_modules": list(lora.target_modules)}
+        if lora.adapter_config is None
+        else adapter_args(lora.adapter_config)
+    )
+    if not fields["r"] or not fields["lora_alpha"] or not fields["target_modules"]:
+        raise SettingsError("base.lora_config needs adapter_config, or lora_rank, lora_alpha and target_modules")
+    return fields, read_adapter(lora.adapter_checkpoint)
 
 
 def _load(config: LlmConfig, overrides: dict[str, Any]) -> Transformer:
     checkpoint = config.base.checkpoint
+    lora, adapter = _adapter(config)
+    overrides = {**overrides, **lora}
     if checkpoint is not None and Path(checkpoint).suffix not in (".pth", ".pt"):
         if config.base.params is not None:
             raise SettingsError(
                 "base.params: a GGUF file and a folder of Hugging Face's form have their own; leave it out"
             )
-        return load_model(checkpoint, **overrides)
+        return load_model(checkpoint, adapter, **overrides)
     if config.base.params is None:
         raise SettingsError(
             "base.params is missing: name the JSON file with the model's hyperparameters, or a checkpoint with them "
@@ -108,7 +167,7 @@ def _load(config: LlmConfig, overrides: dict[str, Any]) -> Transformer:
     if checkpoint is not None:
         weights = _read_weights(checkpoint)
         try:
-            set_weights(model, weights)
+            set_weights(model, {**weights, **adapter_weights(adapter.items(), model.params)})
         except CheckpointError as error:
             raise CheckpointError(f"{checkpoint}: {error}") from None
     return model
@@ -128,52 +187,17 @@ def _read_weights(checkpoint: str) -> dict[str, torch.Tensor]:
     return weights
 
 
-def _quantize(model: Transformer, config: LlmConfig) -> None:
-    qmode, embedding = config.quantization.qmode, config.quantization.embedding_quantize
-    quantized = [m for m in model.modules() if isinstance(getattr(m, "weight", None), ExportableGGUFTensor)]
-    if quantized and (qmode is not None or embedding is not None):
-        raise SettingsError(
-            "the checkpoint is quantised already, and quantising again loses more: leave out quantization.*"
-        )
-    for module in quantized:  # no operator here computes on GGUF's blocks
-        weight: Any = module.weight
-        module.weight = torch.nn.Parameter(weight.dequantize(torch.float32), requires_grad=False)
-    if qmode is None and embedding is None:
-        return
-    from torchao.quantization.granularity import PerAxis, PerGroup
-    from torchao.quantization.quant_api import (
-        Int8DynamicActivationIntxWeightConfig,
-        IntxWeightOnlyConfig,
-        quantize_,
-    )
+def capture(model: Transformer, count: int | None = None) -> ExportedProgram:
+    """What `torch.export` makes of the model.
 
-    def of(kind: type[torch.nn.Module], group: int) -> Callable[[torch.nn.Module, str], bool]:
-        """Layers of a kind whose rows are whole groups."""
-        return lambda module, _: isinstance(module, kind) and (not group or module.weight.shape[1] % group == 0)
-
-    if embedding is not None:
-        bits, group = embedding_bits_and_group(embedding)
-        granularity = PerGroup(group) if group else PerAxis(0)
-        table = IntxWeightOnlyConfig(weight_dtype=_EMBEDDING_DTYPES[bits], granularity=granularity)
-        if model.params.dim % (group or 1):
-            raise SettingsError(
-                f"quantization.embedding_quantize: rows of {model.params.dim} numbers are no groups of {group}"
-            )
-        quantize_(model, table, of(torch.nn.Embedding, group))
-    if qmode == "8da4w":
-        group = config.quantization.group_size or _GROUP_SIZE
-        linear: Any = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(group))
-        quantize_(model, linear, of(torch.nn.Linear, group))
-
-
-def capture(model: Transformer) -> ExportedProgram:
-    """What `torch.export` makes of the model: inputs are tokens, int64 [1, tokens], and with a cache the position of
-    the
-    first one, int64 [1]."""
+    Inputs are tokens, int64 [1, tokens], and with a cache the position of the first one, int64 [1]. `count`: of the
+    tokens of a call; without it any number where the model has dynamic shapes, else one.
+    """
     params = model.params
-    length = 1 if params.use_kv_cache and not params.enable_dynamic_shape else min(3, params.max_seq_len)
-    tokens = torch.zeros(1, length, dtype=torch.int64)
-    sizes: Any = {1: Dim("tokens", min=1, max=params.max_seq_len)} if params.enable_dynamic_shape else None
+    dynamic = params.enable_dynamic_shape and count is None
+    length = min(3, params.max_seq_len) if dynamic or not params.use_kv_cache else 1
+    tokens = torch.zeros(1, count or length, dtype=torch.int64)
+    sizes: Any = {1: Dim("tokens", min=1, max=params.max_seq_len)} if dynamic else None
     if not params.use_kv_cache:
         return torch.export.export(model, (tokens,), dynamic_shapes=(sizes, None, None)[:1])
     inputs: Any = (tokens, {"input_pos": torch.zeros(1, dtype=torch.int64)})
@@ -205,14 +229,14 @@ def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
     return found
 
 
-def lower(exported: ExportedProgram, config: LlmConfig, metadata: dict[str, Any]) -> EdgeProgramManager:
-    """Gives the program to the enabled backends, in the order of `BackendConfig`.
+def lower(
+    exported: ExportedProgram | dict[str, ExportedProgram], config: LlmConfig, metadata: dict[str, Any]
+) -> EdgeProgramManager:
+    """Gives the program, or that of each method, to the enabled backends, in the order of `BackendConfig`.
 
     Raises `BackendError` for a backend that is not there.
     """
-    settings = config.backend
-    names = [f.name for f in dataclasses.fields(settings) if getattr(getattr(settings, f.name), "enabled", False)]
-    partitioners = [backend(name).make("partitioner") for name in names]
+    partitioners = [backend(name).make("partitioner") for name in enabled_backends(config)]
     return to_edge_transform_and_lower(
         exported,
         partitioner=partitioners,
@@ -222,19 +246,62 @@ def lower(exported: ExportedProgram, config: LlmConfig, metadata: dict[str, Any]
 
 
 def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, ExecutorchProgramManager | None]:
-    """The eager model, what `torch.export` made of it, and the program (None with `export.export_only`)."""
+    """The eager model, what `torch.export` made of its first method, and the program.
+
+    The program is None with `export.export_only`.
+    """
     refuse_unsupported(config)
     model = make_model(config)
     metadata, named_data = metadata_of(model, config), {}
     if config.export.embed_tokenizer:
         tokenizer = tokenizer_data(config.base.checkpoint, config.base.tokenizer_path)
         metadata, named_data = tokenizer.metadata | metadata, tokenizer.named_data
+    methods = _methods(model, config)
     with torch.no_grad():
-        exported = capture(model)
+        exported = {name: capture(model, count) for name, count in methods.items()}
+    first = next(iter(exported.values()))
     if config.export.export_only:
-        return model, exported, None
-    written = ExecutorchBackendConfig(named_data=named_data)
-    return model, exported, lower(exported, config, metadata).to_executorch(written)
+        return model, first, None
+    settings = ExecutorchBackendConfig(
+        named_data=named_data,
+        external_constants=_weights_file(config) or False,
+        memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=config.multimethod.share_mutable_buffers),
+    )
+    return model, first, lower(exported, config, metadata).to_executorch(settings)
+
+
+def _methods(model: Transformer, config: LlmConfig) -> dict[str, int | None]:
+    """The number of tokens of a call, None for any, of each method by its name."""
+    methods: dict[str, int | None] = {}
+    for method in config.multimethod.methods:
+        count = method.export_seq_len
+        if method.lora_config is not None:
+            raise SettingsError(
+                f"multimethod.methods: adapters of the method {method.method_name!r} alone are not supported in this "
+                "version; use base.lora_config"
+            )
+        if method.method_name in methods:
+            raise SettingsError(f"multimethod.methods: there are two methods {method.method_name!r}")
+        if count is not None and not 1 <= count <= model.params.max_seq_len:
+            raise SettingsError(
+                f"multimethod.methods: export_seq_len of {method.method_name!r} is {count}, expected 1 to "
+                f"export.max_seq_length, {model.params.max_seq_len}"
+            )
+        methods[method.method_name] = count
+    if len(methods) > 1 and config.export.export_only:
+        raise SettingsError("export.export_only writes one method; leave out multimethod.methods")
+    return methods or {"forward": None}
+
+
+def _weights_file(config: LlmConfig) -> Callable[[Node], str | None] | None:
+    """In which .ptd file a constant lies; None for the program. None for no such files."""
+    base, adapters = config.export.foundation_weights_file, config.export.lora_weights_file
+    if base is None and adapters is None:
+        return None
+    for name in (base, adapters):
+        if name is not None and Path(name).name != name:
+            raise SettingsError(f"{name}: files of weights are written beside the program; expected a name alone")
+    return lambda node: adapters if re.search(r"_lora_[ab]_", node.name) else base
 
 
 def _prune_map(path: str | None) -> dict[int, int] | None:

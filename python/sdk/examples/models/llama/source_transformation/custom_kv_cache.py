@@ -27,11 +27,25 @@ class CustomKVCache(nn.Module):
         self.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
         self.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
 
-    def write(self, start: int, k_val: Tensor, v_val: Tensor) -> tuple[Tensor, Tensor]:
-        """Writes [batch, tokens, heads, head_dim] from a position on. Returns the whole cache."""
-        torch.ops.llama.update_cache(k_val, self.k_cache, start)
-        torch.ops.llama.update_cache(v_val, self.v_cache, start)
-        return self.k_cache, self.v_cache
+    def write(
+        self, start: int, k_val: Tensor, v_val: Tensor, slots: Tensor | None = None, sink_keys: Tensor | None = None
+    ) -> None:
+        """Writes [batch, tokens, heads, head_dim] from a position on, or to the places int64 [batch, tokens].
+
+        `sink_keys`: then written to the first places.
+        """
+        for value, cache in ((k_val, self.k_cache), (v_val, self.v_cache)):
+            if slots is None:
+                torch.ops.llama.update_cache(value, cache, start)
+            else:
+                torch.ops.llama.update_cache_with_indices(value, cache, 0, slots)
+        if sink_keys is not None:
+            torch.ops.llama.update_cache(sink_keys, self.k_cache, 0)
+
+    def attend(self, q: Tensor, start: int, mask: Tensor | None, scale: float | None) -> Tensor:
+        """Attention of [batch, tokens, heads, head_dim] over the cache; causal without a mask."""
+        y: Tensor = torch.ops.llama.custom_sdpa(q, self.k_cache, self.v_cache, start, mask, 0.0, mask is None, scale)
+        return y
 
     def update(
         self, input_pos: Tensor, k_val: Tensor, v_val: Tensor, indices: Tensor | None = None

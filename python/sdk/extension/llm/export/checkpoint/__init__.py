@@ -16,39 +16,44 @@ from sdk.examples.models.llama.llama_transformer import Transformer, construct_t
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
 from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights
+from sdk.extension.llm.export.checkpoint._lora import adapter_args, adapter_weights, read_adapter, with_adapters
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights, split_rows
 from sdk.extension.llm.export.gguf import GGUFFile
 
 __all__ = [
     "CheckpointError",
+    "adapter_args",
+    "adapter_weights",
     "gguf_args",
     "gguf_weights",
     "hugging_face_args",
     "hugging_face_weights",
     "load_model",
+    "read_adapter",
     "set_weights",
     "split_rows",
 ]
 
 
-def load_model(path: str | Path, **overrides: Any) -> Transformer:
+def load_model(path: str | Path, adapter: Weights | None = None, **overrides: Any) -> Transformer:
     """The model of a GGUF file, or of a folder with `config.json` and safetensors files, with its weights.
 
-    `overrides`: fields of `ModelArgs`, such as `max_context_len` and `use_kv_cache`. Quantised weights of GGUF files
-    stay quantised (`ExportableGGUFTensor`). Raises CheckpointError for a checkpoint that is incomplete or of a model
-    that is not supported, `GGUFError` for a file that is not valid, OSError for files that cannot be read.
+    `adapter`: those of LoRA adapters under PEFT's names, for layers that `overrides` say have them. `overrides`:
+    fields of `ModelArgs`, such as `max_context_len` and `use_kv_cache`. Quantised weights of GGUF files stay quantised
+    (`ExportableGGUFTensor`). Raises CheckpointError for a checkpoint that is incomplete or of a model that is not
+    supported, `GGUFError` for a file that is not valid, OSError for files that cannot be read.
     """
     path = Path(path)
     if path.is_dir():
-        return _load_folder(path, overrides)
+        return _load_folder(path, adapter, overrides)
     if path.suffix.lower() != ".gguf":
         raise CheckpointError(f"{path}: expected a .gguf file, or a folder with config.json and .safetensors files")
     file = GGUFFile(path)
     args = gguf_args(file, **overrides)
-    return _with_weights(args, gguf_weights(file, args), path)
+    return _with_weights(args, gguf_weights(file, args), adapter, path)
 
 
-def _load_folder(folder: Path, overrides: dict[str, Any]) -> Transformer:
+def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any]) -> Transformer:
     try:
         config = json.loads((folder / "config.json").read_text())
     except json.JSONDecodeError as error:
@@ -60,7 +65,7 @@ def _load_folder(folder: Path, overrides: dict[str, Any]) -> Transformer:
     except KeyError as error:
         raise CheckpointError(f"{folder / 'config.json'} lacks {error.args[0]!r}") from None
     weights = hugging_face_weights(_safetensors(folder), config["model_type"], args)
-    return _with_weights(args, {name: value.float() for name, value in weights.items()}, folder)
+    return _with_weights(args, {name: value.float() for name, value in weights.items()}, adapter, folder)
 
 
 def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
@@ -78,11 +83,11 @@ def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
             raise CheckpointError(f"{path}: {error}") from None
 
 
-def _with_weights(args: ModelArgs, weights: Weights, path: Path) -> Transformer:
+def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None, path: Path) -> Transformer:
     with _WithoutWeights():
         model = construct_transformer(args)
     try:
-        set_weights(model, weights)
+        set_weights(model, {**weights, **adapter_weights((adapter or {}).items(), args)})
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from None
     return model
@@ -98,8 +103,10 @@ class _WithoutWeights(TorchFunctionMode):
 def set_weights(model: torch.nn.Module, weights: Weights) -> None:
     """Makes tensors the parameters of a model, without copying them.
 
-    Raises CheckpointError, before it changes anything, when names or shapes are not those of the model.
+    The names are those of the model, or of one without LoRA adapters for the weights below them. Raises
+    CheckpointError, before it changes anything, when names or shapes are not those of the model.
     """
+    weights = with_adapters(model, weights)
     expected = dict(model.named_parameters(remove_duplicate=False))
     problems = [f"{name} is missing" for name in expected.keys() - weights.keys()]
     problems += [f"{name} is not part of the model" for name in weights.keys() - expected.keys()]

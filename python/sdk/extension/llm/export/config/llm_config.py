@@ -6,6 +6,7 @@ Which of them this version acts on is in `sdk.extension.llm.export.export_llm`, 
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, field
 from enum import Enum
@@ -228,6 +229,19 @@ class MultimethodConfig:
         return bool(self.methods)
 
 
+_LOW_BIT_QMODES = [f"torchao:{kind}{bits}w" for kind in ("8da", "fpa") for bits in range(1, 9)]
+
+
+def _bits_of(qmode: str | None) -> str:
+    return re.sub(r"torchao:(8da|fpa)|w$", "", qmode or "")
+
+
+def _nearest(found: str, names: List[str]) -> str:
+    """A hint at the most similar name, empty without one."""
+    similar = difflib.get_close_matches(found, names, n=1)
+    return f" Found {found!r}: did you mean {similar[0]!r}?" if similar else ""
+
+
 @dataclass
 class QuantizationConfig:
     """How the model is quantised."""
@@ -258,8 +272,10 @@ class QuantizationConfig:
         if self.qmode and self.qmode not in self.QMODE_OPTIONS and not self.uses_low_bit_kernels:
             raise ValueError(
                 f"Got qmode {self.qmode}, but expected one of {self.QMODE_OPTIONS}, or one of the regex patterns "
-                f"{self.AO_QUANT_PATTERNS}."
+                f"{self.AO_QUANT_PATTERNS}.{_nearest(self.qmode, [*self.QMODE_OPTIONS, *_LOW_BIT_QMODES])}"
             )
+        if self.uses_low_bit_kernels and self.qmode not in _LOW_BIT_QMODES:
+            raise ValueError(f"quantization.qmode={self.qmode}: expected 1 to 8 bits, found {_bits_of(self.qmode)}")
         if self.embedding_quantize is not None:
             embedding_bits_and_group(self.embedding_quantize)
 

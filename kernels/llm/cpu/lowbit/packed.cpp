@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/llm/cpu/lowbit/packed.h"
+
+#include <cinttypes>
+#include <cstring>
+
+#include "kernels/portable/cpu/pattern/checks.h"
+
+namespace torch::executor::native {
+namespace {
+
+using executorch::runtime::tensor_is_default_dim_order;
+
+template <typename T>
+T read(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+// The numbers of a header. False for one that no packer writes.
+bool parse(const uint8_t* header, PackedWeights* weights) {
+  const uint8_t flags = header[5];
+  weights->bits = header[4];
+  weights->has_minima = (flags & kMinima) != 0;
+  weights->row_activations = (flags & kRowActivations) != 0;
+  weights->wide_scales = (flags & kWideScales) != 0;
+  weights->zero_point = read<uint16_t>(header + 6);
+  weights->group = read<uint32_t>(header + 8);
+  weights->rows = read<uint32_t>(header + 12);
+  weights->columns = read<uint32_t>(header + 16);
+  if (read<uint32_t>(header) != kPackedMagic || weights->bits < 1 || weights->bits > 8 || flags > 7 ||
+      weights->zero_point > 255 || weights->group < 1 || weights->group > kMaxGroup ||
+      weights->group % unit_of(weights->bits) != 0) {
+    return false;
+  }
+  weights->groups = (weights->columns + weights->group - 1) / weights->group;
+  weights->tiles = (weights->rows + kTileOutputs - 1) / kTileOutputs;
+  weights->scale_bytes = kTileOutputs * (weights->wide_scales ? 4 : 2);
+  weights->group_bytes =
+      weights->scale_bytes * (weights->has_minima ? 2 : 1) + kTileOutputs * weights->group * weights->bits / 8;
+  // At most 2^32 columns of 512 bytes and a little more for each 16 rows: no overflow below 2^28 tiles.
+  weights->tile_bytes = (weights->row_activations ? kTileOutputs * 4 : 0) + weights->groups * weights->group_bytes;
+  return true;
+}
+
+}  // namespace
+
+bool read_packed(KernelRuntimeContext& ctx, const char* op, const Tensor& packed, int64_t n, int64_t k,
+                 PackedWeights* weights) {
+  ET_KERNEL_CHECK_MSG(ctx, packed.scalar_type() == ScalarType::Byte && tensor_is_default_dim_order(packed),
+                      InvalidArgument, false, "%s: packed weights must be Byte in the default dim order; found %s", op,
+                      toString(packed.scalar_type()));
+  const uint8_t* bytes = packed.const_data_ptr<uint8_t>();
+  const int64_t size = packed.numel();
+  ET_KERNEL_CHECK_MSG(
+      ctx, size >= kPackedHeaderBytes && parse(bytes, weights), InvalidArgument, false,
+      "%s: these %" PRId64 " bytes are no weights packed for this runtime; export the model with this SDK", op, size);
+  ET_KERNEL_CHECK_MSG(ctx, weights->rows == n && weights->columns == k, InvalidArgument, false,
+                      "%s: expected packed weights of (%" PRId64 ", %" PRId64 "), found (%" PRId64 ", %" PRId64 ")", op,
+                      n, k, weights->rows, weights->columns);
+  const int64_t room = size - kPackedHeaderBytes;
+  const bool fits = weights->tile_bytes == 0
+                        ? room == 0
+                        : room % weights->tile_bytes == 0 && room / weights->tile_bytes == weights->tiles;
+  ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, false,
+                      "%s: packed weights of (%" PRId64 ", %" PRId64 ") have %" PRId64 " tiles of %" PRId64
+                      " bytes after the header; found %" PRId64 " bytes",
+                      op, n, k, weights->tiles, weights->tile_bytes, room);
+  weights->data = bytes + kPackedHeaderBytes;
+  return true;
+}
+
+}  // namespace torch::executor::native

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Linear layers and embeddings of packed weights. Expected numbers are sums in double of what the integers mean.
+#include <kernels/llm/NativeFunctions.h>
+
+#include <cstring>
+
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+
+#include "hwy/highway.h"
+#include "kernels/llm/cpu/lowbit/packed.h"
+#include "kernels/portable/test/kernel_test.h"
+
+#ifdef ET_USE_THREADPOOL
+#include <executorch/extension/threadpool/threadpool.h>
+#endif
+
+namespace torch::executor::native {
+namespace {
+
+struct Shape {
+  int bits;
+  int32_t group, rows, columns;
+  bool minima = false, row_activations = false, wide = false;
+};
+
+// Weights, and their packed form by the layout in packed.h.
+struct Weights {
+  explicit Weights(const Shape& s) : shape(s), zero_point(s.minima ? 0 : (1 << s.bits) / 2) {
+    groups = (s.columns + s.group - 1) / s.group;
+    uint32_t state = 7;
+    const auto random = [&state](uint32_t below) {
+      state = state * 1664525u + 1013904223u;
+      return (state >> 8) % below;
+    };
+    for (int32_t i = 0; i < s.rows * s.columns; ++i) {
+      q.push_back(static_cast<uint8_t>(random(1u << s.bits)));
+    }
+    for (int32_t i = 0; i < s.rows * groups; ++i) {  // few bits, so that float16 holds them
+      scale.push_back(static_cast<float>(random(60) + 4) / 64.0f);
+      minimum.push_back(s.minima ? static_cast<float>(random(64)) / 32.0f : 0.0f);
+    }
+  }
+
+  double at(int64_t row, int64_t column) const {
+    const size_t g = static_cast<size_t>(row * groups + column / shape.group);
+    const int number = q[static_cast<size_t>(row * shape.columns + column)] - zero_point;
+    return static_cast<double>(scale[g]) * number - static_cast<double>(minimum[g]);
+  }
+
+  static uint16_t half_of(float x) { return ::executorch::runtime::etensor::Half(x).x; }
+
+  template <typename T>
+  static void append(std::vector<uint8_t>* bytes, T value) {
+    const size_t at = bytes->size();
+    bytes->resize(at + sizeof(T));
+    std::memcpy(bytes->data() + at, &value, sizeof(T));
+  }
+
+  std::vector<uint8_t> packed() const {
+    std::vector<uint8_t> bytes;
+    append(&bytes, kPackedMagic);
+    append(&bytes, static_cast<uint8_t>(shape.bits));
+    append(&bytes, static_cast<uint8_t>((shape.minima ? kMinima : 0) | (shape.row_activations ? kRowActivations : 0) |
+                                        (shape.wide ? kWideScales : 0)));
+    append(&bytes, static_cast<uint16_t>(zero_point));
+    for (const int32_t number : {shape.group, shape.rows, shape.columns}) {
+      append(&bytes, static_cast<uint32_t>(number));
+    }
+    bytes.resize(kPackedHeaderBytes);
+    for (int32_t tile = 0; tile < shape.rows; tile += 16) {
+      append_tile(&bytes, tile);
+    }
+    return bytes;
+  }
+
+  void append_tile(std::vector<uint8_t>* bytes, int32_t first) const {
+    if (shape.row_activations) {
+      for (int32_t row = first; row < first + 16; ++row) {
+        double sum = 0;
+        for (int32_t column = 0; row < shape.rows && column < shape.columns; ++column) {
+          sum += at(row, column);
+        }
+        append(bytes, static_cast<float>(sum));
+      }
+    }
+    for (int32_t g = 0; g < groups; ++g) {
+      for (const std::vector<float>* numbers : {&scale, &minimum}) {
+        for (int32_t row = first; row < first + 16 && (numbers == &scale || shape.minima); ++row) {
+          const float number = row < shape.rows ? (*numbers)[static_cast<size_t>(row * groups + g)] : 0.0f;
+          shape.wide ? append(bytes, number) : append(bytes, half_of(number));
+        }
+      }
+      for (int32_t column = g * shape.group; column < (g + 1) * shape.group;
+           column += static_cast<int32_t>(unit_of(shape.bits))) {
+        append_unit(bytes, first, column);
+      }
+    }
+  }
+
+  void append_unit(std::vector<uint8_t>* bytes, int32_t first, int32_t first_column) const {
+    int above = 0;
+    for (const int plane : {8, 4, 2, 1}) {
+      if ((shape.bits & plane) == 0) {
+        continue;
+      }
+      const size_t start = bytes->size();
+      const int64_t parts = 8 / plane;
+      bytes->resize(start + static_cast<size_t>(64 * unit_of(shape.bits) / 4 / parts));
+      for (int32_t row = first; row < std::min(first + 16, shape.rows); ++row) {
+        for (int32_t c = 0; c < unit_of(shape.bits) && first_column + c < shape.columns; ++c) {
+          const int weight = q[static_cast<size_t>(row * shape.columns + first_column + c)];
+          const int part = (weight >> above) & ((1 << plane) - 1);
+          const int64_t block = c / 4 / parts, shift = c / 4 % parts * plane;
+          (*bytes)[start + static_cast<size_t>(block * 64 + (row - first) * 4 + c % 4)] |=
+              static_cast<uint8_t>(part << shift);
+        }
+      }
+      above += plane;
+    }
+  }
+
+  Shape shape;
+  int zero_point;
+  int32_t groups;
+  std::vector<uint8_t> q;
+  std::vector<float> scale, minimum;
+};
+
+class LowBitTest : public KernelTest {
+ protected:
+  LowBitTest() { ctx = KernelRuntimeContext(nullptr, &allocator); }
+  ~LowBitTest() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+
+  static std::vector<float> activations(int32_t rows, int32_t columns) {
+    std::vector<float> x;
+    for (int32_t i = 0; i < rows * columns; ++i) {
+      x.push_back(std::sin(static_cast<float>(i) * 0.7f) + 0.25f);
+    }
+    return x;
+  }
+
+  // What the int8 activations of a row mean; those of a group with NaN or infinity are NaN.
+  static std::vector<double> quantized(const float* x, const Shape& s) {
+    std::vector<double> result;
+    const int32_t length = s.row_activations ? s.columns : s.group;
+    for (int32_t first = 0; first < s.columns; first += length) {
+      const int32_t end = std::min(first + length, s.columns);
+      float least = 0, most = 0;
+      bool finite = true;
+      for (int32_t i = first; i < end; ++i) {
+        least = std::min(least, x[i]);
+        most = std::max(most, x[i]);
+        finite = finite && std::isfinite(x[i]);
+      }
+      float scale = std::max(most, -least) / 127.0f, zero = 0.0f;
+      if (s.row_activations) {
+        scale = std::max((most - least) / 255.0f, std::numeric_limits<float>::epsilon());
+        zero = -128.0f - std::nearbyint(least / scale);
+      }
+      const bool none = scale < std::numeric_limits<float>::min();  // too small for an inverse
+      for (int32_t i = first; i < end; ++i) {
+        const float number = none ? 0.0f : std::nearbyint(x[i] * (1.0f / scale)) + zero;
+        const float limited = std::min(std::max(number, -128.0f), 127.0f);
+        result.push_back(finite ? static_cast<double>(scale) * static_cast<double>(limited - zero) : kNaN);
+      }
+    }
+    return result;
+  }
+
+  Tensor bytes_of(const Weights& weights) {
+    const std::vector<uint8_t> packed = weights.packed();
+    return tb.make({static_cast<int32_t>(packed.size())}, packed);
+  }
+
+  // Both linear operators against sums in double, for these activations.
+  void check(const Weights& w, const std::vector<float>& x) {
+    const Shape& s = w.shape;
+    const int32_t rows = static_cast<int32_t>(x.size()) / s.columns;
+    const Tensor packed = bytes_of(w), in = tf.make({rows, s.columns}, x);
+    Tensor eight = tf.full({rows, s.rows}, 99), exact = tf.full({rows, s.rows}, 99);
+    linear_8bit_act_out(ctx, in, packed, s.group, s.rows, s.columns, eight);
+    linear_packed_out(ctx, in, packed, s.group, s.rows, s.columns, exact);
+    for (int32_t i = 0; i < rows; ++i) {
+      const std::vector<double> a = quantized(x.data() + i * s.columns, s);
+      for (int32_t j = 0; j < s.rows; ++j) {
+        double quantized_sum = 0, float_sum = 0, size = 1e-3;
+        for (int32_t k = 0; k < s.columns; ++k) {
+          quantized_sum += a[static_cast<size_t>(k)] * w.at(j, k);
+          float_sum += static_cast<double>(x[static_cast<size_t>(i * s.columns + k)]) * w.at(j, k);
+          size += std::abs(a[static_cast<size_t>(k)]) * (std::abs(w.at(j, k)) + 1);
+        }
+        const ssize_t at = i * s.rows + j;
+        expect_near(eight.const_data_ptr<float>()[at], quantized_sum, 2e-6 * size, i, j);
+        // Floats are added one by one, each time with an error of at most 2^-24 of the sum.
+        expect_near(exact.const_data_ptr<float>()[at], float_sum, (2e-6 + 6e-8 * s.columns) * size, i, j);
+      }
+    }
+  }
+
+  static void expect_near(float found, double expected, double tolerance, int32_t i, int32_t j) {
+    if (std::isnan(expected)) {
+      ASSERT_TRUE(std::isnan(found)) << "row " << i << ", output " << j << ": " << found;
+    } else if (std::isfinite(expected)) {
+      ASSERT_NEAR(found, expected, tolerance) << "row " << i << ", output " << j;
+    }
+  }
+
+  ::executorch::extension::MallocMemoryAllocator allocator;
+  TensorFactory<ScalarType::Float> tf;
+  TensorFactory<ScalarType::Byte> tb;
+  TensorFactory<ScalarType::Long> tl;
+};
+
+const Shape kShapes[] = {
+    {4, 32, 1, 32},
+    {4, 32, 16, 64, true},
+    {4, 8, 17, 40, false, true, true},
+    {4, 32, 33, 72, true, true},
+    {4, 128, 31, 300},
+    {8, 32, 15, 96},
+    {8, 4, 16, 20, false, true, true},
+    {8, 256, 5, 600, true, false, true},
+    {1, 32, 20, 70},
+    {2, 16, 18, 50, false, true},
+    {3, 32, 7, 64, true},
+    {5, 32, 16, 160, true, false, true},
+    {6, 16, 19, 48, false, false, true},
+    {7, 64, 3, 129, false, true, true},
+};
+
+/// QNT-07: each number of bits; rows and columns around those of tiles, units and groups; from one row on.
+TEST_F(LowBitTest, LinearOfEveryInstructionSet) {
+  const int64_t all = hwy::SupportedTargets();
+  for (int64_t targets = all; targets != 0; targets &= targets - 1) {  // without the best one each time
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for (const Shape& shape : kShapes) {
+      const Weights weights(shape);
+      for (const int32_t rows : {1, 2, 3, 4, 5, 8, 9, 17}) {
+        check(weights, activations(rows, shape.columns));
+      }
+    }
+  }
+  for (const int32_t rows : {127, 128, 129, 131}) {
+    check(Weights({4, 32, 17, 64, true}), activations(rows, 64));
+  }
+}
+
+TEST_F(LowBitTest, ExtremeWeightsAndActivations) {
+  for (Shape shape : kShapes) {
+    Weights weights(shape);
+    std::fill(weights.q.begin(), weights.q.end(), static_cast<uint8_t>((1 << shape.bits) - 1));
+    for (const float level : {-1.0f, 1.0f, 0.0f, 1e-42f, 1e30f}) {
+      std::vector<float> x = activations(3, shape.columns);
+      std::fill(x.begin(), x.end(), level);
+      check(weights, x);
+    }
+  }
+}
+
+TEST_F(LowBitTest, NaNAndInfinityReachTheirRowsOnly) {
+  for (const bool row_activations : {false, true}) {
+    const Weights weights({4, 32, 17, 100, !row_activations, row_activations});
+    for (const float bad : {kNaN, kInfinity, -kInfinity}) {
+      std::vector<float> x = activations(9, 100);
+      x[3 * 100 + 99] = bad;
+      check(weights, x);
+      x.resize(100);
+      x[0] = bad;
+      check(weights, x);
+    }
+  }
+}
+
+TEST_F(LowBitTest, Embedding) {
+  for (const Shape& shape : kShapes) {
+    const Weights weights(shape);
+    const int64_t last = shape.rows - 1;
+    Tensor out = tf.zeros({2, 2, shape.columns});
+    shared_embedding_out(ctx, bytes_of(weights), shape.group, shape.rows, shape.columns,
+                         tl.make({2, 2}, {last, 0, last / 2, last}), out);
+    const int64_t indices[] = {last, 0, last / 2, last};
+    for (int64_t i = 0; i < 4 * shape.columns; ++i) {
+      ASSERT_FLOAT_EQ(out.const_data_ptr<float>()[i],
+                      static_cast<float>(weights.at(indices[i / shape.columns], i % shape.columns)));
+    }
+  }
+}
+
+TEST_F(LowBitTest, RefusesWhatDoesNotFit) {
+  const Weights weights({4, 32, 17, 64});
+  const std::vector<uint8_t> good = weights.packed();
+  const Tensor packed = bytes_of(weights), x = tf.make({1, 64}, activations(1, 64));
+  Tensor out = tf.full({1, 17}, 99), rows = tf.zeros({1, 64});
+  const auto fails = [&](const std::vector<uint8_t>& bytes) {
+    const Tensor wrong = tb.make({static_cast<int32_t>(bytes.size())}, bytes);
+    linear_8bit_act_out(ctx, x, wrong, 32, 17, 64, out);
+    expect_failure();
+    ctx = KernelRuntimeContext(nullptr, &allocator);
+  };
+  fails({});
+  fails({good.begin(), good.end() - 1});
+  fails({good.begin(), good.begin() + 63});
+  for (const size_t at : {0, 4, 5, 7, 8, 9, 12, 16, 19}) {  // magic, bits, flags, zero point, group, rows, columns
+    std::vector<uint8_t> wrong = good;
+    wrong[at] = 0xFF;
+    fails(wrong);
+  }
+  linear_8bit_act_out(ctx, x, packed, 32, 16, 64, out);
+  expect_failure();
+  linear_packed_out(ctx, tf.zeros({1, 63}), packed, 32, 17, 64, out);
+  expect_failure();
+  linear_packed_out(ctx, x, tf.zeros({8}), 32, 17, 64, out);
+  expect_failure();
+  linear_8bit_act_out(ctx, x, packed, 32, 17, 64, out);  // no temporary memory
+  expect_failure(Error::MemoryAllocationFailed);
+  for (const int64_t index : {-1, 17}) {
+    shared_embedding_out(ctx, packed, 32, 17, 64, tl.make({1}, {index}), rows);
+    expect_failure();
+  }
+  EXPECT_TENSOR_EQ(out, tf.full({1, 17}, 99));
+}
+
+TEST_F(LowBitTest, NoRows) {
+  const Weights weights({4, 32, 17, 64});
+  Tensor out = tf.zeros({0, 17});
+  linear_8bit_act_out(ctx, tf.zeros({0, 64}), bytes_of(weights), 32, 17, 64, out);
+  linear_packed_out(ctx, tf.zeros({0, 64}), bytes_of(weights), 32, 17, 64, out);
+}
+
+#ifdef ET_USE_THREADPOOL
+TEST_F(LowBitTest, ThreadsDoNotChangeResults) {
+  using ::executorch::extension::threadpool::get_threadpool;
+  const Weights weights({4, 32, 1000, 608, true});
+  const Tensor packed = bytes_of(weights);
+  for (const int32_t rows : {1, 3, 37, 130}) {
+    const Tensor x = tf.make({rows, 608}, activations(rows, 608));
+    Tensor one = tf.zeros({rows, 1000});
+    for (const uint32_t threads : {1u, 2u, 3u, 8u}) {
+      ASSERT_TRUE(get_threadpool()->_unsafe_reset_threadpool(threads));
+      Tensor out = tf.full({rows, 1000}, kNaN);
+      linear_8bit_act_out(ctx, x, packed, 32, 1000, 608, threads == 1 ? one : out);
+      if (threads > 1) {
+        ASSERT_EQ(std::memcmp(one.const_data_ptr(), out.const_data_ptr(), one.nbytes()), 0) << threads << " threads";
+      }
+    }
+  }
+  get_threadpool()->_unsafe_reset_threadpool(0);
+}
+#endif
+
+}  // namespace
+}  // namespace torch::executor::native

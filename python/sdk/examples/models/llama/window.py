@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which tokens a layer of attention sees, and where the cache keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last tokens, and the first ones where they are attention sinks (Xiao et al., 2023)."""
+
+    size: int = 0
+    """The last so many tokens, its own included; 0 for all."""
+    sinks: int = 0
+    """The first so many tokens are seen as well."""
+    ring: int = 0
+    """The cache holds the sinks, and then so many tokens in a ring; 0 for a cache of all positions."""
+
+    def length(self, max_context_len: int) -> int:
+        """The positions of the cache."""
+        return self.sinks + self.ring if self.ring else max_context_len
+
+    def slots(self, positions: Tensor) -> Tensor:
+        """The places of tokens in the cache: int64 [tokens], as `positions`."""
+        if not self.ring:
+            return positions
+        return torch.where(positions < self.sinks, positions, self.sinks + (positions - self.sinks) % self.ring)
+
+    def mask(self, positions: Tensor, seen: Tensor) -> Tensor:
+        """bool [tokens, places]: what the tokens at int64 [tokens] `positions` see.
+
+        `seen`: int64 [places], the positions of what is in them; `held` gives those of a ring.
+        """
+        queries = positions[:, None]
+        mask = seen <= queries
+        if self.size:
+            mask = mask & (seen > queries - self.size)
+        if self.ring:
+            mask = mask & (seen >= self.sinks)  # less: nothing has been written there
+        if self.sinks:
+            sinks = torch.arange(seen.shape[0]) < self.sinks
+            mask = mask | (sinks & (torch.arange(seen.shape[0]) <= queries))
+        return mask
+
+    def held(self, positions: Tensor) -> Tensor:
+        """The positions of the tokens in a ring, int64 [places], once those at `positions` are written."""
+        last, places = positions[-1], torch.arange(self.sinks + self.ring)
+        # The latest token of each place: its distance from the sinks is a multiple of the ring's length.
+        return last - (last - places) % self.ring
+
+    def sink_shift(self, positions: Tensor) -> Tensor:
+        """How far sinks have moved, int64 [1]: they stay next to the window, so that no distance exceeds its size."""
+        return (positions[-1:] - (self.sinks + self.size - 1)).clamp(min=0)
+
+
+def ring_window(size: int, max_seq_len: int, sinks: int = 0) -> Window:
+    """A window whose cache is a ring.
+
+    The ring has room for the tokens of a call beside those that the first of them sees. Raises ValueError for a size
+    below 1.
+    """
+    if size < 1 or sinks < 0:
+        raise ValueError(f"a window needs a size above 0 and no negative number of sinks, found {size} and {sinks}")
+    return Window(size, sinks, size + max_seq_len - 1)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Registers the operators of packed weights of 1 to 8 bits, whose kernels are in `kernels/llm`:
+
+- `torchao::_linear_8bit_act_<bits>bit_weight`: linear layers whose activations are quantised to int8 when they run,
+- `llama::linear_packed`: the same with the activations as they are, in float32,
+- `torchao::_shared_embedding_<bits>bit`: rows of such weights, which a linear layer may share.
+
+Names and arguments of the first and the last are torchao's; the bytes of the weights are those of
+`sdk.extension.llm.custom_ops.packed`, as torchao's own are not documented. Activations may have any number of
+dimensions.
+"""
+
+from __future__ import annotations
+
+import torch
+import torchao  # noqa: F401, registers how results look, which must not come after what is below
+from torch import Tensor
+
+from sdk.extension.llm.custom_ops._define import define, torchao_lib
+from sdk.extension.llm.custom_ops.packed import unpack
+
+BITS = range(1, 9)
+
+
+def quantized_activations(x: Tensor, group: int | None) -> Tensor:
+    """float64: what the int8 activations of float32 [rows, columns] mean.
+
+    With a group size, a group has the scale max |x| / 127. Without, a row has a scale and a zero point (torchao's
+    INT8_ASYM_PER_TOKEN). A group, or row, with NaN or infinity becomes NaN.
+    """
+    if group is None:
+        least, most = x.amin(1, keepdim=True).clamp(max=0), x.amax(1, keepdim=True).clamp(min=0)
+        scale = ((most - least) / 255).clamp(min=torch.finfo(torch.float32).eps)
+        zero = (-128 - torch.round(least / scale)).clamp(-128, 127)
+        q = (torch.round(x * (1 / scale)) + zero).clamp(-128, 127)
+        scale = torch.where((most - least).isfinite(), scale, torch.nan)
+        return (q.double() - zero.double()) * scale.double()
+    rows, columns = x.shape
+    padded = torch.nn.functional.pad(x, (0, -columns % group)).view(rows, -1, group)
+    scale = padded.abs().amax(2, keepdim=True) / 127
+    tiny = scale < torch.finfo(torch.float32).tiny
+    q = torch.where(tiny, 0, torch.round(padded * (1 / scale)))
+    scale = torch.where(scale.isfinite(), scale, torch.nan)
+    return (q.double() * scale.double()).view(rows, -1)[:, :columns]
+
+
+def _check(activations: Tensor, packed_weights: Tensor, n: int, k: int) -> None:
+    if activations.dtype != torch.float32 or packed_weights.dtype != torch.uint8:
+        raise ValueError(
+            f"expected float32 activations and uint8 packed weights, found {activations.dtype} and "
+            f"{packed_weights.dtype}"
+        )
+    if activations.dim() == 0 or activations.shape[-1] != k:
+        raise ValueError(
+            f"rows of activations must have {k} elements, as the weights have columns; found the shape "
+            f"{list(activations.shape)}"
+        )
+
+
+def linear_8bit_act(activations: Tensor, packed_weights: Tensor, group_size: int, n: int, k: int) -> Tensor:
+    """activations [..., k], quantised to int8, times the transpose of packed weights [n, k]: float32 [..., n]."""
+    _check(activations, packed_weights, n, k)
+    matrix = unpack(packed_weights)
+    x = quantized_activations(activations.reshape(-1, k), None if matrix.row_activations else matrix.group)
+    return (x @ matrix.dequantize().double().t()).float().view(*activations.shape[:-1], n)
+
+
+def linear_packed(activations: Tensor, packed_weights: Tensor, group_size: int, n: int, k: int) -> Tensor:
+    """activations [..., k] times the transpose of packed weights [n, k]: float32 [..., n]."""
+    _check(activations, packed_weights, n, k)
+    return activations @ unpack(packed_weights).dequantize().t()
+
+
+def _linear_meta(activations: Tensor, packed_weights: Tensor, group_size: int, n: int, k: int) -> Tensor:
+    _check(activations, packed_weights, n, k)
+    return activations.new_empty((*activations.shape[:-1], n))
+
+
+def shared_embedding(packed_weights: Tensor, group_size: int, n: int, k: int, indices: Tensor) -> Tensor:
+    """The rows `indices` of packed weights [n, k]: float32 [..., k]."""
+    return torch.nn.functional.embedding(indices, unpack(packed_weights).dequantize())
+
+
+def _embedding_meta(packed_weights: Tensor, group_size: int, n: int, k: int, indices: Tensor) -> Tensor:
+    return packed_weights.new_empty((*indices.shape, k), dtype=torch.float32)
+
+
+_LINEAR = "Tensor activations, Tensor packed_weights, int group_size, int n, int k"
+_EMBEDDING = "Tensor packed_weights, int group_size, int n, int k, Tensor indices"
+define("linear_packed", _LINEAR, linear_packed, _linear_meta)
+for _bits in BITS:
+    define(f"_linear_8bit_act_{_bits}bit_weight", _LINEAR, linear_8bit_act, _linear_meta, library=torchao_lib)
+    define(f"_shared_embedding_{_bits}bit", _EMBEDDING, shared_embedding, _embedding_meta, library=torchao_lib)

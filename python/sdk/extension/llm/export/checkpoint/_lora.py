@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LoRA adapters: the files of PEFT, and where their weights belong in a `Transformer`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sdk.examples.models.llama.lora import LoRALinear
+from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights
+
+_LAYERS = {
+    "q_proj": "attention.wq",
+    "k_proj": "attention.wk",
+    "v_proj": "attention.wv",
+    "o_proj": "attention.wo",
+    "output_proj": "attention.wo",
+    "gate_proj": "feed_forward.w1",
+    "down_proj": "feed_forward.w2",
+    "up_proj": "feed_forward.w3",
+}
+_NAME = re.compile(r".*layers\.(\d+)\.\w+\.(\w+)\.lora_([AB])(?:\.default)?\.weight", re.IGNORECASE)
+
+
+def adapter_args(path: str | Path) -> dict[str, Any]:
+    """The fields of `ModelArgs` in an `adapter_config.json`: rank, alpha and the layers that have adapters.
+
+    Raises CheckpointError for a file that lacks one of them.
+    """
+    try:
+        read = json.loads(Path(path).read_text())
+        return {name: read[name] for name in ("r", "lora_alpha", "target_modules")}
+    except json.JSONDecodeError as error:
+        raise CheckpointError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: expected r, lora_alpha and target_modules; {error} is missing") from None
+
+
+def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Weights:
+    """Weights under the names of PEFT as those of a `Transformer`. Raises CheckpointError for other names.
+
+    PEFT's are for Hugging Face's order of the rows of queries and keys, in which RoPE rotates halves of a head.
+    """
+    weights: Weights = {}
+    for name, value in items:
+        match = _NAME.fullmatch(name)
+        if match is None or match[2] not in _LAYERS:
+            example = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+            raise CheckpointError(f"{name} is no weight of an adapter, such as {example}")
+        side = match[3].lower()
+        if side == "b" and match[2] in ("q_proj", "k_proj") and not args.use_hf_rope:
+            value = value.unflatten(0, (-1, 2, (args.head_dim or 0) // 2)).transpose(1, 2).flatten(0, 2)
+        weights[f"layers.{match[1]}.{_LAYERS[match[2]]}.lora_{side}.weight"] = value.float()
+    return weights
+
+
+def read_adapter(path: str | Path) -> Weights:
+    """The weights of an adapter's .safetensors or .pt file, under the names that they have there.
+
+    Raises CheckpointError for a file that is none.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        if Path(path).suffix == ".safetensors":
+            return load_file(path)
+        read: Any = torch.load(path, map_location="cpu", weights_only=True)
+        return dict(read.items())
+    except (SafetensorError, RuntimeError, EOFError, UnpicklingError, AttributeError) as error:
+        raise CheckpointError(f"{path} is no adapter: {str(error).splitlines()[0]}") from None
+
+
+def with_adapters(model: nn.Module, weights: Weights) -> Weights:
+    """The same weights, with those of layers that have adapters under the names that `LoRALinear` gives them."""
+    inner = {f"{name}." for name, module in model.named_modules() if isinstance(module, LoRALinear)}
+
+    def renamed(name: str) -> str:
+        layer, _, kind = name.rpartition(".")
+        return f"{layer}.linear.{kind}" if f"{layer}." in inner else name
+
+    return {renamed(name): value for name, value in weights.items()}

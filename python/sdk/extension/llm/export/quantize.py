@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantising a language model as the settings say."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from sdk.examples.models.llama.llama_transformer import Transformer
+from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
+from sdk.extension.llm.export.gguf import ExportableGGUFTensor
+from sdk.extension.llm.export.settings import SettingsError
+
+_GROUP_SIZE = 32
+UNSUPPORTED_QMODES = ("8da4w-gptq",)
+
+
+def enabled_backends(config: LlmConfig) -> list[str]:
+    """The names of the backends that are to get parts of the model."""
+    settings = config.backend
+    return [f.name for f in dataclasses.fields(settings) if getattr(getattr(settings, f.name), "enabled", False)]
+
+
+def quantize(model: Transformer, config: LlmConfig) -> None:
+    """Quantises the layers of a model, and packs those that the kernels of this runtime compute.
+
+    Weights of a GGUF file stay as they are quantised there. Raises SettingsError for settings that do not go together.
+    """
+    qmode, embedding = config.quantization.qmode, config.quantization.embedding_quantize
+    if any(isinstance(getattr(m, "weight", None), ExportableGGUFTensor) for m in model.modules()):
+        if qmode is not None or embedding is not None:
+            raise SettingsError(
+                "the checkpoint is quantised already, and quantising again loses more: leave out quantization.*"
+            )
+        _pack(model, with_embedding=True)
+        return
+    if config.model.use_shared_embedding:
+        _check_shared(model, embedding)
+    if embedding is not None:
+        _quantize_embedding(model, embedding, config.model.use_shared_embedding)
+    kernels = embedding is not None and embedding.startswith("torchao:")
+    kernels = kernels or config.backend.torchao.use_torchao_kernels_tied_embedding
+    if qmode is not None:
+        _quantize_linear(model, qmode, config)
+    linear = not enabled_backends(config) or config.backend.torchao.use_torchao_kernels_linear
+    if linear or kernels:
+        _pack(model, kernels, linear and qmode is not None, not re.fullmatch(r"8da4w|torchao:8da\d+w", qmode or ""))
+
+
+def _pack(model: Transformer, with_embedding: bool, with_linear: bool = True, float_activations: bool = False) -> None:
+    from sdk.extension.llm.export.low_bit import pack_embedding, pack_linear
+
+    if with_embedding:
+        pack_embedding(model, float_activations)
+    if with_linear:
+        pack_linear(model, float_activations)
+
+
+def _whole_groups(kind: type[nn.Module], group: int, *without: nn.Module) -> Callable[[nn.Module, str], bool]:
+    """Layers of a kind whose rows are whole groups."""
+    return lambda module, _: (
+        isinstance(module, kind)
+        and all(module is not other for other in without)
+        and (not group or module.weight.shape[1] % group == 0)
+    )
+
+
+def _quantize_embedding(model: Transformer, embedding: str, shared: bool) -> None:
+    from torchao.quantization.granularity import PerAxis, PerGroup
+    from torchao.quantization.quant_api import IntxWeightOnlyConfig, MappingType, quantize_
+
+    bits, group = embedding_bits_and_group(embedding)
+    if model.params.dim % (group or 1):
+        raise SettingsError(
+            f"quantization.embedding_quantize: rows of {model.params.dim} numbers are no groups of {group}"
+        )
+    table = IntxWeightOnlyConfig(
+        weight_dtype=getattr(torch, f"int{bits}"),
+        granularity=PerGroup(group) if group else PerAxis(0),
+        mapping_type=MappingType.ASYMMETRIC if embedding.startswith("torchao:") else MappingType.SYMMETRIC,
+    )
+    quantize_(model, table, _whole_groups(nn.Embedding, group))
+    if shared:
+        model.output.weight = model.tok_embeddings.weight
+
+
+def _check_shared(model: Transformer, embedding: str | None) -> None:
+    if embedding is None or not embedding.startswith("torchao:"):
+        raise SettingsError(
+            "model.use_shared_embedding needs quantization.embedding_quantize=torchao:<bits>,<group size>, "
+            f"found {embedding!r}"
+        )
+    if not torch.equal(model.tok_embeddings.weight, model.output.weight):
+        raise SettingsError(
+            "model.use_shared_embedding: the embedding and the output layer of this model have different weights; "
+            "leave it out"
+        )
+
+
+def _quantize_linear(model: Transformer, qmode: str, config: LlmConfig) -> None:
+    from torchao.quantization.granularity import PerAxis, PerGroup
+    from torchao.quantization.quant_api import (
+        Int8DynamicActivationIntxWeightConfig,
+        IntxWeightOnlyConfig,
+        MappingType,
+        quantize_,
+    )
+
+    group = _GROUP_SIZE if config.quantization.group_size is None else config.quantization.group_size
+    bits = int(re.sub(r"^(torchao:)?(8da|fpa|int)?|w$", "", qmode))
+    if qmode == "int8":
+        group = 0
+    dtype, granularity = getattr(torch, f"int{bits}"), PerGroup(group) if group else PerAxis(0)
+    hqq: Any = "hqq_scale_only" if config.quantization.use_hqq else "affine"
+    if qmode == "int8":
+        how: Any = IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity)
+    elif "8da" in qmode:
+        how = Int8DynamicActivationIntxWeightConfig(
+            weight_dtype=dtype, weight_granularity=granularity, intx_choose_qparams_algorithm=hqq
+        )
+    elif "fpa" in qmode:
+        how = IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity, mapping_type=MappingType.ASYMMETRIC)
+    else:
+        how = IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity, intx_choose_qparams_algorithm=hqq)
+    shared = [model.output] if config.model.use_shared_embedding else []
+    quantize_(model, how, _whole_groups(nn.Linear, group, *shared))

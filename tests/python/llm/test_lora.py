@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LoRA adapters: a model with them computes what one whose weights have them added does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from language_models import small
+from safetensors.torch import save_file
+from test_checkpoints import write_gguf
+from test_export_llm import CACHED, check
+from torch import Tensor
+
+from sdk.examples.models.llama.llama_transformer import Transformer
+from sdk.extension.llm.export.checkpoint import CheckpointError, adapter_weights, read_adapter, set_weights
+from sdk.extension.llm.export.export_llm import export
+from sdk.runtime import Runtime
+
+RANK, ALPHA = 4, 6
+LAYERS = {
+    "self_attn.q_proj": "attention.wq",
+    "self_attn.k_proj": "attention.wk",
+    "mlp.down_proj": "feed_forward.w2",
+}
+LORA = {"r": RANK, "lora_alpha": ALPHA, "target_modules": ["q_proj", "k_proj", "down_proj"]}
+
+
+def in_pairs(rows: Tensor, head_dim: int) -> Tensor:
+    """Rows of heads from halves (i with i + head_dim / 2) to pairs (2 i with 2 i + 1)."""
+    order = [h + i for h in range(0, len(rows), head_dim) for j in range(head_dim // 2) for i in (j, j + head_dim // 2)]
+    return rows[order]
+
+
+def adapter(model: Transformer) -> dict[str, Tensor]:
+    """Random adapters under PEFT's names."""
+    found = {}
+    for i, layer in enumerate(model.layers):
+        for theirs, ours in LAYERS.items():
+            rows, columns = layer.get_submodule(ours).weight.shape
+            name = f"base_model.model.model.layers.{i}.{theirs}"
+            found[f"{name}.lora_A.weight"] = torch.randn(RANK, columns) * 0.2
+            found[f"{name}.lora_B.weight"] = torch.randn(rows, RANK) * 0.2
+    return found
+
+
+def merged(model: Transformer, weights: dict[str, Tensor]) -> Transformer:
+    """The model with the adapters added to its weights."""
+    for i, layer in enumerate(model.layers):
+        for theirs, ours in LAYERS.items():
+            a, b = (weights[f"base_model.model.model.layers.{i}.{theirs}.lora_{side}.weight"] for side in "AB")
+            layer.get_submodule(ours).weight.data += ALPHA / RANK * (b @ a)
+    return model
+
+
+@pytest.mark.parametrize("halves", [True, False])
+def test_adapters_are_added(halves: bool):
+    whole = small(use_hf_rope=True)
+    base = {name: value.clone() for name, value in whole.named_parameters()}
+    if not halves:
+        base |= {name: in_pairs(v, 16) for name, v in base.items() if "wq" in name or "wk" in name}
+    torch.manual_seed(2)
+    weights = adapter(whole)
+    model = small(use_hf_rope=halves, **LORA)
+    set_weights(model, {**base, **adapter_weights(weights.items(), model.params)})
+    tokens = torch.randint(0, 96, (1, 12))
+    with torch.no_grad():
+        torch.testing.assert_close(model(tokens), merged(whole, weights)(tokens), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "pt"])
+def test_programs_with_adapters(suffix: str, tmp_path: Path):
+    """Over a checkpoint of Meta's, and over a quantised one, which stays quantised."""
+    model = small(rope_theta=5e5)
+    torch.manual_seed(2)
+    weights = adapter(model)
+    if suffix == "pt":
+        torch.save(weights, tmp_path / "adapter.pt")
+    else:
+        save_file({name: value.contiguous() for name, value in weights.items()}, tmp_path / "adapter.safetensors")
+    (tmp_path / "adapter_config.json").write_text(json.dumps(LORA))
+    lora = [
+        f"base.lora_config.adapter_checkpoint={tmp_path / f'adapter.{suffix}'}",
+        f"base.lora_config.adapter_config={tmp_path / 'adapter_config.json'}",
+    ]
+    if suffix == "pt":
+        torch.save(model.state_dict(), tmp_path / "model.pth")
+        params = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}
+        (tmp_path / "params.json").write_text(json.dumps({**params, "rope_theta": 5e5}))
+        files = [f"base.checkpoint={tmp_path / 'model.pth'}", f"base.params={tmp_path / 'params.json'}"]
+        check(tmp_path, [*files, *lora, *CACHED])
+    else:
+        path = write_gguf(tmp_path / "model.gguf", model, "llama", "Q8_0")
+        check(tmp_path, [f"base.checkpoint={path}", *lora, *CACHED], tolerance=1e-3)
+
+
+def test_weights_and_adapters_in_files_of_their_own(tmp_path: Path):
+    """ECO-04: programs with different adapters share the file of the model's weights."""
+    model = small(rope_theta=5e5)
+    torch.manual_seed(2)
+    save_file({name: value.contiguous() for name, value in adapter(model).items()}, tmp_path / "a.safetensors")
+    (tmp_path / "a.json").write_text(json.dumps(LORA))
+    path = write_gguf(tmp_path / "model.gguf", model, "llama", "Q4_0")
+    common = [f"base.checkpoint={path}", f"export.output_dir={tmp_path}", *CACHED]
+    files = ["export.foundation_weights_file=base.ptd", "export.lora_weights_file=adapter.ptd"]
+    lora = [
+        f"base.lora_config.adapter_{kind}"
+        for kind in (f"checkpoint={tmp_path}/a.safetensors", f"config={tmp_path}/a.json")
+    ]
+    call = [torch.tensor([[5, 17, 80]]), torch.tensor([0])]
+
+    def run(*settings: str, data: list[str]) -> Tensor:
+        written = export(None, [*common, *settings])
+        program = Runtime.get().load_program(written, data_map=[tmp_path / name for name in data])
+        return program.load_method("forward").execute(call)[0]
+
+    whole = run(*lora, "export.output_name=whole", data=[])
+    split = run(*lora, *files, "export.output_name=split", data=["base.ptd", "adapter.ptd"])
+    assert torch.equal(whole, split)
+    assert (tmp_path / "split.pte").stat().st_size < 0.5 * (tmp_path / "whole.pte").stat().st_size
+    before = (tmp_path / "base.ptd").read_bytes()
+    save_file({name: value.contiguous() for name, value in adapter(model).items()}, tmp_path / "a.safetensors")
+    other = run(*lora, *files, "export.output_name=other", data=["base.ptd", "adapter.ptd"])
+    assert (tmp_path / "base.ptd").read_bytes() == before
+    assert not torch.allclose(other, whole)
+    with pytest.raises(ValueError, match=r"files of weights are written beside the program"):
+        run(*lora, "export.lora_weights_file=x/a.ptd", data=[])
+
+
+def test_adapters_that_do_not_fit(tmp_path: Path):
+    model: Any = small(**LORA)
+    with pytest.raises(CheckpointError, match=r"layers.0.x.weight is no weight of an adapter, such as"):
+        adapter_weights([("layers.0.x.weight", torch.zeros(1))], model.params)
+    (tmp_path / "a.safetensors").write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match=r"is no adapter"):
+        read_adapter(tmp_path / "a.safetensors")
+    torch.save({}, tmp_path / "empty.pt")
+    (tmp_path / "a.json").write_text('{"r": 4}')
+    lora = [f"base.lora_config.adapter_checkpoint={tmp_path / 'empty.pt'}"]
+    with pytest.raises(ValueError, match=r"base.lora_config needs adapter_config, or lora_rank"):
+        export(None, lora)
+    with pytest.raises(CheckpointError, match=r"expected r, lora_alpha and target_modules; 'lora_alpha' is missing"):
+        export(None, [*lora, f"base.lora_config.adapter_config={tmp_path / 'a.json'}"])
