@@ -132,7 +132,7 @@ def streaming(model: Transformer, tokens: Tensor, sinks: int, window: int) -> Te
 @pytest.mark.parametrize("halves", [False, True])
 @OPERATOR
 def test_attention_sinks_generate_past_the_context(operator: bool, halves: bool, quantized: bool):
-    """LE-09, LE-23: 5 windows past a context of 40 positions, as by the definition."""
+    """LE-09: 5 windows past a context of 40 positions, as by the definition."""
     sinks, window = 3, 20
     model = cached(operator, use_hf_rope=halves)
     tokens = torch.randint(0, 96, (1, 40 + 5 * window), generator=torch.Generator().manual_seed(5))
