@@ -156,7 +156,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
                            status_text(status));
   moved.finish();
   if (is_measured) {
-    log_operators(*tracer, runtime_, start, origins_);
+    operator_log_.write(*tracer, runtime_, start, origins_);
   }
   Error error = Error::Ok;
   for (const auto& step : steps_) {
@@ -241,6 +241,7 @@ Error Delegate::reshape() {
     plan_memory_anew(runtime_);
     const std::lock_guard<std::mutex> lock(workspaces_->mutex());
     status = xnn_reshape_runtime(runtime_);
+    operator_log_.forget_operators();
   }
   ET_CHECK_OR_RETURN_ERROR(status != xnn_status_out_of_memory, MemoryAllocationFailed,
                            "XNNPACK: there is not enough memory for the results of a delegate");

@@ -96,6 +96,7 @@ class Delegate final {
   std::vector<std::unique_ptr<uint8_t[]>> constants_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<NodeOrigin> origins_;
+  OperatorLog operator_log_;
   std::vector<uint32_t> value_handles_;
   std::optional<NodePacker> weights_;
   std::optional<Payload> payload_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile.h"
 
-#include <algorithm>
-#include <cstring>
 #include <optional>
+#include <string>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/platform/platform.h>
@@ -82,28 +81,27 @@ std::optional<aten::ScalarType> dtype_of(xnn_datatype datatype) {
   }
 }
 
-/// The name of an operator, without heap allocation, because there is one for each event.
-class Name {
- public:
-  Name(const xnn_operator& op, const char* step) {
-    append(step != nullptr ? step : xnn_operator_type_to_string(op.type));
-    if (step == nullptr && op.ukernel.type != xnn_microkernel_type_default) {
-      append(" ");
-      append(xnn_microkernel_type_to_string(op.ukernel.type));
-    }
-    text_[size_] = '\0';
+/// The name of an operator.
+std::string name_of(const xnn_operator& op, const char* step) {
+  if (step != nullptr) {
+    return step;
   }
-  const char* text() const { return text_; }
-  size_t size() const { return size_; }
+  std::string name = xnn_operator_type_to_string(op.type);
+  if (op.ukernel.type != xnn_microkernel_type_default) {
+    name += std::string(" ") + xnn_microkernel_type_to_string(op.ukernel.type);
+  }
+  return name;
+}
+
+/// Converts nanoseconds to ticks; without a division where they are the same.
+class Ticks {
+ public:
+  uint64_t of(uint64_t ns) const {
+    return ratio_.numerator == ratio_.denominator ? ns : ns * ratio_.denominator / ratio_.numerator;
+  }
 
  private:
-  void append(const char* part) {
-    const size_t size = std::min(std::strlen(part), sizeof(text_) - 1 - size_);
-    std::memcpy(text_ + size_, part, size);
-    size_ += size;
-  }
-  char text_[128];
-  size_t size_ = 0;
+  const et_tick_ratio_t ratio_ = et_pal_ticks_to_ns_multiplier();
 };
 
 }  // namespace
@@ -121,30 +119,38 @@ void set_profiling(xnn_runtime_t runtime, bool on) {
   runtime->profiling = on;
 }
 
-void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
-                   const std::vector<NodeOrigin>& origins) {
-  size_t count = 0;
-  for (size_t i = 0; i < runtime->num_ops; ++i) {
-    count += runtime->opdata[i].operator_objects[0] != nullptr;
-  }
-  Durations durations(runtime, count);
-  const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
-  uint64_t elapsed = 0;
+void OperatorLog::find_operators(xnn_runtime_t runtime, const std::vector<NodeOrigin>& origins) {
+  operators_.clear();
   for (size_t i = 0; i < runtime->num_ops; ++i) {
     const xnn_operator_data& data = runtime->opdata[i];
     if (data.operator_objects[0] == nullptr) {
       continue;  // fused into another node
     }
-    const auto ticks = [&] { return start + elapsed * ratio.denominator / ratio.numerator; };
-    const et_timestamp_t begin = ticks();
-    elapsed += durations.next(data);
     const NodeOrigin origin = data.id < origins.size() ? origins[data.id] : NodeOrigin{0, nullptr};
-    const Name name(*data.operator_objects[0], origin.step);
-    const bool has_handle = origin.debug_handle != 0;
-    tracer.log_profiling_delegate(
-        has_handle ? nullptr : name.text(),
-        has_handle ? static_cast<runtime::DelegateDebugIntId>(origin.debug_handle) : runtime::kUnsetDelegateDebugIntId,
-        begin, ticks(), has_handle ? name.text() : nullptr, has_handle ? name.size() : 0);
+    operators_.push_back({i, origin.debug_handle, name_of(*data.operator_objects[0], origin.step)});
+  }
+  is_found_ = true;
+}
+
+void OperatorLog::write(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
+                        const std::vector<NodeOrigin>& origins) {
+  if (!is_found_) {
+    find_operators(runtime, origins);
+  }
+  Durations durations(runtime, operators_.size());
+  const Ticks ticks;
+  uint64_t elapsed = 0;
+  et_timestamp_t begin = start;
+  for (const Operator& op : operators_) {
+    elapsed += durations.next(runtime->opdata[op.index]);
+    const et_timestamp_t end = start + ticks.of(elapsed);
+    if (op.debug_handle != 0) {
+      tracer.log_profiling_delegate(nullptr, static_cast<runtime::DelegateDebugIntId>(op.debug_handle), begin, end,
+                                    op.name.data(), op.name.size());
+    } else {
+      tracer.log_profiling_delegate(op.name.c_str(), runtime::kUnsetDelegateDebugIntId, begin, end, nullptr, 0);
+    }
+    begin = end;
   }
 }
 

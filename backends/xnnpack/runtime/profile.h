@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <executorch/runtime/core/event_tracer.h>
@@ -36,17 +37,34 @@ std::vector<uint32_t> outputs_of(xnn_subgraph_t subgraph, size_t node);
 void set_profiling(xnn_runtime_t runtime, bool on);
 
 /**
- * Logs an event for each operator of the last invocation, during which profiling was on. The first event begins at
- * `start` (in ticks), and each of the others where the one before it ends.
+ * Logs an event for each operator of an invocation during which profiling was on.
  *
  * An event is identified by the debug handle of the node in the exported graph, or by the operator's name if there is
  * no handle. Its metadata is the name of XNNPACK's operator with its kind of kernel ("Convolution (NHWC, F32) IGEMM"),
  * without a terminating null.
- *
- * @param origins Indexed by the number of the node in the subgraph. Nodes that XNNPACK adds have no handle.
  */
-void log_operators(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
-                   const std::vector<NodeOrigin>& origins);
+class OperatorLog {
+ public:
+  /// Call it after each xnn_reshape_runtime(), which chooses the operators' kernels.
+  void forget_operators() { is_found_ = false; }
+
+  /// The first event begins at `start` (in ticks), and each of the others where the one before it ends.
+  /// @param origins Indexed by the number of the node in the subgraph. Nodes that XNNPACK adds have no handle.
+  void write(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_timestamp_t start,
+             const std::vector<NodeOrigin>& origins);
+
+ private:
+  struct Operator {
+    size_t index;  ///< In the runtime's array.
+    uint32_t debug_handle;
+    std::string name;
+  };
+
+  void find_operators(xnn_runtime_t runtime, const std::vector<NodeOrigin>& origins);
+
+  std::vector<Operator> operators_;
+  bool is_found_ = false;
+};
 
 /**
  * Logs the results of each operator right after it has run, because later operators reuse its memory.

@@ -120,7 +120,7 @@ TEST(Profile, EveryOperatorOfXnnpackIsAnEvent) {
   const et_timestamp_t end = et_pal_current_ticks();
 
   RecordingTracer tracer;
-  log_operators(tracer, created, start, {{7, nullptr}, {0, nullptr}});
+  OperatorLog().write(tracer, created, start, {{7, nullptr}, {0, nullptr}});
   ASSERT_EQ(tracer.events.size(), 2u);
   const Event& softmax = tracer.events[0];
   EXPECT_EQ(softmax.id, 7);

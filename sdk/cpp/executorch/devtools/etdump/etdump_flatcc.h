@@ -36,8 +36,8 @@ struct ETDumpResult {
  *     ...                       // write result.size bytes at result.buf, if there are any
  *     free(result.buf);
  *
- * The clock is read once for each kernel: the executor measures it as "OPERATOR_CALL" and, inside of that, by its own
- * name, and those of the next instruction begin when those of this one end.
+ * The clock is read once for each kernel: both of its events, "OPERATOR_CALL" and the one of its name, have the same
+ * times, and those of the next instruction begin when those of this one end.
  *
  * The runtime must be compiled with ET_EVENT_TRACER_ENABLED (CMake option EXECUTORCH_ENABLE_EVENT_TRACER); it sees
  * nothing otherwise. Events without a block begin one called "Default". When memory runs out, which is logged, later
@@ -59,6 +59,8 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
                                                           ::executorch::runtime::ChainID chain_id = -1,
                                                           ::executorch::runtime::DebugHandle debug_handle = 0) override;
   void end_profiling(::executorch::runtime::EventTracerEntry prof_entry) override;
+  void start_kernel() override;
+  void end_kernel(const void* op, void (*write_name)(const void* op, char* name, size_t size)) override;
   ::executorch::runtime::EventTracerEntry start_profiling_delegate(const char* name,
                                                                    DelegateDebugIntId delegate_debug_index) override;
   void end_profiling_delegate(::executorch::runtime::EventTracerEntry prof_entry, const void* metadata,
@@ -115,8 +117,12 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
  private:
   using Record = internal::Record;
 
+  /// The next kernel follows none, and names are looked up anew.
+  void forget_kernels();
   /// For an event without a block.
   void begin_default_block();
+  /// Whether exactly one of both names an event inside a delegate; logged if not.
+  static ::executorch::runtime::Error check_delegate_id(const char* name, DelegateDebugIntId number);
   /// Adds a record to a block.
   uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
   Record profile(const ::executorch::runtime::EventTracerEntry& entry, et_timestamp_t end_time) const;
@@ -127,20 +133,26 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
                                   const ::executorch::runtime::EValue& value);
 
   internal::EventLog log_;
-  /// What was measured last, at which time: the executor measures a kernel twice, and the next one begins when it ends.
-  struct Boundary {
-    enum Kind : uint8_t { None, OperatorStart, KernelEnd, OperatorEnd } kind = None;
-    ::executorch::runtime::ChainID chain = 0;
-    ::executorch::runtime::DebugHandle instruction = 0;
-    et_timestamp_t time = 0;
+  /// The name of the event of a kernel of this block.
+  uint32_t kernel_name(const void* op, void (*write_name)(const void* op, char* name, size_t size));
+
+  et_timestamp_t kernel_start_ = 0;
+  /// The last event, if it is of a kernel: the next one begins when it ended.
+  struct KernelEnd {
+    ::executorch::runtime::ChainID chain;
+    ::executorch::runtime::DebugHandle instruction;
+    et_timestamp_t time;
   };
-  /// Whether `kind` of the instruction that runs was measured last.
-  bool is_at(Boundary::Kind kind) const;
-  void set_boundary(Boundary::Kind kind, et_timestamp_t time);
-  Boundary boundary_;
-  /// The names of the operator and the kernel that were started last.
-  uint32_t operator_name_ = internal::kNone;
-  uint32_t kernel_name_ = internal::kNone;
+  bool follows_kernel_ = false;
+  KernelEnd kernel_end_{};
+  /// Where the names of the block's kernels are, by a hash of the operators' addresses.
+  struct KernelName {
+    const void* op;
+    uint32_t name;
+  };
+  static constexpr size_t kKernelNames = 32;
+  KernelName kernel_names_[kKernelNames];
+  uint32_t operator_call_ = internal::kNone;  ///< Where the name of the event around kernels is.
   size_t num_blocks_ = 0;
   int32_t num_allocators_ = 0;  ///< Of the block.
   /// Whether the dump was fetched.

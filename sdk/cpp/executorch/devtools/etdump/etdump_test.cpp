@@ -4,6 +4,7 @@
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -71,6 +72,11 @@ class ETDumpTest : public testing::TestWithParam<bool> {
   std::vector<uint8_t> memory_;
   std::unique_ptr<ETDumpGen> etdump_;
 };
+
+/// The name of a kernel that is identified by it.
+void copy_name(const void* op, char* name, size_t size) {
+  std::snprintf(name, size, "%s", static_cast<const char*>(op));
+}
 
 std::vector<int64_t> numbers(const flatbuffers::Vector<int64_t>* vector) {
   return {vector->begin(), vector->end()};
@@ -142,11 +148,11 @@ TEST_P(ETDumpTest, WritesBlocksWithEvents) {  // ETD-04
 // unless something happens in between.
 TEST_P(ETDumpTest, KernelsFollowEachOther) {
   etdump_->create_event_block("Execute");
+  ASSERT_TRUE(etdump_->times_kernels());
   const auto run = [&](uint32_t instruction, const char* kernel) {
     etdump_->set_chain_debug_handle(0, instruction);
-    const EventTracerEntry outer = etdump_->start_profiling("OPERATOR_CALL");
-    etdump_->end_profiling(etdump_->start_profiling(kernel));
-    etdump_->end_profiling(outer);
+    etdump_->start_kernel();
+    etdump_->end_kernel(kernel, copy_name);
     etdump_->set_chain_debug_handle(executorch::runtime::kUnsetChainId, 0);
   };
   const auto wait = [] {
@@ -184,6 +190,34 @@ TEST_P(ETDumpTest, KernelsFollowEachOther) {
     }
     before = kernel->end_time();
   }
+}
+
+// An address identifies an operator within a block: the next one may be of another program at the same address. More
+// kernels than the table of names has room for have their own names too.
+TEST_P(ETDumpTest, NamesKernelsAnewInEachBlock) {
+  char texts[100][16];
+  for (int block = 0; block < 2; ++block) {
+    etdump_->create_event_block("Execute");
+    for (uint32_t i = 0; i < 200; ++i) {
+      std::snprintf(texts[i % 100], sizeof(texts[0]), "%d of %u", block, i % 100);
+      etdump_->set_chain_debug_handle(0, i);
+      etdump_->start_kernel();
+      etdump_->end_kernel(texts[i % 100], copy_name);
+    }
+  }
+  const Dump dump(*etdump_);
+  uint32_t count = 0;
+  for (uint32_t block = 0; block < etdump_->get_num_blocks(); ++block) {
+    const auto* events = dump.block(block)->events();
+    for (uint32_t i = 0; events != nullptr && i < events->size(); ++i, ++count) {
+      const auto* event = events->Get(i)->profile_event();
+      const std::string name = std::to_string(block) + " of " + std::to_string(i / 2 % 100);
+      EXPECT_EQ(event->name()->str(), i % 2 == 0 ? name : "OPERATOR_CALL");
+      EXPECT_EQ(event->instruction_id(), static_cast<int32_t>(i / 2));
+    }
+  }
+  EXPECT_EQ(count == 800, !GetParam());  // the buffer is full before
+  EXPECT_GE(count, 200u);
 }
 
 TEST_P(ETDumpTest, WritesEventsInsideDelegates) {  // DBG-10, DBG-11, DBG-12
@@ -331,7 +365,7 @@ TEST(ETDumpBufferTest, HoldsWhatFits) {
   const Tensor tensors[] = {ints.ones({1, 2, 3, 4}), ints.ones({2}), ints.ones({})};
   std::vector<uint8_t> debug(1 << 16);
   size_t most = 0;
-  for (size_t size = 0; size < 14000; size += 61) {
+  for (size_t size = 0; size < 17000; size += 61) {
     auto memory = std::make_unique<uint8_t[]>(size + 1);  // of this size for the sanitizers
     ETDumpGen etdump(Span<uint8_t>(memory.get() + 1, size));
     ASSERT_TRUE(etdump.set_debug_buffer(Span<uint8_t>(debug.data(), debug.size())).ok());
@@ -343,6 +377,8 @@ TEST(ETDumpBufferTest, HoldsWhatFits) {
       (void)etdump.log_evalue(EValue(tensors[0]));
       (void)etdump.log_intermediate_output_delegate(nullptr, i, executorch::aten::ArrayRef<Tensor>(tensors, 3));
       (void)etdump.log_evalue(EValue(1.0), LoggedEValueType::kProgramOutput);
+      etdump.start_kernel();
+      etdump.end_kernel("kernel", copy_name);
     }
     const Dump dump(etdump);
     ASSERT_EQ(dump.result().buf == nullptr, etdump.get_num_blocks() == 0);
@@ -353,5 +389,5 @@ TEST(ETDumpBufferTest, HoldsWhatFits) {
     ASSERT_GE(count, most);
     most = count;
   }
-  EXPECT_EQ(most, 16u);
+  EXPECT_EQ(most, 24u);
 }

@@ -17,10 +17,10 @@ namespace {
 
 static_assert(sizeof(Record) % 8 == 0 && alignof(Record) <= 8, "records follow each other at multiples of 8 bytes");
 
-/// Offsets in a flatbuffer are signed numbers of 32 bits; the dump and its log must both stay below.
-constexpr size_t kMaxBytes = size_t{1} << 30;
 /// The frame of the dump, and what the writer needs for a moment.
 constexpr size_t kFrameBytes = 1024;
+/// The memory of the heap for the first records.
+constexpr size_t kFirstBytes = 4096;
 /// How many of the last names are looked through.
 constexpr int kNamesCompared = 32;
 
@@ -39,7 +39,7 @@ size_t bound_of(const Record& record, size_t data_size) {
     case RecordKind::Profile:
       return 160 + data_size;
     case RecordKind::Kernel:
-      return 320;
+      return kKernelBound;
     case RecordKind::Value:
       // A tensor is 24 bytes here, up to 66 there; a size and a stride are 8 bytes each in both.
       return 224 + 3 * data_size;
@@ -82,51 +82,41 @@ void EventLog::clear() {
   last_name_ = kNone;
   bound_ = kFrameBytes;
   full_ = false;
+  room_ = capacity_;
   std::fill(std::begin(known_names_), std::end(known_names_), kNone);
 }
 
-bool EventLog::wrap_last(uint32_t outer) {
-  Record& record = at(last_);
-  const size_t bound = bound_ + bound_of(record, 0);
-  if (full_ || outer == kNone || bound >= kMaxBytes || (!on_heap_ && bound > capacity_ - used_)) {
+bool EventLog::make_room(size_t bytes, size_t bound) {
+  if (full_) {
     return false;
   }
-  record.kind = RecordKind::Kernel;
-  record.delegate_name = outer;
-  bound_ = bound;
-  return true;
-}
-
-bool EventLog::grow(size_t bytes) {
-  if (bytes <= capacity_) {
-    return true;
-  }
-  const size_t capacity = std::max<size_t>({bytes, capacity_ * 2, 4096});
-  auto* memory = static_cast<uint8_t*>(std::realloc(memory_, capacity));
-  if (memory != nullptr) {
-    memory_ = memory;
-    capacity_ = capacity;
-  }
-  return memory != nullptr;
-}
-
-uint32_t EventLog::add(Record record, const void* data, size_t data_size) {
-  const size_t bound = data_size > kMaxBytes ? kMaxBytes : bound_ + bound_of(record, data_size);
-  const size_t bytes = data_size > kMaxBytes ? kMaxBytes : used_ + record_bytes(data_size);
-  const bool fits = !full_ && bound < kMaxBytes && bytes < kMaxBytes &&
-                    (on_heap_ ? grow(bytes) : bytes <= capacity_ && bound <= capacity_ - bytes);
-  if (!fits) {
-    if (!full_) {
-      ET_LOG(Error, "ETDump: no room for more events than the first %zu bytes of them%s", static_cast<size_t>(used_),
-             on_heap_ ? "" : ": give ETDumpGen a larger buffer");
+  if (on_heap_ && bytes < kMaxBytes && bound < kMaxBytes) {
+    const size_t capacity = std::max({bytes, capacity_ * 2, kFirstBytes});
+    auto* memory = static_cast<uint8_t*>(std::realloc(memory_, capacity));
+    if (memory != nullptr) {
+      memory_ = memory;
+      capacity_ = room_ = capacity;
+      return true;
     }
-    full_ = true;  // what comes later would be without what it belongs to
+  }
+  ET_LOG(Error, "ETDump: no room for more events than the first %zu bytes of them%s", static_cast<size_t>(used_),
+         on_heap_ ? "" : ": give ETDumpGen a larger buffer");
+  full_ = true;
+  room_ = 0;
+  return false;
+}
+
+uint32_t EventLog::add(const Record& record, const void* data, size_t data_size) {
+  const bool is_too_large = data_size > kMaxBytes;
+  const size_t bytes = is_too_large ? kMaxBytes : used_ + record_bytes(data_size);
+  const size_t bound = is_too_large ? kMaxBytes : bound_ + bound_of(record, data_size);
+  if (!has_room(bytes, bound)) {
     return kNone;
   }
   const uint32_t place = used_;
-  record.previous = last_;
-  record.data_size = static_cast<uint32_t>(data_size);
-  new (memory_ + place) Record(record);
+  auto* added = new (memory_ + place) Record(record);
+  added->previous = last_;
+  added->data_size = static_cast<uint32_t>(data_size);
   if (data_size > 0) {
     std::memcpy(memory_ + place + sizeof(Record), data, data_size);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/span.h>
@@ -24,6 +25,11 @@ enum class RecordKind : uint8_t {
 
 /// The value of an absent name or offset.
 constexpr uint32_t kNone = UINT32_MAX;
+
+/// Offsets in a flatbuffer are signed numbers of 32 bits; the dump and its log must both stay below.
+constexpr size_t kMaxBytes = size_t{1} << 30;
+/// An upper bound of what the two events of a Kernel take in a dump.
+constexpr size_t kKernelBound = 320;
 
 /// Something that happened, as it is kept until the dump is written. Data of `data_size` bytes follows it.
 struct Record {
@@ -64,14 +70,30 @@ class EventLog {
   bool is_on_heap() const { return on_heap_; }
 
   /// Adds a record, and copies its data. Where it is, or kNone when there is no room: the first time that is logged.
-  uint32_t add(Record record, const void* data = nullptr, size_t data_size = 0);
+  uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
 
   /// Where the Name record of a text is, which is added unless it is among the last ones; kNone for null or without
   /// room.
   uint32_t name(const char* text);
 
-  /// Makes the last record, a Profile, a Kernel inside of an event with the name `outer`. False without room.
-  bool wrap_last(uint32_t outer);
+  /// Adds a Kernel, as add() would. False when there is no room.
+  bool add_kernel(uint32_t name, uint32_t outer, int32_t chain, uint32_t instruction, uint64_t start, uint64_t end) {
+    if (!has_room(used_ + sizeof(Record), bound_ + kKernelBound)) {
+      return false;
+    }
+    auto* record = new (memory_ + used_) Record{RecordKind::Kernel};
+    record->previous = last_;
+    record->name = name;
+    record->delegate_name = outer;
+    record->chain = chain;
+    record->instruction = static_cast<int32_t>(instruction);
+    record->first = start;
+    record->second = end;
+    last_ = used_;
+    used_ += static_cast<uint32_t>(sizeof(Record));
+    bound_ += kKernelBound;
+    return true;
+  }
 
   /// Forgets all records.
   void clear();
@@ -94,11 +116,17 @@ class EventLog {
   static uint32_t record_bytes(size_t data_size) {
     return static_cast<uint32_t>(sizeof(Record) + (data_size + 7) / 8 * 8);
   }
-  bool grow(size_t bytes);
+  /// Whether the log may have these `bytes`, and the dump of it `bound`. When it may not, that is logged, and is so for
+  /// all later records: they would be without what they belong to.
+  bool has_room(size_t bytes, size_t bound) {
+    return (bytes <= room_ && bound < (on_heap_ ? kMaxBytes : capacity_ - bytes + 1)) || make_room(bytes, bound);
+  }
+  bool make_room(size_t bytes, size_t bound);
 
   uint8_t* memory_ = nullptr;
   size_t capacity_ = 0;
   bool on_heap_;
+  size_t room_ = 0;  ///< The capacity; 0 when it is full.
   bool full_ = false;
   uint32_t used_ = 0;
   uint32_t last_ = kNone;

@@ -102,6 +102,23 @@ class EventTracer {
                                       const void* metadata = nullptr, size_t metadata_len = 0) = 0;
   virtual void end_profiling(EventTracerEntry prof_entry) = 0;
 
+  /// Whether start_kernel() and end_kernel() do what start_profiling() and end_profiling() would: once "OPERATOR_CALL"
+  /// and, inside of that, once with the kernel's name. The executor then calls those two for each kernel in place of
+  /// these four.
+  bool times_kernels() const { return times_kernels_; }
+  /// The kernel of the instruction of set_chain_debug_handle() starts.
+  virtual void start_kernel() {}
+  /**
+   * It has ended.
+   *
+   * @param op Identifies the operator until the next create_event_block().
+   * @param write_name Writes the name of `op`, with a terminating null: at most `size` bytes.
+   */
+  virtual void end_kernel(const void* op, void (*write_name)(const void* op, char* name, size_t size)) {
+    (void)op;
+    (void)write_name;
+  }
+
   /// Records an allocation of `size` bytes.
   virtual void track_allocation(AllocatorID id, size_t size) = 0;
   virtual AllocatorID track_allocator(const char* name) = 0;
@@ -155,6 +172,7 @@ class EventTracer {
   int bundled_input_index_ = kUnsetBundledInputIndex;
   EventTracerDebugLogLevel event_tracer_debug_level_ = EventTracerDebugLogLevel::kNoLogging;
   EventTracerProfilingLevel event_tracer_profiling_level_ = EventTracerProfilingLevel::kProfileAllEvents;
+  bool times_kernels_ = false;  ///< Set by those that override start_kernel() and end_kernel().
 };
 
 }  // namespace runtime

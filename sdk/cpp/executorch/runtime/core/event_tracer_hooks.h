@@ -35,6 +35,11 @@ inline bool event_tracer_measures_all(EventTracer* event_tracer) {
          event_tracer->event_tracer_profiling_level() > EventTracerProfilingLevel::kProfileMethodOnly;
 }
 
+/// True when kernels are measured by start_kernel() and end_kernel().
+inline bool event_tracer_times_kernels(EventTracer* event_tracer) {
+  return event_tracer_measures_all(event_tracer) && event_tracer->times_kernels();
+}
+
 /// An event as long as the object, measured at every profiling level: a whole method.
 class EventTracerProfileMethodScope final {
  public:

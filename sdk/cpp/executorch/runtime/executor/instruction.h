@@ -19,6 +19,8 @@ struct Instruction {
   Kind kind;
   /// Whether an argument may have no data when it runs: an output that the caller supplies, a view, a freed tensor.
   bool check_data;
+  /// Kernel: the index of its operator in the plan, for event tracers; kUnknownOperator when it is larger.
+  uint16_t op;
   /// Kernel and Delegate: the arguments. Move: from, to. JumpFalse: the condition. Free: the tensor.
   uint32_t num_args;
   EValue** args;
@@ -30,6 +32,8 @@ struct Instruction {
 };
 
 using Chain = Span<Instruction>;
+
+inline constexpr uint16_t kUnknownOperator = UINT16_MAX;
 
 /// The operator whose output is a view of its first argument.
 inline constexpr char kViewOperator[] = "executorch_prim::et_view.default";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The second half of loading a method: checks what instructions do with values, and finds the operators' kernels.
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -295,6 +296,7 @@ Error Method::init_instruction(const executorch_flatbuffer::Instruction& seriali
 Error Method::resolve_kernel(const executorch_flatbuffer::KernelCall& call, Span<const Kernel> kernel_registry,
                              Instruction* instruction, bool* operator_missing) {
   const auto op_index = static_cast<uint32_t>(call.op_index());
+  instruction->op = static_cast<uint16_t>(std::min<uint32_t>(op_index, internal::kUnknownOperator));
   OperatorName name;
   ET_CHECK_OK_OR_RETURN_ERROR(get_operator_name(*plan_->operators()->Get(op_index), name));
   ET_CHECK_OK_OR_RETURN_ERROR(check_kernel_outputs(call, name));

@@ -57,29 +57,36 @@ constexpr bool kRunKernelsInPlace = true;
 #endif
 
 /// Whether an instruction is just a kernel call, as most are. The loop of execute() runs such calls directly.
-bool is_plain_kernel(const Instruction& instruction, const EventTracer* tracer) {
-  return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data && tracer == nullptr;
+bool is_plain_kernel(const Instruction& instruction) {
+  return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data;
+}
+
+/// Whether the loop of execute() runs such calls also with this tracer.
+bool is_plain_tracer(EventTracer* tracer) {
+  return !internal::event_tracer_active(tracer) ||
+         (internal::event_tracer_times_kernels(tracer) && !tracer->intermediate_outputs_logging_status());
 }
 
 constexpr size_t kMaxEventName = 96;
 
-/// The name of the event of a kernel, without its namespace: "native_call_add.out". Cut off if it is too long.
-void name_kernel_event(const executorch_flatbuffer::Operator& op, char (&name)[kMaxEventName]) {
+/// Writes the name of the event of a kernel, without its namespace: "native_call_add.out". Cut off if it is too long.
+void write_kernel_name(const void* op, char* name, size_t size) {
+  const auto& called = *static_cast<const executorch_flatbuffer::Operator*>(op);
   size_t used = 0;
-  const auto append = [&](const char* text, size_t length) {  // the lengths are known: this runs for each instruction
-    const size_t size = std::min(length, kMaxEventName - 1 - used);
-    std::memcpy(name + used, text, size);
-    used += size;
+  const auto append = [&](const char* text, size_t length) {
+    const size_t fitting = std::min(length, size - 1 - used);
+    std::memcpy(name + used, text, fitting);
+    used += fitting;
   };
-  const char* const full = op.name()->c_str();
-  const size_t length = op.name()->size();
+  const char* const full = called.name()->c_str();
+  const size_t length = called.name()->size();
   const auto* const colon = static_cast<const char*>(std::memchr(full, ':', length));
   const size_t skipped = colon != nullptr && colon[1] == ':' ? static_cast<size_t>(colon - full) + 2 : 0;
   append("native_call_", sizeof("native_call_") - 1);
   append(full + skipped, length - skipped);
-  if (op.overload() != nullptr && op.overload()->size() > 0) {
+  if (called.overload() != nullptr && called.overload()->size() > 0) {
     append(".", 1);
-    append(op.overload()->c_str(), op.overload()->size());
+    append(called.overload()->c_str(), called.overload()->size());
   }
   name[used] = '\0';
 }
@@ -141,6 +148,8 @@ Error Method::execute() {
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
   ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
+  const bool runs_in_place = kRunKernelsInPlace && is_plain_tracer(event_tracer_);
+  EventTracer* const tracer = internal::event_tracer_active(event_tracer_) ? event_tracer_ : nullptr;
   for (size_t chain = 0; chain < num_chains_; ++chain) {
     const internal::Chain instructions = chains_[chain];
     size_t next = 0;
@@ -153,9 +162,14 @@ Error Method::execute() {
         }
       }
       const Instruction& instruction = instructions[next];
-      if (kRunKernelsInPlace && ET_LIKELY(is_plain_kernel(instruction, event_tracer_) && instructions_left > 0)) {
-        KernelRuntimeContext context(nullptr, temp_allocator_);
-        internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
+      if (kRunKernelsInPlace && runs_in_place && ET_LIKELY(is_plain_kernel(instruction) && instructions_left > 0)) {
+        KernelRuntimeContext context(tracer, temp_allocator_);
+        const Span<EValue*> args(instruction.args, instruction.num_args);
+        if (ET_LIKELY(!internal::event_tracer_active(tracer))) {
+          internal::call_kernel(instruction.kernel, context, args);
+        } else {
+          call_traced(*tracer, {chain, next}, instruction, context);
+        }
         if (ET_UNLIKELY(context.internal_used_temp())) {
           temp_allocator_->reset();
         }
@@ -292,16 +306,30 @@ Error Method::run_instruction(const Instruction& instruction, size_t* next) {
   return Error::Internal;
 }
 
+/// Calls the kernel of the instruction at `position` between start_kernel() and end_kernel().
+void Method::call_traced(EventTracer& tracer, Position position, const Instruction& instruction,
+                         KernelRuntimeContext& context) const {
+  internal::EventTracerProfileInstructionScope scope(&tracer, static_cast<ChainID>(position.chain),
+                                                     static_cast<DebugHandle>(position.instruction));
+  tracer.start_kernel();
+  internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
+  tracer.end_kernel(
+      instruction.op == internal::kUnknownOperator ? operator_at(position) : plan_->operators()->Get(instruction.op),
+      write_kernel_name);
+}
+
 Error Method::run_kernel(const Instruction& instruction) {
-  internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
-                                                                 static_cast<DebugHandle>(position_.instruction));
   KernelRuntimeContext context(event_tracer_, temp_allocator_);
-  {
+  if (internal::event_tracer_times_kernels(event_tracer_)) {
+    call_traced(*event_tracer_, position_, instruction, context);
+  } else {
+    internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
+                                                                   static_cast<DebugHandle>(position_.instruction));
     internal::EventTracerProfileOpScope scope(event_tracer_, "OPERATOR_CALL");
     EventTracerEntry kernel_event;
     if (internal::event_tracer_measures_all(event_tracer_)) {
       char name[kMaxEventName];
-      name_kernel_event(*current_operator(), name);
+      write_kernel_name(operator_at(position_), name, sizeof(name));
       kernel_event = internal::event_tracer_begin_profiling_event(event_tracer_, name);
     }
     internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
@@ -369,21 +397,22 @@ Error Method::check_data(const Instruction& instruction) const {
   return Error::Ok;
 }
 
-/// The operator that the instruction at position_ calls; null if it calls none.
-const executorch_flatbuffer::Operator* Method::current_operator() const {
-  const auto* call = current_instruction().instr_args_as_KernelCall();
+/// The operator that an instruction calls; null if it calls none.
+const executorch_flatbuffer::Operator* Method::operator_at(Position position) const {
+  const auto* call = instruction_at(position).instr_args_as_KernelCall();
   return call == nullptr ? nullptr : plan_->operators()->Get(static_cast<uint32_t>(call->op_index()));
 }
 
-const executorch_flatbuffer::Instruction& Method::current_instruction() const {
-  const auto* chain = plan_->chains()->Get(static_cast<uint32_t>(position_.chain));
-  return *chain->instructions()->Get(static_cast<uint32_t>(position_.instruction));
+const executorch_flatbuffer::Instruction& Method::instruction_at(Position position) const {
+  const auto* chain = plan_->chains()->Get(static_cast<uint32_t>(position.chain));
+  return *chain->instructions()->Get(static_cast<uint32_t>(position.instruction));
 }
 
 const char* Method::current_operator_name() const {
-  const auto* op = current_operator();
-  return op == nullptr ? executorch_flatbuffer::EnumNameInstructionArguments(current_instruction().instr_args_type())
-                       : op->name()->c_str();
+  const auto* op = operator_at(position_);
+  return op == nullptr
+             ? executorch_flatbuffer::EnumNameInstructionArguments(instruction_at(position_).instr_args_type())
+             : op->name()->c_str();
 }
 
 }  // namespace runtime
