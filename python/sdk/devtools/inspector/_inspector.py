@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from sdk.devtools.inspector._events import (
     PerfData,
     frame,
 )
-from sdk.devtools.inspector._matching import OPERATOR_CALL, Sources, programs_of
+from sdk.devtools.inspector._matching import DELEGATE_CALL, OPERATOR_CALL, Sources, programs_of
 from sdk.devtools.inspector._numeric_gap import Layer, Reference, layers, run_reference
 from sdk.devtools.inspector._signatures import (
     DebugEventSignature,
@@ -32,6 +32,7 @@ from sdk.devtools.inspector._signatures import (
     ProfileEventSignature,
 )
 from sdk.devtools.inspector._table import grid
+from sdk.devtools.inspector._tensorboard import write_events
 from sdk.devtools.inspector._time_scale import TimeScale, calculate_time_scale_factor
 from sdk.devtools.inspector._values import DebugBuffer, hashable
 from sdk.devtools.inspector.numerical_comparator import (
@@ -190,23 +191,40 @@ class Inspector:
         method = None if self._sources is None else self._sources.method
         return trace_events(self._etdump, self._etrecord, self._source_time_scale, method)
 
+    def write_tensorboard_artifact(self, path: str) -> None:
+        """Writes an event file for `tensorboard --logdir PATH`: the graph of the program by modules and, as the
+        metadata of each kind of run, the time of its operators, which the graph can be coloured by.
+
+        Args:
+            path: A folder, which is made.
+
+        Raises:
+            ValueError: There is no ETRecord, or it has no edge program.
+            ImportError: The package `tensorboard` is missing.
+        """
+        program = self.get_exported_program()
+        if program is None:
+            raise ValueError("a graph for TensorBoard needs the model: pass etrecord= to the Inspector")
+        runs = [(block, _operators(block)) for block in self.event_blocks if method_time(block) > 0]
+        write_events(path, program, runs)
+
     def markdown(self, top: int = 20) -> str:
         """Markdown tables of the `top` slowest operators, one for each kind of run."""
         blocks = [block for block in self.event_blocks if method_time(block) > 0]
         return "\n".join(markdown(block, top) for block in blocks)
 
-    def _events(self) -> Iterator[Event]:
-        return (event for block in self.event_blocks for event in block.events)
-
     def find_total_for_module(self, module_name: str) -> float:
         """The time that a module takes, with the modules inside of it, in the target time scale: the sum of the
         averages of its operators' events.
+
+        Of a delegate whose operators were measured, the module's own operators count, and not the call, which may
+        compute several modules and takes some time of its own.
 
         Args:
             module_name: The name in `Event.module_hierarchy` (`L__self___conv_layer`), or the module's path in the
                 model (`conv_layer`). A part of a name counts where no module has it as its whole name.
         """
-        timed = [e for e in self._events() if e.perf_data is not None and e.name not in _UNPRINTED_EVENTS]
+        timed = [event for block in self.event_blocks for event in _operators(block)]
         exact = [
             e for e in timed if any(_is_named(module_name, *m) for h in e.module_hierarchy.values() for m in h.items())
         ]
@@ -330,6 +348,13 @@ def _read(path: str | None, data: bytes | None) -> flatcc.ETDumpFlatCC:
         return read_etdump(Path(path).read_bytes())
     except ValueError as error:
         raise ValueError(f"{str(path)!r} is no ETDump that can be read: {error}") from error
+
+
+def _operators(block: EventBlock) -> list[Event]:
+    """The timed events of a block, each operator once: those inside of a delegate in place of its call."""
+    timed = [e for e in block.events if e.perf_data is not None and e.name not in _UNPRINTED_EVENTS]
+    opened = {e._instruction_id for e in timed if e.is_delegated_op}
+    return [e for e in timed if e.name != DELEGATE_CALL or e._instruction_id not in opened]
 
 
 def _is_named(name: str, key: str, module: Any) -> bool:

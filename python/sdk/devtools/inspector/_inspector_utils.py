@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from sdk.devtools.debug_format.base_schema import OperatorGraph, OperatorNode
+from sdk.devtools.debug_format.et_schema import FXOperatorGraph
+from sdk.devtools.etrecord import ETRecord
 from sdk.devtools.inspector._compare_results import compare_results
 from sdk.devtools.inspector._distance import (
     calculate_cosine_similarity,
@@ -21,10 +24,12 @@ from sdk.devtools.inspector._graph_matching import (
     propagate_back_debug_handle,
 )
 from sdk.devtools.inspector._intermediate_output_capturer import DebugHandle
+from sdk.devtools.inspector._matching import programs_of
 from sdk.devtools.inspector._signatures import find_populated_event
 from sdk.devtools.inspector._time_scale import TimeScale, calculate_time_scale_factor
 from sdk.devtools.inspector._values import InferenceOutput, hashable, is_inference_output_equal
 from sdk.devtools.inspector.numerical_comparator.numerical_comparator_base import find_op_names
+from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
 
 __all__ = [
     "EDGE_DIALECT_GRAPH_KEY",
@@ -38,8 +43,10 @@ __all__ = [
     "calculate_time_scale_factor",
     "compare_results",
     "convert_to_float_tensor",
+    "create_debug_handle_to_op_node_mapping",
     "find_op_names",
     "find_populated_event",
+    "gen_graphs_from_etrecord",
     "get_aot_debug_handle_to_op_name_mapping",
     "is_inference_output_equal",
     "map_runtime_aot_intermediate_outputs",
@@ -66,6 +73,35 @@ class NodeFilter:
             and node.op == self.op_type
             and all(name not in node.name for name in self.exclude_ops)
         )
+
+
+def gen_graphs_from_etrecord(etrecord: ETRecord, enable_module_hierarchy: bool = False) -> dict[str, OperatorGraph]:
+    """The graphs of the programs of an ETRecord: those that were added, by `NAME/METHOD`, and the edge program under
+    `EDGE_DIALECT_GRAPH_KEY`, of methods other than `forward` under `EDGE_DIALECT_GRAPH_KEY/METHOD`.
+
+    Args:
+        etrecord: The record.
+        enable_module_hierarchy: See `FXOperatorGraph.gen_operator_graph`.
+    """
+    programs = dict(etrecord.graph_map or {})
+    edge = programs_of(etrecord)
+    for method, program in edge.items():
+        is_main = method == "forward" or len(edge) == 1
+        programs[EDGE_DIALECT_GRAPH_KEY if is_main else f"{EDGE_DIALECT_GRAPH_KEY}/{method}"] = program
+    return {
+        name: FXOperatorGraph.gen_operator_graph(program.graph_module, enable_module_hierarchy=enable_module_hierarchy)
+        for name, program in programs.items()
+    }
+
+
+def create_debug_handle_to_op_node_mapping(op_graph: OperatorGraph) -> dict[int, list[OperatorNode]]:
+    """The operators of a graph by debug handle, those inside of delegates and modules included."""
+    found: dict[int, list[OperatorNode]] = {}
+    for node in op_graph.operators():
+        handle = (node.metadata or {}).get(DEBUG_HANDLE_KEY)
+        if handle is not None:
+            found.setdefault(handle, []).append(node)
+    return found
 
 
 def merge_runtime_overlapping_debug_handles(

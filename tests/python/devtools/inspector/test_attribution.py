@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from torch.export import ExportedProgram, export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 import zoo
+from bench.tracing import has_line, is_instruction
 from declared import default, quantizer
 from sdk.devtools import Inspector
 from sdk.devtools.inspector import Event
@@ -21,8 +20,6 @@ from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
 
 RUNS = 10
-# In a file: of nn.Sequential, lines are those of torch's modules.
-LINE = re.compile(r'File "(?!<)[^"]+", line \d+')
 
 
 def captured(name: str) -> tuple[ExportedProgram, tuple[Any, ...]]:
@@ -36,15 +33,6 @@ def captured(name: str) -> tuple[ExportedProgram, tuple[Any, ...]]:
         prepared(*inputs)
         program = export(convert_pt2e(prepared), inputs)
     return program, inputs
-
-
-def has_line(event: Event) -> bool:
-    return any(LINE.search(trace) for trace in event.stack_traces.values())
-
-
-def instructions(events: list[Event]) -> Iterator[Event]:
-    """What the runtime measured of each instruction, once: of a kernel its own event, of a delegate the call."""
-    return (event for event in events if event.name.startswith("native_call_") or event.name == "DELEGATE_CALL")
 
 
 @pytest.mark.parametrize("delegated", [False, True], ids=["kernels", "default backend"])
@@ -62,7 +50,7 @@ def test_the_time_belongs_to_lines_of_the_model(name: str, delegated: bool, tmp_
     inspector = Inspector(str(tmp_path / "m.etdp"), etrecord=manager.get_etrecord())
     (block,) = [block for block in inspector.event_blocks if block.name == "Execute"]
 
-    everything = list(instructions(block.events))
+    everything = [event for event in block.events if is_instruction(event)]
     with_lines = [event for event in everything if has_line(event)]
     times = {id(event): event.perf_data.raw for event in block.events if event.perf_data is not None}
     assert all(len(raw) == RUNS for raw in times.values())

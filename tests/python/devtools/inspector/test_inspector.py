@@ -53,6 +53,24 @@ def test_ins_07_blocks_and_events() -> None:
     assert events["7"].raw_delegate_debug_metadatas == [b"conv 1", b"conv 2", b"conv 3"]
 
 
+def test_ins_04_the_total_of_a_module_in_a_delegate() -> None:
+    """INS-04: two operators of 0.5 and 1 ms, of one module each, in a delegate that takes 2 ms."""
+    inspector = Inspector(etdump_data=dumps.three_runs())
+    events = by_name(inspector)
+    conv, head = {"L__self___conv": ("conv", "Conv2d")}, {"L__self___head": ("head", "Linear")}
+    events["7"].module_hierarchy = {"aten_convolution_default": conv}
+    events["gemm"].module_hierarchy = {"aten_addmm_default": head}
+    events["DELEGATE_CALL"].module_hierarchy = {"aten_convolution_default": conv, "aten_addmm_default": head}
+    events["native_call_add.out"].module_hierarchy = events["OPERATOR_CALL"].module_hierarchy = {"aten_add": head}
+    assert inspector.find_total_for_module("conv") == 0.5
+    assert inspector.find_total_for_module("head") == 1 + (0.5 + 1.5 + 2.5) / 3
+    assert inspector.find_total_for_module("L__self__") == 0.5 + 1 + 1.5
+    # Without the times of its operators, there is the call.
+    for name in ("7", "gemm"):
+        events[name].perf_data = None
+    assert inspector.find_total_for_module("conv") == 2
+
+
 def test_ins_09_table(capsys: pytest.CaptureFixture[str]) -> None:
     """INS-02, INS-03, INS-09: the printed table has 13 columns, with the start times of all runs in the last one."""
     inspector = Inspector(etdump_data=dumps.three_runs())

@@ -90,6 +90,11 @@ def test_prof_04_events_have_nodes_and_lines(made: dict[str, Any]) -> None:
     assert {event.delegate_backend_name for event in inside} <= {default().id}
     assert 0 < inspector.find_total_for_module("conv") == inspector.find_total_for_module("L__self___conv")
     assert inspector.find_total_for_module("no_such_module") == 0
+    if inside:  # not the whole call, in which the other modules are too
+        (call,) = [event for event in block.events if event.name == "DELEGATE_CALL"]
+        modules = ("conv", "norm", "head")
+        assert call.perf_data is not None
+        assert sum(map(inspector.find_total_for_module, modules)) <= call.perf_data.avg
     program = inspector.get_exported_program()
     assert program is not None and "aten_tan_default" in str(program)
     assert inspector.get_exported_program("exported_program") is not None

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Graphs of a program as plain objects, for tools that show or compare them."""
