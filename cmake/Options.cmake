@@ -94,6 +94,7 @@ if(EXECUTORCH_BUILD_EXTENSION_MODULE)
 endif()
 executorch_option(EXECUTORCH_BUILD_DEVTOOLS OFF "bundled_program, etdump, and bundled_module where there is Module"
   GROUP extensions TARGETS ${executorch_devtools} IN sdk/cpp/executorch/devtools)
+executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "The firmware of examples/cortex_m writes an ETDump")
 executorch_option(EXECUTORCH_BUILD_ANDROID_JNI OFF "Java and Kotlin bindings" IN sdk/android/jni)
 executorch_option(EXECUTORCH_BUILD_PYBIND OFF "The Python bindings (need pybind11)")
 executorch_option(EXECUTORCH_BUILD_TESTS ${PROJECT_IS_TOP_LEVEL} "The C++ tests (need GoogleTest)")

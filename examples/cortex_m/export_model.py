@@ -3,7 +3,8 @@
 
     python examples/cortex_m/export_model.py --output build/tiny
 
-writes build/tiny/model.pte, and build/tiny/model_case.h for the firmware to check itself with.
+writes build/tiny/model.pte, build/tiny/model_case.h for the firmware to check itself with, and build/tiny/model.bpte,
+the same program bundled with three cases, for firmware with ET_BUNDLE_IO.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from pathlib import Path
 
 import torch
 
+from sdk.devtools import BundledProgram
+from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from sdk.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
 from sdk.exir import to_edge_transform_and_lower
 
 from model import TinyClassifier, example_inputs
@@ -44,6 +48,11 @@ def main() -> None:
     program = to_edge_transform_and_lower(torch.export.export(model, inputs)).to_executorch()
     program.save(str(folder / "model.pte"))
     (folder / "model_case.h").write_text(CASE.format(inputs=numbers(inputs[0]), expected=numbers(expected)))
+    cases = [tuple(scale * value for value in inputs) for scale in (1.0, 0.5, -1.0)]
+    with torch.no_grad():
+        suite = MethodTestSuite("forward", [MethodTestCase(list(case), model(*case)) for case in cases])
+    bundle = serialize_from_bundled_program_to_flatbuffer(BundledProgram(program, [suite]))
+    (folder / "model.bpte").write_bytes(bundle)
     print(f"wrote {folder / 'model.pte'} ({len(program.buffer):,} bytes) and {folder / 'model_case.h'}")
 
 

@@ -3,11 +3,17 @@
 // own prints through a serial port instead, and has nothing to exit to.
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 void semihosting_write(const char* text);
+
+/// Writes a file on the machine of the debugger. Whether all of it was written.
+bool semihosting_write_file(const char* path, const void* data, size_t size);
 
 /// Ends the emulator with this exit code.
 __attribute__((noreturn)) void semihosting_exit(int code);

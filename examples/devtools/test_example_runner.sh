@@ -18,12 +18,14 @@ if [[ -z "$runner" ]]; then
   ./examples/devtools/build_example_runner.sh
   runner=${CMAKE_OUT:-cmake-out}/examples/devtools/example_runner
 fi
+runner=$(realpath "$runner")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 PYTHONPATH="python:.${PYTHONPATH:+:$PYTHONPATH}" "${PYTHON:-python3}" -m examples.devtools.scripts.export_bundled_program \
   --model_name="$model" --dir="$folder" --cases="$cases"
 for ((index = 0; index < cases; index++)); do
-  "$runner" --bundled_program_path "$folder/${model}_bundled.bpte" --output_verification \
-    --bundleio_rtol=1e-4 --bundleio_atol=1e-4 --testset_idx="$index"
+  # There, because a runner that traces writes etdump.etdp to the working directory.
+  (cd "$folder" && "$runner" --bundled_program_path "${model}_bundled.bpte" --output_verification \
+    --bundleio_rtol=1e-4 --bundleio_atol=1e-4 --testset_idx="$index")
 done
 echo "The outputs of $cases test cases are right."

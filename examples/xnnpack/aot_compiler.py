@@ -5,7 +5,9 @@
     python -m examples.xnnpack.aot_compiler --model_name=mv2 --delegate --quantize
 
 write mv2_xnnpack_fp32.pte and mv2_xnnpack_q8.pte to the working directory, or to --output_dir. Without --delegate,
-nothing is delegated to XNNPACK, and the program needs a kernel library.
+nothing is delegated to XNNPACK, and the program needs a kernel library. With --bundled, the file is
+mv2_xnnpack_fp32_bundled.pte: a bundled program with the example inputs and what PyTorch computes for them, which
+`executor_runner --model_path mv2_xnnpack_fp32_bundled.pte --bundled_program` runs and verifies.
 
 For your own models, `python -m sdk.export` does the same, and also runs the result and compares it with PyTorch.
 """
@@ -14,15 +16,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from examples.mobilenet_v2.model import example_inputs, mobilenet_v2
 from examples.portable.scripts.export import MODELS as SMALL_MODELS
 from torch import Tensor, nn
+from torch.export import ExportedProgram
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from sdk.devtools import BundledProgram
 from sdk.devtools.backend_debug import get_delegation_info
-from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
+from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from sdk.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from sdk.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.extension.export_util.utils import save_pte_program
 
 MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
@@ -31,13 +38,17 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 }
 
 
-def lower(model: nn.Module, inputs: tuple[Tensor, ...], quantized: bool, delegated: bool) -> EdgeProgramManager:
+def capture(model: nn.Module, inputs: tuple[Tensor, ...], quantized: bool) -> ExportedProgram:
     """A quantised model is captured twice: before and after quantisation."""
     captured = torch.export.export(model.eval(), inputs)
     if quantized:
         from examples.xnnpack.quantization.utils import quantize  # torchao takes longer to import than torch
 
         captured = torch.export.export(quantize(captured.module(), inputs), inputs)
+    return captured
+
+
+def lower(captured: ExportedProgram, quantized: bool, delegated: bool) -> EdgeProgramManager:
     return to_edge_transform_and_lower(
         captured,
         partitioner=[XnnpackPartitioner()] if delegated else None,
@@ -45,17 +56,35 @@ def lower(model: nn.Module, inputs: tuple[Tensor, ...], quantized: bool, delegat
     )
 
 
+def save_bundled(
+    program: ExecutorchProgramManager, captured: ExportedProgram, inputs: tuple[Tensor, ...], path: Path
+) -> Path:
+    """Writes the program with one test case: the inputs, and what PyTorch computes for them."""
+    case = MethodTestCase(list(inputs), captured.module()(*inputs))
+    bundle = BundledProgram(program, [MethodTestSuite("forward", [case])])
+    path.write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
+    return path
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
     parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
     parser.add_argument("-d", "--delegate", action="store_true", help="give XNNPACK what it takes")
+    parser.add_argument("-b", "--bundled", action="store_true", help="write a bundled program with a test case")
     parser.add_argument("-o", "--output_dir", default=".", help="default: the working directory")
     options = parser.parse_args()
-    edge = lower(*MODELS[options.model_name](), quantized=options.quantize, delegated=options.delegate)
+    model, inputs = MODELS[options.model_name]()
+    captured = capture(model, inputs, options.quantize)
+    edge = lower(captured, options.quantize, options.delegate)
     print(get_delegation_info(edge.exported_program().graph_module).get_summary(), end="")
     name = f"{options.model_name}_xnnpack_{'q8' if options.quantize else 'fp32'}"
-    print("Wrote", save_pte_program(edge.to_executorch(), name, options.output_dir))
+    program = edge.to_executorch()
+    if options.bundled:
+        path = Path(options.output_dir) / f"{name}_bundled.pte"
+        print("Wrote", save_bundled(program, captured, inputs, path))
+    else:
+        print("Wrote", save_pte_program(program, name, options.output_dir))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from sdk.devtools import Inspector
+from sdk.devtools.inspector import TimeScale
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "baremetal"
@@ -39,9 +43,9 @@ def tool(name: str, package: str) -> str:
     return found
 
 
-def run(*command: str | Path, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, timeout: float | None = None, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(part) for part in command], cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+        [str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=timeout, check=False
     )
 
 
@@ -73,10 +77,11 @@ def firmware(request: pytest.FixtureRequest, model: Path) -> tuple[str, Path]:
     return board, folder
 
 
-def emulate(board: str, image: Path) -> subprocess.CompletedProcess[str]:
+def emulate(board: str, image: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Runs an image; `folder` is where it writes files."""
     qemu = tool("qemu-system-arm", "qemu-system-arm")
     options = ["-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
-    done = run(qemu, "-M", board, *options, "-kernel", image, timeout=TIMEOUT_S)
+    done = run(qemu, "-M", board, *options, "-kernel", image, timeout=TIMEOUT_S, folder=folder)
     # Semihosting writes to the standard error.
     done.stdout = done.stderr + done.stdout
     return done
@@ -91,6 +96,55 @@ def test_gives_the_answer_of_pytorch(firmware: tuple[str, Path]) -> None:
     expected = [float(number) for number in re.findall(r"[-\d.e]+(?=f)", text.split("kExpected")[1])]
     found = [float(number) for number in done.stdout.splitlines()[0].split()]
     assert found == pytest.approx(expected, abs=2e-6)
+
+
+@pytest.fixture(scope="session")
+def traced(model: Path) -> Path:
+    """Firmware of a Cortex-M4 with a bundled program that writes an ETDump."""
+    folder = BUILD / "traced"
+    succeed(
+        *("cmake", "--preset", "arm-baremetal", "-B", folder, "-DTARGET_CPU=cortex-m4"),
+        *(f"-DET_PTE_FILE_PATH={model}", f"-DPython3_EXECUTABLE={sys.executable}", "-DEXECUTORCH_BUILD_SIZE_TEST=OFF"),
+        *("-DEXECUTORCH_BUILD_DEVTOOLS=ON", "-DET_BUNDLE_IO=ON"),
+        *("-DEXECUTORCH_BUILD_ARM_ETDUMP=ON", "-DEXECUTORCH_ENABLE_EVENT_TRACER=ON"),
+    )
+    jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
+    succeed("cmake", "--build", folder, "--parallel", jobs, "--target", "cortex_m_runner")
+    return folder / "examples/cortex_m/cortex_m_runner.elf"
+
+
+def test_bundled_program_and_etdump(traced: Path, tmp_path: Path) -> None:
+    """BIO-07, BIO-08: the cases are run and verified, and the Inspector reads the ETDump, with times in cycles."""
+    done = emulate("mps2-an386", traced, tmp_path)
+    assert done.returncode == 0 and "Model verified successfully: 3 cases" in done.stdout, done.stdout
+    inspector = Inspector(
+        etdump_path=str(tmp_path / "etdump.etdp"),
+        source_time_scale=TimeScale.CYCLES,
+        target_time_scale=TimeScale.CYCLES,
+    )
+    (block,) = [block for block in inspector.event_blocks if block.name == "Execute"]
+    times = {event.name: event.perf_data.raw for event in block.events if event.perf_data is not None}
+    kernels = {name: raw for name, raw in times.items() if name.startswith("native_call_")}
+    assert "native_call_addmm.out" in kernels or "native_call_linear.out" in kernels
+    for run_number, whole in enumerate(times["Method::execute"]):
+        assert 0 < sum(raw[run_number] for raw in kernels.values()) <= whole
+    assert len(times["Method::execute"]) == 3
+
+
+def test_the_cases_are_compared(traced: Path, tmp_path: Path) -> None:
+    """BIO-07: with a bit of an expected output changed, it fails."""
+    image = bytearray(traced.read_bytes())
+    bundle = (BUILD / "model" / "model.bpte").read_bytes()
+    start = image.find(bundle)
+    assert start >= 0, "the bundled program is not in the image"
+    text = (BUILD / "model" / "model_case.h").read_text()
+    expected = [float(number) for number in re.findall(r"[-\d.e]+(?=f)", text.split("kExpected")[1])]
+    place = image.find(struct.pack(f"<{len(expected)}f", *expected), start)
+    assert place >= 0
+    image[place + 3] ^= 0x80  # the sign of the first
+    (tmp_path / "changed.elf").write_bytes(image)
+    done = emulate("mps2-an386", tmp_path / "changed.elf", tmp_path)
+    assert done.returncode == 1 and "FAILED: comparing the outputs" in done.stdout
 
 
 def test_notices_a_wrong_answer(firmware: tuple[str, Path], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from browser import Browser
 
 from declared import default
@@ -15,6 +16,8 @@ from sdk.devtools import Inspector
 from sdk.devtools.page import _write, write_page
 from sdk.devtools.page._graph import Graph, GraphNode, Weight
 from sdk.devtools.page._program import DelegateCall
+from sdk.exir import to_edge
+from sdk.runtime import Runtime
 
 DETAILS = "document.querySelector('#details').innerText"
 SELECTED = "document.querySelector('#graph .selected > .title')?.textContent"
@@ -251,33 +254,72 @@ def test_names_of_files_run_nothing(
     assert chromium.evaluate("typeof window.ran") == "undefined"
 
 
-@pytest.mark.parametrize("layers", [100, 1])
-def test_a_model_of_3000_nodes_opens_in_two_seconds(
-    chromium: Browser, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layers: int
+class Layer(torch.nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.attention = torch.nn.MultiheadAttention(width, 4, batch_first=True)
+        self.mlp = torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.GELU(), torch.nn.Linear(32, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm1(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.norm2(x))
+
+
+def test_the_page_of_an_exported_model_of_3000_nodes(chromium: Browser, tmp_path: Path) -> None:
+    """A transformer of 49 layers with its ETRecord and the times of a run: a file of less than 20 MB, which opens with
+    its modules collapsed and can be searched. The page docs/page.md has the time in which it opens."""
+    torch.manual_seed(0)
+    inputs = (torch.randn(1, 4, 16),)
+    model = torch.nn.Sequential(*(Layer(16) for _ in range(49))).eval()
+    manager = to_edge(torch.export.export(model, inputs), generate_etrecord=True).to_executorch()
+    manager.save(str(tmp_path / "deep.pte"))
+    record = manager.get_etrecord()
+    assert record is not None
+    record.exported_program = None  # the page is that of the edge program
+    record.save(str(tmp_path / "deep.etrecord"))
+    loaded = Runtime.get().load_program(tmp_path / "deep.pte", enable_etdump=True)
+    method = loaded.load_method("forward")
+    assert method is not None
+    method.execute(inputs)
+    loaded.write_etdump_result_to_file(str(tmp_path / "deep.etdp"))
+    out = tmp_path / "deep.html"
+    write_page(tmp_path / "deep.pte", out, etdump=tmp_path / "deep.etdp", etrecord=tmp_path / "deep.etrecord")
+    assert out.stat().st_size < 20e6
+    chromium.open(out)
+    assert int(chromium.evaluate("document.documentElement.dataset.ready")) > 0  # milliseconds
+    titles = chromium.evaluate(TITLES)
+    assert {"0 · Layer", "48 · Layer"} <= set(titles) and len(titles) < 120
+    chromium.click("#expand")
+    assert chromium.evaluate("document.querySelectorAll('.item.op').length") >= 3000
+    chromium.click("#collapse")
+    chromium.press("/")
+    chromium.type("47.mlp.1")
+    chromium.press("Enter")
+    chromium.press("Enter")
+    assert "47.mlp.1" in chromium.evaluate(DETAILS)
+    assert chromium.errors == []
+
+
+def test_3000_nodes_without_modules(
+    chromium: Browser, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also without modules; and all of it can be expanded."""
+    """There is nothing to collapse; all of it can be expanded, and searched."""
     nodes = []
     for i in range(3000):
-        layer = i * layers // 3000
-        modules = (("", "Net"), (f"layers.{layer}", "Layer")) if layers > 1 else ()
-        frames = (("/model/net.py", 10 + i % 40, "forward", f"x = self.layers[{layer}](x)"),)
+        frames = (("/model/net.py", 10 + i % 40, "forward", "x = self.layers(x)"),)
         inputs = [i - 1, i - 1 - i % 7] if i > 7 else [i - 1] if i else []
         node = GraphNode(f"aten_add_tensor_{i}", "aten.add.Tensor", "op", ["float32[1, 64, 56, 56]"], 802816, inputs)
-        node.weights = [Weight(f"layers.{layer}.w{i}", "float32[64]", 256)]
-        node.modules, node.frames, node.handles, node.instruction = modules, frames, (i + 1,), i
+        node.weights = [Weight(f"w{i}", "float32[64]", 256)]
+        node.frames, node.handles, node.instruction = frames, (i + 1,), i
         nodes.append(node)
     graph = Graph("forward", nodes, [])
     monkeypatch.setattr(_write, "_graph", lambda file, record: graph)
     out = tmp_path / "large.html"
     write_page(recorded / "net.pte", out)
     assert out.stat().st_size < 20e6
-    opened = []
-    for _ in range(3):  # the machine may be busy with other things
-        chromium.open(out)
-        opened.append(int(chromium.evaluate("document.documentElement.dataset.ready")))
-        if opened[-1] < 2000:
-            break
-    assert min(opened) < 2000, f"it took {opened} ms"
+    chromium.open(out)
     assert chromium.evaluate("document.querySelectorAll('.item').length") < 120
     chromium.click("#expand")
     assert chromium.evaluate("document.querySelectorAll('.item.op').length") == 3000

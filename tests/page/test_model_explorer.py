@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,14 @@ def test_the_style_colours_partitions_and_clusters() -> None:
         assert sum(re.search(pattern, label) is not None for pattern in patterns) == 1
 
 
+def test_installing_the_extra_brings_the_command() -> None:
+    """VIS-01: `pip install 'pte-sdk[visualization]'` in place of the original's script."""
+    required = [line.partition(";") for line in metadata.requires("pte-sdk") or []]
+    (name,) = [name for name, _, marker in required if "visualization" in marker]
+    distribution = metadata.distribution(re.split("[<>=~! ]", name)[0])
+    assert "model-explorer" in distribution.entry_points.select(group="console_scripts").names
+
+
 def test_without_model_explorer(program: ExportedProgram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "model_explorer", None)
     with pytest.raises(ImportError, match=r"pip install 'pte-sdk\[visualization\]'"):
@@ -108,7 +116,7 @@ def test_without_model_explorer(program: ExportedProgram, monkeypatch: pytest.Mo
 
 
 def test_a_server_answers_and_is_used_again(program: ExportedProgram) -> None:
-    """VIS-02, VIS-04: a second call with `reuse_server` returns at once and leaves one server."""
+    """VIS-02, VIS-04, DT-08: a second call with `reuse_server` returns at once and leaves one server."""
     port = next(port for port in range(8081, 8100) if _is_free(port))
     server = subprocess.Popen([sys.executable, "-c", SERVE, str(port)], stdout=subprocess.DEVNULL)
     try:

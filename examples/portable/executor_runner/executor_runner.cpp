@@ -8,11 +8,14 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <executorch/devtools/bundled_program/bundled_program.h>
 #include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/evalue_util/print_evalue.h>
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
@@ -33,12 +36,15 @@
 
 using executorch::etdump::ETDumpGen;
 using executorch::etdump::ETDumpResult;
+using executorch::extension::BufferDataLoader;
 using executorch::extension::FlatTensorDataMap;
 using executorch::extension::MallocMemoryAllocator;
 using executorch::extension::MmapDataLoader;
 using executorch::extension::merged_data_map::MergedDataMap;
+using executorch::runtime::DataLoader;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
+using executorch::runtime::FreeableBuffer;
 using executorch::runtime::HierarchicalAllocator;
 using executorch::runtime::MemoryManager;
 using executorch::runtime::Method;
@@ -50,11 +56,55 @@ using executorch::runtime::Span;
 
 namespace {
 
+/// How far outputs may be from the expected ones: backends add in another order than PyTorch.
+constexpr double kTolerance = 1e-4;
+
 // Logs what the failed step was for, below the runtime's own lines about it, and passes the error on.
 Error failed(const char* what, const std::string& name, Error error) {
   ET_LOG(Error, "%s %s: %s", what, name.c_str(), error_name(error));
   return error;
 }
+
+// The file with the program, which may be a part of a bundled program.
+class ModelFile {
+ public:
+  Error open(const std::string& path, bool is_bundled) {
+    auto loader = MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+    if (!loader.ok()) {
+      return failed("Cannot read the model file", path, loader.error());
+    }
+    file_.emplace(std::move(loader.get()));
+    if (!is_bundled) {
+      return Error::Ok;
+    }
+    const size_t size = file_->size().get();
+    auto content = file_->load(0, size, DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Program));
+    if (!content.ok()) {
+      return failed("Cannot read the model file", path, content.error());
+    }
+    content_.emplace(std::move(content.get()));
+    const void* program = nullptr;
+    size_t program_size = 0;
+    const bool is_bundle = executorch::bundled_program::is_bundled_program(bundle(), size);
+    ET_CHECK_OR_RETURN_ERROR(is_bundle, InvalidArgument, "%s is no bundled program: leave out --bundled_program.",
+                             path.c_str());
+    const Error error = executorch::bundled_program::get_program_data(bundle(), size, &program, &program_size);
+    if (error != Error::Ok) {
+      return failed("Cannot use the bundled program", path, error);
+    }
+    program_.emplace(program, program_size);
+    return Error::Ok;
+  }
+
+  DataLoader* program() { return program_ ? static_cast<DataLoader*>(&*program_) : &*file_; }
+  /// Null unless it is one. Nothing writes to it.
+  void* bundle() { return content_ ? const_cast<void*>(content_->data()) : nullptr; }
+
+ private:
+  std::optional<MmapDataLoader> file_;
+  std::optional<FreeableBuffer> content_;
+  std::optional<BufferDataLoader> program_;
+};
 
 // The files of external data, as one map.
 class ExternalData {
@@ -139,6 +189,36 @@ Error execute(Method& method, const Flags& flags) {
   return Error::Ok;
 }
 
+// The inputs of the method: those of the first test case of a bundled program, those of files, or ones.
+Error prepare_inputs(Method& method, const Flags& flags, void* bundle, std::vector<std::vector<char>>* contents,
+                     std::optional<executorch::extension::BufferCleanup>* memory) {
+  if (bundle != nullptr) {
+    ET_LOG(Info, "Loading bundled program...");
+    const Error error = executorch::bundled_program::load_bundled_input(method, bundle, 0);
+    return error == Error::Ok ? error : failed("Cannot use the first test case of", flags.method_name, error);
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, contents));
+  std::vector<std::pair<char*, size_t>> buffers;
+  for (auto& content : *contents) {
+    buffers.emplace_back(content.data(), content.size());
+  }
+  auto inputs = executorch::extension::prepare_input_tensors(method, {}, buffers);
+  if (!inputs.ok()) {
+    return failed("Cannot prepare the inputs of", flags.method_name, inputs.error());
+  }
+  memory->emplace(std::move(inputs.get()));
+  return Error::Ok;
+}
+
+Error verify(Method& method, const Flags& flags, void* bundle) {
+  const Error error = executorch::bundled_program::verify_method_outputs(method, bundle, 0, kTolerance, kTolerance);
+  if (error != Error::Ok) {
+    return failed("The outputs are not those of the first test case of", flags.method_name, error);
+  }
+  ET_LOG(Info, "Model verified successfully.");
+  return Error::Ok;
+}
+
 Error write_etdump(ETDumpGen& etdump, const std::string& path) {
   const ETDumpResult trace = etdump.get_etdump_data();
   const std::unique_ptr<void, decltype(&std::free)> guard(trace.buf, &std::free);
@@ -155,11 +235,9 @@ Error run(const Flags& flags) {
   ET_CHECK_OR_RETURN_ERROR(flags.etdump_path.empty() || executorch::runtime::internal::event_tracer_enabled(),
                            NotSupported,
                            "This executor_runner cannot trace: build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON.");
-  auto loader = MmapDataLoader::from(flags.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
-  if (!loader.ok()) {
-    return failed("Cannot read the model file", flags.model_path, loader.error());
-  }
-  const Result<Program> program = Program::load(&loader.get(), Program::Verification::InternalConsistency);
+  ModelFile model;
+  ET_CHECK_OK_OR_RETURN_ERROR(model.open(flags.model_path, flags.bundled_program));
+  const Result<Program> program = Program::load(model.program(), Program::Verification::InternalConsistency);
   if (!program.ok()) {
     return failed("Cannot use the model file", flags.model_path, program.error());
   }
@@ -215,20 +293,17 @@ Error run(const Flags& flags) {
   }
 
   std::vector<std::vector<char>> input_files;
-  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, &input_files));
-  std::vector<std::pair<char*, size_t>> input_buffers;
-  for (auto& content : input_files) {
-    input_buffers.emplace_back(content.data(), content.size());
-  }
-  const auto inputs = executorch::extension::prepare_input_tensors(*method, {}, input_buffers);
-  if (!inputs.ok()) {
-    return failed("Cannot prepare the inputs of", flags.method_name, inputs.error());
-  }
+  std::optional<executorch::extension::BufferCleanup> input_memory;
+  ET_CHECK_OK_OR_RETURN_ERROR(prepare_inputs(*method, flags, model.bundle(), &input_files, &input_memory));
   ET_LOG(Info, "Inputs prepared.");
 
   ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags));
   if (!flags.etdump_path.empty()) {
     ET_CHECK_OK_OR_RETURN_ERROR(write_etdump(etdump, flags.etdump_path));
+  }
+
+  if (model.bundle() != nullptr) {
+    ET_CHECK_OK_OR_RETURN_ERROR(verify(*method, flags, model.bundle()));
   }
 
   std::vector<EValue> outputs(method->outputs_size());

@@ -13,6 +13,8 @@ Usage: executor_runner --model_path model.pte [options]
 What to run
   --model_path FILE       The program. Default: model.pte
   --data_path FILE,...    Files with the program's external data (.ptd).
+  --bundled_program       The model file is a bundled program: run its first test case, and check that each element of
+                          the outputs is at most 1e-4 + 1e-4 * |expected| away from the expected one.
   --method_name NAME      The method to run. Default: forward
 
 Inputs
@@ -37,6 +39,7 @@ The exit status is 0 if every run succeeded, 1 if something failed (the log says
 std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
   std::string problem;
   const Switches switches = {
+      {"bundled_program", &flags->bundled_program},
       {"help", &flags->help},
       {"h", &flags->help},
       {"print_all_output", &flags->print_all_output},
@@ -60,5 +63,8 @@ std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
   };
 
   const std::string misread = parse_command_line(argc, argv, switches, values);
+  if (misread.empty() && problem.empty() && flags->bundled_program && !flags->inputs.empty()) {
+    return "--bundled_program runs the bundled inputs: leave out --inputs";
+  }
   return misread.empty() ? problem : misread;
 }

@@ -14,6 +14,7 @@ struct Flags {
   std::string output_file;
   std::string etdump_path;
   uint32_t num_executions = 1;
+  bool bundled_program = false;
   bool print_all_output = false;
   bool print_output = true;
   bool help = false;

@@ -16,7 +16,7 @@ std::string parse(std::vector<const char*> arguments, Flags* flags) {
 
 }  // namespace
 
-// RTC-06, INS-12
+// RTC-06, INS-12, BUN-15
 TEST(FlagsTest, ReadsEverySpelling) {
   Flags flags;
   EXPECT_EQ(parse({"--model_path=a=b.pte", "-method_name", "decode", "--num_executions", "7", "--inputs=x.bin,y.bin",
@@ -31,6 +31,10 @@ TEST(FlagsTest, ReadsEverySpelling) {
   EXPECT_TRUE(flags.print_all_output);
   EXPECT_FALSE(flags.print_output);
   EXPECT_FALSE(flags.help);
+  EXPECT_FALSE(flags.bundled_program);
+  Flags bundled;
+  EXPECT_EQ(parse({"--model_path=m.bpte", "--bundled_program"}, &bundled), "");
+  EXPECT_TRUE(bundled.bundled_program);
 }
 
 TEST(FlagsTest, SaysWhatIsWrong) {
@@ -43,11 +47,12 @@ TEST(FlagsTest, SaysWhatIsWrong) {
   EXPECT_THAT(parse({"--print_output=0"}, &flags), HasSubstr("is true or false, found '0'"));
   EXPECT_THAT(parse({"--print_output=false"}, &flags), "");
   EXPECT_FALSE(flags.print_output);
+  EXPECT_THAT(parse({"--bundled_program", "--inputs=x.bin"}, &flags), HasSubstr("leave out --inputs"));
 }
 
 TEST(FlagsTest, HelpNamesEveryOption) {
   for (const char* name : {"model_path", "data_path", "method_name", "inputs", "output_file", "print_all_output",
-                           "noprint_output", "etdump_path", "num_executions", "help"}) {
+                           "noprint_output", "etdump_path", "num_executions", "bundled_program", "help"}) {
     EXPECT_THAT(kHelpText, HasSubstr(std::string("--") + name));
   }
 }

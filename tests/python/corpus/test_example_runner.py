@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+
+from sdk.devtools import Inspector
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "tests" / "data" / "corpus" / "bundled"
@@ -39,13 +43,32 @@ def test_bio04_is_silent_when_the_outputs_are_right(tmp_path: Path, case: int) -
     assert {path.name for path in tmp_path.iterdir()} <= {"etdump.etdp"}
 
 
+def test_mdb_05_outputs_of_operators(tmp_path: Path) -> None:
+    """MDB-05, ETD-05: the sample runner records what operators compute; the Inspector reads it with its buffer."""
+    arguments = ("--bundled_program_path", FOLDER / "model.bpte", "--etdump_path", tmp_path / "run.etdp")
+    buffer = tmp_path / "values.bin"
+    done = run(tmp_path, *arguments, "--dump_intermediate_outputs", "--debug_output_path", buffer)
+    if "EXECUTORCH_ENABLE_EVENT_TRACER" in done.stderr:
+        pytest.skip("example_runner is built without an event tracer")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert {path.name for path in tmp_path.iterdir()} == {"run.etdp", "values.bin"}
+    inspector = Inspector(etdump_path=str(tmp_path / "run.etdp"), debug_buffer_path=str(buffer))
+    (block,) = [block for block in inspector.event_blocks if block.name == "Execute"]
+    assert any(event.debug_data for event in block.events)
+    assert block.run_output is not None and isinstance(block.run_output[0], torch.Tensor)
+    expected = np.fromfile(FOLDER / "call0_out0.bin", np.float32)
+    np.testing.assert_allclose(block.run_output[0].numpy().reshape(-1), expected, rtol=1e-5)
+
+
 def test_from_a_model_to_verified_outputs() -> None:
-    """The script, with the runner that is built and a small model."""
+    """The script, with the runner that is built and a small model. It leaves nothing in the clone."""
+    before = {path.name for path in ROOT.iterdir()}
     settings = {"EXAMPLE_RUNNER": str(RUNNER), "MODEL": "linear", "PYTHON": sys.executable}
     script = ROOT / "examples" / "devtools" / "test_example_runner.sh"
     done = subprocess.run([str(script)], capture_output=True, text=True, check=False, env={**os.environ, **settings})
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "The outputs of 2 test cases are right."
+    assert not {name for name in {path.name for path in ROOT.iterdir()} - before if name.endswith(".etdp")}
 
 
 @pytest.mark.slow

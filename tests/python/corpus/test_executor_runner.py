@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from corpus_programs import calls, check, data_file, dim_orders, program_file, program_names
 
+from sdk.devtools import Inspector
 from sdk.exir._serialize._program import deserialize_pte_binary
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,6 +109,48 @@ def test_files_in_and_out(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("how", ["spelled out", "by itself"])
+def test_etdump(tmp_path: Path, how: str) -> None:
+    """INS-13, ETD-05: the ETDump goes to the file that is asked for, its size is logged, and the Inspector reads it."""
+    path = tmp_path / "runs.etdp"
+    flag = [f"--etdump_path={path}"] if how == "spelled out" else ["--etdump_path", path]
+    done = run("--model_path", CORPUS / "add" / "model.pte", "--num_executions=3", *flag)
+    if "cannot trace" in done.stderr:
+        pytest.skip("executor_runner is built without an event tracer")
+    assert done.returncode == 0, done.stderr
+    assert f"Write etdump to {path}, Size = {path.stat().st_size}\n" in done.stderr
+    (block,) = [block for block in Inspector(etdump_path=str(path)).event_blocks if block.name == "Execute"]
+    times = {event.name: event.perf_data.raw for event in block.events if event.perf_data is not None}
+    assert len(times["native_call_add.out"]) == 3
+    assert list(times)[-1] == "Method::execute"
+
+
+def test_bundled_program(tmp_path: Path) -> None:
+    """BUN-15, BIO-06: with the lines of the documented runner; wrong outputs are an error."""
+    file = CORPUS / "bundled" / "model.bpte"
+    done = run("--model_path", file, "--bundled_program", "--noprint_output")
+    assert done.returncode == 0, done.stderr
+    position = 0
+    for line in (
+        f"Model file {file} is loaded.",
+        "Method loaded.",
+        "Loading bundled program...",
+        "Inputs prepared.",
+        "Model executed successfully",
+        "Model verified successfully.",
+    ):
+        position = done.stderr.index(line, position)
+    content = bytearray(file.read_bytes())
+    content[content.find((CORPUS / "bundled" / "call0_out0.bin").read_bytes()) + 3] ^= 0x80  # a sign
+    (tmp_path / "wrong.bpte").write_bytes(content)
+    done = run("--model_path", tmp_path / "wrong.bpte", "--bundled_program")
+    assert done.returncode == 1
+    assert "The outputs are not those of the first test case of forward" in done.stderr
+    assert "verified successfully" not in done.stderr
+    (tmp_path / "cut.bpte").write_bytes(file.read_bytes()[:100])
+    assert run("--model_path", tmp_path / "cut.bpte", "--bundled_program").returncode == 1
+
+
 def test_external_data(tmp_path: Path) -> None:
     folder = CORPUS / "ptd_portable"
     arguments = [f"--model_path={folder / 'model.pte'}", f"--inputs={folder / 'call0_in0.bin'}"]
@@ -126,6 +169,7 @@ def test_external_data(tmp_path: Path) -> None:
         (["--model_path", CORPUS / "add" / "model.pte", "--method_name=backward"], 1, "has the method 'forward'"),
         (["--model_path", CORPUS / "add" / "model.pte", "--inputs=no/such.bin"], 1, "no/such.bin cannot be opened"),
         (["--model_path", CORPUS / "add" / "model.pte", f"--inputs={CORPUS / 'README.md'}"], 1, "expected 24 bytes"),
+        (["--model_path", CORPUS / "add" / "model.pte", "--bundled_program"], 1, "is no bundled program"),
         (["--model"], 2, "unknown option '--model'"),
         (["--num_executions=0"], 2, "at least 1"),
     ],

@@ -30,6 +30,7 @@ from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_tra
 from sdk.exir._serialize._flatbuffer import read_root
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.lowered_backend_module import LoweredBackendModule
+from sdk.extension.pybindings import portable_lib
 from sdk.runtime import Runtime
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -159,6 +160,18 @@ def test_the_script(flags: list[str], file: str, mobilenet_v2: torch.nn.Module, 
     result, expected = run(tmp_path / file, image), mobilenet_v2(*image)
     assert result.argmax() == expected.argmax()
     assert compute_error(expected, result) > 10
+
+
+def test_the_script_bundles(tmp_path: Path) -> None:
+    """BUN-15: a bundled program, which has the inputs and what PyTorch computes for them."""
+    done = compiled("--model_name=linear", "--delegate", "-b", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "Wrote linear_xnnpack_fp32_bundled.pte"
+    (file,) = tmp_path.iterdir()
+    bundle = portable_lib._load_bundled_program_from_buffer(file.read_bytes())
+    module = portable_lib._load_for_executorch_from_bundled_program(bundle)
+    (output,) = module.verify_result_with_bundled_expected_output(bundle, "forward", 0, rtol=1e-4, atol=1e-4)
+    assert output.shape == (2, 2)
 
 
 def test_the_script_names_what_it_has(tmp_path: Path) -> None:

@@ -208,8 +208,6 @@ class Method final {
   ET_NODISCARD Error stopped(Error reason, size_t instruction) const;
   ET_NODISCARD Error run_instruction(const internal::Instruction& instruction, size_t* next);
   ET_NODISCARD Error run_kernel(const internal::Instruction& instruction);
-  void call_traced(EventTracer& tracer, Position position, const internal::Instruction& instruction,
-                   KernelRuntimeContext& context) const;
   ET_NODISCARD Error kernel_failed(Error error) const;
   ET_NODISCARD Error run_delegate(const internal::Instruction& instruction);
   ET_NODISCARD Error check_data(const internal::Instruction& instruction) const;

@@ -61,12 +61,6 @@ bool is_plain_kernel(const Instruction& instruction) {
   return instruction.kind == Instruction::Kind::Kernel && !instruction.check_data;
 }
 
-/// Whether the loop of execute() runs such calls also with this tracer.
-bool is_plain_tracer(EventTracer* tracer) {
-  return !internal::event_tracer_active(tracer) ||
-         (internal::event_tracer_times_kernels(tracer) && !tracer->intermediate_outputs_logging_status());
-}
-
 constexpr size_t kMaxEventName = 96;
 
 /// Writes the name of the event of a kernel, without its namespace: "native_call_add.out". Cut off if it is too long.
@@ -148,8 +142,8 @@ Error Method::execute() {
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
   ET_CHECK_OK_OR_RETURN_ERROR(begin_execution());
-  const bool runs_in_place = kRunKernelsInPlace && is_plain_tracer(event_tracer_);
-  EventTracer* const tracer = internal::event_tracer_active(event_tracer_) ? event_tracer_ : nullptr;
+  // With a tracer no kernel is called in place: the limit says so, which costs a call without one nothing.
+  const size_t last_in_place = internal::event_tracer_active(event_tracer_) ? SIZE_MAX : 0;
   for (size_t chain = 0; chain < num_chains_; ++chain) {
     const internal::Chain instructions = chains_[chain];
     size_t next = 0;
@@ -162,14 +156,9 @@ Error Method::execute() {
         }
       }
       const Instruction& instruction = instructions[next];
-      if (kRunKernelsInPlace && runs_in_place && ET_LIKELY(is_plain_kernel(instruction) && instructions_left > 0)) {
-        KernelRuntimeContext context(tracer, temp_allocator_);
-        const Span<EValue*> args(instruction.args, instruction.num_args);
-        if (ET_LIKELY(!internal::event_tracer_active(tracer))) {
-          internal::call_kernel(instruction.kernel, context, args);
-        } else {
-          call_traced(*tracer, {chain, next}, instruction, context);
-        }
+      if (kRunKernelsInPlace && ET_LIKELY(is_plain_kernel(instruction) && instructions_left > last_in_place)) {
+        KernelRuntimeContext context(nullptr, temp_allocator_);
+        internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
         if (ET_UNLIKELY(context.internal_used_temp())) {
           temp_allocator_->reset();
         }
@@ -306,25 +295,17 @@ Error Method::run_instruction(const Instruction& instruction, size_t* next) {
   return Error::Internal;
 }
 
-/// Calls the kernel of the instruction at `position` between start_kernel() and end_kernel().
-void Method::call_traced(EventTracer& tracer, Position position, const Instruction& instruction,
-                         KernelRuntimeContext& context) const {
-  internal::EventTracerProfileInstructionScope scope(&tracer, static_cast<ChainID>(position.chain),
-                                                     static_cast<DebugHandle>(position.instruction));
-  tracer.start_kernel();
-  internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
-  tracer.end_kernel(
-      instruction.op == internal::kUnknownOperator ? operator_at(position) : plan_->operators()->Get(instruction.op),
-      write_kernel_name);
-}
-
 Error Method::run_kernel(const Instruction& instruction) {
+  internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
+                                                                 static_cast<DebugHandle>(position_.instruction));
   KernelRuntimeContext context(event_tracer_, temp_allocator_);
   if (internal::event_tracer_times_kernels(event_tracer_)) {
-    call_traced(*event_tracer_, position_, instruction, context);
+    event_tracer_->start_kernel();
+    internal::call_kernel(instruction.kernel, context, Span<EValue*>(instruction.args, instruction.num_args));
+    const auto* op =
+        instruction.op == internal::kUnknownOperator ? operator_at(position_) : plan_->operators()->Get(instruction.op);
+    event_tracer_->end_kernel(op, write_kernel_name);
   } else {
-    internal::EventTracerProfileInstructionScope instruction_scope(event_tracer_, static_cast<ChainID>(position_.chain),
-                                                                   static_cast<DebugHandle>(position_.instruction));
     internal::EventTracerProfileOpScope scope(event_tracer_, "OPERATOR_CALL");
     EventTracerEntry kernel_event;
     if (internal::event_tracer_measures_all(event_tracer_)) {
