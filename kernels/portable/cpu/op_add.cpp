@@ -27,9 +27,11 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const char* name, Operand a, Opera
   with_arithmetic_type(type, [&](auto zero) {
     using C = decltype(zero);
     C factor = scalar_to<C>(alpha);
-    if (const Rounding rounding{type, result_type({a, b})}) {
-      uint64_t element;
-      rounding.apply(&factor, &element, 1);
+    if constexpr (kRoundsResults) {
+      if (const Rounding rounding{type, result_type({a, b})}) {
+        uint64_t element;
+        rounding.apply(&factor, &element, 1);
+      }
     }
     const C scale = is_sub ? negative(factor) : factor;
     elementwise<C, C, C>([scale](C x, C y) { return wrapping_add(x, wrapping_mul(scale, y)); }, out, a, b);

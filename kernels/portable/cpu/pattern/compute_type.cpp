@@ -163,7 +163,7 @@ ConvertFn store_fn(ComputeType from, ScalarType to) {
   }
 }
 
-Rounding::Rounding(ComputeType type, ScalarType dtype) {
+void Rounding::choose(ComputeType type, ScalarType dtype) {
   if (is_supported_dtype(dtype) && type != ComputeType::Bool && !is_same_representation(dtype, type)) {
     store_ = store_fn(type, dtype);
     load_ = load_fn(dtype, type);

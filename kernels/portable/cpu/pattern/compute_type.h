@@ -57,9 +57,13 @@ class Rounding {
  public:
   Rounding() = default;
   /// No rounding if the dtype holds every value of the compute type.
-  Rounding(ComputeType type, ScalarType dtype);
+  Rounding(ComputeType type, ScalarType dtype) {
+    if constexpr (kRoundsResults) {
+      choose(type, dtype);
+    }
+  }
 
-  explicit operator bool() const { return store_ != nullptr; }
+  explicit operator bool() const { return kRoundsResults && store_ != nullptr; }
 
   /// @param values `count` values of the compute type.
   /// @param elements Memory for as many elements of the dtype.
@@ -69,6 +73,8 @@ class Rounding {
   }
 
  private:
+  void choose(ComputeType type, ScalarType dtype);
+
   ConvertFn store_ = nullptr;
   ConvertFn load_ = nullptr;
 };

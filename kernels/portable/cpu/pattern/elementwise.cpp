@@ -63,7 +63,7 @@ struct Promoted {
 // Makes every block the number, converted to `dtype` if that is an integer: -1 becomes 255 for uint8.
 void start_number(BlockReader& reader, const TypedOperand& number, ScalarType dtype, uint64_t* element) {
   const Scalar& scalar = number.operand.scalar();
-  if (number.type != ComputeType::Int || !isIntegralType(dtype, /*includeBool=*/false)) {
+  if (!kSelectsIntegers || number.type != ComputeType::Int || !isIntegralType(dtype, /*includeBool=*/false)) {
     store_scalar(scalar, number.type, element);
     reader.start_repeating(element, number.type);
   } else {
@@ -259,7 +259,7 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Outpu
   uint64_t numbers[kMaxOperands];
   BlockReader readers[kMaxOperands];
   BlockWriter writer(out, out_type, inner_strides[kOut]);
-  if (out.scalar_type() != dtype && is_supported_dtype(dtype) && arithmetic_type(dtype) == out_type) {
+  if (kRoundsResults && out.scalar_type() != dtype && is_supported_dtype(dtype) && arithmetic_type(dtype) == out_type) {
     writer.round_to(dtype);
   }
   bool all_direct = writer.is_direct();
@@ -272,7 +272,7 @@ void internal::run_elementwise(const void* op, ElementwiseLoop loop, const Outpu
     }
     const bool is_float = operands[n].type == ComputeType::Float;
     const bool is_exact = is_float && (output.exact_operands >> n & 1) != 0;
-    if (!is_exact && converts_operands(dtype, operands[n].type) &&
+    if (kRoundsResults && !is_exact && converts_operands(dtype, operands[n].type) &&
         (in == nullptr ? is_float : !holds_all(dtype, in->scalar_type()))) {
       readers[n].round_to(dtype);
     }

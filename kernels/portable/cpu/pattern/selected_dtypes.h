@@ -16,8 +16,10 @@ namespace torch::executor::native {
 // Each source file has other values, so nothing here has external linkage.
 #ifdef EXECUTORCH_DTYPE_SELECTIVE_BUILD
 static constexpr uint64_t kSelectedDtypes = executorch_selected_dtypes_of_source(__BASE_FILE__);
+static constexpr uint64_t kDtypesOfAllSources = executorch_selected_dtypes_of_source("");
 #else
 static constexpr uint64_t kSelectedDtypes = ~uint64_t{0};
+static constexpr uint64_t kDtypesOfAllSources = ~uint64_t{0};
 #endif
 
 /// Whether the source file is compiled for elements of this dtype.
@@ -31,5 +33,13 @@ static constexpr bool kSelectsIntegers =
     is_selected(ScalarType::Byte) || is_selected(ScalarType::Char) || is_selected(ScalarType::Short) ||
     is_selected(ScalarType::Int) || is_selected(ScalarType::Long) || is_selected(ScalarType::Bool) ||
     is_selected(ScalarType::UInt16) || is_selected(ScalarType::UInt32) || is_selected(ScalarType::UInt64);
+
+/// Whether some dtype of the build holds fewer values than the type that its arithmetic is done in. As this is the same
+/// in every source file, functions with external linkage may depend on it.
+static constexpr bool kRoundsResults =
+    (kDtypesOfAllSources & ~(uint64_t{1} << static_cast<unsigned>(ScalarType::Float) |
+                             uint64_t{1} << static_cast<unsigned>(ScalarType::Double) |
+                             uint64_t{1} << static_cast<unsigned>(ScalarType::Long) |
+                             uint64_t{1} << static_cast<unsigned>(ScalarType::UInt64))) != 0;
 
 }  // namespace torch::executor::native
