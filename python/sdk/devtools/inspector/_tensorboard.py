@@ -10,7 +10,6 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from sdk.devtools.debug_format.base_schema import Node, OperatorGraph, OperatorNode, ValueNode
-from sdk.devtools.debug_format.et_schema import FXOperatorGraph
 from sdk.devtools.inspector._events import Event, EventBlock
 from sdk.devtools.inspector._time_scale import TimeScale, calculate_time_scale_factor
 
@@ -34,6 +33,8 @@ def write_events(path: str, program: ExportedProgram, blocks: Iterable[tuple[Eve
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
         raise ImportError("files for TensorBoard need its package: pip install 'pte-sdk[tensorboard]'") from error
+    from sdk.devtools.debug_format.et_schema import FXOperatorGraph  # which imports this package
+
     graph = FXOperatorGraph.gen_operator_graph(
         program.graph_module, skip_stack_trace=True, enable_module_hierarchy=True
     )
