@@ -161,38 +161,38 @@ void multiply_int8(const PackedWeights& w, const QuantizedRows& rows, int64_t be
 // Floats: rows of activations that share the weights in registers.
 constexpr int kFloatRows = 4;
 
-struct FloatGroup {
-  VecFloat scale;
-  VecFloat minimum;
-  VecFloat zero_point;
-  bool has_minima;
-  const float* x[kFloatRows];  // of the group's columns
+// Where the rows of activations of a group begin. Vectors are arguments: a structure of them would have a constructor
+// that is compiled for the baseline.
+struct FloatRows {
+  const float* x[kFloatRows];
 };
 
-template <int kByte>
-HWY_INLINE void add_float_column(const FloatGroup& group, hn::Vec<hn::Rebind<uint32_t, Tag32>> weights, int64_t k,
+template <int kByte, bool kHasMinima>
+HWY_INLINE void add_float_column(const FloatRows& rows, VecFloat scale, VecFloat offset,
+                                 hn::Vec<hn::Rebind<uint32_t, Tag32>> weights, int64_t k,
                                  VecFloat (&totals)[kFloatRows]) {
   const TagFloat df;
   const hn::Rebind<uint32_t, Tag32> du;
   const auto byte = hn::And(hn::ShiftRight<8 * kByte>(weights), hn::Set(du, 0xFFu));
   const VecFloat number = hn::ConvertTo(df, hn::BitCast(Tag32(), byte));
-  const VecFloat weight = group.has_minima ? hn::Sub(hn::Mul(number, group.scale), group.minimum)
-                                           : hn::Mul(hn::Sub(number, group.zero_point), group.scale);
+  const VecFloat weight =
+      kHasMinima ? hn::Sub(hn::Mul(number, scale), offset) : hn::Mul(hn::Sub(number, offset), scale);
   for (int i = 0; i < kFloatRows; ++i) {
-    totals[i] = hn::MulAdd(weight, hn::Set(df, group.x[i][k + kByte]), totals[i]);
+    totals[i] = hn::MulAdd(weight, hn::Set(df, rows.x[i][k + kByte]), totals[i]);
   }
 }
 
-template <int kBits, int kColumns>
-HWY_INLINE void add_float_unit(const FloatGroup& group, const uint8_t* unit, int64_t k,
+// `offset`: the minimum of the group, or the zero point.
+template <int kBits, bool kHasMinima, int kColumns>
+HWY_INLINE void add_float_unit(const FloatRows& rows, VecFloat scale, VecFloat offset, const uint8_t* unit, int64_t k,
                                VecFloat (&totals)[kFloatRows]) {
   if constexpr (kColumns < unit_of(kBits) / 4) {
     const auto weights = hn::BitCast(hn::Rebind<uint32_t, Tag32>(), weights_at<kBits, kColumns>(unit));
-    add_float_column<0>(group, weights, k, totals);
-    add_float_column<1>(group, weights, k, totals);
-    add_float_column<2>(group, weights, k, totals);
-    add_float_column<3>(group, weights, k, totals);
-    add_float_unit<kBits, kColumns + 1>(group, unit, k + 4, totals);
+    add_float_column<0, kHasMinima>(rows, scale, offset, weights, k, totals);
+    add_float_column<1, kHasMinima>(rows, scale, offset, weights, k, totals);
+    add_float_column<2, kHasMinima>(rows, scale, offset, weights, k, totals);
+    add_float_column<3, kHasMinima>(rows, scale, offset, weights, k, totals);
+    add_float_unit<kBits, kHasMinima, kColumns + 1>(rows, scale, offset, unit, k + 4, totals);
   }
 }
 
@@ -206,23 +206,23 @@ void multiply_float_part(const PackedWeights& w, const float* const (&x)[kFloatR
   for (VecFloat& total : totals) {
     total = hn::Zero(df);
   }
-  FloatGroup part;
-  part.has_minima = w.has_minima;
-  part.minimum = hn::Zero(df);
-  part.zero_point = hn::Set(df, static_cast<float>(w.zero_point));
+  FloatRows rows;
   const uint8_t* group = w.groups_of(tile);
   for (int64_t g = 0; g < w.groups; ++g, group += w.group_bytes) {
     const bool whole = (g + 1) * w.group <= w.columns;
     for (int i = 0; i < kFloatRows; ++i) {
-      part.x[i] = whole ? x[i] + g * w.group : ends[i];
+      rows.x[i] = whole ? x[i] + g * w.group : ends[i];
     }
-    part.scale = parameters_at(w, group, vector);
-    if (w.has_minima) {
-      part.minimum = parameters_at(w, group + w.scale_bytes, vector);
-    }
+    const VecFloat scale = parameters_at(w, group, vector);
     const uint8_t* unit = group + w.scale_bytes * (w.has_minima ? 2 : 1) + vector * kLanes32 * 4;
+    const VecFloat offset =
+        w.has_minima ? parameters_at(w, group + w.scale_bytes, vector) : hn::Set(df, static_cast<float>(w.zero_point));
     for (int64_t k = 0; k < w.group; k += unit_of(kBits)) {
-      add_float_unit<kBits, 0>(part, unit, k, totals);
+      if (w.has_minima) {
+        add_float_unit<kBits, true, 0>(rows, scale, offset, unit, k, totals);
+      } else {
+        add_float_unit<kBits, false, 0>(rows, scale, offset, unit, k, totals);
+      }
       unit += unit_of(kBits) * kTileOutputs * kBits / 8;
     }
   }
