@@ -169,6 +169,8 @@ if("extension_llm_tokenizers" IN_LIST package_targets)
     FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE)
   install(FILES "${folder}/tokenizers/embedded.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/tokenizers" COMPONENT executorch)
+  install(FILES "${folder}/chat_template/chat_template.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/chat_template" COMPONENT executorch)
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")

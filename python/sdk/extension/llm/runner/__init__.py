@@ -12,11 +12,16 @@ come from any thread. Errors are `ExecuTorchError`, a RuntimeError.
 from __future__ import annotations
 
 from sdk.extension.llm.runner._llm_runner import (
+    ChatTemplate,
+    DecodeResult,
     GenerationConfig,
     Image,
+    LLMSession,
     MultimodalInput,
     Sampler,
+    SamplingConfig,
     Stats,
+    TextLLMEngine,
     TextLLMRunner,
     make_image_input,
     make_text_input,
@@ -24,11 +29,16 @@ from sdk.extension.llm.runner._llm_runner import (
 )
 
 __all__ = [
+    "ChatTemplate",
+    "DecodeResult",
     "GenerationConfig",
     "Image",
+    "LLMSession",
     "MultimodalInput",
     "Sampler",
+    "SamplingConfig",
     "Stats",
+    "TextLLMEngine",
     "TextLLMRunner",
     "make_image_input",
     "make_text_input",

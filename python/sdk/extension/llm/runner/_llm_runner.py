@@ -14,11 +14,16 @@ if _module is None:
         "install the package with `pip install .` from the root of its sources"
     )
 
+ChatTemplate = _module.ChatTemplate
+DecodeResult = _module.DecodeResult
 GenerationConfig = _module.GenerationConfig
 Image = _module.Image
+LLMSession = _module.LLMSession
 MultimodalInput = _module.MultimodalInput
 Sampler = _module.Sampler
+SamplingConfig = _module.SamplingConfig
 Stats = _module.Stats
+TextLLMEngine = _module.TextLLMEngine
 TextLLMRunner = _module.TextLLMRunner
 make_image_input = _module.make_image_input
 make_text_input = _module.make_text_input

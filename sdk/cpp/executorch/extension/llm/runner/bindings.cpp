@@ -350,6 +350,8 @@ void bind_llm_runner(py::module_& portable_lib) {
   bind_stats(m);
   bind_inputs(m);
   bind_sampler(m);
+  bind_chat_template(m);
+  bind_engine(m);
   constexpr const char* kGenerate =
       "Continues the conversation so far by `prompt` and by what the model makes of it. token_callback gets pieces of "
       "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
