@@ -43,7 +43,7 @@ def build_programs(project: Path, found: list[Block]) -> None:
         "set(EXECUTORCH_ENABLE_WERROR ON)",  # as in build/package, whose object files ccache has
         # The command exports to a backend by default.
         "set(EXECUTORCH_BUILD_BACKENDS linux)",
-        "set(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER ON)",
+        *(f"set(EXECUTORCH_BUILD_EXTENSION_{name} ON)" for name in ("MODULE", "TENSOR", "LLM_RUNNER")),
         f'add_subdirectory("{ROOT}" sdk EXCLUDE_FROM_ALL)',
     ]
     for block in found:
@@ -67,6 +67,7 @@ def build_programs(project: Path, found: list[Block]) -> None:
 def test_every_block_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
+    """LR-02: with three options, programs of a project link extension_llm_runner."""
     for folder in ("scripts", "examples"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     (tmp_path / "pte-sdk").symlink_to(ROOT)
