@@ -226,7 +226,11 @@ TEST_F(TextLLMRunnerTest, TheGeneratorAlone) {
   EXPECT_EQ(generator.num_logit_processors(), 0U);
 }
 
-TEST_F(TextLLMRunnerTest, FilesThatAreMissing) {
+/// LR-04: the calls of the documents; here nothing lies in the files that they name.
+TEST_F(TextLLMRunnerTest, CreatesFromFilesLR04) {
+  auto tokenizer = load_tokenizer("path/to/tokenizer.json", nullptr, std::nullopt, 0, 0);
+  EXPECT_EQ(tokenizer, nullptr);
+  EXPECT_EQ(create_text_llm_runner("path/to/model.pte", std::move(tokenizer)), nullptr);
   EXPECT_EQ(create_text_llm_runner("/there/is/no/such.pte", std::make_unique<ByteTokenizer>()), nullptr);
   EXPECT_EQ(create_text_llm_runner("/there/is/no/such.pte", nullptr), nullptr);
   EXPECT_EQ(create_text_llm_runner("/no.pte", std::make_unique<ByteTokenizer>(), std::optional<const std::string>()),
