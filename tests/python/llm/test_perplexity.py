@@ -107,7 +107,7 @@ def test_8da4w_is_that_of_torchao(file: Path, text: Tensor, tmp_path: Path):
     from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 
     model = floats(file)
-    torch.save(model.state_dict(), tmp_path / "model.pth")
+    torch.save(dict(model.named_parameters()), tmp_path / "model.pth")
     fields = {name: getattr(model.params, name) for name in ("dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size")}
     fields |= {name: getattr(model.params, name) for name in ("hidden_dim", "norm_eps", "rope_theta")}
     (tmp_path / "params.json").write_text(json.dumps(fields))
