@@ -7,7 +7,13 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-_COMMANDS = {"export": "turn a checkpoint (GGUF, or a folder of Hugging Face's form) into a program"}
+_COMMANDS = {
+    "export": "turn a checkpoint (GGUF, or a folder of Hugging Face's form) into a program",
+    "run": "complete a prompt, or answer it",
+    "chat": "talk to a model",
+    "bench": "measure how fast it reads a prompt and generates tokens",
+    "eval": "perplexity of a text",
+}
 _USAGE = """\
 usage: {prog} COMMAND ...
 

@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from language_models import ARCHITECTURES, small
 from test_checkpoints import write_gguf
 
 from sdk.__main__ import main
 from sdk.exir._serialize._program import deserialize_pte_binary
+from sdk.extension.llm.export.exporter import make_model
 from sdk.extension.llm.export.gguf import GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.export.settings import read_settings
 from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
 from sdk.extension.llm.tokenizers import CppHFTokenizer
 from sdk.runtime import Runtime
@@ -80,6 +85,128 @@ def test_a_runner_takes_the_tokenizer_from_the_program(checkpoint: Path, tmp_pat
         TextLLMRunner(str(output))
 
 
+@pytest.fixture(scope="module")
+def program(checkpoint: Path) -> Path:
+    output = checkpoint.parent / "program.pte"
+    full = ["--set", "debug.generate_full_logits=true"]
+    assert main(["llm", "export", str(checkpoint), "-o", str(output), "--chunk", "32", *full]) == 0
+    return output
+
+
+def eager_logits(checkpoint: Path, tokens: list[int]) -> torch.Tensor:
+    """[tokens, vocabulary], by the model itself."""
+    lengths = ["export.max_seq_length=256", "export.max_context_length=256"]
+    settings = [f"base.checkpoint={checkpoint}", "debug.generate_full_logits=true", *lengths]
+    with torch.no_grad():
+        logits: torch.Tensor = make_model(read_settings(None, settings))(torch.tensor([tokens]))
+    return logits[0]
+
+
+def test_run_prints_what_eager_continues(program: Path, checkpoint: Path, capsys: pytest.CaptureFixture) -> None:
+    arguments = ["llm", "run", str(program), "--raw", "--prompt", "ab a", "--temperature", "0", "--max-new-tokens", "9"]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    prompt = [TOKENS.index("ab"), TOKENS.index("Ġa")]
+    tokens = list(prompt)
+    for _ in range(9):
+        tokens.append(int(eager_logits(checkpoint, tokens)[-1].argmax()))
+    runner = TextLLMRunner(str(program))
+    runner.generate_text("ab a", GenerationConfig(max_new_tokens=9, temperature=0))
+    assert runner.generated_tokens == tokens[2:]
+    assert (found["prompt_tokens"], found["generated_tokens"]) == (2, 9)
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.rstrip("\n") == found["text"]
+
+
+def test_run_answers_through_the_template(program: Path, capsys: pytest.CaptureFixture) -> None:
+    arguments = ["--temperature", "0", "--max-new-tokens", "5", "--json"]
+    assert main(["llm", "run", str(program), "--prompt", "ab", "--system", "b", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert main(["llm", "run", str(program), "--raw", "--prompt", "b<|end|>ab<|end|>", *arguments]) == 0
+    raw = json.loads(capsys.readouterr().out)
+    assert (found["text"], found["prompt_tokens"]) == (raw["text"], raw["prompt_tokens"])
+
+
+def test_chat_keeps_the_conversation(
+    program: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer is that of the whole conversation so far, from the beginning."""
+    arguments = ["--temperature", "0", "--max-new-tokens", "4", "--json"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("ab\n\na\n/reset\na\n/exit\nb\n"))
+    assert main(["llm", "chat", str(program), *arguments]) == 0
+    decoder, text, answers = json.JSONDecoder(), capsys.readouterr().out.strip(), []
+    while text:
+        answer, end = decoder.raw_decode(text)
+        answers.append(answer["content"])
+        text = text[end:].lstrip()
+    conversations = [["ab"], ["ab", answers[0], "a"], ["a"]]
+    for messages, answer in zip(conversations, answers, strict=True):
+        prompt = "".join(f"{message}<|end|>" for message in messages)
+        assert main(["llm", "run", str(program), "--raw", "--prompt", prompt, *arguments]) == 0
+        assert json.loads(capsys.readouterr().out)["text"] == answer
+
+
+def test_eval_is_the_perplexity_of_eager(
+    program: Path, checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("ab abc a b xyz" * 9)
+    assert main(["llm", "eval", str(program), "--text", str(text), "--window", "40", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    tokens = TextLLMRunner(str(program)).encode(text.read_text())
+    losses: list[float] = []
+    for at in range(0, len(tokens) - 1, 40):
+        part = tokens[at : at + 40]
+        logits = torch.log_softmax(eager_logits(checkpoint, part), dim=-1)
+        losses += [-float(logits[i, token]) for i, token in enumerate(part[1:])]
+    assert found["tokens"] == len(losses)
+    assert found["perplexity"] == pytest.approx(math.exp(sum(losses) / len(losses)), rel=1e-3)
+
+
+def test_bench_measures(program: Path, capsys: pytest.CaptureFixture) -> None:
+    arguments = ["--prompt-tokens", "40", "--new-tokens", "8", "--rounds", "2"]
+    assert main(["llm", "bench", str(program), *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for name in ("prefill_tokens_per_second", "decode_tokens_per_second"):
+        assert 0 < found[name]["min"] <= found[name]["median"] <= found[name]["max"]
+    assert found["file_bytes"] == program.stat().st_size
+    assert main(["llm", "bench", str(program), *arguments]) == 0
+    assert "decode" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nosuch.pte", "--prompt", "a"], "there is no file `nosuch.pte`"),
+        (["run", "PROGRAM", "--prompt", "", "--raw"], "--prompt: the text has no tokens"),
+        (["run", "PROGRAM", "--prompt", "a", "--raw", "--system", "b"], "--system needs the chat template"),
+        (["run", "PROGRAM"], "one of the arguments --prompt --prompt-file is required"),
+        (["run", "text.txt", "--prompt", "a"], "text.txt"),
+        (["bench", "PROGRAM", "--prompt-tokens", "250", "--new-tokens", "8"], "do not fit into the context of 256"),
+        (["eval", "PROGRAM", "--text", "text.txt", "--window", "999"], "--window: 999 is more than the context of 256"),
+        (["eval", "PROGRAM", "--text", "one.txt"], "--text: the text has 1 tokens; expected at least 2"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_one_line(
+    arguments: list[str],
+    message: str,
+    program: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("ab ab")
+    Path("one.txt").write_text("a")
+    try:
+        status = main(["llm", *(str(program) if argument == "PROGRAM" else argument for argument in arguments)])
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    assert status == 2
+    captured = capfd.readouterr()
+    assert captured.out == "" and f"sdk llm {arguments[0]}: " in captured.err and message in captured.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -113,6 +240,7 @@ def test_what_is_wrong_is_one_line(
 
 def test_commands_are_listed(capsys: pytest.CaptureFixture) -> None:
     assert main(["llm", "--help"]) == 0
-    assert "export  turn a checkpoint" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("export", "run", "chat", "bench", "eval", "turn a checkpoint"))
     assert main(["llm", "nosuch"]) == 2
-    assert "there is no command `nosuch`; the commands are: export" in capsys.readouterr().err
+    assert "there is no command `nosuch`; the commands are: export, run" in capsys.readouterr().err

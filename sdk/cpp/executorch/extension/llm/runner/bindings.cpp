@@ -16,6 +16,7 @@
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/pybindings/errors.h>
+#include <pytorch/tokenizers/hf_tokenizer.h>
 
 namespace py = pybind11;
 
@@ -98,7 +99,29 @@ class PyRunner final {
     check("warmup failed", [&] { return runner_->warmup(prompt, max_new_tokens); });
   }
 
+  /// Text into tokens. `bos`: with those that the tokenizer itself adds to a text; else without special tokens.
+  std::vector<uint64_t> encode(const std::string& text, bool bos) const {
+    const auto unwrap = [](tokenizers::Result<std::vector<uint64_t>> ids) {
+      if (!ids.ok()) {
+        throw py::value_error(tokenizers::last_error_message());
+      }
+      return std::move(*ids);
+    };
+    const auto& tokenizer = runner_->tokenizer();
+    const auto* const hugging_face = dynamic_cast<const tokenizers::HFTokenizer*>(&tokenizer);
+    return hugging_face != nullptr ? unwrap(hugging_face->encode_with_post_processor(text, bos))
+                                   : unwrap(tokenizer.encode(text, bos ? 1 : 0, 0));
+  }
+
+  /// A token as text; "" without one.
+  std::string piece(const std::optional<uint64_t>& token) const {
+    const auto found =
+        token ? runner_->tokenizer().id_to_piece(*token) : tokenizers::Result<std::string>(std::string());
+    return found.ok() ? *found : "";
+  }
+
   TextLLMRunner& runner() { return *runner_; }
+  const tokenizers::Tokenizer& tokenizer() const { return runner_->tokenizer(); }
   const std::optional<std::string>& chat_template() const { return chat_template_; }
 
  private:
@@ -380,6 +403,14 @@ void bind_llm_runner(py::module_& portable_lib) {
       .def_property_readonly(
           "generated_tokens", [](PyRunner& self) { return self.runner().generated_tokens(); },
           "The tokens of the last generation, one that ended it included.")
+      .def("encode", &PyRunner::encode, py::arg("text"), py::arg("add_bos") = true,
+           "The tokens of a text, by default with those that the tokenizer itself adds before it.")
+      .def_property_readonly(
+          "bos_token", [](const PyRunner& self) { return self.piece(self.tokenizer().bos_id()); },
+          "The token that begins a sequence, as text; \"\" if the tokenizer names none.")
+      .def_property_readonly(
+          "eos_token", [](const PyRunner& self) { return self.piece(self.tokenizer().eos_id()); },
+          "The token that ends a sequence, as text; \"\" if the tokenizer names none.")
       .def_property_readonly("chat_template", &PyRunner::chat_template,
                              "The chat template that lies in the program, in the language of Jinja; None without one.")
       .def_property_readonly(

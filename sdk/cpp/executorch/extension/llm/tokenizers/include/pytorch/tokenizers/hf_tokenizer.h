@@ -38,7 +38,7 @@ class HFTokenizer final : public Tokenizer {
   Error load_compiled(std::string_view bytes, std::shared_ptr<const void> owner);
 
   /// The tokens that begin and end a sequence, where the model names them.
-  std::optional<uint64_t> bos_id() const;
+  std::optional<uint64_t> bos_id() const override;
   std::optional<uint64_t> eos_id() const override;
 
   Result<std::string> id_to_piece(uint64_t token) const override;

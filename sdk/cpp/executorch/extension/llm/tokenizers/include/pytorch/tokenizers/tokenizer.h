@@ -54,7 +54,8 @@ class Tokenizer {
   uint64_t bos_tok() const { return bos_tok_; }
   /// The token that ends a sequence; 0 if the model names none.
   uint64_t eos_tok() const { return eos_tok_; }
-  /// The token that ends a sequence, where the model names one.
+  /// The tokens that begin and end a sequence, where the model names them.
+  virtual std::optional<uint64_t> bos_id() const { return bos_tok_; }
   virtual std::optional<uint64_t> eos_id() const { return eos_tok_; }
   virtual bool is_loaded() const { return initialized_; }
 

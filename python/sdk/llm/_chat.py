@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Talk to a model: a line is a message. `/reset` begins anew, `/exit` or the end of the input ends."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sdk.command import FAILED, OK, CommandError, Parser, describe, finish, print_json
+from sdk.llm._open import add_model, add_sampling, chat_template, open_runner, rendered, sampling
+
+if TYPE_CHECKING:
+    from sdk.extension.llm.runner import ChatTemplate, GenerationConfig, TextLLMRunner
+
+
+def main(argv: Sequence[str], prog: str) -> int:
+    """Holds a conversation; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "a generation fails")
+    add_model(parser)
+    parser.add_argument("--system", help="what the model is told first (its template's own)")
+    add_sampling(parser)
+    return finish(parser, argv, _chat)
+
+
+class Conversation:
+    """The messages so far, and the part of their text that the runner has seen."""
+
+    def __init__(self, runner: TextLLMRunner, template: ChatTemplate, system: str | None) -> None:
+        self._runner, self._template, self._system = runner, template, system
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets all messages but the system's."""
+        self._runner.reset()
+        self._messages: list[dict[str, Any]] = []
+        if self._system is not None:
+            self._messages.append({"role": "system", "content": self._system})
+        self._seen: list[int] = []
+
+    def ask(self, text: str, config: GenerationConfig, write: Any) -> str:
+        """The answer to a message; `write` gets its pieces. Raises RuntimeError if the generation fails; the
+        conversation is then as before."""
+        from sdk.extension.llm.runner import make_token_input
+
+        messages = [*self._messages, {"role": "user", "content": text}]
+        tokens = self._runner.encode(rendered(self._template, self._runner, messages, True), add_bos=False)
+        # A template may write earlier turns in another way than the model did: the common beginning stays.
+        same = 0
+        while same < min(len(self._seen), len(tokens) - 1) and self._seen[same] == tokens[same]:
+            same += 1
+        if same < self._runner.position:
+            same = 0
+            self._runner.reset()
+        pieces: list[str] = []
+
+        def on_piece(piece: str) -> None:
+            pieces.append(piece)
+            write(piece)
+
+        try:
+            self._runner.prefill([make_token_input(tokens[same:])])
+            self._runner.generate("", config, on_piece)
+        except (RuntimeError, KeyboardInterrupt):
+            self._runner.reset()
+            self._seen = []
+            raise
+        answer = "".join(pieces)
+        self._seen = [*tokens, *self._runner.generated_tokens][: self._runner.position]
+        self._messages = [*messages, {"role": "assistant", "content": answer}]
+        return answer
+
+
+def _chat(options: argparse.Namespace) -> int:
+    runner = open_runner(options)
+    template = chat_template(runner)
+    if template is None:
+        raise CommandError(
+            f"`{options.model}` has no chat template inside: export it with `sdk llm export`, or use "
+            "`sdk llm run --raw`"
+        )
+    conversation, config = Conversation(runner, template, options.system), sampling(options)
+    interactive = sys.stdin.isatty()
+    while True:
+        try:
+            text = input("> " if interactive else "")
+        except EOFError:
+            if interactive:
+                print()
+            return OK
+        if text.strip() in ("/exit", "/quit"):
+            return OK
+        if text.strip() == "/reset":
+            conversation.begin()
+        elif text.strip():
+            status = _answer(conversation, text, config, options)
+            if status != OK and not interactive:
+                return status
+
+
+def _answer(conversation: Conversation, text: str, config: GenerationConfig, options: argparse.Namespace) -> int:
+    def write(piece: str) -> None:
+        if not options.json:
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+
+    try:
+        answer = conversation.ask(text, config, write)
+    except KeyboardInterrupt:
+        print(" (stopped)", file=sys.stderr)
+        return OK
+    except RuntimeError as error:
+        print(f"{options.model}: {describe(error)}", file=sys.stderr)
+        return FAILED
+    if options.json:
+        print_json({"role": "assistant", "content": answer})
+    else:
+        print()
+    return OK

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the commands that run a language model have in common: its files, sampling, prompts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sdk.command import CommandError, describe, existing
+from sdk.command.arguments import count
+
+if TYPE_CHECKING:
+    from sdk.extension.llm.runner import ChatTemplate, GenerationConfig, TextLLMRunner
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The program, and what it runs with."""
+    parser.add_argument("model", type=Path, metavar="MODEL.pte", help="a program of a language model")
+    parser.add_argument("--tokenizer", type=Path, help="its tokenizer (that inside the program)")
+    parser.add_argument("--data", type=Path, help="a file of external weights (.ptd)")
+    parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
+
+
+def add_sampling(parser: argparse.ArgumentParser) -> None:
+    """How tokens are chosen."""
+    group = parser.add_argument_group("choosing tokens")
+    group.add_argument("--max-new-tokens", type=count(1), help="the most tokens of an answer (as many as fit)")
+    group.add_argument("--temperature", type=float, default=0.8, help="0 always takes the likeliest token (0.8)")
+    group.add_argument("--top-k", type=count(0), default=0, help="only the K likeliest tokens (0: all)")
+    group.add_argument("--top-p", type=float, default=0.9, help="only the likeliest tokens that sum to P (0.9)")
+    group.add_argument("--min-p", type=float, default=0.0, help="only tokens P times as likely as the likeliest (0)")
+    group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: repeat less (1)")
+    group.add_argument("--seed", type=count(0), help="the same text each time")
+    group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end before it; repeatable")
+
+
+def sampling(options: argparse.Namespace) -> GenerationConfig:
+    """The options of `add_sampling`."""
+    from sdk.extension.llm.runner import GenerationConfig
+
+    return GenerationConfig(
+        echo=False,
+        max_new_tokens=options.max_new_tokens or -1,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        min_p=options.min_p,
+        repetition_penalty=options.repetition_penalty,
+        seed=options.seed,
+        stop=options.stop,
+    )
+
+
+def open_runner(options: argparse.Namespace) -> TextLLMRunner:
+    """The program of `add_model`. Raises CommandError."""
+    from sdk.extension.llm.runner import TextLLMRunner
+
+    if options.threads is not None:
+        from sdk.extension.pybindings import portable_lib
+
+        portable_lib._unsafe_reset_threadpool(options.threads)
+    files = [existing(options.model), *(existing(file) for file in (options.tokenizer, options.data) if file)]
+    try:
+        return TextLLMRunner(
+            str(files[0]),
+            None if options.tokenizer is None else str(options.tokenizer),
+            None if options.data is None else str(options.data),
+        )
+    except (RuntimeError, ValueError) as error:
+        raise CommandError(describe(error)) from None
+
+
+def chat_template(runner: TextLLMRunner) -> ChatTemplate | None:
+    """The template inside the program. Raises CommandError for one that cannot be used."""
+    from sdk.extension.llm.runner import ChatTemplate
+
+    if runner.chat_template is None:
+        return None
+    try:
+        return ChatTemplate(runner.chat_template)
+    except RuntimeError as error:
+        raise CommandError(describe(error)) from None
+
+
+def rendered(template: ChatTemplate, runner: TextLLMRunner, messages: list[dict[str, Any]], answer: bool) -> str:
+    """A conversation as the model expects it, with the beginning of the answer if it is to give one. Raises
+    CommandError for a conversation that the template refuses."""
+    try:
+        return template.render(
+            messages, add_generation_prompt=answer, bos_token=runner.bos_token, eos_token=runner.eos_token
+        )
+    except RuntimeError as error:
+        raise CommandError(describe(error)) from None

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Complete a prompt, or answer it through the model's chat template. Only the text is printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
+from sdk.llm._open import add_model, add_sampling, chat_template, open_runner, rendered, sampling
+
+_EPILOG = """\
+examples
+  sdk llm run smollm2.pte --prompt "What is the capital of France?"
+  sdk llm run smollm2.pte --raw --prompt "Once upon a time" --temperature 0 --max-new-tokens 64
+"""
+
+
+def main(argv: Sequence[str], prog: str) -> int:
+    """Generates one text; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "the generation fails", _EPILOG)
+    add_model(parser)
+    prompt = parser.add_mutually_exclusive_group(required=True)
+    prompt.add_argument("--prompt", help="the text to answer or to continue")
+    prompt.add_argument("--prompt-file", type=Path, help="a file with it, or - for the standard input")
+    parser.add_argument("--system", help="what the model is told first (its template's own)")
+    parser.add_argument("--raw", action="store_true", help="continue the prompt as it is, without the chat template")
+    parser.add_argument("--stats", action="store_true", help="print tokens and times on the standard error")
+    add_sampling(parser)
+    return finish(parser, argv, _run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from sdk.extension.llm.runner import make_token_input
+
+    if options.raw and options.system is not None:
+        raise CommandError("--system needs the chat template: leave out --raw")
+    prompt = _prompt(options)
+    runner = open_runner(options)
+    tokens = _tokens(runner, prompt, options)
+    config = sampling(options)
+    stats: dict[str, Any] = {}
+    pieces: list[str] = []
+
+    def write(piece: str) -> None:
+        pieces.append(piece)
+        if not options.json:
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+
+    try:
+        runner.prefill([make_token_input(tokens)])
+        runner.generate("", config, write, lambda found: stats.update(json.loads(found.to_json_string())))
+    except RuntimeError as error:
+        print(f"{options.model}: {describe(error)}", file=sys.stderr)
+        return FAILED
+    if options.json:
+        counts = {"prompt_tokens": len(tokens), "generated_tokens": len(runner.generated_tokens)}
+        print_json({"text": "".join(pieces), **counts, "stats": stats})
+    elif pieces and not pieces[-1].endswith("\n"):
+        print()
+    if options.stats and not options.json:
+        seconds = (stats["inference_end_ms"] - stats["inference_start_ms"]) / 1e3
+        generated = len(runner.generated_tokens)
+        speed = f", {generated / seconds:.1f} a second" if seconds > 0 else ""
+        print(f"{len(tokens)} tokens of prompt, {generated} generated{speed}", file=sys.stderr)
+    return OK
+
+
+def _prompt(options: argparse.Namespace) -> str:
+    if options.prompt_file is None:
+        return str(options.prompt)
+    if str(options.prompt_file) == "-":
+        return sys.stdin.read()
+    try:
+        return existing(options.prompt_file).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"--prompt-file: `{options.prompt_file}` is not UTF-8: {error.reason}") from None
+
+
+def _tokens(runner: Any, prompt: str, options: argparse.Namespace) -> list[int]:
+    template = None if options.raw else chat_template(runner)
+    try:
+        if template is None:
+            if not options.raw:
+                print("the program has no chat template: the prompt is continued as it is", file=sys.stderr)
+            found = runner.encode(prompt)
+        else:
+            system = [] if options.system is None else [{"role": "system", "content": options.system}]
+            messages = [*system, {"role": "user", "content": prompt}]
+            found = runner.encode(rendered(template, runner, messages, True), add_bos=False)
+    except ValueError as error:
+        raise CommandError(f"--prompt: {error}") from None
+    if not found:
+        raise CommandError("--prompt: the text has no tokens; expected at least one")
+    return list(found)
