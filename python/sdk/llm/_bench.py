@@ -80,9 +80,8 @@ def _bench(options: argparse.Namespace) -> int:
     for name, what in (("prefill", f"{options.prompt_tokens} tokens"), ("decode", f"{options.new_tokens} tokens")):
         found = facts[f"{name}_tokens_per_second"]
         print(f"{name:<8} {found['median']:.1f} tokens a second ({found['min']:.1f} to {found['max']:.1f}; {what})")
-    print(
-        f"memory   {facts['peak_memory_bytes'] / 1e6:.0f} MB at most, with Python (file: {facts['file_bytes'] / 1e6:.0f} MB)"
-    )
+    memory, file = facts["peak_memory_bytes"] / 1e6, facts["file_bytes"] / 1e6
+    print(f"memory   {memory:.0f} MB at most, with Python (file: {file:.0f} MB)")
     return OK
 
 
