@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sizes at which kernels take another code path, read from the constants in their sources.
 
-A constant that is renamed or moved fails the suite, so that the sizes follow the kernels.
+A backend names those of its own in `backends/<name>/test/boundaries.json`: for each kind of size in this file, the
+constants as [file below the backend's folder, name]. A constant that is renamed or moved fails the suite, so that the
+sizes follow the kernels.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -15,7 +18,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 _SIMD = "kernels/simd/gemm.cpp"
 _TILE = "kernels/simd/gemm_tile-inl.h"
 _INTERFACE = "sdk/cpp/executorch/runtime/kernel/thread_parallel_interface.h"
-_XNNPACK = "backends/xnnpack/runtime"
+_KINDS = {"lanes", "tile_rows", "rows", "elements", "input_channels", "image_sides"}
 
 
 @cache
@@ -34,6 +37,19 @@ def constants(path: str, name: str) -> tuple[int, ...]:
     return tuple(values)
 
 
+@cache
+def of_backends(kind: str) -> tuple[int, ...]:
+    """The sizes of a kind that all backends name."""
+    values: list[int] = []
+    for path in sorted((_ROOT / "backends").glob("**/test/boundaries.json")):
+        named = json.loads(path.read_text())
+        assert named.keys() <= _KINDS, f"{path}: the kinds are {', '.join(sorted(_KINDS))}"
+        folder = path.parent.parent.relative_to(_ROOT)
+        for file, name in named.get(kind, ()):
+            values += constants(str(folder / file), name)
+    return tuple(sorted(set(values)))
+
+
 def around(*values: int) -> tuple[int, ...]:
     """Each value, the one below and the one above, without those below 1, in ascending order."""
     return tuple(sorted({v + d for v in values for d in (-1, 0, 1) if v + d > 0}))
@@ -43,15 +59,7 @@ def capped(values: Iterable[int], most: int) -> tuple[int, ...]:
     return tuple(v for v in values if v <= most)
 
 
-LANES = tuple(
-    sorted(
-        {
-            *constants("kernels/portable/cpu/math/gemm.cpp", "kWidth"),
-            *constants(f"{_XNNPACK}/kernels/depthwise_avx2.cpp", "kWidth"),
-            *constants(f"{_XNNPACK}/kernels/depthwise_avx512.cpp", "kWidth"),
-        }
-    )
-)
+LANES = tuple(sorted({*constants("kernels/portable/cpu/math/gemm.cpp", "kWidth"), *of_backends("lanes")}))
 """Float32 elements of a vector, on each processor that kernels are compiled for."""
 
 TILE_ROWS = tuple(
@@ -60,7 +68,7 @@ TILE_ROWS = tuple(
             *constants(_TILE, "kTileRows"),
             *constants("kernels/simd/gemm.h", "kGemmRowUnit"),
             *constants("kernels/portable/cpu/math/gemm.cpp", "kRows"),
-            *constants(f"{_XNNPACK}/kernels/product_tiles.h", "kRows"),
+            *of_backends("tile_rows"),
         }
     )
 )
@@ -84,7 +92,6 @@ PRODUCTS = constants(_INTERFACE, "GRAIN_PRODUCTS")[0]
 
 BLOCK = constants("kernels/portable/cpu/pattern/block_reader.h", "kBlock")[0]
 """Elements that the portable kernels compute at a time."""
-EXACT_BLOCK = constants(f"{_XNNPACK}/kernels/exact_functions.cpp", "kBlock")[0]
 REDUCED_LANES = constants("kernels/portable/cpu/pattern/reduction.h", "kLanes")[0]
 """Sums that a reduction of a run has side by side; a run has as many of each."""
 SOFTMAX_COLUMNS = constants("kernels/portable/cpu/op_softmax.cpp", "kColumns")[0]
@@ -95,10 +102,9 @@ NORM_BLOCK = constants("kernels/optimized/cpu/op_normalization.cpp", "kBlock")[0
 FILTER_TAPS = constants("kernels/optimized/cpu/convolution/planes.cpp", "kMaxTaps")[0]
 FILTER_PARAMETER = constants("kernels/optimized/cpu/convolution/planes.cpp", "kMaxParameter")[0]
 PORTABLE_TAPS = constants("kernels/portable/cpu/convolution/depthwise_convolution.cpp", "kMaxTaps")[0]
-SHALLOW_CHANNELS = constants(f"{_XNNPACK}/steps/shallow_step.cpp", "kMostChannels")[0]
-SHALLOW_SIDE = constants(f"{_XNNPACK}/steps/shallow_step.cpp", "kMostSide")[0]
-WINOGRAD_COLUMNS = constants(f"{_XNNPACK}/steps/winograd_step.cpp", "kColumns")[0]
-INTEGER_ROWS = constants(f"{_XNNPACK}/kernels/integer_products_vnni.cpp", "kTileRows")[0]
+INPUT_CHANNELS = of_backends("input_channels")
+"""Of convolutions for which a backend has a kernel of its own up to this number."""
+IMAGE_SIDES = of_backends("image_sides")
 
 
 def grain_for(work: int, per_index: int) -> int:
@@ -108,8 +114,8 @@ def grain_for(work: int, per_index: int) -> int:
 
 VECTORS = around(*(lanes * unrolled for lanes in LANES for unrolled in (1, 2, 4)))
 """Elements around whole vectors, alone and unrolled."""
-BLOCKS = around(BLOCK, REDUCED_LANES * REDUCED_LANES, EXACT_BLOCK)
+BLOCKS = around(BLOCK, REDUCED_LANES * REDUCED_LANES, *of_backends("elements"))
 GRAINS = around(GRAIN, 2 * GRAIN, 3 * GRAIN, 8 * GRAIN)
-ROWS = around(*TILE_ROWS, 2 * TILE_ROWS[-1], INTEGER_ROWS)
+ROWS = around(*TILE_ROWS, 2 * TILE_ROWS[-1], *of_backends("rows"))
 COLUMNS = around(*LANES, *(2 * lanes for lanes in LANES), PANEL, 2 * PANEL)
 DEPTHS = around(1, STREAMS, CONVERTED, DEPTH)

@@ -12,12 +12,12 @@ from backends.cases.values import normal
 from backends.sweep.constants import (
     FILTER_PARAMETER,
     FILTER_TAPS,
+    IMAGE_SIDES,
+    INPUT_CHANNELS,
     LANES,
     PANEL,
     PORTABLE_TAPS,
     PRODUCTS,
-    SHALLOW_CHANNELS,
-    SHALLOW_SIDE,
     TILE_ROWS,
     VECTORS,
     around,
@@ -126,8 +126,8 @@ def windows() -> list[Call]:
     ]
     shallow = [
         convolve((1, i, side, side + 1), (16, i, 3, 3), stride=2, padding=1)
-        for i in (1, 3, *around(SHALLOW_CHANNELS))
-        for side in around(SHALLOW_SIDE)[1:]
+        for i in (1, 3, *around(*INPUT_CHANNELS))
+        for side in around(*IMAGE_SIDES)[1:]
     ]
     uneven = [
         convolve((1, 5, 9, 20), (6, 5, 1, 7), padding=(0, 3)),
