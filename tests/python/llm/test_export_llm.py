@@ -156,3 +156,18 @@ def test_the_names_of_the_original(monkeypatch: pytest.MonkeyPatch):
     assert parse_config_arg() == ("a.yaml", ["+base.model_class=llama3"])
     assert pop_config_arg() == "a.yaml"
     assert sys.argv == ["export_llm", "+base.model_class=llama3"]
+
+
+def test_verbose_prints_what_is_delegated(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """DD-16: the table of delegated operators, with a row for the quantised linear layers' own."""
+    (tmp_path / "params.json").write_text(
+        json.dumps({"dim": 64, "n_layers": 1, "n_heads": 2, "vocab_size": 32, "hidden_dim": 64})
+    )
+    name = default().name
+    settings = [f"base.params={tmp_path / 'params.json'}", "quantization.qmode=8da4w", *CACHED]
+    export(None, [*settings, "debug.verbose=true", f"backend.{name}.enabled=true", f"export.output_dir={tmp_path}"])
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.split()[0]: line.split()[1:] for line in lines if len(line.split()) == 3}
+    assert any(line.startswith("Total delegated subgraphs: ") for line in lines)
+    assert rows["aten_linear_default"] == ["8", "0"]  # four of attention, three of the feed-forward layer, the output
+    assert rows["torchao_quantize_affine_default"] == ["8", "0"] and int(rows["Total"][0]) > 16

@@ -67,9 +67,9 @@ def export(path: str | None, overrides: list[str]) -> Path:
         torch.export.save(exported, target)
         return target
     if config.debug.verbose:
-        from sdk.devtools.backend_debug import get_delegation_info
+        from sdk.devtools.backend_debug import print_delegation_info
 
-        print(get_delegation_info(program.exported_program().graph_module).get_summary())
+        print_delegation_info(program.exported_program().graph_module)
     target = folder / (name if name.endswith(".pte") else f"{name}.pte")
     program.save(target)
     if config.debug.generate_etrecord:
