@@ -14,7 +14,7 @@ from torch._export.verifier import SpecViolationError
 from torch.export import Dim, export
 
 from sdk.exir import EdgeCompileConfig, ExecutorchBackendConfig, memory, to_edge
-from sdk.exir._serialize._program import _get_extended_header
+from sdk.exir._serialize._program import _get_extended_header, deserialize_pte_binary
 from sdk.exir.backend.test.backend_with_compiler_demo import (  # noqa: F401  (defines the backend)
     BackendWithCompilerDemo,
 )
@@ -367,6 +367,18 @@ def test_reinplace_forms():
 def test_enable_non_cpu_memory_planning():
     """Without other devices both settings give the same plan."""
     assert arena(lower(torch.relu, X, enable_non_cpu_memory_planning=False)) == arena(lower(torch.relu, X))
+
+
+def test_named_data():
+    """It lies in the program under its names, aligned, and the program runs as without it."""
+    data = {"notes": b"abc", "table": bytes(range(100, 200))}
+    buffer = lower(torch.relu, X, named_data=data).buffer
+    found = deserialize_pte_binary(buffer).named_data
+    assert {key: bytes(found.buffers[entry.buffer_index]) for key, entry in found.pte_data.items()} == data
+    assert buffer.find(data["table"]) % 16 == 0
+    (result,) = _load_for_executorch_from_buffer(buffer).forward((X,))
+    assert torch.equal(result, X)
+    assert deserialize_pte_binary(lower(torch.relu, X).buffer).named_data is None
 
 
 def test_all_options_of_the_backend_configuration_are_tested():

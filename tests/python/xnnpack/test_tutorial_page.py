@@ -171,7 +171,7 @@ def test_the_script_bundles(tmp_path: Path) -> None:
     bundle = portable_lib._load_bundled_program_from_buffer(file.read_bytes())
     module = portable_lib._load_for_executorch_from_bundled_program(bundle)
     (output,) = module.verify_result_with_bundled_expected_output(bundle, "forward", 0, rtol=1e-4, atol=1e-4)
-    assert output.shape == (2, 2)
+    assert output.shape == (3, 3)
 
 
 def test_the_script_names_what_it_has(tmp_path: Path) -> None:
