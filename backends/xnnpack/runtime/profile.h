@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file Logs the durations and results of a delegate's operators to the event tracer.
+ * @file
+ * Logs the durations and results of a delegate's operators to the event tracer.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file Caches the layout of tables that verify_tables() has accepted, so that further tables with the same layout are
+ * @file
+ * Caches the layout of tables that verify_tables() has accepted, so that further tables with the same layout are
  * checked in a few comparisons: most elements of a vector have the same layout. Not used if code size matters most.
  */
 #pragma once

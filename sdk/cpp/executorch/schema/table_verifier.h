@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file Verifies the structure of flatbuffers by one loop over a description of the schema. It accepts what the
+ * @file
+ * Verifies the structure of flatbuffers by one loop over a description of the schema. It accepts what the
  * Verify() functions of the generated readers accept, in a sixth of their code.
  */
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file The only function with which the runtime aborts.
+ * @file
+ * The only function with which the runtime aborts.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file executorch::aten: the names of the tensor types with which kernels are written. They are the portable types or,
+ * @file
+ * executorch::aten: the names of the tensor types with which kernels are written. They are the portable types or,
  * with USE_ATEN_LIB, PyTorch's own. A program uses only one of the two: a target that defines USE_ATEN_LIB links the
  * libraries whose names end in _aten, which define it for their users, too.
  */

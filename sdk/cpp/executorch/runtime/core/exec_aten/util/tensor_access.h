@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file Operations on tensors that differ between the portable Tensor and at::Tensor (USE_ATEN_LIB). All others are
+ * @file
+ * Operations on tensors that differ between the portable Tensor and at::Tensor (USE_ATEN_LIB). All others are
  * source-compatible.
  *
  * A tensor of the runtime never owns its elements. In PyTorch's terms, its storage refers to somebody else's memory and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * @file Runs the programs of the demo backends in sdk/exir/backend/test. Linking the library `demo_backends` registers
+ * @file
+ * Runs the programs of the demo backends in sdk/exir/backend/test. Linking the library `demo_backends` registers
  * them before main(); a program that registers its backends itself links `demo_backends_static` and calls the function.
  */
 #pragma once
