@@ -162,11 +162,11 @@ void use_exact_functions() {
   replace(xnn_init_f32_vmax_config(), extreme_kernel<false, true>, extreme_kernel<true, true>);
   replace(xnn_init_f32_vmin_config(), extreme_kernel<false, false>, extreme_kernel<true, false>);
   fast_log = replace(xnn_init_f32_log_config(), log_kernel);
-#if !HWY_ARCH_ARM_A64  // which has instructions for float16
-  replace(xnn_init_f16_sqrt_config(), half_sqrt_kernel);
-  replace(xnn_init_f16_vmax_config(), half_extreme_kernel<false, true>, half_extreme_kernel<true, true>);
-  replace(xnn_init_f16_vmin_config(), half_extreme_kernel<false, false>, half_extreme_kernel<true, false>);
-#endif
+  if (!HWY_ARCH_ARM_A64) {  // which has instructions for float16
+    replace(xnn_init_f16_sqrt_config(), half_sqrt_kernel);
+    replace(xnn_init_f16_vmax_config(), half_extreme_kernel<false, true>, half_extreme_kernel<true, true>);
+    replace(xnn_init_f16_vmin_config(), half_extreme_kernel<false, false>, half_extreme_kernel<true, false>);
+  }
 }
 
 }  // namespace xnnpack

@@ -168,10 +168,10 @@ void replace(const xnn_ibilinear_config* config, xnn_ibilinear_ukernel_fn kernel
 }  // namespace
 
 void use_exact_windows() {
-#if !HWY_ARCH_ARM
-  replace(xnn_init_f32_maxpool_config(), max_pool_floats_kernel);
-  replace(xnn_init_f16_maxpool_config(), max_pool_halves_kernel);
-#endif
+  if (!HWY_ARCH_ARM) {
+    replace(xnn_init_f32_maxpool_config(), max_pool_floats_kernel);
+    replace(xnn_init_f16_maxpool_config(), max_pool_halves_kernel);
+  }
   replace(xnn_init_f32_ibilinear_config(), resize_floats_kernel);
   replace(xnn_init_f16_ibilinear_config(), resize_halves_kernel);
 }
