@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include <pybind11/pybind11.h>
+
+#include <executorch/extension/pybindings/errors.h>
+#include <executorch/runtime/core/result.h>
 
 namespace executorch {
 namespace extension {
@@ -11,8 +17,35 @@ namespace llm {
 /// programs run on.
 void bind_llm_runner(pybind11::module_& portable_lib);
 /// Parts of it.
+void bind_text_runner(pybind11::module_& m);
 void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
+
+/// Runs `function`, which returns a Result, without the GIL; throws if it fails.
+template <typename Function>
+auto unwrap(const std::string& what, Function&& function) {
+  const pybindings::LogCapture capture;
+  auto result = [&] {
+    const pybind11::gil_scoped_release release;
+    return function();
+  }();
+  if (!result.ok()) {
+    pybindings::throw_error(what, result.error(), capture);
+  }
+  return std::move(*result);
+}
+
+/// The same for an Error.
+template <typename Function>
+void check(const std::string& what, Function&& function) {
+  unwrap(what, [&]() -> runtime::Result<bool> {
+    const runtime::Error error = function();
+    if (error != runtime::Error::Ok) {
+      return error;
+    }
+    return true;
+  });
+}
 
 }  // namespace llm
 }  // namespace extension

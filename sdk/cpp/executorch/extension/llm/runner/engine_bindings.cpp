@@ -26,36 +26,6 @@ namespace llm {
 using pybindings::LogCapture;
 using pybindings::throw_error;
 
-namespace {
-
-/// Runs `function`, which returns a Result, without the GIL; throws if it fails.
-template <typename Function>
-auto unwrap(const std::string& what, Function&& function) {
-  const LogCapture capture;
-  auto result = [&] {
-    const py::gil_scoped_release release;
-    return function();
-  }();
-  if (!result.ok()) {
-    throw_error(what, result.error(), capture);
-  }
-  return std::move(*result);
-}
-
-/// The same for an Error.
-template <typename Function>
-void check(const std::string& what, Function&& function) {
-  unwrap(what, [&]() -> runtime::Result<bool> {
-    const runtime::Error error = function();
-    if (error != runtime::Error::Ok) {
-      return error;
-    }
-    return true;
-  });
-}
-
-}  // namespace
-
 /// Variables come as JSON: Python's json module writes what a conversation is made of.
 void bind_chat_template(py::module_& m) {
   py::class_<ChatTemplate>(m, "ChatTemplate",

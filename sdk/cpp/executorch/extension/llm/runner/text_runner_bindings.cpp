@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TextLLMRunner in Python.
+#include <executorch/extension/llm/runner/bindings.h>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/pybindings/errors.h>
+#include <pytorch/tokenizers/hf_tokenizer.h>
+
+namespace py = pybind11;
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace {
+
+using pybindings::LogCapture;
+using pybindings::throw_error;
+using runtime::Error;
+
+/// A runner whose callbacks are Python's, and whose errors are exceptions.
+class PyRunner final {
+ public:
+  PyRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
+           const std::optional<std::string>& data_path) {
+    const LogCapture capture;
+    std::vector<std::string> data_files;
+    if (data_path) {
+      data_files.push_back(*data_path);
+    }
+    auto module = std::make_unique<Module>(model_path, data_files, Module::LoadMode::MmapUseMlockIgnoreErrors);
+    auto tokenizer =
+        tokenizer_path ? load_tokenizer(*tokenizer_path) : embedded_tokenizer(*module, model_path, capture);
+    if (!tokenizer) {
+      throw std::runtime_error(tokenizers::last_error_message());
+    }
+    auto text = load_embedded_chat_template(*module);
+    if (text.ok()) {
+      chat_template_ = std::move(*text);
+    } else if (text.error() != Error::NotFound) {
+      throw_error("the chat template of " + model_path + " could not be read", text.error(), capture);
+    }
+    runner_ = create_text_llm_runner(std::move(module), std::move(tokenizer));
+    if (!runner_) {
+      throw_error(model_path + " could not be loaded", Error::InvalidArgument, capture);
+    }
+    check("loading " + model_path, [this] { return runner_->load(); });
+  }
+
+  void generate(const std::string& prompt, const GenerationConfig& config, const py::object& token_callback,
+                const py::object& stats_callback) {
+    generate_with(token_callback, stats_callback,
+                  [&](auto on_token, auto on_stats) { return runner_->generate(prompt, config, on_token, on_stats); });
+  }
+
+  void generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
+                         const py::object& token_callback, const py::object& stats_callback) {
+    generate_with(token_callback, stats_callback, [&](auto on_token, auto on_stats) {
+      return runner_->generate_from_pos(prompt, start_pos, config, on_token, on_stats);
+    });
+  }
+
+  std::string generate_text(const std::string& prompt, const GenerationConfig& config) {
+    std::string text;
+    generate_with(py::none(), py::none(), [&](auto on_token, auto on_stats) {
+      const auto collect = [&](const std::string& piece) {
+        text += piece;
+        on_token(piece);
+      };
+      return runner_->generate(prompt, config, collect, on_stats);
+    });
+    return text;
+  }
+
+  uint64_t prefill(const std::variant<std::string, std::vector<MultimodalInput>>& inputs, int32_t num_bos,
+                   int32_t num_eos) {
+    return unwrap("prefill failed", [&] {
+      const auto* const prompt = std::get_if<std::string>(&inputs);
+      return prompt != nullptr ? runner_->prefill(*prompt, num_bos, num_eos)
+                               : runner_->prefill(std::get<std::vector<MultimodalInput>>(inputs), num_bos, num_eos);
+    });
+  }
+
+  void warmup(const std::string& prompt, int32_t max_new_tokens) {
+    check("warmup failed", [&] { return runner_->warmup(prompt, max_new_tokens); });
+  }
+
+  /// Text into tokens. `bos`: with those that the tokenizer itself adds to a text; else without special tokens.
+  std::vector<uint64_t> encode(const std::string& text, bool bos) const {
+    const auto unwrap = [](tokenizers::Result<std::vector<uint64_t>> ids) {
+      if (!ids.ok()) {
+        throw py::value_error(tokenizers::last_error_message());
+      }
+      return std::move(*ids);
+    };
+    const auto& tokenizer = runner_->tokenizer();
+    const auto* const hugging_face = dynamic_cast<const tokenizers::HFTokenizer*>(&tokenizer);
+    return hugging_face != nullptr ? unwrap(hugging_face->encode_with_post_processor(text, bos))
+                                   : unwrap(tokenizer.encode(text, bos ? 1 : 0, 0));
+  }
+
+  /// A token as text; "" without one.
+  std::string piece(const std::optional<uint64_t>& token) const {
+    const auto found =
+        token ? runner_->tokenizer().id_to_piece(*token) : tokenizers::Result<std::string>(std::string());
+    return found.ok() ? *found : "";
+  }
+
+  TextLLMRunner& runner() { return *runner_; }
+  const tokenizers::Tokenizer& tokenizer() const { return runner_->tokenizer(); }
+  const std::optional<std::string>& chat_template() const { return chat_template_; }
+
+ private:
+  static std::unique_ptr<tokenizers::Tokenizer> embedded_tokenizer(Module& module, const std::string& path,
+                                                                   const LogCapture& capture) {
+    auto found = load_embedded_tokenizer(module);
+    if (found.error() == Error::NotFound) {
+      throw std::runtime_error(path + " has no tokenizer inside: pass the path of one, or export the program with " +
+                               "export.embed_tokenizer=true");
+    }
+    if (found.error() == Error::InvalidExternalData) {
+      return nullptr;
+    }
+    if (!found.ok()) {
+      throw_error(path + " could not be loaded", found.error(), capture);
+    }
+    return std::move(*found);
+  }
+
+  /// Passes C++ callbacks to `function` that call Python's. What they throw, and Ctrl-C, ends the generation and is
+  /// thrown here.
+  template <typename Function>
+  void generate_with(const py::object& token_callback, const py::object& stats_callback, Function&& function) {
+    std::exception_ptr thrown;
+    const auto call = [&](auto&& in_python) {
+      const py::gil_scoped_acquire acquire;
+      if (thrown) {
+        return;
+      }
+      try {
+        in_python();
+      } catch (...) {
+        thrown = std::current_exception();
+        runner_->stop();
+      }
+    };
+    const auto on_token = [&](const std::string& piece) {
+      call([&] {
+        if (PyErr_CheckSignals() != 0) {
+          throw py::error_already_set();
+        }
+        if (!token_callback.is_none()) {
+          token_callback(py::str(piece));
+        }
+      });
+    };
+    const auto on_stats = [&](const Stats& stats) {
+      call([&] {
+        if (!stats_callback.is_none()) {
+          stats_callback(Stats(stats));
+        }
+      });
+    };
+    const LogCapture capture;
+    Error error;
+    {
+      const py::gil_scoped_release release;
+      error = function(on_token, on_stats);
+    }
+    if (thrown) {
+      std::rethrow_exception(thrown);
+    }
+    if (error != Error::Ok) {
+      throw_error("generation failed", error, capture);
+    }
+  }
+
+  std::unique_ptr<TextLLMRunner> runner_;
+  std::optional<std::string> chat_template_;
+};
+
+}  // namespace
+
+void bind_text_runner(py::module_& m) {
+  constexpr const char* kGenerate =
+      "Continues the conversation so far by `prompt` and by what the model makes of it. token_callback gets pieces of "
+      "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
+  py::class_<PyRunner>(m, "TextLLMRunner", "Text from a language model, with the conversation so far as its context.")
+      .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
+           py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
+           "Without `tokenizer_path`: the tokenizer that lies in the program.")
+      .def("generate", &PyRunner::generate, py::arg("prompt"), py::arg("config") = GenerationConfig(),
+           py::arg("token_callback") = py::none(), py::arg("stats_callback") = py::none(), kGenerate)
+      .def("generate_from_pos", &PyRunner::generate_from_pos, py::arg("prompt"), py::arg("start_pos"),
+           py::arg("config") = GenerationConfig(), py::arg("token_callback") = py::none(),
+           py::arg("stats_callback") = py::none(), "The same from an earlier position of the context.")
+      .def("generate_text", &PyRunner::generate_text, py::arg("prompt"), py::arg("config") = GenerationConfig(),
+           "The same as a string.")
+      .def("prefill", &PyRunner::prefill, py::arg("inputs"), py::arg("num_bos") = 0, py::arg("num_eos") = 0,
+           "Adds a text, or a list of inputs, to the context. Returns the token that would follow.")
+      .def("warmup", &PyRunner::warmup, py::arg("prompt"), py::arg("max_new_tokens"),
+           "A generation that leaves nothing in the context.")
+      .def(
+          "stop", [](PyRunner& self) { self.runner().stop(); }, "Ends the current generation. From any thread.")
+      .def(
+          "reset", [](PyRunner& self) { self.runner().reset(); }, "Begins a new conversation.",
+          py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly(
+          "position", [](PyRunner& self) { return self.runner().position(); }, "Number of tokens in the context.")
+      .def_property_readonly(
+          "generated_tokens", [](PyRunner& self) { return self.runner().generated_tokens(); },
+          "The tokens of the last generation, one that ended it included.")
+      .def("encode", &PyRunner::encode, py::arg("text"), py::arg("add_bos") = true,
+           "The tokens of a text, by default with those that the tokenizer itself adds before it.")
+      .def_property_readonly(
+          "bos_token", [](const PyRunner& self) { return self.piece(self.tokenizer().bos_id()); },
+          "The token that begins a sequence, as text; \"\" if the tokenizer names none.")
+      .def_property_readonly(
+          "eos_token", [](const PyRunner& self) { return self.piece(self.tokenizer().eos_id()); },
+          "The token that ends a sequence, as text; \"\" if the tokenizer names none.")
+      .def_property_readonly("chat_template", &PyRunner::chat_template,
+                             "The chat template that lies in the program, in the language of Jinja; None without one.")
+      .def_property_readonly(
+          "metadata", [](PyRunner& self) { return self.runner().metadata(); }, "What the program says of itself.")
+      .def("get_vocab_size", [](PyRunner& self) {
+        const auto& metadata = self.runner().metadata();
+        const auto found = metadata.find(kVocabSize);
+        return found == metadata.end() ? int64_t{self.runner().tokenizer().vocab_size()} : found->second;
+      });
+}
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
