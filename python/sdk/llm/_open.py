@@ -29,10 +29,14 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--temperature", type=float, default=0.8, help="0 always takes the likeliest token (0.8)")
     group.add_argument("--top-k", type=count(0), default=0, help="only the K likeliest tokens (0: all)")
     group.add_argument("--top-p", type=float, default=0.9, help="only the likeliest tokens that sum to P (0.9)")
-    group.add_argument("--min-p", type=float, default=0.0, help="only tokens P times as likely as the likeliest (0)")
+    group.add_argument(
+        "--min-p", type=float, default=0.0, help="only tokens at least P times as likely as the best (0)"
+    )
     group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: repeat less (1)")
-    group.add_argument("--seed", type=count(0), help="the same text each time")
-    group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end before it; repeatable")
+    group.add_argument("--seed", type=count(0), help="of the random numbers: gives the same text each time")
+    group.add_argument(
+        "--stop", action="append", default=[], metavar="TEXT", help="ends the answer before it; repeatable"
+    )
 
 
 def sampling(options: argparse.Namespace) -> GenerationConfig:
