@@ -50,6 +50,16 @@ step() {
   return "${status}"
 }
 
+# needs_disk GIGABYTES FOLDER...: ends with an error if less is free where a FOLDER lies.
+needs_disk() {
+  local gigabytes="$1" folder free
+  for folder in "${@:2}"; do
+    free=$(($(df -Pk "${folder}" | awk 'NR == 2 { print $4 }') / 1024 / 1024))
+    ((free >= gigabytes)) ||
+      die "the disk of ${folder} has ${free} GB left, and this needs ${gigabytes} GB; remove old build folders, or work on another disk."
+  done
+}
+
 # once NAME FILES... -- COMMAND...: a step that is skipped if FILES have not changed since it last succeeded.
 once() {
   local name="$1" files=()

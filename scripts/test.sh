@@ -99,6 +99,8 @@ main() {
     fi
   done
 
+  # Without this check a full disk fails as compiler errors, half an hour later.
+  ((${#named[@]})) || needs_disk 12 "${root}" "${TMPDIR:-/tmp}"
   rm -rf "${results}" && mkdir -p "${results}"
   say "${bold}Set up${plain}"
   measured set-up set_up

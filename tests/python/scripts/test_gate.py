@@ -84,3 +84,12 @@ def test_the_gate_names_no_backend() -> None:
     text = (ROOT / "scripts/test.sh").read_text(encoding="utf-8").lower()
     for manifest in [*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json")]:
         assert manifest.parent.name not in text
+
+
+def test_a_full_disk_is_an_error_before_anything_is_built(tree: Path) -> None:
+    df = "df() { printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\\n/dev/a 9 9 %d 0%% /\\n' $((5 << 20)); }"
+    (tree / "backends/demo/gate.sh").write_text(STEPS + df)
+    done = run(tree)
+    assert done.returncode == 1 and "Test" not in done.stdout
+    assert f"the disk of {tree} has 5 GB left, and this needs 12 GB; remove old build folders" in done.stderr
+    assert run(tree, "two").returncode == 0  # a step alone needs less
