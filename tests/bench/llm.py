@@ -92,16 +92,8 @@ class LanguageModels:
     def _program(self, model: str, gguf: Path) -> Path:
         path = self.folder / f"{model}.pte"
         if not path.is_file():
-            settings = [
-                f"base.checkpoint={gguf}",
-                "model.use_kv_cache=true",
-                "model.use_sdpa_with_kv_cache=true",
-                f"export.max_seq_length={PROMPT}",
-                f"export.max_context_length={CONTEXT}",
-                f"export.output_dir={self.folder}",
-                f"export.output_name={model}",
-            ]
-            subprocess.run([sys.executable, "-m", "sdk.extension.llm.export.export_llm", *settings], check=True)
+            sizes = [f"--context={CONTEXT}", f"--chunk={PROMPT}"]
+            subprocess.run([sys.executable, "-m", "sdk", "llm", "export", gguf, "-o", path, *sizes], check=True)
         return path
 
     def page(self) -> str:

@@ -29,33 +29,30 @@ def prompt_of(length: int, seed: int) -> list[int]:
 
 
 class Sdk:
-    """Programs of `export_llm`, through `sdk.runtime`."""
+    """Programs of `sdk llm export`, through the runner."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
     def load(self, path: str, context: int) -> None:
-        import torch
-
+        from sdk.extension.llm.runner import SamplingConfig, TextLLMEngine
         from sdk.extension.pybindings import portable_lib
-        from sdk.runtime import Runtime
 
-        self.torch = torch
         portable_lib._unsafe_reset_threadpool(self.threads)
-        self.forward = Runtime.get().load_program(path).load_method("forward")
-        self._call([1], 0)
-
-    def _call(self, tokens: list[int], position: int) -> int:
-        (logits,) = self.forward.execute([self.torch.tensor([tokens]), self.torch.tensor([position])])
-        return int(logits[0].argmax())
+        self.greedy = SamplingConfig(temperature=0.0)
+        self.engine = TextLLMEngine(path)
+        self.session = self.engine.create_session()
+        self.run([1], 0)
 
     def run(self, prompt: list[int], answer: int) -> tuple[float, float]:
         """Seconds of the prompt and of the tokens after it."""
+        self.session.reset()
         start = time.perf_counter()
-        token = self._call(prompt, 0)
+        self.session.prefill_tokens(prompt)
+        self.session.decode_one(self.greedy)
         middle = time.perf_counter()
-        for i in range(answer):
-            token = self._call([token], len(prompt) + i)
+        for _ in range(answer):
+            self.session.decode_one(self.greedy)
         return middle - start, time.perf_counter() - middle
 
 

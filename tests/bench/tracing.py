@@ -11,7 +11,7 @@ import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,14 @@ from sdk.devtools import Inspector
 from sdk.devtools.inspector import Event
 from sdk.exir import to_edge_transform_and_lower
 from sdk.extension.pybindings import portable_lib
-from sdk.runtime import Runtime
+from sdk.runtime import Method, Runtime
 
 TRACED = ("MobileNetV2", "MiniLM", "LSTM 2x50", "KV decoder", "MLP")
 INT8 = "MobileNetV2"
 # In a file: of nn.Sequential, lines are those of torch's modules.
 LINE = re.compile(r'File "(?!<)[^"]+", line \d+')
 LARGEST_SAMPLE = 0.03  # seconds
+NOISE = 0.02  # of a call
 
 
 def has_line(event: Event) -> bool:
@@ -78,33 +79,35 @@ def _row(label: str, program: ExportedProgram, inputs: tuple[Any, ...], delegate
         path = Path(folder) / "m.etdp"
         for method in (plain, traced):
             method.execute(inputs)
-        _, once = _time(lambda: plain.execute(inputs), 1)
+        _, once = _time(plain, inputs, 1)
         batch = max(1, min(200, int(LARGEST_SAMPLE / once)))
         before, added, walls, sums = [], [], [], []
         inspector = None
-        for _ in range(rounds):
-            untraced, wall = _time(lambda: plain.execute(inputs), batch)
-            with_events, _ = _time(lambda: traced.execute(inputs), batch)
+        for turn in range(rounds):
+            taken = {method: _time(method, inputs, batch) for method in ((plain, traced), (traced, plain))[turn % 2]}
+            (untraced, wall), (with_events, _) = taken[plain], taken[traced]
             before.append(untraced)
             added.append(with_events - untraced)
             walls.append(wall)
             traced_program.write_etdump_result_to_file(str(path))
             inspector = Inspector(str(path), etrecord=manager.get_etrecord()) if inspector is None else inspector
-            sums += _sums(Inspector(str(path)))
+            sums.append(statistics.mean(_sums(Inspector(str(path)))[1:]))
         assert inspector is not None
         share, count = _attributed(inspector)
     call, more = statistics.median(before), statistics.median(added)
     ratio = _fast(sums) / _fast(walls)
     cells = [label, "default backend" if delegated else "kernels", f"{call * 1e6:,.1f}", f"{more / call:.1%}"]
-    cells += [str(count), f"{more * 1e9 / count:.0f}", f"{ratio:.3f}", f"{share:.1%}"]
+    event = f"{more * 1e9 / count:.0f}" if more > NOISE * call else "–"
+    cells += [str(count), event, f"{ratio:.3f}", f"{share:.1%}"]
     return f"| {' | '.join(cells)} |"
 
 
-def _time(call: Callable[[], Any], batch: int) -> tuple[float, float]:
-    """Seconds of a call: of the thread's CPU, and of the clock."""
+def _time(method: Method, inputs: tuple[Any, ...], batch: int) -> tuple[float, float]:
+    """Seconds of a call: of the thread's CPU, and of the clock. The first call, after other work, is not measured."""
+    method.execute(inputs)
     start, wall = time.thread_time_ns(), time.perf_counter_ns()
     for _ in range(batch):
-        call()
+        method.execute(inputs)
     return (time.thread_time_ns() - start) / batch / 1e9, (time.perf_counter_ns() - wall) / batch / 1e9
 
 

@@ -20,7 +20,7 @@ from sdk.extension.llm.export.exporter import make_model
 from sdk.extension.llm.export.gguf import GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 from sdk.extension.llm.export.settings import read_settings
-from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
+from sdk.extension.llm.runner import GenerationConfig, SamplingConfig, TextLLMEngine, TextLLMRunner
 from sdk.extension.llm.tokenizers import CppHFTokenizer
 from sdk.runtime import Runtime
 
@@ -79,10 +79,15 @@ def test_a_runner_takes_the_tokenizer_from_the_program(checkpoint: Path, tmp_pat
     other = TextLLMRunner(str(output), str(tmp_path / "tokenizer.json"))
     assert text and other.generate_text("ab a", config) == text
     assert other.generated_tokens == runner.generated_tokens
+    session = TextLLMEngine(str(output)).create_session()
+    session.prefill_tokens([TOKENS.index("ab"), TOKENS.index("Ġa")])
+    greedy = SamplingConfig(temperature=0)
+    assert [session.decode_one(greedy).token_id for _ in runner.generated_tokens] == runner.generated_tokens
     plain = ["--set", "export.embed_tokenizer=false"]
     assert main(["llm", "export", str(checkpoint), "-o", str(output), *plain]) == 0
-    with pytest.raises(RuntimeError, match="has no tokenizer inside: pass the path of one"):
-        TextLLMRunner(str(output))
+    for kind in (TextLLMRunner, TextLLMEngine):
+        with pytest.raises(RuntimeError, match="has no tokenizer inside: pass the path of one"):
+            kind(str(output))
 
 
 @pytest.fixture(scope="module")

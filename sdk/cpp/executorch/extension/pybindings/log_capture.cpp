@@ -24,8 +24,14 @@ void emit_log_message(et_timestamp_t, et_pal_log_level_t level, const char* file
   // Python's sys.stderr is visible in notebooks. A thread without the GIL must not wait for it here, because the thread
   // that holds it may be waiting for this one.
   if (Py_IsInitialized() && PyGILState_Check()) {
-    PySys_FormatStderr("%c [%s:%zu] %.*s\n", static_cast<int>(level), filename, line, static_cast<int>(length),
-                       message);
+    // Its format has no "%.*s", and "%s" must be UTF-8, which a name from a file need not be.
+    PyObject* const text = PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(length), "replace");
+    if (text == nullptr) {
+      PyErr_Clear();  // out of memory
+      return;
+    }
+    PySys_FormatStderr("%c [%s:%zu] %U\n", static_cast<int>(level), filename, line, text);
+    Py_DECREF(text);
   } else {
     std::fprintf(stderr, "%c [%s:%zu] %.*s\n", static_cast<char>(level), filename, line, static_cast<int>(length),
                  message);

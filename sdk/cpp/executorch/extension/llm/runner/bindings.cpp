@@ -2,7 +2,9 @@
 #include <executorch/extension/llm/runner/bindings.h>
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -176,6 +178,29 @@ void bind_sampler(py::module_& m) {
 }
 
 }  // namespace
+
+std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::string& model_path,
+                                                    const std::optional<std::string>& tokenizer_path) {
+  const pybindings::LogCapture capture;
+  if (tokenizer_path) {
+    if (auto tokenizer = load_tokenizer(*tokenizer_path)) {
+      return tokenizer;
+    }
+    throw std::runtime_error(tokenizers::last_error_message());
+  }
+  auto found = load_embedded_tokenizer(module);
+  switch (found.error()) {
+    case runtime::Error::Ok:
+      return std::move(*found);
+    case runtime::Error::NotFound:
+      throw std::runtime_error(model_path + " has no tokenizer inside: pass the path of one, or export the program " +
+                               "with export.embed_tokenizer=true");
+    case runtime::Error::InvalidExternalData:
+      throw std::runtime_error(tokenizers::last_error_message());
+    default:
+      pybindings::throw_error(model_path + " could not be loaded", found.error(), capture);
+  }
+}
 
 void bind_llm_runner(py::module_& portable_lib) {
   py::module_ m = portable_lib.def_submodule("_llm_runner", "Text from language models");

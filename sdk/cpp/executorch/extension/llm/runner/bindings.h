@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <pybind11/pybind11.h>
 
+#include <executorch/extension/module/module.h>
 #include <executorch/extension/pybindings/errors.h>
 #include <executorch/runtime/core/result.h>
+#include <pytorch/tokenizers/tokenizer.h>
 
 namespace executorch {
 namespace extension {
@@ -20,6 +24,11 @@ void bind_llm_runner(pybind11::module_& portable_lib);
 void bind_text_runner(pybind11::module_& m);
 void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
+
+/// The tokenizer of the file `tokenizer_path`; without a path the one that lies in the program `module`, which
+/// `model_path` names in errors. Throws if there is none.
+std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::string& model_path,
+                                                    const std::optional<std::string>& tokenizer_path);
 
 /// Runs `function`, which returns a Result, without the GIL; throws if it fails.
 template <typename Function>

@@ -92,15 +92,14 @@ void bind_engine(py::module_& m) {
       .def("reset", [](LLMSession& self) { check("reset failed", [&] { return self.reset(); }); })
       .def("stop", &LLMSession::stop);
   py::class_<TextLLMEngine>(m, "TextLLMEngine", "Conversations over one copy of a program's weights.")
-      .def(py::init([](const std::string& model_path, const std::string& tokenizer_path) {
-             std::shared_ptr<tokenizers::Tokenizer> tokenizer = load_tokenizer(tokenizer_path);
-             if (!tokenizer) {
-               throw std::runtime_error(tokenizers::last_error_message());
-             }
+      .def(py::init([](const std::string& model_path, const std::optional<std::string>& tokenizer_path) {
+             Module module(model_path);
+             std::shared_ptr<tokenizers::Tokenizer> tokenizer = tokenizer_of(module, model_path, tokenizer_path);
              return unwrap(model_path + " could not be loaded",
                            [&] { return TextLLMEngine::create(model_path, tokenizer); });
            }),
-           py::arg("model_path"), py::arg("tokenizer_path"))
+           py::arg("model_path"), py::arg("tokenizer_path") = py::none(),
+           "Without `tokenizer_path`: the tokenizer that lies in the program.")
       .def("create_session",
            [](TextLLMEngine& self) {
              return unwrap("a session could not be made", [&self] { return self.create_session(); });

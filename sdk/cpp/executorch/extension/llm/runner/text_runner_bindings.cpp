@@ -40,11 +40,7 @@ class PyRunner final {
       data_files.push_back(*data_path);
     }
     auto module = std::make_unique<Module>(model_path, data_files, Module::LoadMode::MmapUseMlockIgnoreErrors);
-    auto tokenizer =
-        tokenizer_path ? load_tokenizer(*tokenizer_path) : embedded_tokenizer(*module, model_path, capture);
-    if (!tokenizer) {
-      throw std::runtime_error(tokenizers::last_error_message());
-    }
+    auto tokenizer = tokenizer_of(*module, model_path, tokenizer_path);
     auto text = load_embedded_chat_template(*module);
     if (text.ok()) {
       chat_template_ = std::move(*text);
@@ -122,22 +118,6 @@ class PyRunner final {
   const std::optional<std::string>& chat_template() const { return chat_template_; }
 
  private:
-  static std::unique_ptr<tokenizers::Tokenizer> embedded_tokenizer(Module& module, const std::string& path,
-                                                                   const LogCapture& capture) {
-    auto found = load_embedded_tokenizer(module);
-    if (found.error() == Error::NotFound) {
-      throw std::runtime_error(path + " has no tokenizer inside: pass the path of one, or export the program with " +
-                               "export.embed_tokenizer=true");
-    }
-    if (found.error() == Error::InvalidExternalData) {
-      return nullptr;
-    }
-    if (!found.ok()) {
-      throw_error(path + " could not be loaded", found.error(), capture);
-    }
-    return std::move(*found);
-  }
-
   /// Passes C++ callbacks to `function` that call Python's. What they throw, and Ctrl-C, ends the generation and is
   /// thrown here.
   template <typename Function>
