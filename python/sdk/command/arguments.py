@@ -41,12 +41,17 @@ def seconds(text: str) -> float:
     return found
 
 
-def share(text: str) -> float:
-    """A number that is not negative."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 up, found `{text}`")
-    return found
+def number(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Finite numbers from `least` to `most`."""
+    expected = f"{least:g} up" if most == math.inf else f"{least:g} to {most:g}"
+
+    def parse(text: str) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not least <= found <= most or found == math.inf:
+            raise argparse.ArgumentTypeError(f"expected a number from {expected}, found `{text}`")
+        return found
+
+    return parse

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn the checkpoint of a language model into a program with its cache, tokenizer and chat template.
 
-MODEL is a .gguf file, whose weights stay as they are quantised, or a folder with config.json, .safetensors files and
-tokenizer.json. The program answers prompts with `sdk llm run`, and in every runtime.
+MODEL is a .gguf file, whose weights stay as they are quantised, a folder with config.json, .safetensors files and
+tokenizer.json, or the id of such a model on the Hugging Face hub, which is downloaded. The program answers prompts with
+`sdk llm run`, and in every runtime.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ _CHUNK = 512
 _EPILOG = """\
 examples
   sdk llm export SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2.pte
-  sdk llm export ./Qwen3-0.6B -o qwen3.pte --context 8192 --set quantization.qmode=8da4w
+  sdk llm export Qwen/Qwen3-0.6B -o qwen3.pte --context 8192 --set quantization.qmode=8da4w
 """
 
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Exports a model; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "never", _EPILOG)
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a .gguf file, or a folder of Hugging Face's form")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="a .gguf file, a folder of Hugging Face's form, or an id"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.pte", help="the program to write")
     parser.add_argument("--context", type=count(1), help=f"positions of the cache (the model's, {_CONTEXT} at most)")
     parser.add_argument("--chunk", type=count(1), help=f"tokens that one call takes ({_CHUNK}, or the context)")
@@ -49,6 +52,10 @@ def _export(options: argparse.Namespace) -> int:
     if output.suffix != ".pte":
         raise CommandError(f"--output: expected a file that ends in .pte, found `{output}`")
     check_writable([output])
+    from sdk.extension.llm.export._torchao import import_torchao
+
+    import_torchao()
+    options.model = _found(options.model)
     from sdk.extension.llm.export.export_llm import export
 
     try:
@@ -60,6 +67,18 @@ def _export(options: argparse.Namespace) -> int:
     else:
         print(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
     return OK
+
+
+def _found(model: Path) -> Path:
+    """The file or folder of a model, which is downloaded if it is one of the hub. Raises CommandError."""
+    from sdk.extension.llm.export.checkpoint._hub import downloaded, is_hub_id
+
+    if model.exists() or not is_hub_id(str(model)):
+        return model
+    try:
+        return downloaded(str(model))
+    except ValueError as error:
+        raise CommandError(describe(error)) from None
 
 
 def _settings(options: argparse.Namespace) -> list[str]:
@@ -111,8 +130,8 @@ def context_of(model: Path) -> int | None:
         return found if isinstance(found, int) else None
     if not model.exists():
         raise CommandError(
-            f"there is no file or folder `{model}`; a model of a hub must be downloaded first, "
-            "with `huggingface-cli download ID --local-dir FOLDER` for example"
+            f"there is no file or folder `{model}`; expected a .gguf file, a folder with config.json and .safetensors "
+            "files, or the id of a model on the hub, such as Qwen/Qwen3-0.6B"
         )
     if model.suffix.lower() != ".gguf":
         raise CommandError(f"expected a .gguf file or a folder, found `{model}`")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sdk.command import CommandError, describe, existing
-from sdk.command.arguments import count
+from sdk.command.arguments import count, number
 
 if TYPE_CHECKING:
     from sdk.extension.llm.runner import ChatTemplate, GenerationConfig, TextLLMRunner
@@ -26,13 +26,13 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     """How tokens are chosen."""
     group = parser.add_argument_group("choosing tokens")
     group.add_argument("--max-new-tokens", type=count(1), help="the most tokens of an answer (as many as fit)")
-    group.add_argument("--temperature", type=float, default=0.8, help="0 always takes the likeliest token (0.8)")
+    group.add_argument("--temperature", type=number(0), default=0.8, help="0 always takes the likeliest token (0.8)")
     group.add_argument("--top-k", type=count(0), default=0, help="only the K likeliest tokens (0: all)")
-    group.add_argument("--top-p", type=float, default=0.9, help="only the likeliest tokens that sum to P (0.9)")
+    group.add_argument("--top-p", type=number(0, 1), default=0.9, help="only the likeliest tokens that sum to P (0.9)")
     group.add_argument(
-        "--min-p", type=float, default=0.0, help="only tokens at least P times as likely as the best (0)"
+        "--min-p", type=number(0, 1), default=0.0, help="only tokens at least P times as likely as the best (0)"
     )
-    group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: repeat less (1)")
+    group.add_argument("--repetition-penalty", type=number(1e-6), default=1.0, help="above 1: repeat less (1)")
     group.add_argument("--seed", type=count(0), help="of the random numbers: gives the same text each time")
     group.add_argument(
         "--stop", action="append", default=[], metavar="TEXT", help="ends the answer before it; repeatable"

@@ -185,6 +185,14 @@ def test_bench_measures(program: Path, capsys: pytest.CaptureFixture) -> None:
         (["run", "nosuch.pte", "--prompt", "a"], "there is no file `nosuch.pte`"),
         (["run", "PROGRAM", "--prompt", "", "--raw"], "--prompt: the text has no tokens"),
         (["run", "PROGRAM", "--prompt", "a", "--raw", "--system", "b"], "--system needs the chat template"),
+        (
+            ["run", "PROGRAM", "--prompt", "a", "--temperature", "-0.5"],
+            "argument --temperature: expected a number from 0 up, found `-0.5`",
+        ),
+        (["chat", "PROGRAM", "--temperature", "nan"], "--temperature: expected a number from 0 up, found `nan`"),
+        (["run", "PROGRAM", "--prompt", "a", "--top-p", "1.5"], "--top-p: expected a number from 0 to 1, found `1.5`"),
+        (["run", "PROGRAM", "--prompt", "a", "--min-p", "-1"], "--min-p: expected a number from 0 to 1, found `-1`"),
+        (["run", "PROGRAM", "--prompt", "a", "--repetition-penalty", "0"], "--repetition-penalty: expected a number"),
         (["run", "PROGRAM"], "one of the arguments --prompt --prompt-file is required"),
         (["run", "text.txt", "--prompt", "a"], "text.txt"),
         (["bench", "PROGRAM", "--prompt-tokens", "250", "--new-tokens", "8"], "do not fit into the context of 256"),
@@ -215,7 +223,7 @@ def test_what_is_wrong_with_a_command_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.gguf", "-o", "a.pte"], "there is no file or folder `missing.gguf`; a model of a hub must be"),
+        (["missing.gguf", "-o", "a.pte"], "there is no file or folder `missing.gguf`; expected a .gguf file, a folder"),
         (["MODEL", "-o", "a.bin"], "--output: expected a file that ends in .pte, found `a.bin`"),
         (["MODEL", "-o", "a.pte", "--context", "512"], "--context: 512 is more than the 256 positions that the model"),
         (["MODEL", "-o", "a.pte", "--backend", "nosuch"], "nosuch"),

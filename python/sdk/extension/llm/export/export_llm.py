@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sdk.extension.llm.export._torchao import import_torchao
 from sdk.extension.llm.export.settings import SettingsError, read_settings
 
 
@@ -53,6 +54,7 @@ def export(path: str | None, overrides: list[str]) -> Path:
     Returns the file that it wrote.
     """
     config = read_settings(path, overrides)
+    import_torchao()
     from sdk.extension.llm.export.exporter import export_program
 
     folder = Path(config.export.output_dir)
@@ -72,6 +74,13 @@ def export(path: str | None, overrides: list[str]) -> Path:
         print_delegation_info(program.exported_program().graph_module)
     target = folder / (name if name.endswith(".pte") else f"{name}.pte")
     program.save(target)
+    if config.debug.profile_memory:
+        from sdk.util.activation_memory_profiler import generate_memory_trace
+
+        for plan in program.executorch_program.execution_plan:
+            if plan.chains[0].instructions:
+                suffix = "" if plan.name == "forward" else f"_{plan.name}"
+                generate_memory_trace(program, folder / f"memory_profile{suffix}.json", True, plan.name)
     if config.debug.generate_etrecord:
         program.get_etrecord().save(str(target.with_suffix(".etrecord.bin")))
     return target

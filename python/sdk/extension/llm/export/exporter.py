@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -16,31 +15,35 @@ from torch.export import Dim, ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.registry import backend
-from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.examples.models.llama.source_transformation.caches import (
     quantize_kv_cache,
     use_attention_sinks,
     use_local_global_attention,
 )
+from sdk.examples.models.llama.source_transformation.spin_quant import (
+    inject_fast_hadamard_transform_native_for_spin_quant,
+)
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
-from sdk.extension.llm.export.checkpoint import (
-    CheckpointError,
-    adapter_args,
-    adapter_weights,
-    load_model,
-    read_adapter,
-    set_weights,
-)
-from sdk.extension.llm.export.config.llm_config import LlmConfig
+from sdk.extension.llm.export.config.llm_config import LlmConfig, SpinQuant
+from sdk.extension.llm.export.load import load, prune_map
 from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, enabled_backends, quantize
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.export.tokenizer_data import tokenizer_data
 
-_WITHOUT_EFFECT = ("base.model_class", "base.tokenizer_path", "quantization.calibration_data")
+_WITHOUT_EFFECT = ("base.tokenizer_path", "quantization.calibration_data")
 _SUPPORTED = {
-    "base": ("checkpoint", "params", "metadata", "lora_config"),
+    "base": (
+        "model_class",
+        "checkpoint",
+        "params",
+        "metadata",
+        "lora_config",
+        "preq_mode",
+        "preq_group_size",
+        "preq_embedding_quantize",
+    ),
     "model": (
         "enable_dynamic_shape",
         "input_prune_map",
@@ -62,9 +65,9 @@ _SUPPORTED = {
         "lora_weights_file",
         "embed_tokenizer",
     ),
-    "debug": ("generate_etrecord", "generate_full_logits", "verbose"),
+    "debug": ("generate_etrecord", "generate_full_logits", "profile_memory", "verbose"),
     "multimethod": ("methods", "share_mutable_buffers"),
-    "quantization": ("qmode", "group_size", "embedding_quantize", "use_hqq"),
+    "quantization": ("qmode", "group_size", "embedding_quantize", "use_hqq", "use_spin_quant"),
 }
 """The settings that this version acts on, beside those of backends."""
 
@@ -79,8 +82,8 @@ def refuse_unsupported(config: LlmConfig) -> None:
             changed = getattr(getattr(config, group), field.name) != getattr(getattr(default, group), field.name)
             if changed and field.name not in supported and name not in _WITHOUT_EFFECT:
                 names.append(name)
-    if config.quantization.qmode in UNSUPPORTED_QMODES:
-        names.append(f"quantization.qmode={config.quantization.qmode}")
+    if (why := UNSUPPORTED_QMODES.get(config.quantization.qmode or "")) is not None:
+        raise SettingsError(f"quantization.qmode={config.quantization.qmode}: {why}")
     if names:
         raise SettingsError(f"not supported in this version: {', '.join(names)}; leave them out")
 
@@ -98,13 +101,24 @@ def make_model(config: LlmConfig) -> Transformer:
         "use_sdpa_with_kv_cache_op": config.model.use_sdpa_with_kv_cache,
         "enable_dynamic_shape": config.model.enable_dynamic_shape,
         "generate_full_logits": config.debug.generate_full_logits,
-        "input_prune_map": _prune_map(config.model.input_prune_map),
-        "output_prune_map": _prune_map(config.model.output_prune_map),
+        "input_prune_map": prune_map(config.model.input_prune_map),
+        "output_prune_map": prune_map(config.model.output_prune_map),
     }
-    model = _load(config, overrides).eval()
+    model = load(config, overrides).eval()
     _change_caches(model, config)
+    if config.quantization.use_spin_quant is not None:
+        _rotate(model, config.quantization.use_spin_quant)
     quantize(model, config)
     return model
+
+
+def _rotate(model: Transformer, where: SpinQuant) -> None:
+    if where is not SpinQuant.native:
+        raise SettingsError("quantization.use_spin_quant=cuda is for programs on CUDA; use native")
+    try:
+        inject_fast_hadamard_transform_native_for_spin_quant(model)
+    except ValueError as error:
+        raise SettingsError(f"quantization.use_spin_quant: {error}") from None
 
 
 def _change_caches(model: Transformer, config: LlmConfig) -> None:
@@ -125,66 +139,6 @@ def _change_caches(model: Transformer, config: LlmConfig) -> None:
             use_attention_sinks(model, int(numbers[1]), int(numbers[2]))
     except ValueError as error:
         raise SettingsError(f"model.{'use_attention_sink' if sink else 'local_global_attention'}: {error}") from None
-
-
-def _adapter(config: LlmConfig) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """The fields of `ModelArgs` and the weights of the LoRA adapters, if there are any."""
-    lora = config.base.lora_config
-    if lora is None:
-        return {}, {}
-    if lora.adapter_quant not in (None, "fp32"):
-        raise SettingsError(f"base.lora_config.adapter_quant: only fp32 is supported, found {lora.adapter_quant!r}")
-    fields = (
-        {"r": lora.lora_rank, "lora_alpha": lora.lora_alpha, "target_modules": list(lora.target_modules)}
-        if lora.adapter_config is None
-        else adapter_args(lora.adapter_config)
-    )
-    if not fields["r"] or not fields["lora_alpha"] or not fields["target_modules"]:
-        raise SettingsError("base.lora_config needs adapter_config, or lora_rank, lora_alpha and target_modules")
-    return fields, read_adapter(lora.adapter_checkpoint)
-
-
-def _load(config: LlmConfig, overrides: dict[str, Any]) -> Transformer:
-    checkpoint = config.base.checkpoint
-    lora, adapter = _adapter(config)
-    overrides = {**overrides, **lora}
-    if checkpoint is not None and Path(checkpoint).suffix not in (".pth", ".pt"):
-        if config.base.params is not None:
-            raise SettingsError(
-                "base.params: a GGUF file and a folder of Hugging Face's form have their own; leave it out"
-            )
-        return load_model(checkpoint, adapter, **overrides)
-    if config.base.params is None:
-        raise SettingsError(
-            "base.params is missing: name the JSON file with the model's hyperparameters, or a checkpoint with them "
-            "(base.checkpoint: a .gguf file, or a folder with config.json and safetensors)"
-        )
-    params = _read_json(Path(config.base.params), "base.params")
-    known = {field.name for field in dataclasses.fields(ModelArgs)}
-    if unknown := sorted(params.keys() - known):
-        raise SettingsError(f"{config.base.params}: these are no fields of ModelArgs: {', '.join(unknown)}")
-    model = construct_transformer(ModelArgs(**{**params, **overrides}))
-    if checkpoint is not None:
-        weights = _read_weights(checkpoint)
-        try:
-            set_weights(model, {**weights, **adapter_weights(adapter.items(), model.params)})
-        except CheckpointError as error:
-            raise CheckpointError(f"{checkpoint}: {error}") from None
-    return model
-
-
-def _read_weights(checkpoint: str) -> dict[str, torch.Tensor]:
-    """The tensors of a .pth file in float32. Raises CheckpointError for a file that holds something else."""
-    try:
-        read = torch.load(checkpoint, map_location="cpu", mmap=True, weights_only=True)
-    except (RuntimeError, EOFError, UnpicklingError) as error:
-        raise CheckpointError(f"{checkpoint} is no checkpoint of PyTorch: {str(error).splitlines()[0]}") from error
-    if not isinstance(read, dict) or not all(isinstance(value, torch.Tensor) for value in read.values()):
-        raise CheckpointError(f"{checkpoint}: expected a dictionary of tensors by their names")
-    weights = {name: value.float() for name, value in read.items() if name != "rope.freqs"}
-    if "tok_embeddings.weight" in weights:
-        weights.setdefault("output.weight", weights["tok_embeddings.weight"])
-    return weights
 
 
 def capture(model: Transformer, count: int | None = None) -> ExportedProgram:
@@ -302,23 +256,3 @@ def _weights_file(config: LlmConfig) -> Callable[[Node], str | None] | None:
         if name is not None and Path(name).name != name:
             raise SettingsError(f"{name}: files of weights are written beside the program; expected a name alone")
     return lambda node: adapters if re.search(r"_lora_[ab]_", node.name) else base
-
-
-def _prune_map(path: str | None) -> dict[int, int] | None:
-    if path is None:
-        return None
-    read = _read_json(Path(path), "the prune map")
-    try:
-        return {int(row): int(token) for row, token in read.items()}
-    except (TypeError, ValueError):
-        raise SettingsError(f"{path}: a prune map has whole numbers only") from None
-
-
-def _read_json(path: Path, what: str) -> dict[str, Any]:
-    try:
-        read = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
-    if not isinstance(read, dict):
-        raise SettingsError(f"{path}: {what} must be a JSON object")
-    return read

@@ -17,7 +17,11 @@ from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.settings import SettingsError
 
 _GROUP_SIZE = 32
-UNSUPPORTED_QMODES = ("8da4w-gptq",)
+UNSUPPORTED_QMODES = {
+    "8da4w-gptq": "the GPTQ quantizer that this mode stood for is no longer part of torchao; use 8da4w, which chooses "
+    "scales by half-quadratic optimisation (quantization.use_hqq)"
+}
+"""Modes that `LlmConfig` knows and that cannot be done, with what to do instead."""
 
 
 def enabled_backends(config: LlmConfig) -> list[str]:
@@ -32,12 +36,19 @@ def quantize(model: Transformer, config: LlmConfig) -> None:
     Weights of a GGUF file stay as they are quantised there. Raises SettingsError for settings that do not go together.
     """
     qmode, embedding = config.quantization.qmode, config.quantization.embedding_quantize
-    if any(isinstance(getattr(m, "weight", None), ExportableGGUFTensor) for m in model.modules()):
+    from torchao.quantization import IntxUnpackedToInt8Tensor
+
+    linear = not enabled_backends(config) or config.backend.torchao.use_torchao_kernels_linear
+    weights = [getattr(module, "weight", None) for module in model.modules()]
+    gguf = any(isinstance(weight, ExportableGGUFTensor) for weight in weights)
+    if gguf or any(isinstance(weight, IntxUnpackedToInt8Tensor) for weight in weights):
         if qmode is not None or embedding is not None:
             raise SettingsError(
-                "the checkpoint is quantised already, and quantising again loses more: leave out quantization.*"
+                "the checkpoint is quantised already, and quantising again loses more: leave out quantization.qmode "
+                "and quantization.embedding_quantize"
             )
-        _pack(model, with_embedding=True)
+        if gguf or linear:
+            _pack(model, with_embedding=gguf)
         return
     if config.model.use_shared_embedding:
         _check_shared(model, embedding)
@@ -47,7 +58,6 @@ def quantize(model: Transformer, config: LlmConfig) -> None:
     kernels = kernels or config.backend.torchao.use_torchao_kernels_tied_embedding
     if qmode is not None:
         _quantize_linear(model, qmode, config)
-    linear = not enabled_backends(config) or config.backend.torchao.use_torchao_kernels_linear
     if linear or kernels:
         _pack(model, kernels, linear and qmode is not None, not re.fullmatch(r"8da4w|torchao:8da\d+w", qmode or ""))
 

@@ -14,6 +14,12 @@ class SettingsError(ValueError):
     """Settings that cannot be used: the text names the setting, what was expected and what to do."""
 
 
+def shipped(path: str | Path) -> Path:
+    """The path, or that of a file of this package: examples/models/qwen3/config/0_6b_config.json, for example."""
+    inside = Path(__file__).parents[3] / path
+    return inside if not Path(path).exists() and Path(path).parts[:1] == ("examples",) else Path(path)
+
+
 def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> LlmConfig:
     """The settings of a YAML file, if there is one, changed by `[+]group.key=value` arguments, in their order.
 
@@ -30,7 +36,7 @@ def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> Llm
     source = str(path)
     try:
         if path is not None:
-            config = OmegaConf.merge(config, OmegaConf.load(path))
+            config = OmegaConf.merge(config, OmegaConf.load(shipped(path)))
         for source in overrides:
             if "=" not in source:
                 raise SettingsError(

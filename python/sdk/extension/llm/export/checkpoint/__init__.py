@@ -15,20 +15,26 @@ from torch.overrides import TorchFunctionMode
 from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
+from sdk.extension.llm.export.checkpoint._hub import HUB_IDS, downloaded, is_hub_id
 from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights
 from sdk.extension.llm.export.checkpoint._lora import adapter_args, adapter_weights, read_adapter, with_adapters
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights, split_rows
+from sdk.extension.llm.export.checkpoint._prequantized import prequantized_weights
 from sdk.extension.llm.export.gguf import GGUFFile
 
 __all__ = [
+    "HUB_IDS",
     "CheckpointError",
     "adapter_args",
     "adapter_weights",
+    "downloaded",
     "gguf_args",
     "gguf_weights",
     "hugging_face_args",
     "hugging_face_weights",
+    "is_hub_id",
     "load_model",
+    "prequantized_weights",
     "read_adapter",
     "set_weights",
     "split_rows",
