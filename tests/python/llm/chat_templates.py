@@ -102,6 +102,59 @@ TEMPLATES = {
     {{- '[model]' }}
     {%- if enable_thinking is defined and enable_thinking is false %}{{ '<think>\\n\\n</think>' }}{% endif %}
 {%- endif %}""",
+    # The format of Phi 4 mini: functions are part of the system's message.
+    "phi4": """{%- set functions = tools | tojson if tools is defined and tools else '' %}
+{%- for message in messages %}
+    {%- set text = message['content'] if message['content'] is string else message['content'] | tojson %}
+    {{- '<|' ~ message['role'] ~ '|>' ~ text }}
+    {%- if message['role'] == 'system' and functions %}{{ '<|tool|>' ~ functions ~ '<|/tool|>' }}{% endif %}
+    {{- '<|end|>' }}
+{%- endfor %}
+{{- '<|assistant|>' if add_generation_prompt else eos_token }}""",
+    # The format of Mistral's third tokenizer: functions before the last question, calls with ids, results with them.
+    "mistral": """{%- set system = messages[0]['content'] if messages[0]['role'] == 'system' else none %}
+{%- set turns = messages if system is none else messages[1:] %}
+{%- set spoken = turns | rejectattr('role', 'in', ['tool', 'tool_results']) | list %}
+{%- set asked = turns | selectattr('role', 'equalto', 'user') | list %}
+{%- set plain = namespace(list=[]) %}
+{%- for turn in spoken if not turn.get('tool_calls') %}{% set plain.list = plain.list + [turn] %}{% endfor %}
+{%- for turn in plain.list %}
+    {%- if (turn.role == 'user') is not sameas(loop.index0 % 2 == 0) %}
+        {{- raise_exception('After the system message, user and assistant take turns') }}
+    {%- endif %}
+{%- endfor %}
+{{- bos_token }}
+{%- for turn in turns %}
+    {%- if turn.role == 'user' %}
+        {%- if tools is defined and tools is not none and turn == asked[-1] %}
+            {{- '[AVAILABLE_TOOLS] [' }}
+            {%- for tool in tools %}
+                {{- '{"type": "function", "function": {' }}
+                {%- for key, value in tool.function.items() if key != 'return' %}
+                    {{- '"' ~ key ~ '": ' ~ ('"' ~ value ~ '"' if value is string else value | tojson) }}
+                    {{- ', ' if not loop.last }}
+                {%- endfor %}
+                {{- '}}' ~ (', ' if not loop.last else ']') }}
+            {%- endfor %}
+            {{- '[/AVAILABLE_TOOLS]' }}
+        {%- endif %}
+        {{- '[INST] ' ~ (system ~ '\\n\\n' if loop.last and system is not none else '') ~ turn.content ~ '[/INST]' }}
+    {%- elif turn.tool_calls is defined and turn.tool_calls is not none %}
+        {{- '[TOOL_CALLS] [' }}
+        {%- for call in turn.tool_calls %}
+            {%- set text = call.function | tojson %}
+            {{- text[:-1] ~ ', "id": "' ~ (call.id | default('000000000'))[-9:] ~ '"}' }}
+            {{- ', ' if not loop.last else ']' ~ eos_token }}
+        {%- endfor %}
+    {%- elif turn.role == 'assistant' %}
+        {{- ' ' ~ turn.content | trim ~ eos_token }}
+    {%- elif turn.role in ('tool', 'tool_results') %}
+        {%- set content = turn.content.content if turn.content is mapping and turn.content.content else turn.content %}
+        {{- '[TOOL_RESULTS] {"content": ' ~ content | string | tojson ~ '}[/TOOL_RESULTS]' }}
+    {%- else %}
+        {{- raise_exception('Only user, assistant and tool roles are known: ' ~ turn.role) }}
+    {%- endif %}
+{%- endfor %}""",
 }
 
 _CALL = {"function": {"name": "weather", "arguments": {"city": "Z\u00fcrich", "days": 2, "exact": True}}}

@@ -40,7 +40,7 @@ def test_templates_like_those_of_models(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["llama3_1", "qwen3"])
+@pytest.mark.parametrize("name", ["llama3_1", "qwen3", "gemma3", "deepseek_v3"])
 def test_templates_of_models(name: str):
     compare(json.loads(member(name, "package/models/tokenizer_config.json"))["chat_template"])
 
