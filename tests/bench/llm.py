@@ -30,6 +30,16 @@ MEMORY = "peak memory bytes"
 BYTES = "file bytes"
 
 
+def llama_cpp_worker(folder: Path, threads: int) -> Worker:
+    """A process with llama.cpp, which is installed below `folder` if it is not there."""
+    folder = (folder / "node").resolve()
+    folder.mkdir(exist_ok=True)
+    if not (folder / "node_modules" / "node-llama-cpp").is_dir():
+        subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", *NODE_PACKAGES], cwd=folder, check=True)
+    shutil.copy(HERE / "llm_llama_cpp.mjs", folder)
+    return Worker("llama.cpp", ["node", str(folder / "llm_llama_cpp.mjs"), str(threads)])
+
+
 class LanguageModels:
     """Measures models (their names in `MODELS`) on engines (columns). `folder` keeps what is made for them."""
 
@@ -76,18 +86,9 @@ class LanguageModels:
 
     def _worker(self, name: str, threads: int) -> Worker:
         if name == "llama.cpp":
-            return Worker(name, ["node", str(self._node_folder() / "llm_llama_cpp.mjs"), str(threads)])
+            return llama_cpp_worker(self.folder, threads)
         python = sys.executable if name == "sdk" else own_python("openvino_genai")
         return Worker(name, [python, "-W", "ignore", str(HERE / "llm_worker.py"), name, str(threads)])
-
-    def _node_folder(self) -> Path:
-        """A folder with llama.cpp for Node, and the worker beside it."""
-        folder = (self.folder / "node").resolve()
-        folder.mkdir(exist_ok=True)
-        if not (folder / "node_modules" / "node-llama-cpp").is_dir():
-            subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", *NODE_PACKAGES], cwd=folder, check=True)
-        shutil.copy(HERE / "llm_llama_cpp.mjs", folder)
-        return folder
 
     def _program(self, model: str, gguf: Path) -> Path:
         path = self.folder / f"{model}.pte"

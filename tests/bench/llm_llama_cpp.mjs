@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// llama.cpp, as node-llama-cpp has it, in one process: the requests of llm_worker.py.
+// llama.cpp, as node-llama-cpp has it, in one process: the requests of llm_worker.py, and `continue`, the likeliest
+// tokens after others.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { getLlama } from "node-llama-cpp";
@@ -36,6 +37,18 @@ async function run({ prompt, answer, seed }) {
   return { prefill: (prompt * 1000) / (middle - start), decode: (answer * 1000) / (end - middle) };
 }
 
+async function complete({ tokens, count }) {
+  await sequence.clearHistory();
+  const found = [];
+  for await (const token of sequence.evaluate(tokens, { temperature: 0, yieldEogToken: true })) {
+    found.push(token);
+    if (found.length === count) {
+      break;
+    }
+  }
+  return { tokens: found };
+}
+
 function memory() {
   const line = readFileSync("/proc/self/status", "utf8").match(/VmHWM:\s+(\d+) kB/);
   return { memory_bytes: Number(line[1]) * 1024 };
@@ -49,6 +62,8 @@ for await (const line of createInterface({ input: process.stdin })) {
       const start = performance.now();
       await load(request);
       answer = { start: (performance.now() - start) / 1000 };
+    } else if (request.do === "continue") {
+      answer = await complete(request);
     } else {
       answer = request.do === "run" ? await run(request) : memory();
     }

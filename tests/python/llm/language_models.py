@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,7 +11,8 @@ import transformers
 
 from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
-from sdk.extension.llm.export.checkpoint import hugging_face_args, hugging_face_weights, set_weights
+from sdk.extension.llm.export.checkpoint import hugging_face_args, hugging_face_weights, load_model, set_weights
+from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 
 SMALL = {
     "vocab_size": 96,
@@ -78,6 +80,23 @@ def small(**fields: Any) -> Transformer:
     torch.manual_seed(1)
     common = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}
     return construct_transformer(ModelArgs(**common, max_context_len=40, generate_full_logits=True, **fields)).eval()
+
+
+def dequantised(file: Path, context: int) -> Transformer:
+    """The model of a GGUF file with the same weights in float32; logits of all tokens."""
+    model = load_model(
+        file,
+        use_kv_cache=True,
+        use_sdpa_with_kv_cache_op=True,
+        generate_full_logits=True,
+        max_seq_len=context,
+        max_context_len=context,
+    ).eval()
+    for module in model.modules():
+        weight: Any = getattr(module, "weight", None)
+        if isinstance(weight, ExportableGGUFTensor):
+            module.weight = torch.nn.Parameter(weight.dequantize(torch.float32), requires_grad=False)
+    return model
 
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {

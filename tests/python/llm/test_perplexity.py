@@ -10,11 +10,11 @@ from typing import Any
 import gguf
 import pytest
 import torch
+from language_models import dequantised
 from torch import Tensor
 
 from bench.llm_files import gguf_of
 from sdk.extension.llm.export.exporter import export_program, make_model
-from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.settings import read_settings
 from sdk.runtime import Runtime
 
@@ -72,28 +72,9 @@ def of_model(model: Any, text: Tensor) -> float:
     return perplexity(lambda tokens, at: model(tokens, {"input_pos": at}), text)
 
 
-def floats(file: Path) -> Any:
-    """The model with dequantised weights."""
-    from sdk.extension.llm.export.checkpoint import load_model
-
-    model = load_model(
-        file,
-        use_kv_cache=True,
-        use_sdpa_with_kv_cache_op=True,
-        generate_full_logits=True,
-        max_seq_len=WINDOW,
-        max_context_len=WINDOW,
-    ).eval()
-    for module in model.modules():
-        if isinstance(getattr(module, "weight", None), ExportableGGUFTensor):
-            weight: Any = module.weight
-            module.weight = torch.nn.Parameter(weight.dequantize(torch.float32), requires_grad=False)
-    return model
-
-
 def test_gguf_blocks_cost_nothing(file: Path, text: Tensor):
     """Within 1 % of the dequantised weights in float32: int8 activations are all that differs."""
-    exact = of_model(floats(file), text)
+    exact = of_model(dequantised(file, WINDOW), text)
     found = of_program([f"base.checkpoint={file}", *SETTINGS], text)
     print(f"perplexity: dequantised {exact:.4f}, program {found:.4f}, {found / exact - 1:+.3%}")
     assert abs(found / exact - 1) < 0.01
@@ -106,7 +87,7 @@ def test_8da4w_is_that_of_torchao(file: Path, text: Tensor, tmp_path: Path):
     from torchao.quantization.granularity import PerGroup
     from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 
-    model = floats(file)
+    model = dequantised(file, WINDOW)
     torch.save(dict(model.named_parameters()), tmp_path / "model.pth")
     fields = {name: getattr(model.params, name) for name in ("dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size")}
     fields |= {name: getattr(model.params, name) for name in ("hidden_dim", "norm_eps", "rope_theta")}
