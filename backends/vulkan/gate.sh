@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The step of Vulkan, for scripts/test.sh: builds the Python extension with the backend and runs its tests on lavapipe, with the
+# validation layers on.
+gate_step vulkan 1
+
+step_vulkan() (
+  source backends/vulkan/test/environment.sh || return
+  # The options of the package, so that ccache has most object files.
+  cmake -S . -B build/vulkan -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_PRESET_FILE=cmake/preset/wheel.cmake \
+    -DEXECUTORCH_ENABLE_WERROR=ON "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VULKAN=ON \
+    -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" -DEXECUTORCH_GLSLC="${vulkan_root}/glslc" || return
+  cmake --build build/vulkan --parallel "${jobs}" --target _portable_lib || return
+  EXECUTORCH_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" "${python}" -m pytest -q backends/vulkan/test
+)

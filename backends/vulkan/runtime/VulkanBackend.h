@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Name and options of the backend that runs parts of a method on a GPU through Vulkan. Set options with
+ * runtime::set_option() before the first program is loaded: all methods share one device.
+ */
+#pragma once
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+
+/// The name of the backend in programs.
+constexpr char vulkan_backend_key[] = "VulkanBackend";
+
+/// int: the number of the device in the order of Vulkan; -1, the default, for the fastest kind of device.
+constexpr char device_option_key[] = "device";
+
+/// text: the folder for the file of compiled pipelines, which makes later starts faster. "", the default, for none.
+constexpr char cache_folder_option_key[] = "cache_folder";
+
+/// Read only, text: the device and its driver, or why there is none.
+constexpr char device_info_option_key[] = "device_info";
+
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/same_text.h>
+#include <executorch/runtime/platform/log.h>
+
+#include "VulkanBackend.h"
+#include "gpu/vulkan/device.h"
+#include "graph/graph.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+
+using runtime::ArrayRef;
+using runtime::BackendExecutionContext;
+using runtime::BackendInitContext;
+using runtime::BackendInterface;
+using runtime::BackendOption;
+using runtime::BackendOptionContext;
+using runtime::CompileSpec;
+using runtime::DelegateHandle;
+using runtime::Error;
+using runtime::EValue;
+using runtime::FreeableBuffer;
+using runtime::Result;
+using runtime::Span;
+using runtime::internal::same_text;
+
+namespace {
+
+using Text = std::array<char, runtime::kMaxOptionValueLength>;
+
+/// The device of the process with the constants on it.
+struct OpenDevice {
+  std::shared_ptr<gpu::VulkanDevice> device;
+  std::string problem;  ///< why there is none
+  ConstantStore constants;
+};
+
+class VulkanBackend final : public BackendInterface {
+ public:
+  bool is_available() const override { return open().device != nullptr; }
+
+  Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
+                               ArrayRef<CompileSpec>) const override {
+    OpenDevice& device = open();
+    ET_CHECK_OR_RETURN_ERROR(device.device != nullptr, NotSupported, "Vulkan: %s", device.problem.c_str());
+    auto* place = context.get_runtime_allocator()->allocateInstance<Graph>();
+    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
+    return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
+      auto* graph = new (place) Graph(device.device, device.constants);
+      const Error error = extension::internal::report_bad_alloc(
+          [&] { return graph->load(processed->data(), processed->size(), context.get_named_data_map()); });
+      if (error != Error::Ok) {
+        graph->~Graph();
+        return error;
+      }
+      processed->Free();
+      return graph;
+    });
+  }
+
+  Error execute(BackendExecutionContext& context, DelegateHandle* handle, Span<EValue*> args) const override {
+    return extension::internal::report_bad_alloc(
+        [&] { return static_cast<Graph*>(handle)->execute(args, context.event_tracer()); });
+  }
+
+  void destroy(DelegateHandle* handle) const override {
+    if (handle != nullptr) {
+      static_cast<Graph*>(handle)->~Graph();
+    }
+  }
+
+  Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    gpu::DeviceChoice changed = choice_;
+    for (const BackendOption& option : options) {
+      if (same_text(option.key, device_option_key)) {
+        const auto* number = std::get_if<int>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(number != nullptr && *number >= -1, InvalidArgument,
+                                 "Vulkan: the option %s is the number of a device, or -1", option.key);
+        changed.device = *number;
+      } else if (same_text(option.key, cache_folder_option_key)) {
+        const auto* text = std::get_if<Text>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(text != nullptr, InvalidArgument, "Vulkan: the option %s is a text", option.key);
+        changed.cache_folder.assign(text->data(), strnlen(text->data(), text->size()));
+      }
+    }
+    const bool differs = changed.device != choice_.device || changed.cache_folder != choice_.cache_folder;
+    ET_CHECK_OR_RETURN_ERROR(opened_ == nullptr || !differs, InvalidState,
+                             "Vulkan: the device is open; set its options before the first program is loaded");
+    choice_ = std::move(changed);
+    return Error::Ok;
+  }
+
+  Error get_option(BackendOptionContext&, Span<BackendOption>& options) override {
+    return extension::internal::report_bad_alloc([&] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (BackendOption& option : options) {
+        if (same_text(option.key, device_option_key)) {
+          option.value = choice_.device;
+        } else if (same_text(option.key, cache_folder_option_key)) {
+          option.value = text_of(choice_.cache_folder);
+        } else if (same_text(option.key, device_info_option_key)) {
+          option.value = text_of(gpu::VulkanDevice::describe_all());
+        }
+      }
+      return Error::Ok;
+    });
+  }
+
+ private:
+  static Text text_of(const std::string& from) {
+    Text text{};
+    from.copy(text.data(), text.size() - 1);
+    return text;
+  }
+
+  /// Opens the device when it is first needed.
+  OpenDevice& open() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (opened_ == nullptr) {
+      opened_ = std::make_unique<OpenDevice>();
+      opened_->device = gpu::VulkanDevice::open(choice_, opened_->problem);
+    }
+    return *opened_;
+  }
+
+  mutable std::mutex mutex_;
+  gpu::DeviceChoice choice_;
+  mutable std::unique_ptr<OpenDevice> opened_;
+};
+
+Error register_vulkan() {
+  // Never destroyed: methods may outlive static objects.
+  static auto* const backend = new VulkanBackend;
+  return runtime::register_backend({vulkan_backend_key, backend});
+}
+
+}  // namespace
+
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch
+
+namespace {
+// A failure is logged by the registry; loading a method then names the backend that is missing.
+const executorch::runtime::Error kRegistered = executorch::backends::vulkan::register_vulkan();
+}  // namespace
+
+// Keeps this file in static links: the library `vulkan_backend` passes the name to the linker with -u, and the Swift
+// package calls the function.
+extern "C" __attribute__((visibility("default"))) bool executorch_vulkan_backend_at_load() {
+  return kRegistered == executorch::runtime::Error::Ok;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/file_cache/file_cache.h>
+
+#include "gpu/gpu.h"
+#include "gpu/vulkan/functions.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+namespace gpu {
+
+/// Bytes of the parameters of a dispatch.
+constexpr uint32_t kParameterBytes = 512;
+
+/// Error::Ok, or logs what failed and returns its error.
+runtime::Error check(VkResult result, const char* what);
+
+struct DeviceChoice {
+  int device = -1;           ///< -1: the fastest kind
+  std::string cache_folder;  ///< "" for none
+};
+
+class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
+ public:
+  /// Opens a device. Null, with the reason in `problem`, if there is none.
+  static std::shared_ptr<VulkanDevice> open(const DeviceChoice& choice, std::string& problem);
+  /// A line for each device with its number, limits and features, for people.
+  static std::string describe_all();
+
+  ~VulkanDevice() override;
+
+  runtime::Result<std::unique_ptr<Buffer>> buffer(uint64_t bytes, Use use) override;
+  runtime::Error upload(Buffer& to, const void* from, uint64_t bytes) override;
+  runtime::Error download(Buffer& from, void* to, uint64_t bytes) override;
+  runtime::Result<Kernel*> kernel(const Shader& shader, runtime::Span<const int32_t> constants) override;
+  runtime::Result<std::unique_ptr<Sequence>> sequence() override;
+  void save_kernels() override;
+
+  const Functions& vk() const { return vk_; }
+  VkDevice handle() const { return device_; }
+  uint32_t family() const { return family_; }
+  uint32_t uniform_alignment() const { return uniform_alignment_; }
+  double ticks_to_ns() const { return features_.ticks_to_ns; }
+  /// Submits and waits; one caller at a time.
+  runtime::Error submit(VkCommandBuffer commands, VkFence fence);
+
+  struct Layout {
+    VkDescriptorSetLayout set = VK_NULL_HANDLE;
+    VkPipelineLayout pipeline = VK_NULL_HANDLE;
+  };
+
+  /// Device memory that small buffers share.
+  struct Block {
+    explicit Block(std::shared_ptr<VulkanDevice> owner) : device(std::move(owner)) {}
+    ~Block();
+    std::shared_ptr<VulkanDevice> device;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    void* mapped = nullptr;
+    uint64_t used = 0, size = 0;
+  };
+
+ private:
+  /// The layout of kernels with so many buffers.
+  runtime::Result<Layout> layout(uint32_t num_buffers);
+  runtime::Result<std::shared_ptr<Block>> allocate(uint64_t bytes, uint32_t type);
+  int memory_type(uint32_t allowed, Use use) const;
+  runtime::Error transfer(Buffer& gpu, void* host, uint64_t bytes, bool to_gpu);
+  bool create(VkPhysicalDevice physical, std::string& problem);
+  void open_cache(const std::string& folder);
+
+  Functions vk_;
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  uint32_t family_ = 0;
+  uint32_t uniform_alignment_ = 256;
+  VkPhysicalDeviceMemoryProperties memory_{};
+  std::mutex queue_mutex_;
+  std::mutex mutex_;
+  std::map<uint32_t, Layout> layouts_;
+  std::map<std::pair<const char*, std::vector<int32_t>>, std::unique_ptr<Kernel>> kernels_;
+  std::map<uint32_t, std::weak_ptr<Block>> open_blocks_;
+  std::unique_ptr<extension::FileCache> cache_;
+  extension::ContentName driver_{};
+};
+
+class VulkanBuffer final : public Buffer {
+ public:
+  VulkanBuffer(std::shared_ptr<VulkanDevice::Block> block, VkBuffer buffer, uint64_t size, void* mapped)
+      : block_(std::move(block)), buffer_(buffer) {
+    size_ = size;
+    mapped_ = mapped;
+  }
+  ~VulkanBuffer() override;
+  VkBuffer handle() const { return buffer_; }
+
+ private:
+  std::shared_ptr<VulkanDevice::Block> block_;
+  VkBuffer buffer_;
+};
+
+class VulkanKernel final : public Kernel {
+ public:
+  VulkanKernel(const VulkanDevice& device, VkPipeline pipeline, VulkanDevice::Layout layout)
+      : device_(device), pipeline_(pipeline), layout_(layout) {}
+  ~VulkanKernel() override { device_.vk().DestroyPipeline(device_.handle(), pipeline_, nullptr); }
+  VkPipeline handle() const { return pipeline_; }
+  const VulkanDevice::Layout& layout() const { return layout_; }
+
+ private:
+  const VulkanDevice& device_;
+  VkPipeline pipeline_;
+  VulkanDevice::Layout layout_;
+};
+
+/// Makes a sequence; VulkanDevice::sequence().
+runtime::Result<std::unique_ptr<Sequence>> make_sequence(std::shared_ptr<VulkanDevice> device);
+
+}  // namespace gpu
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

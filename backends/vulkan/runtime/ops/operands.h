@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Weights and biases in the form that kernels read.
+#pragma once
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+#include "ops/views.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+
+/// Writes number `index` of a packed constant of this kind.
+void put(std::vector<uint8_t>& image, Kind kind, size_t index, float value);
+
+/// Reads number `index` of a constant of the program.
+float get(const uint8_t* data, VkDataType dtype, size_t index);
+
+/// A tensor in the given kind, for reading; converted to temporary memory `number` if it is in another. Null stays
+/// null.
+gpu::Buffer* operand(OpContext& context, Tensor* tensor, Kind kind, int64_t least, int number);
+
+/**
+ * B [batch, k, n] of a matrix multiplication in rows of whole vectors of four columns: the constant packed, the tensor
+ * itself if it has that form, or a copy.
+ *
+ * @param is_transposed The tensor is [batch, n, k].
+ */
+gpu::Buffer* columns(OpContext& context, Tensor& tensor, Kind kind, int64_t batch, int64_t k, int64_t n,
+                     bool is_transposed, int number);
+
+struct Matmul {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  int bias = 0;  ///< 0: none, 1: one for each column, 2: one for each row
+  double scale = 1, bias_scale = 1;
+  bool clamps = false;
+  double low = 0, high = 0;
+  bool a_is_shared = false;  ///< the same a for all batches
+};
+
+/// out = a b; see shaders/matmul.glsl.
+void run_matmul(OpContext& context, const Matmul& sizes, Kind kind, gpu::Buffer* out, gpu::Buffer* a, gpu::Buffer* b,
+                gpu::Buffer* bias);
+
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

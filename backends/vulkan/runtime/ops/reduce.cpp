@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cinttypes>
+
+#include "ops/tables.h"
+#include "ops/views.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+
+namespace {
+
+/// The numbers of shaders/reduce.glsl.
+enum : int32_t { kSum, kMean, kMax, kMin, kArgMax, kArgMin, kVar, kAny, kAll };
+
+void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<int64_t> dims, bool keeps_dims,
+               int64_t correction = 0) {
+  const size_t rank = in.sizes.size();
+  std::vector<bool> is_reduced(rank, dims.empty());
+  for (const int64_t dim : dims) {
+    const size_t d = static_cast<size_t>(c.wrap(dim, in.rank()));
+    if (d < rank) {
+      is_reduced[d] = true;
+    }
+  }
+  const std::vector<int64_t> strides = strides_of(in.sizes);
+  Sizes sizes, kept, reduced;
+  std::vector<int64_t> kept_strides, reduced_strides;
+  for (size_t d = 0; d < rank; ++d) {
+    (is_reduced[d] ? reduced : kept).push_back(in.sizes[d]);
+    (is_reduced[d] ? reduced_strides : kept_strides).push_back(strides[d]);
+    if (!is_reduced[d] || keeps_dims) {
+      sizes.push_back(is_reduced[d] ? 1 : in.sizes[d]);
+    }
+  }
+  c.resize(out, sizes);
+  const int64_t length = count_of(reduced);
+  c.check(length > 0 || op == kSum, "it reduces no elements");
+  if (c.failed()) {
+    return;
+  }
+  merge_dims(kept, {&kept_strides});
+  merge_dims(reduced, {&reduced_strides});
+  const bool to_int = op == kArgMax || op == kArgMin || op == kAny || op == kAll;
+  c.check((out.kind == Kind::Int) == (to_int || in.kind == Kind::Int), "a result of %s for an argument of %s",
+          name_of(out.dtype), name_of(in.dtype));
+  c.run("reduce" + kinds({out.kind, in.kind}), {c.memory(out), c.memory(in)},
+        Parameters()
+            .i(out.count())
+            .i(static_cast<int64_t>(kept.size()))
+            .i(length)
+            .i(reduced.empty() ? 1 : reduced_strides.back())
+            .i(static_cast<int64_t>(std::max<size_t>(reduced.size(), 1)))
+            .i(correction)
+            .array(kept, 8, 1)
+            .array(kept_strides, 8)
+            .array(reduced, 8, 1)
+            .array(reduced_strides, 8),
+        out.count(), {op});
+}
+
+/// (self, dims, keepdim, ...).
+template <int32_t kOp>
+void reduce(OpContext& c) {
+  const bool has_keep = c.num_args() > 3;
+  reduce_to(c, kOp, c.tensor(c.num_args() - 1), c.tensor(0), c.num_args() > 2 ? c.integers(1) : std::vector<int64_t>(),
+            has_keep && c.boolean(2));
+}
+
+/// (self, correction, dims, keepdim) in the order of the schema: dim, correction, keepdim.
+void var_correction(OpContext& c) {
+  reduce_to(c, kVar, c.tensor(c.num_args() - 1), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
+            c.num_args() > 3 ? c.integer(2, 1) : 1);
+}
+
+/// (self, dims, unbiased, keepdim).
+void var_dim(OpContext& c) {
+  reduce_to(c, kVar, c.tensor(c.num_args() - 1), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
+            c.num_args() > 3 ? (c.boolean(2) ? 1 : 0) : 1);
+}
+
+template <int32_t kLog>
+void softmax(OpContext& c) {
+  Tensor& in = c.tensor(0);
+  Tensor& out = c.tensor(c.num_args() - 1);
+  const int dim = c.dim(1, in.rank());
+  c.resize(out, in.sizes);
+  int64_t inner = 1;
+  for (int d = dim + 1; d < in.rank(); ++d) {
+    inner *= in.size(d);
+  }
+  const int64_t length = in.size(dim);
+  if (c.failed() || in.count() == 0) {
+    return;
+  }
+  c.check(out.kind == in.kind, "a result of %s for an argument of %s", name_of(out.dtype), name_of(in.dtype));
+  const int64_t rows = in.count() / length;
+  c.run("softmax" + kinds({in.kind}), {c.memory(out), c.memory(in)}, Parameters().i(rows).i(length).i(inner), rows,
+        {kLog});
+}
+
+constexpr Operator kOperators[] = {
+    {"aten.sum.dim_IntList", reduce<kSum>},
+    {"aten.sum.default", reduce<kSum>},
+    {"aten.mean.dim", reduce<kMean>},
+    {"aten.mean.default", reduce<kMean>},
+    {"aten.amax.default", reduce<kMax>},
+    {"aten.amin.default", reduce<kMin>},
+    {"aten.argmax.default", reduce<kArgMax>},
+    {"aten.argmin.default", reduce<kArgMin>},
+    {"aten.any.dim", reduce<kAny>},
+    {"aten.any.dims", reduce<kAny>},
+    {"aten.any.default", reduce<kAny>},
+    {"aten.all.dim", reduce<kAll>},
+    {"aten.var.correction", var_correction},
+    {"aten.var.dim", var_dim},
+    {"aten._softmax.default", softmax<0>},
+    {"aten.softmax.int", softmax<0>},
+    {"aten._log_softmax.default", softmax<1>},
+    {"aten.log_softmax.int", softmax<1>},
+};
+
+}  // namespace
+
+Operators reduce_operators() {
+  return {kOperators, sizeof(kOperators) / sizeof(kOperators[0])};
+}
+
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operators of each file of this folder.
+#pragma once
+
+#include <executorch/runtime/core/span.h>
+
+#include "graph/op_context.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+
+using Operators = runtime::Span<const Operator>;
+
+Operators elementwise_operators();
+Operators copy_operators();
+Operators reduce_operators();
+Operators norm_operators();
+Operators matmul_operators();
+Operators convolution_operators();
+Operators window_operators();
+Operators index_operators();
+Operators symbolic_operators();
+
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

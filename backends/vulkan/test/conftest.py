@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tests run with the extension that EXECUTORCH_PORTABLE_LIB names, which has the backend."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+NAME = "sdk.extension.pybindings._portable_lib"
+
+_path = os.environ.get("EXECUTORCH_PORTABLE_LIB")
+if _path:
+    _spec = importlib.util.spec_from_file_location(NAME, _path)
+    assert _spec is not None and _spec.loader is not None, _path
+    sys.modules[NAME] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules[NAME])
