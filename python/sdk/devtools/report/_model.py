@@ -28,6 +28,9 @@ class LossKind(str, Enum):
     DOWNCAST = "downcast"
     """An input, an output or a weight with another dtype than in the model."""
 
+    IGNORED_OPTION = "ignored option"
+    """An option of a backend that it does not know."""
+
     UNPLANNED = "unplanned tensor"
     """A tensor without planned memory."""
 

@@ -87,10 +87,10 @@ class Double(Scalar):
 
 
 class Enum(Scalar):
-    """An `IntEnum` stored as a signed byte."""
+    """An `IntEnum` stored as a byte: signed, or unsigned with the code "B"."""
 
-    def __init__(self, cls: type[IntEnum]) -> None:
-        super().__init__("b", cls.__name__, cls(0))
+    def __init__(self, cls: type[IntEnum], code: str = "b", default: int = 0) -> None:
+        super().__init__(code, cls.__name__, cls(default))
         self.cls = cls
 
     def read(self, reader: Reader, offset: int, what: str) -> IntEnum:

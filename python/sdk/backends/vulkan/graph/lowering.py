@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lower`: calls of the runtime's operators for the exported program of a partition.
+
+Each operator of the program is a call of the operator of the same name, with the arguments in the order of its schema.
+Rules make other calls: of fusions, and of what the operator's conditions exclude but other calls compute.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx import Node
+
+from sdk.backends.transforms.constants import get_constant, is_constant
+from sdk.backends.vulkan.graph.ir import Call, GpuGraph, Symbol, Tensor, Value, tensors_of
+from sdk.backends.vulkan.op_features import OpFeatures, Storages
+from sdk.backends.vulkan.op_registry import get_op_features, operator_name
+from sdk.backends.vulkan.options import Options
+from sdk.backends.vulkan.representations import ANY_STORAGE, ANY_STORAGE_OR_INT8, Reprs
+from sdk.exir.sym_util import upper_bound
+
+Rule = Callable[["Lowering", Node], Value | None]
+"""Writes a node and returns its value; None if it does not apply."""
+
+_RULES: dict[str, list[Rule]] = {}
+_ASSERTS = ("_assert_scalar.default", "sym_constrain_range_for_size.default")
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Registers a rule for operators. Later rules are asked first."""
+
+    def decorate(found: Rule) -> Rule:
+        for name in names:
+            _RULES.setdefault(name, []).insert(0, found)
+        return found
+
+    return decorate
+
+
+def has_rule(name: str) -> bool:
+    """Whether a rule makes calls for an operator, which may then be one that the runtime lacks."""
+    return name in _RULES
+
+
+class Lowering:
+    """The graph that is being written. Calls that nothing reads are removed at the end, so that a rule that reads
+    through a node fuses it."""
+
+    def __init__(self, program: ExportedProgram, options: Options) -> None:
+        self.program = program
+        self.options = options
+        self.graph = GpuGraph()
+        self._values: dict[Node, Value] = {}
+        self._packed: dict[Tensor, Tensor] = {}
+        self._scalars: dict[tuple[float, torch.dtype], Tensor] = {}
+        self._sizes: dict[tuple[Node, int], Symbol] = {}
+        self._writing: list[Node] = []
+
+    def run(self) -> GpuGraph:
+        graph = self.program.graph
+        signature = self.program.graph_signature
+        given = {spec.arg.name for spec in signature.input_specs if spec.kind == InputKind.USER_INPUT}
+        for node in graph.nodes:
+            if node.op == "placeholder" and node.name in given:
+                value = self._new(node)
+                self._values[node] = value
+                self.graph.inputs.append(value)
+        for node in graph.nodes:
+            if node.op == "call_function" and _name(node) not in _ASSERTS and not self._is_constant(node):
+                self._values[node] = self._write(node)
+        changed = {spec.arg.name for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
+        for result in graph.output_node().args[0]:
+            if not isinstance(result, Node):
+                raise RuntimeError(f"a delegate of Vulkan returns tensors; {result!r} is none")
+            if result.name in changed and result.op == "placeholder":
+                continue  # state that calls change in place
+            self.graph.outputs.append(self._output(result))
+        self.graph.remove_unread()
+        return self.graph
+
+    def value(self, node: Node) -> Value:
+        """The value of a node, all of whose operands have been written."""
+        if node not in self._values:
+            tensor = get_constant(self.program, node)
+            if tensor is None:
+                tensor = self._state(node)
+            self._values[node] = self.constant(tensor)
+        return self._values[node]
+
+    def tensor(self, node: Node) -> Tensor:
+        """The value of a node that is a tensor."""
+        value = self.value(node)
+        assert isinstance(value, Tensor), node
+        return value
+
+    def constant(self, tensor: torch.Tensor) -> Tensor:
+        """A constant that no node of the program has."""
+        return Tensor(tensor.dtype, tuple(tensor.shape), tensor.detach())
+
+    def features(self, name: str) -> OpFeatures:
+        """The conditions of an operator."""
+        return get_op_features(name)
+
+    def size_of(self, node: Node, dim: int) -> Symbol:
+        """The size of a dynamic dimension, when the program runs."""
+        key = (node, dim)
+        if key not in self._sizes:
+            self._sizes[key] = self.call("sym_size.int", [node, dim], Symbol())
+        return self._sizes[key]
+
+    def flattened(self, value: Tensor, of: tuple[torch.dtype, Sequence[Any]]) -> Tensor:
+        """A tensor of `of`'s dtype and shape as a batch of matrices."""
+        dtype, shape = of
+        if len(shape) == 3:
+            return value
+        count = 1
+        for size in shape[:-2]:
+            count = count * size
+        target = [size if isinstance(size, int) else -1 for size in (count, *shape[-2:])]
+        found: Tensor = self.call("aten.view_copy.default", [value, target], (dtype, [count, *shape[-2:]]))
+        return found
+
+    def scalar(self, value: float | int | bool, dtype: torch.dtype) -> Tensor:
+        """A number as a tensor without dimensions."""
+        key = (float(value), dtype)
+        if key not in self._scalars:
+            self._scalars[key] = self.constant(torch.tensor(value, dtype=dtype))
+        return self._scalars[key]
+
+    def call(
+        self,
+        name: str,
+        args: Sequence[Any],
+        result: Any,
+        storages: Storages | None = None,
+    ) -> Any:
+        """Adds a call and returns its value. `args` are nodes, values, numbers, text and lists of those. `result` is
+        the node, the fake tensor or the fake tensors of what is computed, or a pair of dtype and shape."""
+        features = get_op_features(name)
+        values = [self._argument(features, position, argument) for position, argument in enumerate(args)]
+        found = result if isinstance(result, Tensor | Symbol) else self._new(result)
+        call = Call(name, values, found, list(self._writing), features)
+        if storages is None:
+            storages = (
+                features.storages(self._writing[-1])
+                if self._asks(name)
+                else (features.inputs_storage, features.outputs_storage)
+            )
+        _set_storages(call, storages)
+        self.graph.calls.append(call)
+        return found
+
+    def default(self, node: Node) -> Value:
+        """The call of the operator of the same name."""
+        name = operator_name(node.target)
+        features = get_op_features(name)
+        return self.call(name, bound_arguments(node), node, features.storages(node))
+
+    def _asks(self, name: str) -> bool:
+        return bool(self._writing) and _name(self._writing[-1]) == name
+
+    def _write(self, node: Node) -> Value:
+        if node.target is operator.getitem:
+            values = self._values[node.args[0]]
+            assert isinstance(values, list)
+            return values[node.args[1]]
+        self._writing.append(node)
+        try:
+            for apply in _RULES.get(_name(node), ()):
+                value = apply(self, node)
+                if value is not None:
+                    return value
+            return self.default(node)
+        finally:
+            self._writing.pop()
+
+    def _is_constant(self, node: Node) -> bool:
+        return is_constant(self.program, node)
+
+    def _state(self, node: Node) -> torch.Tensor:
+        """The first value of a buffer that calls change."""
+        signature = self.program.graph_signature
+        name = {**signature.inputs_to_buffers, **signature.inputs_to_parameters}.get(node.name)
+        tensors = {**self.program.constants, **self.program.state_dict}
+        if name not in tensors:
+            raise RuntimeError(f"{node} is neither an input of the delegate nor a constant")
+        return tensors[name]
+
+    def _argument(self, features: OpFeatures, position: int, argument: Any) -> Any:
+        if isinstance(argument, Node):
+            argument = self.value(argument)
+        if isinstance(argument, list | tuple):
+            return [self._argument(features, -1, item) for item in argument]
+        if isinstance(argument, Tensor) and argument.constant is not None:
+            own = features.supports_prepacking and position not in (-1, features.first)
+            return argument if own else self.packed(argument)
+        return argument
+
+    def packed(self, constant: Tensor) -> Tensor:
+        """A constant as a tensor of the GPU."""
+        if constant not in self._packed:
+            result = Tensor(constant.dtype, constant.shape)
+            call = Call("et_vk.prepack.default", [constant], result, list(self._writing[-1:]))
+            call.features = get_op_features(call.name)
+            call.outputs = [ANY_STORAGE]
+            call.inputs = [None]
+            self._packed[constant] = result
+            self.graph.calls.append(call)
+        return self._packed[constant]
+
+    def _output(self, node: Node) -> Value:
+        value = self.value(node)
+        if isinstance(value, Tensor):
+            if value.constant is not None:
+                return self.packed(value)
+            if value in self.graph.inputs or value in self.graph.outputs:
+                return self.clone(value)
+        return value
+
+    def clone(self, value: Tensor) -> Tensor:
+        """A copy of a tensor."""
+        return self.call("aten.clone.default", [value, None], Tensor(value.dtype, value.shape))
+
+    def _new(self, of: Any) -> Value:
+        if isinstance(of, Node):
+            of = of.meta["val"]
+        if isinstance(of, torch.Tensor):
+            return Tensor(of.dtype, sizes(of.shape))
+        if isinstance(of, list) or (isinstance(of, tuple) and not isinstance(of[0], torch.dtype)):
+            return [self._new(item) for item in of]
+        if isinstance(of, tuple):
+            return Tensor(of[0], sizes(of[1]))
+        return Symbol()
+
+
+def lower(program: ExportedProgram, options: Options) -> GpuGraph:
+    """The calls of a program."""
+    return Lowering(program, options).run()
+
+
+def sizes(shape: Sequence[int | torch.SymInt]) -> tuple[int, ...]:
+    """The largest sizes of a shape. Raises RuntimeError if one has no bound."""
+    found = [upper_bound(size) for size in shape]
+    if None in found:
+        raise RuntimeError(f"the shape {list(shape)} has no largest size; give the dynamic dimension a `max`")
+    return tuple(size for size in found if size is not None)
+
+
+def bound_arguments(node: Node) -> list[Any]:
+    """All arguments of a call in the order of its schema, with defaults filled in."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return list(node.args)
+    found: list[Any] = []
+    for position, argument in enumerate(schema.arguments):
+        if not argument.kwarg_only and position < len(node.args):
+            value = node.args[position]
+        else:
+            value = node.kwargs.get(argument.name, argument.default_value)
+        if isinstance(value, torch.dtype | torch.device | torch.layout | torch.memory_format):
+            value = None  # the result's dtype says as much
+        elif isinstance(value, int | float) and not isinstance(value, bool) and str(argument.type) == "float":
+            value = float(value)
+        found.append(value)
+    return found
+
+
+def _set_storages(call: Call, storages: Storages) -> None:
+    inputs, outputs = storages
+    count = len(call.results())
+    first = next((tensor for _, tensor in call.operands()), None)
+    joint = isinstance(inputs, frozenset)
+    count_args = range(len(call.args))
+    per_input: list[Reprs | None]
+    if isinstance(inputs, frozenset):
+        per_input = [inputs for _ in count_args]
+    else:
+        per_input = [inputs[i] if i < len(inputs) else None for i in count_args]
+    call.inputs = [
+        reprs if any(t.constant is None for t in tensors_of(argument)) else None
+        for argument, reprs in zip(call.args, per_input, strict=True)
+    ]
+    primary = next((reprs for reprs in call.inputs if reprs is not None), None)
+    fallback = primary if primary is not None else next((r for r in per_input if r is not None), ANY_STORAGE_OR_INT8)
+    if outputs is None or isinstance(outputs, frozenset):
+        call.outputs = [fallback if outputs is None else outputs] * count
+    else:
+        call.outputs = list(outputs[:count])
+    call.joint = joint
+    call.tied = first is not None and bool(call.outputs) and call.outputs[0] == primary
+
+
+def _name(node: Node) -> str:
+    return operator_name(node.target) if node.op == "call_function" else ""

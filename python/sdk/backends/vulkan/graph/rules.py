@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules for operators that need no call, or other calls than that of the same name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from sdk.backends.vulkan.graph.ir import Symbol, Tensor, Value
+from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
+from sdk.backends.vulkan.op_checks import keeps_dims, reduced_dims, reduction_storages, value_of
+from sdk.backends.vulkan.op_features import argument_of
+from sdk.backends.vulkan.op_registry import operator_name
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
+
+
+def shape_of(value: Node) -> tuple[Any, ...]:
+    return tuple(value_of(value).shape)
+
+
+@rule(
+    "aten.clone.default",
+    "aten.alias_copy.default",
+    "aten.lift_fresh_copy.default",
+    "aten.detach_copy.default",
+    "dim_order_ops._to_dim_order_copy.default",
+    "dim_order_ops._clone_dim_order.default",
+    "aten.expand_copy.default",
+    "aten._to_copy.default",
+    "aten.view_copy.default",
+    "aten.copy.default",
+    "aten.repeat.default",
+)
+def _same(lowering: Lowering, node: Node) -> Value | None:
+    """What changes neither dtype nor shape is its operand."""
+    source = node.args[1 if operator_name(node.target) == "aten.copy.default" else 0]
+    assert isinstance(source, Node)
+    before, after = value_of(source), value_of(node)
+    if before.dtype == after.dtype and _same_shape(before.shape, after.shape):
+        return lowering.value(source)
+    return None
+
+
+@rule("aten.view_copy.default")
+def _view(lowering: Lowering, node: Node) -> Value | None:
+    """A view of a view is one of what that views."""
+    source = node.args[0]
+    assert isinstance(source, Node)
+    while source.op == "call_function" and operator_name(source.target) in (
+        "aten.view_copy.default",
+        "aten.squeeze_copy.dims",
+        "aten.unsqueeze_copy.default",
+    ):
+        source = source.args[0]
+    if _same_shape(value_of(source).shape, value_of(node).shape):
+        return lowering.value(source)
+    return lowering.call("aten.view_copy.default", [source, node.args[1]], node)
+
+
+@rule("dim_order_ops._to_dim_order_copy.default", "aten._to_copy.default")
+def _convert(lowering: Lowering, node: Node) -> Value | None:
+    """Conversions. The order of dimensions in memory is the runtime's business."""
+    source = node.args[0]
+    assert isinstance(source, Node)
+    if value_of(source).dtype == value_of(node).dtype:
+        return lowering.value(source)
+    return converted(lowering, lowering.tensor(source), value_of(node).dtype)
+
+
+def converted(lowering: Lowering, tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """A tensor in another dtype."""
+    if tensor.dtype == dtype:
+        return tensor
+    if tensor.constant is not None:
+        return lowering.constant(tensor.constant.to(dtype))
+    if lowering.options.downcast_64_bit and _NARROWED.get(tensor.dtype, tensor.dtype) == _NARROWED.get(dtype, dtype):
+        return tensor
+    result = Tensor(dtype, tensor.shape)
+    return lowering.call("aten._to_copy.default", [tensor, *[None] * 4, False, None], result)
+
+
+@rule(*(f"aten.{name}.Tensor" for name in ("add", "sub", "mul", "div", *_COMPARISONS)))
+@rule("aten.div.Tensor_mode", "aten.pow.Tensor_Tensor", "aten.minimum.default", "aten.maximum.default")
+@rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor")
+def _binary(lowering: Lowering, node: Node) -> Value | None:
+    """Operands of different types are converted to that of the result, or of the comparison."""
+    name = operator_name(node.target)
+    left, right = (lowering.tensor(argument) for argument in node.args[:2])
+    if any(name == f"aten.{comparison}.Tensor" for comparison in _COMPARISONS):
+        dtype = torch.result_type(*(value_of(argument) for argument in node.args[:2]))
+    else:
+        dtype = value_of(node).dtype
+    arguments = bound_arguments(node)
+    arguments[:2] = [converted(lowering, left, dtype), converted(lowering, right, dtype)]
+    return lowering.call(name, arguments, node)
+
+
+@rule(*(f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), "aten.div.Scalar_mode")
+def _binary_with_number(lowering: Lowering, node: Node) -> Value | None:
+    """A number is a tensor without dimensions."""
+    name = operator_name(node.target).replace("Scalar", "Tensor")
+    dtype = value_of(node).dtype
+    arguments = bound_arguments(node)
+    number = arguments[1]
+    if not isinstance(number, int | float):
+        return None
+    arguments[0] = converted(lowering, lowering.tensor(arguments[0]), dtype)
+    arguments[1] = lowering.scalar(number, dtype)
+    return lowering.call(name, arguments, node)
+
+
+@rule("aten.where.self")
+def _where(lowering: Lowering, node: Node) -> Value | None:
+    dtype = value_of(node).dtype
+    condition, *choices = node.args
+    values = [converted(lowering, lowering.tensor(choice), dtype) for choice in choices]
+    return lowering.call("aten.where.self", [condition, *values], node)
+
+
+@rule("aten.cat.default")
+def _cat(lowering: Lowering, node: Node) -> Value | None:
+    """Empty parts contribute nothing."""
+    parts = [part for part in node.args[0] if shape_of(part) != (0,)]
+    tensors = [converted(lowering, lowering.tensor(part), value_of(node).dtype) for part in parts]
+    if len(tensors) == 1:
+        return tensors[0]
+    return lowering.call("aten.cat.default", [tensors, argument_of(node, 1, "dim", 0)], node)
+
+
+@rule("aten.squeeze_copy.dims", "aten.squeeze_copy.dim", "aten.squeeze_copy.default", "aten.unsqueeze_copy.default")
+def _squeeze(lowering: Lowering, node: Node) -> Value | None:
+    source = node.args[0]
+    assert isinstance(source, Node)
+    if _same_shape(value_of(source).shape, value_of(node).shape):
+        return lowering.value(source)
+    return None
+
+
+@rule("aten.permute_copy.default")
+def _permute(lowering: Lowering, node: Node) -> Value | None:
+    """The identity is its operand."""
+    source, order = node.args
+    rank = value_of(source).dim()
+    if [d % rank for d in order] == list(range(rank)):
+        return lowering.value(source)
+    return None
+
+
+@rule("aten.mean.dim", "aten.sum.dim_IntList", "aten.amax.default", "aten.amin.default")
+def _reduce(lowering: Lowering, node: Node) -> Value | None:
+    """Reductions of more than two dimensions are several; those that drop dimensions other than the last one keep
+    them, and a view drops them."""
+    name = operator_name(node.target)
+    source = node.args[0]
+    assert isinstance(source, Node)
+    dims, shape = reduced_dims(node), list(shape_of(source))
+    if not dims:
+        return lowering.value(source)
+    tail = [None] if name in ("aten.mean.dim", "aten.sum.dim_IntList") else []  # the dtype
+    value = lowering.tensor(source)
+    keep = keeps_dims(node) or dims != [len(shape) - 1]
+    groups = _pairs(dims, len(shape))
+    for group in groups:
+        for dim in group:
+            shape[dim] = 1
+        last = group is groups[-1] and not keep
+        result = value_of(node) if last else (value.dtype, shape)
+        storages = reduction_storages(len(shape), group, not last)
+        value = lowering.call(name, [value, list(group), not last, *tail], result, storages)
+    if keep and not keeps_dims(node):
+        return viewed(lowering, value, node)
+    return value
+
+
+@rule("aten.argmax.default", "aten.argmin.default")
+def _argument_of_extreme(lowering: Lowering, node: Node) -> Value | None:
+    name = operator_name(node.target)
+    source = node.args[0]
+    assert isinstance(source, Node)
+    dim = argument_of(node, 1, "dim")
+    value = lowering.tensor(source)
+    if dim is None:
+        flat = lowering.call("aten.view_copy.default", [value, [-1]], (value.dtype, [value_of(source).numel()]))
+        found = lowering.call(name, [flat, 0, False], (torch.int64, []), reduction_storages(1, [0], False))
+        return viewed(lowering, found, node)
+    rank = value_of(source).dim()
+    keep = keeps_dims(node) or dim % rank != rank - 1
+    shape = [1 if d == dim % rank else size for d, size in enumerate(shape_of(source))]
+    result = (torch.int64, shape) if keep else node
+    found = lowering.call(name, [value, dim, keep], result, reduction_storages(rank, [dim % rank], keep))
+    return viewed(lowering, found, node) if keep and not keeps_dims(node) else found
+
+
+def viewed(lowering: Lowering, value: Tensor, node: Node) -> Tensor:
+    """A tensor in the shape of the result of a node. Dynamic sizes but one must be those of other nodes."""
+    after = shape_of(node)
+    if value.shape == after:
+        return value
+    dynamic = [size for size in after if not isinstance(size, int)]
+    target = [size if isinstance(size, int) else -1 for size in after]
+    if len(dynamic) > 1:
+        # Dimensions of size 1 are dropped, by position.
+        return lowering.call("aten.squeeze_copy.dims", [value, _dropped(node)], node)
+    return lowering.call("aten.view_copy.default", [value, target], node)
+
+
+def _dropped(node: Node) -> list[int]:
+    dims = argument_of(node, 1, "dim")
+    return [dims] if isinstance(dims, int) else reduced_dims(node)
+
+
+def _pairs(dims: list[int], rank: int) -> list[list[int]]:
+    """The dimensions in groups of two, so that none has all three that a texture can pack."""
+    return [dims[i : i + 2] for i in range(0, len(dims), 2)]
+
+
+@rule("sym_size.int")
+def _sym_size(lowering: Lowering, node: Node) -> Value | None:
+    return lowering.call("sym_size.int", list(node.args), Symbol())
+
+
+@rule("aten._local_scalar_dense.default")
+def _local_scalar(lowering: Lowering, node: Node) -> Value | None:
+    """The element of a tensor that decides about shapes or positions."""
+    selected = node.args[0]
+    assert isinstance(selected, Node)
+    if operator_name(selected.target) == "aten.select_copy.int":
+        source, dim, index = selected.args[:3]
+        return lowering.call("et_vk.select_as_symint.default", [source, dim, index], Symbol())
+    return None
+
+
+def _same_shape(a: Any, b: Any) -> bool:
+    """Whether two shapes are equal as far as is known without a guard on dynamic sizes."""
+    return len(a) == len(b) and all(_same_size(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _same_size(a: Any, b: Any) -> bool:
+    if isinstance(a, int) or isinstance(b, int):
+        return isinstance(a, int) and isinstance(b, int) and a == b
+    return bool(a.node.expr == b.node.expr)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`VulkanPartitioner`: delegates the supported parts of a model to `VulkanBackend`. The reason for every other node is
+in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.vulkan.partitioner`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, final
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.passes.infra.partitioner import Partition
+from torch.fx.passes.operator_support import create_op_support
+
+from sdk.backends.transforms.constants import is_constant, is_foldable, settled
+from sdk.backends.vulkan.graph.fusions import attention_refusal
+from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, get_op_features, has_impl, operator_name
+from sdk.backends.vulkan.options import options_of, parse_compile_options
+from sdk.backends.vulkan.support import WRITTEN_AS, Support, name_of
+from sdk.backends.vulkan.vulkan_preprocess import VulkanBackend
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+
+__all__ = ["VulkanPartitioner", "parse_compile_options"]
+
+logger = logging.getLogger("sdk.backends.vulkan.partitioner")
+
+ops_not_to_decompose = [
+    torch.ops.aten.hardswish.default,
+    torch.ops.aten.upsample_nearest2d.vec,
+    torch.ops.aten.upsample_bilinear2d.vec,
+    torch.ops.aten.pixel_shuffle.default,
+]
+_OURS_NOT_TO_DECOMPOSE = [
+    torch.ops.aten.linear.default,
+    torch.ops.aten.scaled_dot_product_attention.default,
+]
+
+OpKey = Any
+"""An operator of ATen or of the edge dialect, or its name, such as `aten.add.Tensor`."""
+
+
+@final
+class VulkanPartitioner(Partitioner):
+    """Delegates the largest possible parts.
+
+    Args:
+        compile_options: Options by name; docs/backends-vulkan.md lists them. Unknown ones are reported in the receipt
+            of the export. Raises ValueError for a value of the wrong kind.
+        operator_blocklist: Operators that are not delegated.
+        operator_allowlist: The only operators that are delegated.
+        nn_module_blocklist: Parts of the names of module classes whose operators are not delegated.
+        nn_module_allowlist: Parts of the names of the only module classes whose operators are.
+    """
+
+    def __init__(
+        self,
+        compile_options: Mapping[str, Any] | None = None,
+        operator_blocklist: Collection[OpKey] | None = None,
+        operator_allowlist: Collection[OpKey] | None = None,
+        nn_module_blocklist: Collection[str] | None = None,
+        nn_module_allowlist: Collection[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.options = dict(compile_options or {})
+        specs = parse_compile_options(self.options)
+        self._parsed = options_of(specs)
+        self.delegation_spec = DelegationSpec(VulkanBackend.__name__, specs)
+        self.operator_blocklist = {operator_name(key) for key in operator_blocklist or ()}
+        self.operator_allowlist = (
+            None if operator_allowlist is None else {operator_name(key) for key in operator_allowlist}
+        )
+        self.nn_module_blocklist = set(nn_module_blocklist or ())
+        self.nn_module_allowlist = None if nn_module_allowlist is None else set(nn_module_allowlist)
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        """Operators that the runtime has and the exporter would decompose."""
+        whole = list(ops_not_to_decompose)
+        if self._parsed.compat is None:
+            whole += _OURS_NOT_TO_DECOMPOSE
+
+        def is_taken(node: Node) -> bool:
+            name = operator_name(node.target)
+            if name in self.operator_blocklist:
+                return False
+            if name == "aten.scaled_dot_product_attention.default":
+                return attention_refusal(node) is None
+            return get_op_features(name).check_dtypes(node) is None
+
+        return whole, is_taken
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags the nodes for Vulkan."""
+        tags: dict[str, DelegationSpec] = {}
+        with settled(exported_program):
+            partitions = self._partitions(exported_program)
+        for partition in partitions:
+            tag = f"vulkan_{len(tags)}"
+            tags[tag] = self.delegation_spec
+            for node in partition.nodes:
+                node.meta["delegation_tag"] = tag
+        logger.debug("%d partitions", len(tags))
+        tag_constant_data(exported_program)
+        return PartitionResult(exported_program, tags)
+
+    def _partitions(self, program: ExportedProgram) -> list[Partition]:
+        why = WhyNoPartition(logger)
+        support = Support(
+            program,
+            self._parsed,
+            self.operator_blocklist,
+            self.operator_allowlist,
+            self.nn_module_blocklist,
+            self.nn_module_allowlist,
+        )
+        takes: set[Node] = set()
+        for node in program.graph.nodes:
+            if node.op != "call_function":
+                continue
+            reason = support.refusal(node)
+            if reason is None:
+                takes.add(node)
+            else:
+                why(node, reason)
+        self._discard_incomplete(takes, program, why)
+        only_moves = all(_is_free(program, node) for node in program.graph.nodes if node.op == "call_function")
+        while True:
+            found = generate_partitions_from_list_of_nodes(
+                program.graph_module,
+                op_support=create_op_support(lambda _, node, taken=frozenset(takes): node in taken),
+            )
+            kept = [p for p in found if only_moves or any(not _is_free(program, node) for node in p.nodes)]
+            left = set(_incomplete(program, kept, why))
+            if not left:
+                for node in takes.difference(*(partition.nodes for partition in kept)):
+                    why(node, "alone it is not worth a delegate: Vulkan takes none of its neighbours")
+                return kept
+            takes -= left
+            self._discard_incomplete(takes, program, why)
+
+    def _discard_incomplete(self, takes: set[Node], program: ExportedProgram, why: WhyNoPartition) -> None:
+        """Removes nodes that must be with all their readers, of which some are not taken."""
+        # In reverse order, because a node that depends on its readers may be read by another such node.
+        for node in reversed(program.graph.nodes):
+            if node in takes and _only_with_readers(program, node) and not takes.issuperset(node.users):
+                takes.discard(node)
+                why(node, "it is read outside the delegate")
+        for node in list(takes):
+            if name_of(node) == "getitem" and node.args[0] not in takes:
+                takes.discard(node)
+
+
+def _only_with_readers(program: ExportedProgram, node: Node) -> bool:
+    """Whether a node must be in the same part as all its readers: constants, which are folded, symbolic integers,
+    which a delegate cannot return, and lists."""
+    value = node.meta.get("val")
+    return not isinstance(value, torch.Tensor) or is_foldable(program, node)
+
+
+def _is_free(program: ExportedProgram, node: Node) -> bool:
+    """Whether a call alone does not justify a delegate."""
+    name = name_of(node)
+    return name == "getitem" or name in SYMBOLIC or name in VIEWS or is_foldable(program, node)
+
+
+def _incomplete(program: ExportedProgram, partitions: Iterable[Partition], why: WhyNoPartition) -> Iterable[Node]:
+    """Nodes that are not with all their readers, and those whose weights are also used outside their part, so that the
+    delegate cannot own them."""
+    part_of = {node: partition.id for partition in partitions for node in partition.nodes}
+    for node, part in part_of.items():
+        if _only_with_readers(program, node) and any(part_of.get(user) != part for user in node.users):
+            why(node, "several parts read it")
+            yield node
+            continue
+        name = WRITTEN_AS.get(name_of(node), name_of(node))
+        folds = is_foldable(program, node)
+        owns = folds or (has_impl(name) and get_op_features(name).supports_prepacking)
+        for operand in node.all_input_nodes if owns else ():
+            if is_constant(program, operand) and any(part_of.get(user) != part for user in operand.users):
+                if not folds and name in ("aten.bmm.default", "aten.mm.default", "aten.linear.default"):
+                    continue
+                why(node, f"{operand} is also used by a part that Vulkan does not take, or by another one")
+                yield node
+                break

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The original reads our payloads, and we run those of the original."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import lowered
+from reference import ReferenceRunner, payloads
+from test_operators import CALLS, Calls
+
+from sdk.backends.vulkan.op_registry import vulkan_supported_ops
+from sdk.backends.vulkan.serialization.vulkan_graph_serialize import read_vulkan_graph
+
+pytestmark = [pytest.mark.oracle, pytest.mark.network]
+
+Original = Callable[[str, Path], None]
+
+
+@pytest.fixture
+def original(oracle_python: str) -> Original:
+    def call(command: str, directory: Path) -> None:
+        script = Path(__file__).with_name("original_vulkan.py")
+        done = subprocess.run(
+            [oracle_python, "-W", "ignore", script, command, directory], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+
+    return call
+
+
+class Block(nn.Module):
+    """Convolutions with batch norms and clamps, a pool and a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU6())
+        self.depthwise = nn.Sequential(nn.Conv2d(8, 8, 3, groups=8, bias=False), nn.BatchNorm2d(8), nn.ReLU())
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.depthwise(self.first(x) * 2)
+        return torch.softmax(self.head(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1)), -1)
+
+
+MODELS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
+    "block": (Block(), (torch.randn(1, 3, 9, 9),)),
+    "mlp": (nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4)), (torch.randn(3, 8),)),
+    **{f"op{n}": (Calls(function), inputs) for n, (_, function, inputs) in enumerate(CALLS) if n % 4 == 0},
+}
+
+
+def _has_infinity(payload: bytes) -> bool:
+    values = (v.value for v in read_vulkan_graph(payload)[0].values)
+    return any(isinstance(value, lowered.schema.Double) and math.isinf(value.double_val) for value in values)
+
+
+def test_the_original_reads_ours(original: Original, tmp_path: Path) -> None:
+    """VK-01: payloads made with compat="1.4" have its schema, and call operators that it has."""
+    expected: dict[str, Any] = {}
+    for name, (model, inputs) in MODELS.items():
+        program = lowered.lower(model, inputs, compile_options={"compat": "1.4"})
+        for number, (payload, _) in enumerate(payloads(program)):
+            if _has_infinity(payload):
+                continue  # the original reads through JSON, which has none
+            (tmp_path / f"{name}.{number}.payload").write_bytes(payload)
+            expected[f"{name}.{number}"] = payload
+    original("read", tmp_path)
+    original("registry", tmp_path)
+    known = json.loads((tmp_path / "registry.json").read_text())
+    assert len(expected) > 30
+    for name, payload in expected.items():
+        found = json.loads((tmp_path / f"{name}.json").read_text())
+        graph, _ = read_vulkan_graph(payload)
+        assert [type(v.value).__name__ for v in graph.values] == [kind for kind, _ in found["values"]]
+        assert [call.args for call in graph.chain] == [call["args"] for call in found["chain"]]
+        assert graph.output_ids == found["outputs"]
+        for call in found["chain"]:
+            assert call["name"] == "et_vk.prepack.default" or call["name"] in known
+
+
+def test_our_registry_is_the_originals(original: Original, tmp_path: Path) -> None:
+    """VK-04: every operator of the original's registry, with its storages, dtypes and abilities."""
+    original("registry", tmp_path)
+    theirs = json.loads((tmp_path / "registry.json").read_text())
+    ours = {name: f for name, f in vulkan_supported_ops.items() if not f.ours}
+    aliases = {"sym_size": "sym_size.int"}
+    differences = []
+    for name, row in theirs.items():
+        name = aliases.get(name, name)
+        full = name if name in ours else f"{name}.default"
+        if full not in ours:
+            differences.append(f"{name} is missing")
+            continue
+        features = ours[full]
+        inputs, outputs = features.inputs_storage, features.outputs_storage
+        listed = [inputs] if isinstance(inputs, frozenset) else list(inputs)
+        found = {
+            "inputs": [sorted(f"{s} {int(m)}" for s, m in reprs or ()) for reprs in listed],
+            "resize": features.supports_resize,
+            "highdim": features.supports_highdim,
+            "prepacking": features.supports_prepacking,
+            "picks": features.pick_storage is not None,
+        }
+        if outputs is not None:
+            listed = [outputs] if isinstance(outputs, frozenset) else list(outputs)
+            found["outputs"] = [sorted(f"{s} {int(m)}" for s, m in reprs) for reprs in listed]
+        if features.inputs_dtypes:
+            dtypes = features.inputs_dtypes
+            listed = [dtypes] if isinstance(dtypes, frozenset) else list(dtypes)
+            found["input_dtypes"] = [sorted(map(str, d)) for d in listed]
+        differences += [f"{name}: {key} {found[key]} {row[key]}" for key in found if found[key] != row[key]]
+    assert differences == []
+
+
+def test_we_run_the_originals(original: Original, tmp_path: Path) -> None:
+    """The payloads that the original makes give eager's results, by the definitions of the operators."""
+    for name, (model, inputs) in MODELS.items():
+        torch.export.save(torch.export.export(model.eval(), inputs), tmp_path / f"{name}.pt2")
+    original("write", tmp_path)
+    whole = 0
+    for name, (model, inputs) in MODELS.items():
+        if (tmp_path / f"{name}.1.payload").exists() or not (tmp_path / f"{name}.0.payload").exists():
+            continue  # it makes none or several, of which the parts between are not here
+        data = torch.load(tmp_path / f"{name}.0.data")
+        runner = ReferenceRunner((tmp_path / f"{name}.0.payload").read_bytes(), data)
+        if len(runner.graph.input_ids) != len(inputs):
+            continue
+        expected = model(*inputs)
+        found = runner.run(*inputs)[0]
+        torch.testing.assert_close(found.to(expected.dtype), expected, rtol=1e-4, atol=1e-4)
+        whole += 1
+    assert whole > 15
