@@ -38,7 +38,7 @@ command -v "${python}" >/dev/null || {
   echo "install_executorch.sh: ${python} was not found; activate an environment, or set PYTHON to the interpreter" >&2
   exit 1
 }
-constraints=() package="${root}"
+constraints=() package="${root}[export]"
 [[ -z "${pinned}" ]] || constraints=(-c "${requirements}/constraints.txt")
 [[ -n "${minimal}" ]] || package="${root}[examples]"
 # Without isolation, what the build needs must be there.

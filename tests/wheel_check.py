@@ -8,6 +8,7 @@ hold nothing that belongs to the sources only.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import distribution
@@ -69,7 +70,36 @@ def main(installed: Path) -> None:
     (y,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
     assert y.tolist() == [[1.0, 0.0]]
 
-    print("1 passed in 0.0s")
+    check_without_torch(installed)
+    print("2 passed in 0.0s")
+
+
+def check_without_torch(installed: Path) -> None:
+    """In an environment that has NumPy and the wheel alone, programs run, and what needs PyTorch says so."""
+    bare = Path("bare").resolve()
+    bare.mkdir()
+    for folder in (Path(np.__file__).parent, Path(np.__file__).parent.with_name("numpy.libs")):
+        if folder.exists():
+            (bare / folder.name).symlink_to(folder)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": f"{installed}:{bare}"}
+        command = [sys.executable, "-S", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    model = str(PROGRAM / "model.pte")
+    done = run("-m", "sdk", "run", model, "--input", "random", "--input", "random", "--json")
+    assert done.returncode == 0, done.stderr
+    for arguments in (
+        ("-m", "sdk", "export", "resnet18"),
+        ("-m", "sdk.export", "resnet18"),
+        ("-m", "sdk", "debug", "net.py:Net", model),
+        ("-c", "from sdk.exir import to_edge"),
+        ("-c", "from sdk.export import export"),
+        ("-c", "from sdk.devtools import Inspector"),
+    ):
+        done = run(*arguments)
+        assert done.returncode and "needs PyTorch: pip install 'pte-sdk[export]'" in done.stderr, (arguments, done)
 
 
 def _tensor(name: str, entry: dict[str, object]) -> np.ndarray:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from sdk import __version__
 from sdk.discovery import PlugIn, plug_ins
+from sdk.extras import TORCH_HINT, lacks_torch
 
 GROUP = "sdk.commands"
 
@@ -49,9 +50,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         run = command.load()
         run = run if command.attribute else run.main
     except (ImportError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and lacks_torch(error):
+            return _without_torch(name)
         print(f"sdk: the command `{name}` cannot be loaded: {error} ({command.place}).", file=sys.stderr)
         return 1
-    return int(run(rest, prog=f"sdk {name}"))
+    try:
+        return int(run(rest, prog=f"sdk {name}"))
+    except ModuleNotFoundError as error:
+        if not lacks_torch(error):
+            raise
+        return _without_torch(name)
+
+
+def _without_torch(name: str) -> int:
+    print(f"sdk: the command `{name}` {TORCH_HINT}", file=sys.stderr)
+    return 1
 
 
 def _commands() -> dict[str, PlugIn]:

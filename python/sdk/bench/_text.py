@@ -11,7 +11,7 @@ from typing import Any
 from sdk.bench._figures import Interval, Refusal
 from sdk.bench._measure import Series
 from sdk.command.lines import columns, printable
-from sdk.devtools.report.words import counted, readable_bytes
+from sdk.util.words import counted, readable_bytes
 
 Facts = dict[str, Any]
 

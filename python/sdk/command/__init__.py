@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from sdk.export.cli.errors import CommandError, closest, first_lines
 from sdk.export.cli.files import check_writable, publish, temporary_beside
+from sdk.extras import TORCH_HINT, lacks_torch
 
 __all__ = [
     "BAD_INPUT",
@@ -83,6 +84,11 @@ def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.N
         return run(options)
     except CommandError as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except ModuleNotFoundError as error:
+        if not lacks_torch(error):
+            raise
+        print(f"{parser.prog}: this {TORCH_HINT}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of the output has exited, for example `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

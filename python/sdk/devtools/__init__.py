@@ -21,4 +21,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_WHERE[name]), name)
+    from sdk.extras import needing_torch
+
+    with needing_torch(f"{__name__}.{name}"):
+        return getattr(importlib.import_module(_WHERE[name]), name)

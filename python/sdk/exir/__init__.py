@@ -5,7 +5,7 @@
 between. Importing this package is cheap: each name is loaded when it is first used.
 
 The folders and files, in the order in which they may import each other: from lines above their own only. They import no
-other package of this SDK; what other packages do for the compiler is found by `sdk.exir.hooks`.
+other package of this SDK but `sdk.extras`; what other packages do for the compiler is found by `sdk.exir.hooks`.
 
     base              the schema, tensors and their memory, errors, hooks: the files here that no line below names
     _serialize        bytes of `.pte` and `.ptd` files, from the schema and from tensors
@@ -30,6 +30,8 @@ other package of this SDK; what other packages do for the compiler is found by `
 from __future__ import annotations
 
 from typing import Any
+
+from sdk.extras import needing_torch
 
 _EXPORTS = {
     "CallSpec": "sdk.exir.program._captured",
@@ -96,10 +98,11 @@ __all__ = sorted(_EXPORTS)
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    with needing_torch(f"{__name__}.{name}"):
+        if name in _SUBMODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _EXPORTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value

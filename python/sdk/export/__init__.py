@@ -16,6 +16,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from sdk.extras import needing_torch
+
 if TYPE_CHECKING:
     from sdk.export.example_inputs import ExampleInputs as ExampleInputs
     from sdk.export.export import ExportSession as ExportSession
@@ -49,7 +51,8 @@ __all__ = sorted([*_EXPORTS, *_SHADOWED])
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    with needing_torch(f"{__name__}.{name}"):
+        value = getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
     globals()[name] = value
     return value
 
@@ -59,7 +62,8 @@ def _shadowing(name: str) -> property:
     The setter ignores that, so that the attribute keeps its value."""
 
     def get(self: ModuleType) -> Any:
-        return getattr(importlib.import_module(f"{self.__name__}.{name}"), name)
+        with needing_torch(f"{self.__name__}.{name}"):
+            return getattr(importlib.import_module(f"{self.__name__}.{name}"), name)
 
     def keep(self: ModuleType, submodule: Any) -> None:
         pass

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sdk.command.lines import columns, printable
-from sdk.devtools.report.words import counted, readable_bytes
 from sdk.inspect._kinds import NAMES
+from sdk.util.words import counted, readable_bytes
 
 Facts = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sdk.devtools.report.facts import program_facts
 from sdk.devtools.report.plan_picture import plan_picture
-from sdk.devtools.report.words import readable_bytes
+from sdk.util.words import readable_bytes
 
 if TYPE_CHECKING:
     from sdk.exir import ExecutorchProgramManager

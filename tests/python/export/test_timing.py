@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from sdk.devtools.report.words import readable_seconds
 from sdk.export.cli.timing import same, timing
 from sdk.export.example_inputs import ExampleInputs
+from sdk.util.words import readable_seconds
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,14 @@ def test_installs_what_the_examples_need_too_with_the_options_of_cmake_bld2_03_b
 
 
 def test_minimal_leaves_out_the_examples_bld2_03(python: Path) -> None:
-    assert install(python, "--minimal").stdout.endswith(f"pip install {ROOT}\n")
+    assert install(python, "--minimal").stdout.endswith(f"pip install {ROOT}[export]\n")
 
 
 def test_pinned_keeps_to_the_release_of_pytorch_that_is_tested_bld2_04(python: Path) -> None:
     constraints = ROOT / "scripts/requirements/constraints.txt"
     assert "\ntorch==" in constraints.read_text()
     done = install(python, "--use-pt-pinned-commit", "--minimal")
-    assert done.stdout.endswith(f"pip install -c {constraints} {ROOT}\n")
+    assert done.stdout.endswith(f"pip install -c {constraints} {ROOT}[export]\n")
 
 
 def test_editable_has_what_the_build_needs_first_bld2_06(python: Path) -> None:

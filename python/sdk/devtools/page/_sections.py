@@ -14,7 +14,7 @@ from sdk.devtools.report.facts import MethodFacts
 from sdk.devtools.report.page import bars, table
 from sdk.devtools.report.plan_picture import plan_picture
 from sdk.devtools.report.summary import memory, operators, signature
-from sdk.devtools.report.words import counted, readable_bytes
+from sdk.util.words import counted, readable_bytes
 
 _LARGEST = 30
 

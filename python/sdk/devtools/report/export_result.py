@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sdk.devtools.report._receipt import Receipt
 from sdk.devtools.report.facts import ProgramFacts
-from sdk.devtools.report.words import readable_seconds
+from sdk.util.words import readable_seconds
 
 
 @dataclass

@@ -13,7 +13,7 @@ from sdk.devtools.report.export_result import ExportResult
 from sdk.devtools.report.facts import MethodFacts
 from sdk.devtools.report.plan_picture import plan_picture
 from sdk.devtools.report.summary import delegated, memory, signature, verified
-from sdk.devtools.report.words import counted, readable_bytes
+from sdk.util.words import counted, readable_bytes
 
 _LARGEST = 15
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 
 from sdk.devtools.report.facts import PlannedTensor
-from sdk.devtools.report.words import readable_bytes
+from sdk.util.words import readable_bytes
 
 _WIDTH, _HEIGHT = 960, 360
 _LEFT, _BOTTOM, _TOP = 78, 34, 10

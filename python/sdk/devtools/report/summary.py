@@ -12,7 +12,7 @@ from sdk.devtools.report._model import LossKind, Row
 from sdk.devtools.report._receipt import Receipt
 from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
 from sdk.devtools.report.facts import MethodFacts, ProgramFacts
-from sdk.devtools.report.words import counted, paint, readable_bytes
+from sdk.util.words import counted, paint, readable_bytes
 
 _LABEL = 12
 _WIDTH = 100

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from sdk.export.cli.arguments import parse
 from sdk.export.cli.errors import CommandError
+from sdk.extras import TORCH_HINT, lacks_torch
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") -> int:
@@ -30,6 +31,11 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") 
         from sdk.export.cli.pipeline import run
 
         run(options)
+    except ModuleNotFoundError as error:
+        if not lacks_torch(error):
+            raise
+        print(f"error: {prog} {TORCH_HINT}", file=sys.stderr)
+        return 1
     except CommandError as error:
         if options.verbose:
             traceback.print_exc()

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from sdk.devtools.report.words import counted, readable_bytes
 from sdk.export.cli.dynamic import DynamicShapes, resized
 from sdk.export.cli.errors import CommandError, first_lines, user_line
 from sdk.export.cli.model import Model
@@ -21,6 +20,7 @@ from sdk.export.example_inputs import ExampleInputs
 from sdk.export.export import ExportSession
 from sdk.export.recipe import ExportRecipe
 from sdk.export.types import StageType
+from sdk.util.words import counted, readable_bytes
 
 _SHOWN = {
     StageType.SOURCE_TRANSFORM: ("quantise", "torchao"),

@@ -16,7 +16,6 @@ from sdk.devtools.report.export_report import write_report
 from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
 from sdk.devtools.report.facts import program_facts
 from sdk.devtools.report.summary import show_summary
-from sdk.devtools.report.words import counted, readable_bytes
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.backends import scheme, settled
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
@@ -36,6 +35,7 @@ from sdk.export.example_inputs import ExampleInputs
 from sdk.export.export import ExportSession
 from sdk.export.recipe import ExportRecipe
 from sdk.export.types import StageType
+from sdk.util.words import counted, readable_bytes
 
 _LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from sdk.devtools.report.export_result import Stage
-from sdk.devtools.report.words import paint
+from sdk.util.words import paint
 
 
 @dataclass
