@@ -221,7 +221,7 @@ try:
 except RuntimeError as error:
     print(error)
 loaded = {name.split(".")[1] for name in sys.modules if name.startswith("sdk.")}
-assert loaded == {"exir"}, loaded
+assert loaded == {"exir", "extras"}, loaded
 """
 
 
