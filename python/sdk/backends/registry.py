@@ -94,6 +94,10 @@ class Backend:
         runner: How a program is verified without the device: a callable of the paths of the `.pte` and of the `.ptd`
             (or None) that returns an object with `run_method(name, inputs)`, which returns the list of outputs. None
             where the runtime of this package contains the backend, or nothing but the device can run it.
+        runner_note: What a reader of the summary of `sdk.export` must know of the runner, such as that its arithmetic
+            is not the device's. A phrase that continues "The program was verified by".
+        tolerance: The relative difference from PyTorch that `sdk.export` allows in the runner if the user names none;
+            None for that of each output's dtype.
         packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """
 
@@ -108,6 +112,8 @@ class Backend:
     memory_padding: int = 0
     default_on_cpu: bool = False
     runner: str | None = None
+    runner_note: str = ""
+    tolerance: float | None = None
     packages: tuple[str, ...] = ()
     place: str = field(default="", compare=False, repr=False)  # set by the registry: the file, for messages
 
@@ -133,6 +139,9 @@ class Backend:
         good = isinstance(padding, int) and not isinstance(padding, bool) and padding >= 0
         _expect(self, "memory_padding", good, "a number of bytes, 0 or more")
         _expect(self, "default_on_cpu", isinstance(self.default_on_cpu, bool), "True or False")
+        _expect(self, "runner_note", isinstance(self.runner_note, str), "text")
+        allowed = self.tolerance is None or (isinstance(self.tolerance, float) and self.tolerance > 0)
+        _expect(self, "tolerance", allowed, "a number above 0, or None")
         good = isinstance(self.packages, tuple) and all(isinstance(package, str) for package in self.packages)
         _expect(self, "packages", good, 'a tuple of requirements, for example ("numpy>=1.26",)')
 

@@ -198,8 +198,10 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
             )
         else:
             load = partial(WrittenProgram, program, weights, runner)
+            if runner is not None and runner.runner_note:
+                result.notes.append(f"The program was verified by {runner.runner_note}.")
             with progress.stage("verify", "run the program") as stage:
-                _verify_all(options, result, references, load)
+                _verify_all(options, result, references, load, None if runner is None else runner.tolerance)
                 # The time of a runner says nothing about the device.
                 result.timings = [] if runner is not None else _timings(references, load)
                 stage.detail = f"the program agrees with PyTorch in {counted(len(references), 'run')}"
@@ -262,10 +264,15 @@ def _with_quantized(references: list[Reference], session: ExportSession) -> list
 
 
 def _verify_all(
-    options: Options, result: ExportResult, references: list[Reference], load: Callable[[], WrittenProgram]
+    options: Options,
+    result: ExportResult,
+    references: list[Reference],
+    load: Callable[[], WrittenProgram],
+    default: float | None,
 ) -> None:
+    """`default` is the tolerance of the runner."""
     # Loaded again for each reference: a program with state starts from its initial values, as eager mode did.
-    result.comparisons = [_verify(load(), reference, options) for reference in references]
+    result.comparisons = [_verify(load(), reference, options, default) for reference in references]
     result.accuracies = [
         accuracy(options.quantize, reference.unquantized, load().run(reference.method, reference.inputs.copy()))
         for reference in references
@@ -282,8 +289,10 @@ def _timings(references: list[Reference], load: Callable[[], WrittenProgram]) ->
     return [timed for timed in timings if timed is not None]
 
 
-def _verify(program: WrittenProgram, reference: Reference, options: Options) -> Comparison:
-    tolerance = TOLERANCE if options.quantize and options.tolerance is None else options.tolerance
+def _verify(program: WrittenProgram, reference: Reference, options: Options, default: float | None) -> Comparison:
+    tolerance = options.tolerance
+    if tolerance is None:
+        tolerance = TOLERANCE if options.quantize else default
     comparison = compare(reference.label, reference.method, reference.inputs, reference.answer, program, tolerance)
     worst = comparison.worst
     if worst is not None and not worst.within:

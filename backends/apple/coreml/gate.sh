@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The step of Core ML, for scripts/test.sh.
+gate_step coreml 2
+needs_network coreml
+
+# coremltools and what it imports are installed beside the environment, so that the other steps run without them.
+coreml_packages=(coremltools==9.0 attrs==26.1.0 cattrs==26.2.1 protobuf==7.36.2 pyaml==26.7.0 PyYAML==6.0.3 tqdm==4.70.1)
+step_coreml() {
+  local folder="${root}/.cache/coreml-packages"
+  local stamp="${folder}/.$(printf '%s\n' "${coreml_packages[@]}" | sha256sum | cut -c1-16)"
+  if [[ ! -e "${stamp}" ]]; then
+    rm -rf "${folder}"
+    "${python}" -m pip install --quiet --no-deps --target "${folder}" "${coreml_packages[@]}" && touch "${stamp}" || return
+  fi
+  PYTHONPATH="${folder}" "${python}" -m pytest -q backends/apple/coreml/test
+}

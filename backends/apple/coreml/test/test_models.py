@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models from eager to a payload that the interpreter computes, in both precisions."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lowering import FP16, FP32, difference, lower
+from torch.utils import _pytree as pytree
+
+from zoo.case import CASES, build
+
+for _module in ("control", "function", "in_place", "language", "sequence", "structure", "vision"):
+    importlib.import_module(f"zoo.{_module}")
+
+LIMITS = {FP32: 1e-5, FP16: 5e-3}
+STATES = {"decoder_kv_cache", "cache"}
+"""Core ML's states are float16 in any precision."""
+
+WHOLE = (
+    "counter", "scalars", "nested", "constants", "cache", "encoder", "encoder_dynamic_length", "decoder_kv_cache",
+    "causal_attention", "mlp", "mlp_dynamic_batch", "lstm", "lstm_bidirectional", "gru", "statistics", "gather",
+    "half_precision", "size_from_data", "selected", "named_tuples", "optional_indices", "literals",
+    "resnet", "mobilenet", "unet", "convs_1d_2d_3d", "autoencoder", "vit", "encode_and_decode",
+)  # fmt: skip
+"""Models of which no operator stays outside."""
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+
+@pytest.mark.parametrize("precision", [FP32, FP16], ids=["fp32", "fp16"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_zoo(name: str, precision: Any) -> None:
+    """CML-01, CML-09, CML-11, CML-21: every model of the zoo gives eager's results, in all its calls, with the
+    states and at the sizes of its dynamic dimensions."""
+    for method_name, method in build(name).methods.items():
+        eager = copy.deepcopy(method.module)
+        lowered = lower(method.module, method.calls[0], precision, dynamic_shapes=method.dynamic_shapes)
+        if name in WHOLE:
+            assert not lowered.outside, (method_name, lowered.refusals)
+            assert len(lowered.delegates) == 1
+        for call in method.calls:
+            with torch.no_grad():
+                expected = _tensors(eager(*copy.deepcopy(call)))
+            limit = LIMITS[FP16] if name in STATES else LIMITS[precision]
+            assert difference(_tensors(lowered.run(*copy.deepcopy(call))), expected) <= limit, method_name
+
+
+SCRIPT = """
+import hashlib, sys
+sys.path[:0] = sys.argv[1:]
+import importlib
+from lowering import FP16, lower
+from zoo.case import build
+importlib.import_module("zoo.language")
+method = build("decoder_kv_cache").methods["forward"]
+lowered = lower(method.module, method.calls[0], FP16)
+print(hashlib.sha256(b"".join(module.processed_bytes for module in lowered.delegates.values())).hexdigest())
+"""
+
+
+def test_the_same_bytes_each_time() -> None:
+    """Two processes, with different orders of sets, make the same payload."""
+    here = Path(__file__).resolve().parent
+    arguments = [sys.executable, "-c", SCRIPT, str(here), str(here.parents[3] / "tests")]
+    found = {
+        subprocess.run(
+            arguments, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True, text=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_importing_the_sdk_does_not_import_coremltools() -> None:
+    """DINT-06"""
+    script = "import sys, sdk, sdk.exir, sdk.backends.registry as r; r.backends(); print('coremltools' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout == "False\n"
+    )

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The least deployment target that a program needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from sdk.backends.apple.coreml._coremltools import coremltools
+from sdk.backends.apple.coreml.compiler.settings import Settings
+from sdk.backends.apple.coreml.compiler.trial import Trials, least
+
+
+def candidates(settings: Settings) -> list[Any]:
+    """The deployment targets to convert for, the oldest first: the given one, or those with different operators."""
+    if settings.target is not None:
+        return [settings.target]
+    target = coremltools().target
+    return [target.iOS16, target.iOS17, target.iOS18]
+
+
+def least_target(program: ExportedProgram, settings: Settings) -> tuple[Any, str]:
+    """The oldest target with all operators of a program, and what needs it.
+
+    Raises:
+        RuntimeError: an operator converts for none.
+    """
+    target = coremltools().target
+    found, why = target.iOS16, "it is the oldest that the runtime supports"
+    if program.graph_signature.buffers_to_mutate:
+        found, why = (
+            target.iOS18,
+            f"the state {next(iter(program.graph_signature.buffers_to_mutate.values()))} needs it",
+        )
+    if len({name for entry in settings.enumerated for name in entry.inputs}) > 1:
+        found, why = target.iOS18, "enumerated shapes of several inputs need it"
+    trials = Trials(program)
+    for node in program.graph.nodes:
+        if node.op == "call_function":
+            needed, reason = least(trials, node, candidates(settings))
+            if needed is None:
+                raise RuntimeError(f"{node.name} ({node.target}) cannot be compiled for Core ML: {reason}")
+            if needed > found:
+                found, why = needed, f"{node.target} needs it"
+    return found, why

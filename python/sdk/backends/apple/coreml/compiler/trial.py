@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether coremltools converts a node, found by converting the node alone, without passes. The answers for equal calls
+on tensors of equal shapes are computed once."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from torch.fx import Graph, GraphModule, Node
+
+from sdk.backends.apple.coreml._coremltools import coremltools
+from sdk.backends.apple.coreml.compiler import torch_ops
+from sdk.backends.apple.coreml.compiler.conversion import example_of, quiet, stated
+from sdk.exir.graph.programs import assemble
+
+_SMALL = 64  # elements: the values of larger constants do not decide whether a call converts
+_LENGTH = 300  # characters of an error of coremltools in a reason
+
+
+class Trials:
+    """Converts nodes of a program alone."""
+
+    def __init__(self, program: ExportedProgram, constants: bool = True) -> None:
+        """`constants` says whether weights are known to the operators."""
+        torch_ops.register()
+        self._program = program
+        self._answers: dict[Any, str | None] = {}
+        signature = program.graph_signature
+        mutated = set(signature.buffers_to_mutate.values())
+        tensors = {**program.constants, **program.state_dict}
+        self._constants = {
+            spec.arg.name: tensors[spec.target]
+            for spec in signature.input_specs
+            if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+            and spec.target in tensors
+            and spec.target not in mutated
+            and constants
+        }
+
+    def error(self, node: Node, target: Any) -> str | None:
+        """Why coremltools does not convert a node for a deployment target; None if it does."""
+        nodes = _with_sizes(node)
+        key = (self._key(nodes), target)
+        if key not in self._answers:
+            self._answers[key] = self._try(nodes, target)
+        return self._answers[key]
+
+    def _try(self, nodes: list[Node], target: Any) -> str | None:
+        coremltools()
+        from coremltools.converters.mil.frontend.torch.converter import TorchConverter
+
+        try:
+            with quiet():
+                TorchConverter(self._program_of(nodes), opset_version=target).convert()
+        except Exception as error:  # coremltools raises what its operators raise: AttributeError, IndexError and others
+            return _words(error)
+        return None
+
+    def _key(self, nodes: list[Node]) -> Any:
+        names = {node: f"%{i}" for i, node in enumerate(nodes)}
+
+        def of(argument: Any) -> Any:
+            if not isinstance(argument, Node):
+                return repr(argument)
+            if argument in names:
+                return names[argument]
+            value = argument.meta.get("val")
+            constant = self._constants.get(argument.name)
+            content = None
+            if (
+                constant is not None
+                and constant.numel() <= _SMALL
+                and type(constant) in (torch.Tensor, torch.nn.Parameter)
+            ):
+                content = str(constant.tolist())
+            names[argument] = f"%{len(names)}"
+            return (names[argument], _describe(value), constant is not None, content)
+
+        return tuple(
+            (
+                str(node.target),
+                str(torch.fx.node.map_aggregate((node.args, node.kwargs), of)),
+                str(torch.utils._pytree.tree_map(_describe, node.meta.get("val"))),
+            )
+            for node in nodes
+        )
+
+    def _program_of(self, nodes: list[Node]) -> ExportedProgram:
+        graph, mapping = Graph(), {}
+        inputs: list[InputSpec] = []
+        constants: dict[str, Any] = {}
+        members = set(nodes)
+        for operand in dict.fromkeys(o for node in nodes for o in node.all_input_nodes if o not in members):
+            new = graph.placeholder(operand.name)
+            new.name = operand.name
+            new.meta = {"val": _readable(operand.meta.get("val"))}
+            mapping[operand] = new
+            argument = TensorArgument(new.name)
+            if operand.name in self._constants:
+                constants[operand.name] = self._constants[operand.name]
+                inputs.append(InputSpec(InputKind.CONSTANT_TENSOR, argument, operand.name))
+            else:
+                inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
+        for node in nodes:
+            mapping[node] = graph.node_copy(node, lambda n: mapping[n])
+            mapping[node].name = node.name
+        tensors = [mapping[node] for node in nodes if _is_tensor(node)]
+        graph.output(tuple(tensors))
+        outputs = [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name), None) for node in tensors]
+        signature = ExportGraphSignature(inputs, outputs)
+        module = GraphModule(torch.nn.Module(), graph)
+        program = assemble(self._program, module, signature, state_dict={}, constants=constants)
+        program._verifiers = [_Edge]  # coremltools reads the dialect here
+        return program
+
+
+class _Edge:
+    dialect = "EDGE"
+
+
+def _with_sizes(node: Node) -> list[Node]:
+    """A node, the calls that compute numbers for it, and those that take its tensors from a list, in order."""
+    found: dict[Node, None] = {}
+
+    def add(each: Node) -> None:
+        for operand in each.all_input_nodes:
+            if operand not in found and operand.op == "call_function" and not _is_tensor(operand):
+                add(operand)
+        found[each] = None
+
+    add(node)
+    if not _is_tensor(node):
+        for user in node.users:
+            if user.target is operator.getitem:
+                found[user] = None
+    return list(found)
+
+
+def _is_tensor(node: Node) -> bool:
+    return isinstance(node.meta.get("val"), torch.Tensor)
+
+
+def _readable(value: Any) -> Any:
+    """A tensor in the place of an operand: of its sizes, those that are computed from others are as in the example."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return stated(value.dtype, [size if _is_symbol(size) else example_of(size) for size in value.shape])
+
+
+def _is_symbol(size: Any) -> bool:
+    return not isinstance(size, int) and size.node.expr.is_symbol
+
+
+def _describe(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (str(value.dtype), tuple(str(size) for size in value.shape))
+    return str(value)
+
+
+def _words(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    text = re.sub(r"^Unsupported fx node .*, kind (\S+)$", r"Core ML has no operator \1", text)
+    return text if len(text) <= _LENGTH else text[:_LENGTH] + "..."
+
+
+def least(trials: Trials, node: Node, targets: Iterable[Any]) -> tuple[Any, str | None]:
+    """The first of the targets for which a node converts; if there is none, None and the reason for the last one."""
+    reason: str | None = "there is no deployment target to convert it for"
+    for target in targets:
+        reason = trials.error(node, target)
+        if reason is None:
+            return target, None
+    return None, reason

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`CoreMLPartitioner`: delegates the supported parts of a model to `CoreMLBackend`. The reason for every other node is
+in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.apple.coreml.partition`."""
+
+from __future__ import annotations
+
+import logging
+import operator
+from collections.abc import Callable, Iterable
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import Partition
+from torch.fx.passes.operator_support import create_op_support
+
+from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
+from sdk.backends.apple.coreml.compiler.settings import settings_of
+from sdk.backends.apple.coreml.partition.support import Support, is_tensor, name_of
+from sdk.exir.backend._messages import source_of
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+
+logger = logging.getLogger("sdk.backends.apple.coreml.partition")
+
+
+class CoreMLPartitioner(Partitioner):
+    """Delegates the largest possible parts.
+
+    Args:
+        skip_ops_for_coreml_delegation: Names of operators that stay outside, such as `aten.add.Tensor`.
+        compile_specs: Options for Core ML (`CoreMLBackend.generate_compile_specs`).
+        take_over_mutable_buffer: Whether buffers that the model changes become states of Core ML, which needs iOS 18.
+            Otherwise they are inputs and outputs of the delegate. Buffers that are not floats, that do not start at
+            zero or that are used outside stay outside in any case.
+        lower_full_graph: Whether an operator that Core ML does not take is an error.
+        take_over_constant_data: Whether the delegate owns the weights. Otherwise they are inputs.
+    """
+
+    def __init__(
+        self,
+        *,
+        skip_ops_for_coreml_delegation: list[str] | None = None,
+        compile_specs: list[CompileSpec] | None = None,
+        take_over_mutable_buffer: bool | None = True,
+        lower_full_graph: bool = False,
+        take_over_constant_data: bool = True,
+    ) -> None:
+        super().__init__()
+        specs = CoreMLBackend.generate_compile_specs() if compile_specs is None else list(compile_specs)
+        self._settings = settings_of(specs)
+        if self._settings.enumerated and not lower_full_graph:
+            raise ValueError(
+                "enumerated shapes need lower_full_graph=True: they are those of the inputs of the whole model"
+            )
+        if not take_over_constant_data and self._settings.quantizer is not None:
+            raise ValueError("op_linear_quantizer_config quantises weights, which needs take_over_constant_data=True")
+        self._skipped = frozenset(skip_ops_for_coreml_delegation or ())
+        self._takes_state = bool(take_over_mutable_buffer)
+        self._takes_all = lower_full_graph
+        self._takes_constants = take_over_constant_data
+        self.delegation_spec = DelegationSpec(CoreMLBackend.__name__, specs)
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags the nodes for Core ML.
+
+        Raises:
+            ValueError: `lower_full_graph` is set and a node is not taken; the message has the first ones, with the
+            lines
+                of the model that call them.
+        """
+        why = WhyNoPartition(logger)
+        support = Support(exported_program, self._settings, self._skipped, self._takes_constants)
+        tags: dict[str, DelegationSpec] = {}
+        refused: dict[Node, str] = {}
+        for module in exported_program.graph_module.modules():
+            if isinstance(module, GraphModule) and (module is exported_program.graph_module or _is_branch(module)):
+                self._partition_graph(exported_program, module, support, tags, refused)
+        for node, reason in refused.items():
+            why(node, reason)
+        if refused and self._takes_all:
+            shown = [f"{n.name} ({name_of(n)}): {reason}{source_of(n)}" for n, reason in list(refused.items())[:5]]
+            raise ValueError(
+                f"lower_full_graph=True, but Core ML does not take {len(refused)} of the operators:\n"
+                + "\n".join(shown)
+            )
+        if refused:
+            names = dict.fromkeys(name_of(node) for node in refused)
+            logger.warning("Core ML does not take %s; what it does not take runs on the CPU", ", ".join(names))
+        if self._takes_constants:
+            tag_constant_data(exported_program)
+        if self._takes_state:
+            support.tag_state()
+        return PartitionResult(exported_program, tags)
+
+    def _partition_graph(
+        self,
+        program: ExportedProgram,
+        module: GraphModule,
+        support: Support,
+        tags: dict[str, DelegationSpec],
+        refused: dict[Node, str],
+    ) -> None:
+        takes: set[Node] = set()
+        for node in module.graph.nodes:
+            if node.op != "call_function":
+                continue
+            reason = support.reason(node)
+            if reason is None:
+                takes.add(node)
+            elif node.target is not operator.getitem:  # its call has the reason
+                refused[node] = reason
+        while True:
+            checker = create_op_support(lambda _, node, taken=frozenset(takes): node in taken)
+            partitions = generate_partitions_from_list_of_nodes(module, op_support=checker)
+            left = {}
+            for partition in partitions:
+                left.update(support.conflicts(partition.nodes))
+            if not left:
+                break
+            refused.update(left)
+            takes -= left.keys()
+        for partition in partitions:
+            if not any(is_tensor(node) for node in partition.nodes):
+                refused.update(dict.fromkeys(partition.nodes, "it computes sizes only"))
+                continue
+            tag = f"coreml_{len(tags)}"
+            tags[tag] = self._delegation(partition)
+            for node in partition.nodes:
+                node.meta["delegation_tag"] = tag
+
+    def _delegation(self, partition: Partition) -> DelegationSpec:
+        return self.delegation_spec
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        """The operators of the program that Core ML has and the exporter would decompose."""
+        support = Support(ep, self._settings, self._skipped, self._takes_constants)
+        whole = {
+            node.target: None
+            for module in ep.graph_module.modules()
+            if isinstance(module, GraphModule)
+            for node in module.graph.nodes
+            if node.op == "call_function"
+            and isinstance(node.target, torch._ops.OpOverload)
+            and _may_stay_whole(node.target)
+        }
+        return list(whole), lambda node: support.reason(node) is None
+
+
+def _may_stay_whole(target: torch._ops.OpOverload) -> bool:
+    """Whether an operator neither returns views nor changes its operands."""
+    schema = target._schema
+    aliases: Iterable[object] = [*(a.alias_info for a in schema.arguments), *(r.alias_info for r in schema.returns)]
+    return all(alias is None for alias in aliases)
+
+
+def _is_branch(module: GraphModule) -> bool:
+    return not hasattr(module, "backend_id")

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes Core ML takes, and why not the others."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx import Node
+from torch.utils import _pytree as pytree
+
+from sdk.backends.apple.coreml._coremltools import coremltools
+from sdk.backends.apple.coreml.compiler.settings import Settings
+from sdk.backends.apple.coreml.compiler.targets import candidates
+from sdk.backends.apple.coreml.compiler.trial import Trials, least
+from sdk.backends.apple.coreml.partition.rules import refusal_by_rule
+
+_MOST_RANK = 5
+_DTYPES = (
+    torch.float32, torch.float16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+
+
+class Support:
+    """Answers about one program, whose graph does not change."""
+
+    def __init__(
+        self, program: ExportedProgram, settings: Settings, skipped: frozenset[str], takes_constants: bool
+    ) -> None:
+        self._program = program
+        self._settings = settings
+        self._skipped = skipped
+        self._trials = Trials(program, constants=takes_constants)
+        self._targets = candidates(settings)
+        signature = program.graph_signature
+        self._buffers = {s.arg.name: s.target for s in signature.input_specs if s.kind == InputKind.BUFFER}
+
+    def reason(self, node: Node) -> str | None:
+        """Why Core ML does not take a node; None if it does."""
+        if not (isinstance(node.target, torch._ops.OpOverload) or hasattr(node.target, "_op") or _is_arithmetic(node)):
+            return "control flow stays outside; Core ML gets the parts of its branches"
+        if name_of(node) in self._skipped:
+            return "it is in skip_ops_for_coreml_delegation"
+        if node.target is operator.getitem and isinstance(node.args[0], Node) and is_call(node.args[0]):
+            return self.reason(node.args[0])
+        values = pytree.tree_leaves([n.meta.get("val") for n in (*node.all_input_nodes, node)])
+        for value in values:
+            reason = _tensor_reason(value)
+            if reason is not None:
+                return reason
+        reason = refusal_by_rule(name_of(node), node)
+        if reason is not None:
+            return reason
+        target, reason = least(self._trials, node, self._targets)
+        return None if target is not None else f"coremltools does not convert it: {reason}"
+
+    def conflicts(self, nodes: Sequence[Node]) -> dict[Node, str]:
+        """The nodes of a partition that cannot be in it because of what enters or leaves the "
+        "partition, with reasons."""
+        members = set(nodes)
+        found: dict[Node, str] = {}
+        for node in nodes:
+            for operand in node.all_input_nodes:
+                if operand not in members and not is_tensor(operand) and operand.op != "get_attr":
+                    found[node] = f"{operand.name} is a number that is computed outside, and Core ML takes tensors"
+            outside = [user for user in node.users if user not in members]
+            if not is_tensor(node) and outside:
+                found[node] = "it is read outside, and Core ML returns tensors"
+        return found
+
+    def tag_state(self) -> None:
+        """Tags the buffers that become states."""
+        written = {
+            spec.target: node
+            for node, spec in zip(
+                self._program.graph.output_node().args[0], self._program.graph_signature.output_specs, strict=True
+            )
+            if spec.kind == OutputKind.BUFFER_MUTATION
+        }
+        for node in self._program.graph.nodes:
+            target = self._buffers.get(node.name) if node.op == "placeholder" else None
+            value = written.get(target)
+            if value is None or not node.users or self._state_reason(node, str(target)) is not None:
+                continue
+            tags = {user.meta.get("delegation_tag") for user in (*node.users, value) if user.op != "output"}
+            if len(tags) == 1 and None not in tags and value is not node:
+                node.meta["delegation_tag"] = tags.pop()
+
+    def _state_reason(self, node: Node, target: str) -> str | None:
+        tensor = {**self._program.constants, **self._program.state_dict}.get(target)
+        if self._settings.target is not None and self._settings.target < coremltools().target.iOS18:
+            return "states need the deployment target iOS18"
+        if tensor is None or tensor.dtype not in (torch.float16, torch.float32):
+            return "states are float16"
+        if bool((tensor != 0).any()):
+            return "states start at zero"
+        return None
+
+
+def name_of(node: Node) -> str:
+    """The name of a call, such as `aten.add.Tensor`."""
+    target: Any = getattr(node.target, "_op", node.target)
+    return str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
+
+
+def is_tensor(node: Node) -> bool:
+    """Whether a node computes one tensor."""
+    return isinstance(node.meta.get("val"), torch.Tensor)
+
+
+def is_call(node: Node) -> bool:
+    """Whether a node calls an operator."""
+    return node.op == "call_function"
+
+
+def _is_arithmetic(node: Node) -> bool:
+    return node.target is operator.getitem or getattr(node.target, "__module__", "") in ("_operator", "math")
+
+
+def _tensor_reason(value: Any) -> str | None:
+    if not isinstance(value, torch.Tensor):
+        return None
+    if value.dtype not in _DTYPES:
+        return f"Core ML has no {str(value.dtype).removeprefix('torch.')}"
+    if value.dim() > _MOST_RANK:
+        return f"Core ML's tensors have rank {_MOST_RANK} at most; this one has {value.dim()}"
+    if any(isinstance(size, int) and size == 0 for size in value.shape):
+        return "Core ML has no empty tensors"
+    return None
