@@ -42,3 +42,8 @@ def register() -> None:
         x = floats(context, node)
         root = mb.sqrt(x=mb.sub(x=mb.square(x=x), y=1.0))
         context.add(mb.log(x=mb.add(x=x, y=root), name=node.name))
+
+    @register_torch_op(override=True)
+    def reciprocal(context: Any, node: Any) -> None:
+        # coremltools takes the operation `inverse`, which adds 0.0001 to x.
+        context.add(mb.real_div(x=1.0, y=floats(context, node), name=node.name))
