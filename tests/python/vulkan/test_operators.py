@@ -56,7 +56,7 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
     ("any", lambda a: a.any(), (b,)),
     ("var", lambda a: a.var(-1), (x,)),
     ("var", lambda a: a.var((1, 2), correction=0, keepdim=True), (x,)),
-    ("_adaptive_avg_pool2d", lambda a: F.adaptive_avg_pool2d(a, (2, 3)), (x,)),
+    ("_adaptive_avg_pool2d", lambda a: F.adaptive_avg_pool2d(a, (2, 5)), (x,)),
     ("view_copy", lambda a: F.pixel_unshuffle(a[:, :, :, :4], 2), (x,)),
     ("clamp", lambda a: torch.clamp(a, -1, 0.5), (x,)),
     ("clamp", lambda a: torch.clamp(a, min=0), (i,)),
@@ -160,6 +160,14 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
     ("amax", lambda a, m: F.scaled_dot_product_attention(a, a, a, m), (x, torch.zeros(4, 4, dtype=torch.bool))),
     ("add", lambda a, m: F.scaled_dot_product_attention(a, a, a, m), (x, x[0, 0, :, :4])),
 ]
+
+
+@torch.no_grad()
+def grid_priors(a: torch.Tensor) -> torch.Tensor:
+    return torch.ops.et_vk.grid_priors(a, 8, 0.5)
+
+
+CALLS.append(("grid_priors", grid_priors, (x,)))
 
 
 class Calls(torch.nn.Module):

@@ -106,6 +106,15 @@ def check_pool(node: Node) -> str | None:
     return None if value_of(node.args[0]).dim() in (3, 4) else "its input is no image"
 
 
+def check_adaptive_pool(node: Node) -> str | None:
+    """Windows have one size."""
+    before, after = value_of(node.args[0]).shape[-2:], value_of(node).shape[-2:]
+    for size, result in zip(before, after, strict=True):
+        if not isinstance(size, int) or not isinstance(result, int) or size % result:
+            return f"it pools {size} elements to {result}, with windows of different sizes"
+    return None
+
+
 def check_index(node: Node) -> str | None:
     indices = node.args[1]
     assert isinstance(indices, list | tuple)

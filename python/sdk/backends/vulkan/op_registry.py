@@ -201,7 +201,7 @@ for _name in ("aten: convolution", "et_vk: conv_with_clamp"):
 _ops("aten: upsample_nearest2d.vec upsample_bilinear2d.vec", CHANNELS_TEXTURE, **_F)
 _ops("aten: pixel_shuffle", **_F, **_RESIZE)
 _ops("aten: grid_sampler_2d", (CHANNELS_TEXTURE, CONTIGUOUS_BUFFER), check=check.check_grid_sampler, **_F, **_RESIZE)
-_ops("aten: _adaptive_avg_pool2d", CHANNELS_TEXTURE, ours=True, **_F, **_RESIZE)
+_ops("aten: _adaptive_avg_pool2d", CHANNELS_TEXTURE, ours=True, check=check.check_adaptive_pool, **_F, **_RESIZE)
 _ops("aten: pixel_unshuffle", ours=True, **_F, **_RESIZE)
 _ops("et_vk: grid_priors", CHANNELS_TEXTURE, **_F)
 
@@ -296,6 +296,14 @@ _ops(
 _ops("et_vk: fused_ce", CONTIGUOUS_ANY, inputs_dtypes=(FLOATS, INTEGERS, ANY_DTYPE), outputs_dtypes=(FLOATS, FLOATS))
 _ops("et_vk: adamw_step q4gsw_requant", CONTIGUOUS_ANY, **_F)
 _ops("et_vk: linear_dW", CONTIGUOUS_ANY, supports_prepacking=True, **_F)
+
+NOT_DELEGATED = frozenset(
+    name
+    for name in vulkan_supported_ops
+    if name.startswith(("quantized_decomposed.", "torchao.", "llama.", "et_vk."))
+    and name not in ("et_vk.conv_with_clamp.default", "et_vk.grid_priors.default", "et_vk.rms_norm.default")
+) | {"aten._weight_int8pack_mm.default"}
+"""Operators of the format that the partitioner leaves to kernels, because their payloads are not tested yet."""
 
 # Packing of constants, transitions between representations, and symbolic integers read from tensors
 _ops("et_vk: prepack select_as_symint", **_RESIZE, supports_highdim=True)

@@ -15,7 +15,7 @@ from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.graph.layouts import allowed_storage
 from sdk.backends.vulkan.op_checks import value_of
 from sdk.backends.vulkan.op_features import BOOL, STORED, OpFeatures, tensors_in
-from sdk.backends.vulkan.op_registry import SYMBOLIC, get_op_features, has_impl, operator_name
+from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, get_op_features, has_impl, operator_name
 from sdk.backends.vulkan.options import Options
 from sdk.backends.vulkan.representations import Reprs, valid_reprs
 from sdk.exir.sym_util import upper_bound
@@ -62,6 +62,8 @@ class Support:
         written = WRITTEN_AS.get(name, name)
         if not has_impl(written):
             return "the Vulkan runtime has no such operator"
+        if written in NOT_DELEGATED:
+            return "this version delegates no such operator to Vulkan"
         features = get_op_features(written)
         return (
             self._compatible(features, node)

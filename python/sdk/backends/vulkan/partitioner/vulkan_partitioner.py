@@ -87,7 +87,7 @@ class VulkanPartitioner(Partitioner):
         def is_taken(node: Node) -> bool:
             name = operator_name(node.target)
             if name in self.operator_blocklist:
-                return False
+                return True  # else its parts would be delegated
             if name == "aten.scaled_dot_product_attention.default":
                 return attention_refusal(node) is None
             return get_op_features(name).check_dtypes(node) is None

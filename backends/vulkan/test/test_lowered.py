@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What VulkanPartitioner lowers, run on the device: the operators, networks and dynamic shapes of tests/python/vulkan
+against eager PyTorch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests/python/vulkan"))
+import lowered
+from test_operators import CALLS, IDS, Calls
+from test_partitioner import IMAGE, Attends, Net
+
+from sdk.runtime import Runtime
+
+
+def run(program: Any, *calls: tuple[torch.Tensor, ...]) -> list[Any]:
+    """The results of calls of one loaded program."""
+    loaded = Runtime.get().load_program(program.to_executorch().buffer)
+    method = loaded.load_method("forward")
+    return [[value.clone() for value in method.execute(list(inputs))] for inputs in calls]
+
+
+def check(program: Any, model: torch.nn.Module, *calls: tuple[torch.Tensor, ...], tolerance: float = 2e-5) -> None:
+    for inputs, results in zip(calls, run(program, *calls), strict=True):
+        with torch.no_grad():
+            expected = model(*inputs)
+        expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
+        for a, b in zip(results, expected, strict=True):
+            torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("name", "function", "inputs"), CALLS, ids=IDS)
+def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
+    """VK-04, VK-05: each operator of the page gives eager's result on the device."""
+    inputs = tuple(tensor.clone() for tensor in inputs)
+    check(lowered.lower(Calls(function), inputs), Calls(function), inputs)
+
+
+@pytest.mark.parametrize("compat", [None, "1.4"])
+def test_network(compat: str | None) -> None:
+    """VK-01: also with the textures and transitions that the original's operators need."""
+    model = Net().eval()
+    check(lowered.lower(model, IMAGE, compile_options={"compat": compat}), model, IMAGE)
+
+
+def test_network_in_half() -> None:
+    """VK-02"""
+    model = Net().eval()
+    check(lowered.lower(model, IMAGE, compile_options={"force_fp16": True}), model, IMAGE, tolerance=1e-2)
+
+
+def test_dynamic_shapes() -> None:
+    """Both ends of a size, in any order."""
+    model = Attends().eval()
+    size = torch.export.Dim("size", min=2, max=9)
+    program = lowered.lower(model, (torch.randn(2, 5, 8),), {"x": {1: size}})
+    check(program, model, *((torch.randn(2, count, 8),) for count in (9, 2, 5, 9)))

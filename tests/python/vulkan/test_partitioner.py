@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of the partitioner, what it leaves and why, and what payloads share."""
+
+from __future__ import annotations
+
+import lowered
+import operator_list
+import pytest
+import torch
+from reference import payloads
+from torch import nn
+
+from sdk.backends.registry import backend
+from sdk.backends.vulkan.options import options_of
+from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner, parse_compile_options
+from sdk.backends.vulkan.serialization.vulkan_graph_schema import VkMemoryLayout, VkStorageType
+from sdk.backends.vulkan.vulkan_preprocess import parse_compile_spec
+
+
+class Net(nn.Module):
+    """Two convolutions with what follows them, and an operator that no GPU has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU6())
+        self.second = nn.Sequential(nn.Conv2d(8, 8, 3, groups=8), nn.BatchNorm2d(8))
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.second(self.first(x))
+        return self.head(x.mean((2, 3)))
+
+
+class Attends(nn.Module):
+    """Attention over a dynamic number of positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 24)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.linear(x).reshape(x.shape[0], x.shape[1], 3, 8).unbind(2)
+        return torch.softmax(q @ k.transpose(1, 2), -1) @ v + x.shape[1]
+
+
+IMAGE = (torch.randn(1, 3, 10, 10),)
+
+
+def test_declaration() -> None:
+    """`--backend vulkan` finds the partitioner (VK-01)."""
+    assert isinstance(backend("vulkan").make("partitioner"), VulkanPartitioner)
+    assert backend("vulkan").id == "VulkanBackend"
+
+
+def test_fused_network() -> None:
+    """Batch norms and clamps are part of convolutions; the net is one delegate."""
+    torch.manual_seed(0)
+    model = Net()
+    for norm in (model.first[1], model.second[1]):
+        nn.init.uniform_(norm.running_mean)
+        nn.init.uniform_(norm.running_var, 0.5, 2)
+        nn.init.uniform_(norm.weight)
+    program = lowered.lower(model, IMAGE)
+    assert len(payloads(program)) == 1
+    assert lowered.names(program) == [
+        "et_vk.conv_with_clamp.default",
+        "aten.convolution.default",
+        "aten.mean.dim",
+        "aten.view_copy.default",
+        "aten.linear.default",
+    ]
+    lowered.check(program, model, IMAGE)
+
+
+def test_compatible_network_has_transitions() -> None:
+    """With compat, textures of convolutions become contiguous for the linear layer, by one clone."""
+    program = lowered.lower(Net(), IMAGE, compile_options={"compat": "1.4"})
+    assert lowered.names(program).count("aten.clone.default") == 1
+    (runner,) = lowered.runners(program)
+    storages = {v.value.storage_type for v in runner.graph.values if isinstance(v.value, lowered.schema.VkTensor)}
+    assert VkStorageType.TEXTURE_3D in storages
+
+
+def test_memory_is_shared() -> None:
+    """A chain of operators needs two tensors' memory, and skip_memory_planning gives each its own."""
+    model = nn.Sequential(*(nn.Tanh() for _ in range(6)))
+    x = (torch.randn(4, 4),)
+    for skip, count in ((False, 2), (True, 1)):
+        program = lowered.lower(model, x, compile_options={"skip_memory_planning": skip})
+        (runner,) = lowered.runners(program)
+        tensors = [v.value for v in runner.graph.values if isinstance(v.value, lowered.schema.VkTensor)]
+        assert len({tensor.mem_obj_id for tensor in tensors}) == count
+        lowered.check(program, model, x)
+
+
+def test_equal_weights_are_stored_once() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+            self.b.load_state_dict(self.a.state_dict())
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.b(self.a(x))
+
+    program = lowered.lower(Twice(), (torch.randn(2, 4),))
+    ((_, data),) = payloads(program)
+    assert sorted(map(len, data.values())) == [16, 64]
+
+
+def test_dynamic_shapes() -> None:
+    """Sizes change up to the bounds, in views too (VK-05)."""
+    size = torch.export.Dim("size", min=2, max=9)
+    model = Attends().eval()
+    program = lowered.lower(model, (torch.randn(2, 5, 8),), {"x": {1: size}})
+    for count in (2, 5, 9):
+        lowered.check(program, model, (torch.randn(2, count, 8),))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"operator_blocklist": ["aten.linear.default"]}, "blocklist"),
+        ({"operator_blocklist": [torch.ops.aten.linear.default]}, "blocklist"),
+        ({"operator_allowlist": ["aten.convolution.default"]}, "allowlist"),
+        ({"nn_module_blocklist": ["Linear"]}, "nn_module_blocklist"),
+        ({"nn_module_allowlist": ["Conv2d"]}, "nn_module_allowlist"),
+        ({"compile_options": {"buffer_limit": 300}}, "buffer_limit"),
+    ],
+)
+def test_what_is_left_has_a_reason(options: dict, reason: str) -> None:
+    program = lowered.lower(Net(), IMAGE, **options)
+    reasons = lowered.left(program)
+    assert any(reason in text for text in reasons.values()), reasons
+    assert all(reasons.values())
+
+
+def test_unknown_operator_has_a_reason() -> None:
+    program = lowered.lower(nn.Sequential(nn.Linear(4, 4), nn.LogSigmoid()), (torch.randn(2, 4),))
+    assert all(lowered.left(program).values())
+
+
+def test_bool_tensors_can_be_left() -> None:
+    class Masks(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.where(x * 2 > 0, x, -x)
+
+    program = lowered.lower(Masks(), (torch.randn(4),), compile_options={"skip_bool_tensors": True})
+    assert any("skip_bool_tensors" in reason for reason in lowered.left(program).values())
+
+
+def test_options_reach_the_backend() -> None:
+    """VK-02: each option survives the way through compile specs."""
+    given = {
+        "require_dynamic_shapes": True,
+        "force_fp16": True,
+        "texture_limits": (64, 32, 16),
+        "buffer_limit": 1000,
+        "skip_bool_tensors": True,
+        "storage_type_override": VkStorageType.TEXTURE_3D,
+        "memory_layout_override": VkMemoryLayout.TENSOR_CHANNELS_PACKED,
+        "downcast_64_bit": False,
+        "skip_memory_planning": True,
+        "skip_tag_memory_metadata": True,
+        "compat": "1.4",
+    }
+    found = options_of(parse_compile_options(given))
+    assert {name: getattr(found, name) for name in given} == given
+    assert parse_compile_spec(parse_compile_options({"small_texture_limits": True})) == {"small_texture_limits": True}
+    assert options_of(parse_compile_options({"small_texture_limits": True})).texture_limits == (2048, 2048, 2048)
+
+
+@pytest.mark.parametrize(
+    "options", [{"force_fp16": 1}, {"texture_limits": (1, 2)}, {"buffer_limit": 0}, {"compat": "2"}]
+)
+def test_wrong_values_are_errors(options: dict) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(options))!r} is"):
+        VulkanPartitioner(options)
+
+
+def test_unknown_options_are_reported() -> None:
+    from sdk.exir.backend.declarations import get_losses
+    from sdk.exir.lowered_backend_module import get_lowered_backend_modules
+
+    options = {"required_dynamic_shapes": True}
+    program = lowered.lower(nn.Linear(4, 4), (torch.randn(2, 4),), compile_options=options)
+    (module,) = get_lowered_backend_modules(program.exported_program().graph_module)
+    assert [kind for kind, _ in get_losses(module)] == ["ignored option"]
+    assert "required_dynamic_shapes" in get_losses(module)[0][1]
+
+
+def test_page_lists_the_operators() -> None:
+    """VK-04: the list of docs/backends-vulkan.md is that of the registry; tests/python/vulkan/operator_list.py writes
+    it."""
+    assert operator_list.page() == operator_list.PAGE.read_text()
