@@ -60,6 +60,7 @@ declare_steps() {
   long_step debug
   long_step tsan
   long_step aarch64-all "${aarch64[@]}"
+  long_step raspberry-pi "${aarch64[@]}" "ninja=ninja-build"
   long_step slow
   long_step zoo
   long_step conformance-all
@@ -257,6 +258,15 @@ step_aarch64() {
       -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre'
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
+
+# Language models on a Raspberry Pi, whose processor is emulated.
+step_raspberry-pi() {
+  local build=build/raspberry-pi
+  BUILD_DIR="${build}" examples/raspberry_pi/setup.sh pi5 &&
+    SDK_RASPBERRY_PI="${build}" \
+      SDK_LLAMA_MAIN="qemu-aarch64 -cpu cortex-a76 -L /usr/aarch64-linux-gnu ${build}/examples/models/llama/llama_main" \
+      "${python}" -m pytest -q tests/python/llm/test_llama_main.py tests/python/llm/test_raspberry_pi.py
+}
 
 # ctest (in cpp and asan) replays the corpus and earlier findings; this step searches for new inputs.
 step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }

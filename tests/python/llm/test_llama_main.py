@@ -5,24 +5,29 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+from language_models import ARCHITECTURES, small
+from test_checkpoints import write_gguf
 from test_runner import PROMPT, make, write_tokenizer
 
+from sdk.extension.llm.export.export_llm import export
 from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
 
+# SDK_LLAMA_MAIN: another llama_main, or the command of an emulator with one.
 BUILT = Path(__file__).parents[3] / "build" / "package" / "examples" / "models" / "llama" / "llama_main"
-RUNNER = Path(os.environ.get("SDK_LLAMA_MAIN", BUILT))
-pytestmark = pytest.mark.skipif(not RUNNER.exists(), reason="llama_main is not built")
+RUNNER = shlex.split(os.environ.get("SDK_LLAMA_MAIN", str(BUILT)))
+pytestmark = pytest.mark.skipif(not Path(RUNNER[-1]).exists(), reason="llama_main is not built")
 
 
 def run(*arguments: str, level: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "ET_LOG_LEVEL"}
     if level is not None:
         environment["ET_LOG_LEVEL"] = level
-    return subprocess.run([RUNNER, *arguments], capture_output=True, text=True, env=environment, timeout=60)
+    return subprocess.run([*RUNNER, *arguments], capture_output=True, text=True, env=environment, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +50,22 @@ def test_text_and_report(model: list[str]):
     assert counts["prompt_tokens"] == len(PROMPT)
     assert counts["generated_tokens"] == len(runner.generated_tokens)
     assert counts["SCALING_FACTOR_UNITS_PER_SECOND"] == 1000
+
+
+def test_quantised_weights(tmp_path: Path):
+    """QNT-07: blocks of 4 bits by the kernels of the processor that it runs on, as by those of this one."""
+    model = small(**ARCHITECTURES["llama"])
+    checkpoint = write_gguf(tmp_path / "model.gguf", model, "llama", "Q4_1")
+    settings = ["model.use_kv_cache=true", "model.use_sdpa_with_kv_cache=true", "export.max_seq_length=32"]
+    program = export(None, [f"base.checkpoint={checkpoint}", *settings, f"export.output_dir={tmp_path}"])
+    tokenizer = write_tokenizer(tmp_path / "tokenizer.json")
+    arguments = ["--prompt", PROMPT, "--max_new_tokens=30", "--temperature=0", "--noecho", "--cpu_threads=1"]
+    result = run(f"--model_path={program}", f"--tokenizer_path={tokenizer}", *arguments)
+    assert result.returncode == 0, result.stderr
+    expected = TextLLMRunner(str(program), str(tokenizer)).generate_text(
+        PROMPT, GenerationConfig(max_new_tokens=30, temperature=0.0, echo=False)
+    )
+    assert len(expected) == 30 and result.stdout.rsplit("\nPyTorchObserver", 1)[0] == expected
 
 
 def test_flags(model: list[str], tmp_path: Path):
