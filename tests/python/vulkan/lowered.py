@@ -14,14 +14,18 @@ from sdk.backends.vulkan.serialization import vulkan_graph_schema as schema
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 
-__all__ = ["check", "left", "lower", "names", "runners", "schema"]
+__all__ = ["check", "left", "lower", "lower_program", "names", "runners", "schema"]
 
 
 def lower(
     model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any = None, **partitioner: Any
 ) -> EdgeProgramManager:
     """The edge program of a model. Keyword arguments are those of the partitioner."""
-    exported = torch.export.export(model.eval(), inputs, dynamic_shapes=dynamic_shapes)
+    return lower_program(torch.export.export(model.eval(), inputs, dynamic_shapes=dynamic_shapes), **partitioner)
+
+
+def lower_program(exported: torch.export.ExportedProgram, **partitioner: Any) -> EdgeProgramManager:
+    """The edge program of an exported one."""
     return to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner(**partitioner)])
 
 
