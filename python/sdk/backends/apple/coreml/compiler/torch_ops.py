@@ -14,7 +14,7 @@ def register() -> None:
 
     coremltools()
     from coremltools.converters.mil.frontend.torch.ops import _get_inputs
-    from coremltools.converters.mil.frontend.torch.torch_op_registry import register_torch_op
+    from coremltools.converters.mil.frontend.torch.torch_op_registry import _TORCH_OPS_REGISTRY, register_torch_op
     from coremltools.converters.mil.mil import Builder as mb  # noqa: N813 -- the name in coremltools' documents
     from coremltools.converters.mil.mil import types
 
@@ -47,3 +47,13 @@ def register() -> None:
     def reciprocal(context: Any, node: Any) -> None:
         # coremltools takes the operation `inverse`, which adds 0.0001 to x.
         context.add(mb.real_div(x=1.0, y=floats(context, node), name=node.name))
+
+    pool = _TORCH_OPS_REGISTRY.get_func("max_pool2d_with_indices")
+
+    @register_torch_op(override=True)
+    def max_pool2d_with_indices(context: Any, node: Any) -> None:
+        # coremltools expects all arguments; an exported graph leaves out those that have their default.
+        defaults = (node.inputs[1], (0, 0), (1, 1), False)
+        given = [*node.inputs, *defaults[len(node.inputs) - 2 :]]
+        node.inputs = [given[0], given[1], given[2] or given[1], *given[3:]]
+        pool(context, node)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The models of Core ML that are in a `.pte` program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sdk.backends.apple.coreml.container import PayloadError, Tree, unpack, unpack_shared, write_folder
+from sdk.exir._serialize._program import deserialize_pte_binary
+
+BACKEND_ID = "CoreMLBackend"
+
+
+@dataclass
+class ExtractedModel:
+    """A model: the name of its folder, the methods that use it, the bytes of its files, and how often its functions
+    call each operation (empty without coremltools, and for models that Apple's compiler has compiled)."""
+
+    name: str
+    tree: Tree
+    bytes: int
+    methods: list[str] = field(default_factory=list)
+    operations: dict[str, int] = field(default_factory=dict)
+
+
+def models_of(program: bytes) -> list[ExtractedModel]:
+    """The models of a program, in the order of its methods and delegates. Methods that share weights have one.
+
+    Raises:
+        ValueError: the program or a payload is damaged.
+    """
+    file = deserialize_pte_binary(program)
+    found: dict[str, ExtractedModel] = {}
+    for plan in file.program.execution_plan:
+        for number, delegate in enumerate(plan.delegates):
+            if delegate.id != BACKEND_ID:
+                continue
+            payload = file.program.backend_delegate_data[delegate.processed.index].data
+            shared = unpack_shared(payload)
+            key = f"{plan.name}_{number}" if shared is None else "".join(c if c.isalnum() else "_" for c in shared.key)
+            if shared is not None and key not in found:
+                store = file.named_data
+                if store is None or shared.key not in store.pte_data:
+                    raise PayloadError(f"the program has no named data {shared.key!r}, which {plan.name} names")
+                payload = store.buffers[store.pte_data[shared.key].buffer_index]
+            if key not in found:
+                _, tree = unpack(payload)
+                found[key] = ExtractedModel(key, tree, _size(tree), operations=_operations(tree))
+            found[key].methods.append(plan.name)
+    return list(found.values())
+
+
+def extract(program: bytes, folder: Path) -> list[ExtractedModel]:
+    """Writes the models of a program to `folder`, which must not exist, each in a folder with its name.
+
+    Raises:
+        ValueError: the program or a payload is damaged, or the folder exists; nothing is written.
+        OSError: the folder cannot be written.
+    """
+    models = models_of(program)
+    if models:
+        write_folder({model.name: model.tree for model in models}, folder)
+    return models
+
+
+def _size(tree: Tree) -> int:
+    return sum(_size(entry) if isinstance(entry, Mapping) else len(entry) for entry in tree.values())
+
+
+def _operations(tree: Tree) -> dict[str, int]:
+    package = tree.get("model.mlpackage")
+    if not isinstance(package, Mapping):
+        return {}
+    try:
+        from sdk.backends.apple.coreml.verify.interpreter import Function
+        from sdk.backends.apple.coreml.verify.model import read_package
+
+        model = read_package(package)
+    except ImportError:
+        return {}
+    counts: dict[str, int] = {}
+    for name in model.functions:
+        for operation, count in Function(model, name).operations().items():
+            counts[operation] = counts.get(operation, 0) + count
+    return dict(sorted(counts.items()))
