@@ -55,7 +55,10 @@ def test_random_folders_survive() -> None:
     numbers = random.Random(0)
     for _ in range(300):
         tree = _random_tree(numbers)
-        assert _plain(unpack(pack(tree, "r"))[1]) == tree
+        payload = pack(tree, "r")
+        name, unpacked = unpack(payload)
+        assert _plain(unpacked) == tree
+        assert pack(unpacked, name) == payload
 
 
 def test_folders_on_disk_survive(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -86,7 +86,7 @@ def pack(tree: Tree, name: str = "lowered_module") -> bytes:
 
 
 def unpack(payload: bytes | memoryview) -> tuple[str, Tree]:
-    """The name of the folder in a payload, and its files as views of the payload.
+    """The name of the folder in a payload, and its files as views of the payload, in their order there.
 
     Raises:
         PayloadError: the payload is damaged, or a name would lead out of the folder.
@@ -117,7 +117,8 @@ def unpack(payload: bytes | memoryview) -> tuple[str, Tree]:
             if nodes[child]["name"] != name:
                 raise PayloadError(f"node {child} is called {nodes[child]['name']!r}, but its folder calls it {name!r}")
         if node["kind"] == _FOLDER:
-            made.append({name: made[child] for name, child in node["children"].items()})
+            stored_order = sorted(node["children"].items(), key=lambda item: item[1])
+            made.append({name: made[child] for name, child in stored_order})
             continue
         if node["children"]:
             raise PayloadError(f"node {index} of the directory is a file and has children")
@@ -199,17 +200,16 @@ def _check_name(name: Any) -> None:
         raise PayloadError(f"{name!r} is no name of a file or folder: it would lead out of the folder")
 
 
-def read_folder(path: str | os.PathLike[str], sort: bool = True) -> Tree:
-    """The contents of a folder; with `sort=False` in the order of the file system.
+def read_folder(path: str | os.PathLike[str]) -> Tree:
+    """The contents of a folder, sorted by name.
 
     Raises:
         PayloadError: the folder holds something that is neither a file nor a folder, such as a link.
     """
     tree: dict[str, bytes | memoryview | Tree] = {}
-    entries: Iterable[os.DirEntry[str]] = os.scandir(path)
-    for entry in sorted(entries, key=lambda entry: entry.name) if sort else entries:
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
         if entry.is_dir(follow_symlinks=False):
-            tree[entry.name] = read_folder(entry.path, sort)
+            tree[entry.name] = read_folder(entry.path)
         elif entry.is_file(follow_symlinks=False):
             tree[entry.name] = Path(entry.path).read_bytes()
         else:

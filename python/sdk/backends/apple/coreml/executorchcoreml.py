@@ -11,14 +11,15 @@ __all__ = ["flatten_directory_contents", "unflatten_directory_contents"]
 
 
 def flatten_directory_contents(path: str) -> bytes:
-    """The payload of the folder at `path`, with its files in the order of the file system, like the original's.
+    """The payload of the folder at `path`, with its files sorted by name, so that the same folder gives the same bytes.
+    The original's order depends on the file system.
 
     Raises:
         PayloadError: the folder holds a link.
         OSError: it cannot be read.
     """
     folder = Path(path)
-    return pack(read_folder(folder, sort=False), folder.resolve().name)
+    return pack(read_folder(folder), folder.resolve().name)
 
 
 def unflatten_directory_contents(bytes: bytes, path: str) -> bool:

@@ -44,7 +44,7 @@ def models_of(program: bytes) -> list[ExtractedModel]:
                 store = file.named_data
                 if store is None or shared.key not in store.pte_data:
                     raise PayloadError(f"the program has no named data {shared.key!r}, which {plan.name} names")
-                payload = store.buffers[store.pte_data[shared.key].buffer_index]
+                payload = bytes(store.buffers[store.pte_data[shared.key].buffer_index])
             if key not in found:
                 _, tree = unpack(payload)
                 found[key] = ExtractedModel(key, tree, _size(tree), operations=_operations(tree))

@@ -13,10 +13,13 @@ def register() -> None:
     from sdk.backends.apple.coreml._coremltools import coremltools
 
     coremltools()
+    import numpy as np
+    from coremltools import target
     from coremltools.converters.mil.frontend.torch.ops import _get_inputs
     from coremltools.converters.mil.frontend.torch.torch_op_registry import _TORCH_OPS_REGISTRY, register_torch_op
     from coremltools.converters.mil.mil import Builder as mb  # noqa: N813 -- the name in coremltools' documents
     from coremltools.converters.mil.mil import types
+    from coremltools.converters.mil.mil.block import is_current_opset_version_compatible_with
 
     def floats(context: Any, node: Any) -> Any:
         (x,) = _get_inputs(context, node, expected=1)
@@ -57,3 +60,36 @@ def register() -> None:
         given = [*node.inputs, *defaults[len(node.inputs) - 2 :]]
         node.inputs = [given[0], given[1], given[2] or given[1], *given[3:]]
         pool(context, node)
+
+    @register_torch_op(torch_alias=["torchao::dequantize_affine"], override=True)
+    def dequantize_affine(context: Any, node: Any) -> None:
+        """Constants in blocks with a scale and a zero point each, which Core ML keeps as they are."""
+        data, block, scale, zero, _, low, high = (
+            [_constant(each) for each in _get_inputs(context, node)] + [None] * 7
+        )[:7]
+        if data is None or scale is None or (np.ndim(scale) == 0 and data.ndim == 0):
+            raise ValueError("it dequantises what is no constant")
+        sizes = [int(size) for size in np.asarray(block).reshape(-1)]
+        blocks = [data.shape[i] // size for i, size in enumerate(sizes)]
+        scale = np.asarray(scale).reshape(blocks)
+        offset = None if zero is None or not np.any(zero) else np.asarray(zero).reshape(blocks).astype(data.dtype)
+        bits = 4 if low is not None and int(low) >= -8 and int(high) <= 7 else 8
+        if is_current_opset_version_compatible_with(target.iOS18):
+            if bits == 4:
+                data = data.astype(types.np_int4_dtype)
+                offset = None if offset is None else offset.astype(types.np_int4_dtype)
+            result = mb.constexpr_blockwise_shift_scale(data=data, scale=scale, offset=offset, name=node.name)
+        elif bits == 4 or any(count > 1 for count in blocks[1:]):
+            raise ValueError("4 bits and groups need the deployment target iOS18")
+        else:
+            zero = np.zeros(blocks[0], data.dtype) if offset is None else offset.reshape(-1)
+            result = mb.constexpr_affine_dequantize(
+                quantized_data=data, zero_point=zero, scale=scale.reshape(-1), axis=np.int32(0), name=node.name
+            )
+        context.add(result)
+
+
+def _constant(value: Any) -> Any:
+    """The value of a constant of MIL, or the argument itself; None for what is computed."""
+    found = getattr(value, "val", value)
+    return [_constant(each) for each in found] if isinstance(found, (list, tuple)) else found

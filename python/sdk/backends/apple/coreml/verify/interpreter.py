@@ -35,6 +35,9 @@ class _Call:
         self.blocks = [_Block(block) for block in message.blocks]
         self.value = message.attributes["val"] if self.type == "const" else None
         self.constant: Any = None
+        # Before iOS 18, operations on compressed constants have these as attributes.
+        compressed = self.type.startswith("constexpr_")
+        self.attributes = {n: v for n, v in message.attributes.items() if n != "name"} if compressed else {}
 
 
 class _Block:
@@ -121,6 +124,9 @@ class Function:
             values[call.names[0]] = call.constant
             return
         arguments = {name: self._argument(argument, values) for name, argument in call.inputs.items()}
+        if call.attributes:
+            call.constant = call.constant or {n: value_of(self._model, v) for n, v in call.attributes.items()}
+            arguments.update(call.constant)
         results = _CONTROL[kind](self, call, arguments, values) if kind in _CONTROL else _compute(kind, arguments)
         results = results if isinstance(results, (tuple, list)) else (results,)
         for name, output, result in zip(call.names, call.outputs, results, strict=True):
