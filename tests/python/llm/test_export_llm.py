@@ -173,3 +173,21 @@ def test_verbose_prints_what_is_delegated(tmp_path: Path, capsys: pytest.Capture
     assert any(line.startswith("Total delegated subgraphs: ") for line in lines)
     assert rows["aten_linear_default"] == ["8", "0"]  # four of attention, three of the feed-forward layer, the output
     assert rows["torchao_quantize_affine_default"] == ["8", "0"] and int(rows["Total"][0]) > 16
+
+
+def test_the_memory_plan_is_written(tmp_path: Path):
+    """LE-18: a Chrome trace for each method, whose widest row is the arena's most bytes in use, a megabyte a second."""
+    params = {"dim": 64, "n_layers": 1, "n_heads": 2, "vocab_size": 32, "hidden_dim": 64}
+    (tmp_path / "params.json").write_text(json.dumps(params))
+    settings = [f"base.params={tmp_path / 'params.json'}", *CACHED, f"export.output_dir={tmp_path}"]
+    methods = (
+        "multimethod.methods=[{method_name: forward, export_seq_len: 8}, {method_name: decode, export_seq_len: 1}]"
+    )
+    export(None, [*settings, "debug.profile_memory=true", methods])
+    widest = {}
+    for name in ("memory_profile", "memory_profile_decode"):
+        events = json.loads((tmp_path / f"{name}.json").read_text())["traceEvents"]
+        widest[name] = max(event["ts"] + event["dur"] for event in events if "dur" in event)
+    assert 0 < widest["memory_profile_decode"] < widest["memory_profile"]
+    assert widest["memory_profile"] >= 8 * 64 * 4  # activations of 8 tokens
+    assert not (tmp_path / "memory_profile_get_vocab_size.json").exists()
