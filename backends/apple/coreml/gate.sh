@@ -12,5 +12,5 @@ step_coreml() {
     rm -rf "${folder}"
     "${python}" -m pip install --quiet --no-deps --target "${folder}" "${coreml_packages[@]}" && touch "${stamp}" || return
   fi
-  PYTHONPATH="${folder}" "${python}" -m pytest -q backends/apple/coreml/test
+  PYTHONPATH="${folder}" "${python}" -m pytest -q -n "${jobs}" --dist worksteal backends/apple/coreml/test
 }
