@@ -4,23 +4,15 @@
 #include <limits>
 
 #include "graph/host_copy.h"
+#include "ops/convolution.h"
 #include "ops/operands.h"
 #include "ops/tables.h"
-#include "ops/window.h"
 
 namespace executorch {
 namespace backends {
 namespace vulkan {
 
 namespace {
-
-struct Convolution {
-  Window window;
-  bool is_transposed = false;
-  int64_t groups = 1, batch = 1;
-  int64_t in_channels = 0, out_channels = 0;  ///< of a group
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
-};
 
 /// [group, block of 4 results, channel, window, result in the block].
 gpu::Buffer* pack_weights(OpContext& c, Tensor& weight, const Convolution& s, Kind kind) {
@@ -55,6 +47,24 @@ gpu::Buffer* pack_weights(OpContext& c, Tensor& weight, const Convolution& s, Ki
   });
 }
 
+Parameters& geometry(Parameters& p, const Convolution& s) {
+  const Window& w = s.window;
+  return p.i(w.in_h)
+      .i(w.in_w)
+      .i(w.out_h)
+      .i(w.out_w)
+      .i(w.kernel_h)
+      .i(w.kernel_w)
+      .i(w.stride_h)
+      .i(w.stride_w)
+      .i(w.pad_h)
+      .i(w.pad_w)
+      .i(w.dilation_h)
+      .i(w.dilation_w)
+      .f(s.low)
+      .f(s.high);
+}
+
 void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tensor* bias, const Convolution& s) {
   const Kind kind = out.kind;
   const Window& w = s.window;
@@ -80,22 +90,6 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
     m.a_is_shared = true;
     return run_matmul(c, m, kind, c.memory(out), operand(c, &weight, kind, channels * s.in_channels, 0), in, biases);
   }
-  const auto geometry = [&](Parameters& p) -> Parameters& {
-    return p.i(w.in_h)
-        .i(w.in_w)
-        .i(w.out_h)
-        .i(w.out_w)
-        .i(w.kernel_h)
-        .i(w.kernel_w)
-        .i(w.stride_h)
-        .i(w.stride_w)
-        .i(w.pad_h)
-        .i(w.pad_w)
-        .i(w.dilation_h)
-        .i(w.dilation_w)
-        .f(s.low)
-        .f(s.high);
-  };
   const int64_t pixels = w.out_h * w.out_w;
   const uint32_t local = pixels >= 64 ? 64 : pixels >= 32 ? 32 : 16;
   Parameters p;
@@ -104,16 +98,27 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
     return c.run("conv2d_depthwise" + kinds({kind}),
                  {c.memory(out), in, operand(c, &weight, kind, channels * w.kernel_h * w.kernel_w, 0),
                   biases == nullptr ? in : biases},
-                 geometry(p), Threads{pixels, channels, s.batch}, {bias != nullptr ? 1 : 0}, {local, 1, 1});
+                 geometry(p, s), Threads{pixels, channels, s.batch}, {bias != nullptr ? 1 : 0}, {local, 1, 1});
   }
+  run_general_convolution(c, s, kind, c.memory(out), in, pack_weights(c, weight, s, kind), biases);
+}
+
+}  // namespace
+
+void run_general_convolution(OpContext& c, const Convolution& s, Kind kind, gpu::Buffer* out, gpu::Buffer* in,
+                             gpu::Buffer* weights, gpu::Buffer* bias) {
+  const int64_t pixels = s.window.out_h * s.window.out_w;
+  const uint32_t local = pixels >= 64 ? 64 : pixels >= 32 ? 32 : 16;
   const int64_t all = (s.out_channels + 3) / 4;
   const int32_t blocks = all >= 4 ? 4 : static_cast<int32_t>(all);
+  Parameters p;
   p.i(s.groups).i(s.in_channels).i(s.out_channels);
-  c.run("conv2d" + kinds({kind}),
-        {c.memory(out), in, pack_weights(c, weight, s, kind), biases == nullptr ? in : biases}, geometry(p),
+  c.run("conv2d" + kinds({kind}), {out, in, weights, bias == nullptr ? in : bias}, geometry(p, s),
         Threads{pixels, (all + blocks - 1) / blocks, s.batch * s.groups},
         {blocks, bias != nullptr ? 1 : 0, s.is_transposed ? 1 : 0}, {local, 1, 1});
 }
+
+namespace {
 
 /// (x, weight, bias, stride, padding, dilation, transposed, output_padding, groups[, low, high]) in one or two
 /// dimensions.

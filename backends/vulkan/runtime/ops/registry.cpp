@@ -16,7 +16,8 @@ const Operator* find_operator(std::string_view name) {
     std::map<std::string_view, const Operator*> found;
     for (const Operators& table :
          {elementwise_operators(), copy_operators(), reduce_operators(), norm_operators(), matmul_operators(),
-          convolution_operators(), window_operators(), index_operators(), symbolic_operators()}) {
+          convolution_operators(), window_operators(), index_operators(), symbolic_operators(), quantize_operators(),
+          quantized_linear_operators(), attention_operators(), quantized_convolution_operators()}) {
       for (const Operator& op : table) {
         found[op.name] = &op;
       }

@@ -21,6 +21,10 @@ Operators convolution_operators();
 Operators window_operators();
 Operators index_operators();
 Operators symbolic_operators();
+Operators quantize_operators();
+Operators quantized_linear_operators();
+Operators attention_operators();
+Operators quantized_convolution_operators();
 
 }  // namespace vulkan
 }  // namespace backends
