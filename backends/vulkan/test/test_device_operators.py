@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every operator on the device against PyTorch eager, in float32 and float16, and at several shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from sdk.exir import to_edge_transform_and_lower
+from sdk.exir.backend.utils import get_non_lowered_nodes
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+Inputs = tuple[torch.Tensor, ...]
+
+
+class Call(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        return self.function(*inputs)
+
+
+def check(
+    model: nn.Module | Callable[..., Any],
+    *cases: Inputs,
+    half: bool = False,
+    dynamic: Any = None,
+) -> None:
+    """Lowers the model for the first inputs and runs it on all, and on the first again."""
+    module = (model if isinstance(model, nn.Module) else Call(model)).eval()
+    exported = torch.export.export(module, cases[0], dynamic_shapes=dynamic)
+    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner({"force_fp16": half})])
+    left = [node for node in get_non_lowered_nodes(edge.exported_program().graph) if "getitem" not in node.name]
+    assert not left, left
+    program = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    tolerance = 2e-2 if half else 1e-4
+    for inputs in (*cases, cases[0]):
+        with torch.no_grad():
+            expected = module(*inputs)
+        expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
+        for found, wanted in zip(program.forward(list(inputs)), expected, strict=True):
+            assert found.dtype == wanted.dtype
+            torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed + sum(sizes)))
+
+
+UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "abs": torch.abs,
+    "clamp": lambda x: x.clamp(-0.3, 0.4),
+    "cos": torch.cos,
+    "eq": lambda x: x.round() == 1.0,
+    "exp": torch.exp,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gt": lambda x: x > 0.2,
+    "hardshrink": F.hardshrink,
+    "hardswish": F.hardswish,
+    "hardtanh": F.hardtanh,
+    "leaky_relu": F.leaky_relu,
+    "neg": torch.neg,
+    "pow": lambda x: x.abs().pow(1.7),
+    "relu": F.relu,
+    "round": torch.round,
+    "rsqrt": lambda x: torch.rsqrt(x.abs() + 0.1),
+    "sigmoid": torch.sigmoid,
+    "sin": torch.sin,
+    "sqrt": lambda x: torch.sqrt(x.abs()),
+    "tanh": torch.tanh,
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name):
+    check(UNARY[name], (numbers(2, 3, 7, 5) * 2,))
+
+
+BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "add": lambda a, b: torch.add(a, b, alpha=2),
+    "div": torch.div,
+    "div_floor": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "eq": torch.eq,
+    "ge": torch.ge,
+    "le": torch.le,
+    "minimum": torch.minimum,
+    "mul": torch.mul,
+    "pow": lambda a, b: torch.pow(a.abs(), b),
+    "sub": torch.sub,
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_broadcasts(name):
+    check(BINARY[name], (numbers(2, 3, 7, 5), numbers(3, 1, 5)))
+
+
+MOVES: dict[str, Callable[[torch.Tensor], Any]] = {
+    "cat": lambda x: torch.cat([x, x * 2, x[:, :2]], 1),
+    "expand": lambda x: x[:, :1].expand(2, 4, 6, 7) * 1,
+    "flip": lambda x: x.flip(1, 3),
+    "pad": lambda x: F.pad(x, (1, 2, 0, 3), value=2.0),
+    "permute": lambda x: x.permute(0, 3, 1, 2) * 1,
+    "repeat": lambda x: x.repeat(1, 2, 1, 3),
+    "select": lambda x: x[:, 2] * 1,
+    "slice": lambda x: x[:, 1:4, ::2] * 1,
+    "split": lambda x: torch.split(x, [2, 3], 1),
+    "to_half": lambda x: x.to(torch.float16).to(torch.float32),
+    "to_int": lambda x: (x * 3).to(torch.int32),
+    "view": lambda x: x.reshape(10, 42) * 1,
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves(name):
+    tensor = numbers(2, 5, 6, 7)
+    check(MOVES[name], (tensor.half().float() if name == "to_half" else tensor,))
+
+
+REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "amax": lambda x: x.amax(-1),
+    "amin": lambda x: x.amin(1, keepdim=True),
+    "argmax": lambda x: x.argmax(-1),
+    "log_softmax": lambda x: torch.log_softmax(x, -1),
+    "mean": lambda x: x.mean((2, 3), keepdim=True),
+    "softmax": lambda x: torch.softmax(x, 1),
+    "sum": lambda x: x.sum(-1),
+    "var": lambda x: x.var(-1),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name):
+    check(REDUCTIONS[name], (numbers(2, 5, 6, 7),))
+
+
+LAYERS: dict[str, tuple[nn.Module, Inputs]] = {
+    "avg_pool": (nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False), (numbers(1, 5, 8, 9),)),
+    "batch_norm": (nn.BatchNorm2d(6), (numbers(1, 6, 4, 5),)),
+    "conv1d": (nn.Conv1d(6, 9, 3, padding=1), (numbers(1, 6, 15),)),
+    "conv2d": (nn.Conv2d(16, 33, 3, stride=2, padding=1), (numbers(1, 16, 17, 15),)),
+    "depthwise": (nn.Conv2d(8, 8, 5, groups=8, padding=2, stride=2), (numbers(1, 8, 9, 10),)),
+    "dilated": (nn.Conv2d(4, 8, 3, dilation=2, bias=False), (numbers(1, 4, 11, 12),)),
+    "embedding": (nn.Embedding(11, 6), (torch.tensor([[1, 0, 10], [3, 3, 2]]),)),
+    "group_norm": (nn.GroupNorm(2, 6), (numbers(1, 6, 4, 5),)),
+    "grouped": (nn.Conv2d(8, 12, 3, groups=2, padding=1), (numbers(1, 8, 7, 7),)),
+    "layer_norm": (nn.LayerNorm(37), (numbers(2, 5, 37),)),
+    "linear": (nn.Linear(64, 33), (numbers(2, 9, 64),)),
+    "linear_row": (nn.Linear(15, 64, bias=False), (numbers(1, 15),)),
+    "max_pool": (nn.MaxPool2d(3, 2, 1), (numbers(1, 5, 9, 8),)),
+    "pixel_shuffle": (nn.PixelShuffle(2), (numbers(1, 8, 3, 5),)),
+    "pointwise": (nn.Conv2d(7, 10, 1), (numbers(1, 7, 6, 6),)),
+    "pointwise_odd": (nn.Conv2d(7, 10, 1), (numbers(1, 7, 5, 5),)),
+    "transposed": (nn.ConvTranspose2d(6, 9, 3, stride=2, padding=1, output_padding=1), (numbers(1, 6, 5, 6),)),
+    "upsample": (nn.UpsamplingNearest2d(scale_factor=2), (numbers(1, 5, 4, 3),)),
+    "upsample_bilinear": (nn.UpsamplingBilinear2d(scale_factor=2), (numbers(1, 5, 4, 3),)),
+}
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name, half):
+    """VK-05: float32 and float16."""
+    module, inputs = LAYERS[name]
+    check(module, inputs, half=half)
+
+
+def test_matrix_products():
+    check(torch.mm, (numbers(9, 17), numbers(17, 11)))
+    check(torch.bmm, (numbers(3, 9, 16), numbers(3, 16, 12)))
+
+
+def test_indices():
+    check(lambda x, i: torch.gather(x, 1, i), (numbers(3, 5), torch.tensor([[0, 4, 1, 2]] * 3)))
+    check(lambda x, i: torch.index_select(x, 1, i), (numbers(2, 5, 3), torch.tensor([2, 0, 3])))
+    check(lambda x, i: x[i], (numbers(9), torch.tensor([[8, 0, 3]])))
+
+
+def test_where_and_logic():
+    check(lambda c, a, b: torch.where(c > 0, a, b), (numbers(4, 1, 5), numbers(3, 5), numbers(4, 3, 1)))
+    check(lambda a, b: torch.logical_not((a > 0) & (b > 0) | (a < b)), (numbers(4, 5), numbers(4, 5, seed=1)))
+
+
+def test_integers():
+    whole = torch.randint(-9, 9, (3, 6), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
+    check(lambda a, b: a * b + a, (whole, whole.flip(0)))
+
+
+def test_shapes_change():
+    """VK-02: at the smallest and the largest shape and between them, in any order."""
+    rows = torch.export.Dim("rows", min=1, max=9)
+    model = nn.Sequential(nn.Linear(8, 6), nn.GELU(), nn.Linear(6, 4))
+    check(model, (numbers(7, 8),), (numbers(1, 8),), (numbers(9, 8),), (numbers(4, 8),), dynamic=({0: rows},))
+    half_height = torch.export.Dim("half_height", min=4, max=20)
+    image = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Softmax(1))
+    check(
+        image, (numbers(1, 3, 12, 8),), (numbers(1, 3, 8, 8),), (numbers(1, 3, 40, 8),), dynamic=({2: 2 * half_height},)
+    )
+
+
+def test_a_shape_beyond_the_limit_is_refused():
+    rows = torch.export.Dim("rows", min=1, max=9)
+    exported = torch.export.export(nn.Linear(8, 6), (numbers(7, 8),), dynamic_shapes=({0: rows},))
+    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()])
+    program = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    with pytest.raises(RuntimeError):
+        program.forward([numbers(10, 8)])
+
+
+@pytest.mark.parametrize("at", [4, 10, 14, 40, 60, 90])
+def test_damaged_payloads_are_refused_or_run(at):
+    """A byte of the payload is changed: an error, or a result, and no crash."""
+    exported = torch.export.export(nn.Linear(8, 6), (numbers(7, 8),))
+    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()])
+    data = bytearray(edge.to_executorch().buffer)
+    start = data.index(b"VH00") - 4
+    data[start + at] ^= 0x7F
+    try:
+        program = _load_for_executorch_from_buffer(bytes(data))
+        program.forward([numbers(7, 8)])
+    except RuntimeError:
+        pass
+    else:
+        assert at > 30, "a damaged header was accepted"
