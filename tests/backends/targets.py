@@ -35,10 +35,10 @@ class Target:
 
 @cache
 def targets() -> tuple[Target, ...]:
-    """The kernels, and the backends that the runtime under test has or whose declarations say how to run their programs
-    without the device."""
+    """The kernels, and the backends that the runtime under test has and this machine can run, or whose declarations say
+    how to run their programs without the device."""
     if os.environ.get(REFERENCE):
         return (Target("portable"),)
-    here = portable_lib._get_registered_backend_names()
+    here = {name for name in portable_lib._get_registered_backend_names() if portable_lib._is_available(name)}
     backends = (b for b in registry.backends().values() if b.id in here or b.runner is not None)
     return (Target("kernels"), *(Target(backend.name, backend) for backend in backends))

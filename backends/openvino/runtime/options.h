@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of the backend, of one load, and of the export, as one set of OpenVINO's properties.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include <executorch/runtime/backend/interface.h>
+
+namespace executorch {
+namespace backends {
+namespace openvino {
+
+struct Options {
+  std::string device;
+  std::string performance_hint;
+  std::string precision;
+  int num_threads = 0;
+  std::string cache_dir;
+  /// How many activations share a scale where OpenVINO quantises them while the model runs; "0" for floats. No option:
+  /// the export decides.
+  std::string dynamic_group_size;
+
+  /// Ignores options with unknown names, which may be meant for other backends. InvalidArgument (logged): a wrong type
+  /// or value.
+  runtime::Error set(const runtime::BackendOption& option);
+
+  /// The value of the option that has this key; leaves others alone.
+  void get(runtime::BackendOption& option) const;
+
+  /**
+   * Takes what the export chose where the caller chose nothing: `device` and `INFERENCE_PRECISION_HINT`. A CPU with
+   * bfloat16 uses it unasked, and OpenVINO forgets the precision for which a payload was compiled: without any choice a
+   * CPU computes in f32.
+   */
+  runtime::Error complete(runtime::ArrayRef<runtime::CompileSpec> compile_specs);
+
+  bool operator<(const Options& other) const {
+    return std::tie(device, performance_hint, precision, num_threads, cache_dir, dynamic_group_size) <
+           std::tie(other.device, other.performance_hint, other.precision, other.num_threads, other.cache_dir,
+                    other.dynamic_group_size);
+  }
+};
+
+}  // namespace openvino
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tests of OpenVINO need its package: scripts/test.sh openvino installs it and runs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
+
+from openvino_lowering import Lowered, lower
+
+torch.set_num_threads(1)  # tensors are small, and several workers run at once
+
+
+@pytest.fixture
+def lowered() -> Callable[..., Lowered]:
+    """Lowers a model for OpenVINO and loads it."""
+    return lower
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """No test runs without OpenVINO, and none is skipped: the package is what they are for."""
+    import openvino  # noqa: F401

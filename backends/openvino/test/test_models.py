@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models: all of each is one delegate, and the results are eager's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from openvino_lowering import assert_close, lower
+from torch import Tensor, nn
+from torch.export import Dim
+
+from sdk.backends.openvino.partitioner import OpenvinoPartitioner
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+
+def _mobilenet() -> tuple[nn.Module, tuple[Tensor, ...]]:
+    from examples.mobilenet_v2.model import mobilenet_v2
+
+    return mobilenet_v2(), (torch.randn(1, 3, 224, 224),)
+
+
+class _Block(nn.Module):
+    """A residual block of ResNet18."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False),
+            nn.BatchNorm2d(outputs),
+            nn.ReLU(),
+            nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False),
+            nn.BatchNorm2d(outputs),
+        )
+        same = stride == 1 and inputs == outputs
+        self.skip = (
+            nn.Identity()
+            if same
+            else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.layers(x) + self.skip(x))
+
+
+def _resnet() -> tuple[nn.Module, tuple[Tensor, ...]]:
+    """ResNet18."""
+    stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    widths = [
+        (64, 64, 1),
+        (64, 64, 1),
+        (64, 128, 2),
+        (128, 128, 1),
+        (128, 256, 2),
+        (256, 256, 1),
+        (256, 512, 2),
+        (512, 512, 1),
+    ]
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)]
+    return nn.Sequential(*stem, *(_Block(*width) for width in widths), *head), (torch.randn(1, 3, 224, 224),)
+
+
+class _Vit(nn.Module):
+    """ViT-tiny: 12 layers of 192, 3 heads, patches of 16 x 16."""
+
+    def __init__(self, layers: int = 12, width: int = 192, heads: int = 3) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 16, 16)
+        self.token = nn.Parameter(torch.randn(1, 1, width) * 0.02)
+        self.positions = nn.Parameter(torch.randn(1, 197, width) * 0.02)
+        layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.layers = nn.ModuleList(
+            [
+                layer,
+                *(
+                    nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+                    for _ in range(layers - 1)
+                ),
+            ]
+        )
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1) + self.positions
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x)[:, 0])
+
+
+def _vit() -> tuple[nn.Module, tuple[Tensor, ...]]:
+    return _Vit(), (torch.randn(1, 3, 224, 224),)
+
+
+def _minilm() -> tuple[nn.Module, tuple[Tensor, ...]]:
+    from examples.minilm.model import example_inputs, sentence_encoder
+
+    return sentence_encoder(), example_inputs()
+
+
+MODELS = {"mobilenet_v2": _mobilenet, "resnet18": _resnet, "vit_tiny": _vit, "minilm": _minilm}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_is_one_delegate_and_right(name: str) -> None:
+    """OVN-04: the whole of each model runs in OpenVINO."""
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    lowered = lower(model, inputs)
+    assert len(lowered.delegates) == 1, lowered.left()
+    with torch.no_grad():
+        assert_close(lowered.run(*inputs), model(*inputs), 2e-5)
+
+
+class _Sizes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.linear = nn.Embedding(50, 24), nn.Linear(24, 24)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embedding(tokens)
+        heads = self.linear(x).view(x.shape[0], x.shape[1], 3, 8).transpose(1, 2)
+        mixed = nn.functional.scaled_dot_product_attention(heads, heads, heads)
+        return mixed.transpose(1, 2).reshape(x.shape[0], x.shape[1], 24)
+
+
+def test_dynamic_shapes_at_both_ends() -> None:
+    """Batch and length are dynamic; the same program runs all sizes, in any order."""
+    torch.manual_seed(0)
+    model = _Sizes().eval()
+    shapes = ({0: Dim("batch", min=1, max=4), 1: Dim("length", min=2, max=64)},)
+    lowered = lower(model, (torch.randint(0, 50, (2, 9)),), shapes)
+    assert lowered.delegates, lowered.left()
+    from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    program = _load_for_executorch_from_buffer(lowered.buffer)
+    for batch, length in [(1, 2), (4, 64), (2, 9), (1, 64), (4, 2), (1, 2)]:
+        tokens = torch.randint(0, 50, (batch, length))
+        with torch.no_grad():
+            assert_close(program.forward((tokens,)), model(tokens))
+
+
+def test_images_in_channels_last_order() -> None:
+    """Inputs and outputs lie in memory as the program has them."""
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3))
+    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    image = torch.randn(2, 3, 9, 11).to(memory_format=torch.channels_last)
+    lowered = lower(model, (image,))
+    with torch.no_grad():
+        assert_close(lowered.run(image), model(image))
+
+
+def test_precision_is_that_of_the_export() -> None:
+    """A CPU with bfloat16 uses it only where the export says so."""
+    torch.manual_seed(0)
+    model, x = nn.Sequential(*(nn.Linear(256, 256) for _ in range(4))).eval(), torch.randn(8, 256)
+    assert_close(lower(model, (x,)).run(x), model(x))
+    spec = [CompileSpec("INFERENCE_PRECISION_HINT", b"bf16")]
+    lowered = lower(model, (x,), partitioner=OpenvinoPartitioner(spec))
+    assert [(s.key, s.value) for s in lowered.delegates[0].compile_specs] == [
+        ("INFERENCE_PRECISION_HINT", b"bf16"),
+        ("device", b"CPU"),
+    ]
+    assert_close(lowered.run(x), model(x), 0.1)
+
+
+def test_nodes_and_operators_that_are_skipped() -> None:
+    class Model(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.tanh(torch.sin(x) @ x)
+
+    x = torch.randn(4, 4)
+    types = lower(Model(), (x,), partitioner=OpenvinoPartitioner(op_types_to_skip={"aten.sin.default"}))
+    assert list(types.left().values()) == ["op_types_to_skip has its operator"]
+    names = lower(Model(), (x,), partitioner=OpenvinoPartitioner(op_names_to_skip={"aten_tanh_default"}))
+    assert list(names.left().values()) == ["op_names_to_skip has its name"]
+    for lowered in (types, names):
+        assert_close(lowered.run(x), Model()(x))
+
+
+def test_state_stays_with_the_program() -> None:
+    """A buffer that a model changes is an input and an output of the delegate."""
+
+    class Counter(nn.Module):
+        total: Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.total.add_(x @ torch.eye(3))
+            return self.total * 2
+
+    from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    program: Any = _load_for_executorch_from_buffer(lower(Counter(), (torch.ones(3),)).buffer)
+    assert program.forward((torch.ones(3),))[0].tolist() == [2, 2, 2]
+    assert program.forward((torch.ones(3),))[0].tolist() == [4, 4, 4]

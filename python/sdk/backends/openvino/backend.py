@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The declaration of OpenVINO (`sdk.backends.registry`)."""
+
+from __future__ import annotations
+
+from sdk.backends.registry import Backend, QuantizationScheme
+
+BACKEND = Backend(
+    name="openvino",
+    id="OpenvinoBackend",
+    about="CPUs, GPUs and NPUs of Intel",
+    partitioner="sdk.backends.openvino.partitioner:OpenvinoPartitioner",
+    recipes="sdk.backends.openvino.recipes:OpenvinoRecipeProvider",
+    float_recipe="openvino_fp32",
+    quantization={
+        "int8": QuantizationScheme(recipe="openvino_int8_sym", about="int8 weights and activations", calibrated=True),
+        "int8-weights": QuantizationScheme(
+            recipe="openvino_int8wo_sym",
+            about="int8 weights of convolutions, linear layers and embeddings; floats compute",
+        ),
+        "int4": QuantizationScheme(
+            recipe="openvino_int4wo_sym", about="int4 weights of linear layers in groups of 32; floats compute"
+        ),
+    },
+    packages=("openvino==2025.4.1",),
+)

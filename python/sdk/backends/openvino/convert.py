@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One partition as a model of OpenVINO, converted by OpenVINO's own frontend for PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Graph, GraphModule, Node
+
+from sdk.backends.openvino.quantized import rewrite_quantized
+from sdk.backends.openvino.rewrites import rewrite
+from sdk.backends.openvino.toolkit import openvino
+from sdk.backends.transforms.constants import get_constant, settled
+from sdk.exir.backend._messages import source_of
+from sdk.exir.tensor import dim_order_of
+
+_TYPES = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.int8: "i8",
+    torch.uint8: "u8",
+    torch.bool: "boolean",
+}
+"""OpenVINO's names of the dtypes that a partition may have."""
+
+_PLAIN = {
+    "alias_copy": "alias",
+    "expand_copy": "expand",
+    "permute_copy": "permute",
+    "select_copy": "select",
+    "slice_copy": "slice",
+    "split_copy": "split",
+    "split_with_sizes_copy": "split_with_sizes",
+    "squeeze_copy": "squeeze",
+    "t_copy": "t",
+    "transpose_copy": "transpose",
+    "unbind_copy": "unbind",
+    "unsqueeze_copy": "unsqueeze",
+    "view_copy": "view",
+}
+"""Operators of the edge dialect as ATen has them, which the frontend knows best."""
+
+
+def is_dtype_known(dtype: torch.dtype) -> bool:
+    """Whether tensors of this dtype can be inputs and outputs of a partition."""
+    return dtype in _TYPES
+
+
+def to_model(program: ExportedProgram) -> Any:
+    """An `openvino.Model` with an input and an output for each of the partition's, in their order.
+
+    Sizes that are symbols are dynamic dimensions. Raises RuntimeError with the operator that OpenVINO cannot convert.
+    """
+    ov = openvino()
+    from openvino.frontend import FrontEndManager
+    from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
+
+    with settled(program):
+        module = _plain_module(program)
+    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+    frontend = FrontEndManager().load_by_framework("pytorch")
+    decoder = TorchFXPythonDecoder(module)  # OpenVINO does not keep it
+    try:
+        model = frontend.convert(frontend.load(decoder))
+    except Exception as error:  # the frontend raises its own exceptions, whose types are not public
+        raise RuntimeError(f"OpenVINO cannot convert a partition: {str(error).strip()}") from error
+    if len(model.inputs) != len(inputs):
+        raise RuntimeError(f"OpenVINO made {len(model.inputs)} inputs of {len(inputs)}")
+    for port, node in zip(model.inputs, inputs, strict=True):
+        parameter = port.get_node()
+        value = node.meta["val"]
+        if isinstance(value, torch.Tensor):
+            parameter.set_element_type(getattr(ov.Type, _TYPES[value.dtype]))
+            parameter.set_partial_shape(_partial_shape(ov, value.shape))
+        else:
+            parameter.set_element_type(ov.Type.i64)
+            parameter.set_partial_shape(ov.PartialShape([]))
+    model.validate_nodes_and_infer_types()
+    for port, node in zip(model.inputs, inputs, strict=True):
+        order = _order_in_memory(node.meta["val"])
+        if order is not None:
+            _permute_input(ov, port.get_node(), order)
+    _pack_int4(ov, model)
+    _finish_outputs(ov, model, program)
+    model.validate_nodes_and_infer_types()
+    return model
+
+
+def _plain_module(program: ExportedProgram) -> GraphModule:
+    """The partition's graph in ATen, with weights as attributes."""
+    graph, weights = Graph(), torch.nn.Module()
+    made: dict[Node, Node] = {}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            weight = get_constant(program, node)
+            if weight is None:
+                made[node] = graph.placeholder(node.name)
+            else:
+                weights.register_buffer(node.name, weight.detach().contiguous())
+                made[node] = graph.get_attr(node.name)
+        elif node.op == "call_function":
+            args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda argument: made[argument])
+            call = rewrite(graph, node, args, kwargs)
+            made[node] = graph.call_function(*_in_aten(node, args, kwargs)) if call is None else call
+        elif node.op == "output":
+            made[node] = graph.output(torch.fx.node.map_arg(node.args[0], lambda argument: made[argument]))
+        else:
+            raise RuntimeError(f"OpenVINO cannot convert {node.op} {node.target}{source_of(node)}")
+        if "val" in node.meta:
+            made[node].meta["val"] = node.meta["val"]
+    module = GraphModule(weights, graph)
+    rewrite_quantized(module)
+    module.graph.lint()
+    module.recompile()
+    return module
+
+
+def _in_aten(node: Node, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """The call as ATen has it. Layouts in memory do not exist in OpenVINO's models."""
+    target = getattr(node.target, "_op", node.target)
+    if not isinstance(target, torch._ops.OpOverload):
+        return target, args, kwargs
+    namespace, name = target.namespace, target._schema.name.partition("::")[2]
+    if namespace == "dim_order_ops":
+        kwargs = {key: value for key, value in kwargs.items() if key == "dtype" and value is not None}
+        if name == "_to_dim_order_copy" and kwargs:
+            return torch.ops.aten._to_copy.default, args, kwargs
+        if name in ("_to_dim_order_copy", "_clone_dim_order"):
+            return torch.ops.aten.clone.default, args, {}
+    if namespace == "aten" and name in _PLAIN:
+        return getattr(getattr(torch.ops.aten, _PLAIN[name]), target._overloadname), args, kwargs
+    return target, args, kwargs
+
+
+def _partial_shape(ov: Any, sizes: Any) -> Any:
+    return ov.PartialShape([ov.Dimension(size) if isinstance(size, int) else ov.Dimension() for size in sizes])
+
+
+def _order_in_memory(value: Any) -> list[int] | None:
+    """The dim order of a tensor; None for the usual one. The runtime passes tensors as they lie in memory."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    order = list(dim_order_of(value))
+    return None if order == sorted(order) else order
+
+
+def _permute_input(ov: Any, parameter: Any, order: list[int]) -> None:
+    """Gives a parameter the shape that lies in memory, and permutes it for its readers."""
+    readers = parameter.output(0).get_target_inputs()
+    shape = parameter.get_partial_shape()
+    parameter.set_partial_shape(ov.PartialShape([shape[dim] for dim in order]))
+    parameter.validate_and_infer_types()
+    back = sorted(range(len(order)), key=order.__getitem__)
+    permuted = _ops().transpose(parameter, _ops().constant(back, ov.Type.i64))
+    for reader in readers:
+        reader.replace_source_output(permuted.output(0))
+
+
+def _pack_int4(ov: Any, model: Any) -> None:
+    """Gives weights that fit 4 bits, which PyTorch has in bytes, OpenVINO's types of 4 bits."""
+    for constant in model.get_ordered_ops():
+        if constant.get_type_name() != "Constant" or constant.get_element_type() != ov.Type.i8:
+            continue
+        values, readers = constant.get_data(), constant.output(0).get_target_inputs()
+        if values.ndim < 2 or any(reader.get_node().get_type_name() != "Convert" for reader in readers):
+            continue
+        for low, high, wanted in ((-8, 7, ov.Type.i4), (0, 15, ov.Type.u4)):
+            if low <= values.min() and values.max() <= high:
+                packed = _ops().constant(values, wanted)
+                for reader in readers:
+                    reader.replace_source_output(packed.output(0))
+                break
+
+
+def _finish_outputs(ov: Any, model: Any, program: ExportedProgram) -> None:
+    """Gives results the dtypes and the order in memory that the program has. OpenVINO counts in int32 where PyTorch has
+    int64."""
+    (outputs,) = program.graph.output_node().args
+    for result, node in zip(model.get_results(), outputs, strict=True):
+        value = node.meta["val"]
+        wanted = getattr(ov.Type, _TYPES[value.dtype])
+        source = result.input_value(0)
+        shape = source.get_partial_shape()
+        if shape.rank.is_static and len(shape) != value.dim():
+            raise RuntimeError(f"OpenVINO makes {shape} of {node}, expected {list(value.shape)}{source_of(node)}")
+        if source.get_element_type() != wanted:
+            source = _ops().convert(source, wanted).output(0)
+        if source.get_node().get_type_name() == "Parameter":
+            # Binding the memory of such a result would bind the input to it.
+            same = [0] * len(source.get_partial_shape())
+            source = _ops().reshape(source, _ops().constant(same, ov.Type.i64), True).output(0)
+        order = _order_in_memory(value)
+        if order is not None:
+            source = _ops().transpose(source, _ops().constant(order, ov.Type.i64)).output(0)
+        result.input(0).replace_source_output(source)
+
+
+def _ops() -> Any:
+    from openvino import opset13
+
+    return opset13

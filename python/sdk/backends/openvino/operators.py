@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The operators of the edge dialect that OpenVINO gets, and which of their calls it computes as PyTorch does."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.utils import _pytree as pytree
+
+from sdk.backends.openvino.convert import is_dtype_known
+from sdk.backends.openvino.quantized import is_dequantize, is_quantize, parameters_of
+from sdk.backends.transforms.constants import is_constant
+from sdk.backends.transforms.dynamic_quantization import name_of
+
+Reason = str | None
+Check = Callable[[Node, ExportedProgram], Reason]
+
+FLOATS = frozenset({torch.float32, torch.float16, torch.bfloat16})
+
+_MOST_ADDED = 1 << 15
+_MOST_ADDED_IN_SEQUENCE = 1024
+
+
+def refusal(node: Node, program: ExportedProgram) -> Reason:
+    """Why OpenVINO does not get a call; None if it does."""
+    name = name_of(node)
+    check = OPERATORS.get(name)
+    if check is None:
+        return "OpenVINO has no such operator"
+    return _refusal_of_values(node) or check(node, program)
+
+
+def _refusal_of_values(node: Node) -> Reason:
+    """Values that no input or output of a partition may be, wherever the partition ends."""
+    if node.op != "call_function":
+        return "it calls no operator"
+    for value in _values((node, *node.all_input_nodes)):
+        if not is_dtype_known(value.dtype):
+            return f"a tensor is {_text(value.dtype)}"
+        if value.dim() > 8:
+            return "a tensor has more than 8 dimensions"
+    # Of several results, some have none where they mean nothing.
+    result = [node] if isinstance(node.meta.get("val"), torch.Tensor) else []
+    for value in _values((*result, *node.all_input_nodes)):
+        if any(isinstance(size, int) and size == 0 for size in value.shape):
+            return "a tensor has no elements, on which OpenVINO crashes"
+    return None
+
+
+def _values(nodes: Iterable[Node]) -> list[torch.Tensor]:
+    leaves = pytree.tree_leaves([node.meta.get("val") for node in nodes])
+    return [value for value in leaves if isinstance(value, torch.Tensor)]
+
+
+def _text(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _any(node: Node, program: ExportedProgram) -> Reason:
+    """Any dtype: the operator moves elements."""
+    return None
+
+
+def _floats(node: Node, program: ExportedProgram) -> Reason:
+    """Floats only: OpenVINO computes int64 in 32 bits, and some operators on integers in floats."""
+    for operand in node.all_input_nodes:
+        for value in _values([operand]):
+            if value.dtype not in FLOATS:
+                return f"it computes with {_text(value.dtype)}: OpenVINO's integers have other limits"
+    return None
+
+
+def _first_result(node: Node, program: ExportedProgram) -> Reason:
+    """Norms: OpenVINO has the normalised tensor alone. Pools: its positions of NaN are others."""
+    if any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users):
+        return "another than its first result is read: its statistics, or its indices"
+    return _floats(node, program)
+
+
+def _sum(node: Node, program: ExportedProgram) -> Reason:
+    """OpenVINO adds one number after the other, and loses digits that PyTorch keeps."""
+    (source,), (result,) = _values(node.all_input_nodes[:1]), _values([node])
+    sizes = [size for size in (*source.shape, *result.shape) if not isinstance(size, int)]
+    if not sizes and source.numel() > _MOST_ADDED * result.numel():
+        return f"it adds more than {_MOST_ADDED} numbers"
+    return _floats(node, program)
+
+
+def _running_sum(node: Node, program: ExportedProgram) -> Reason:
+    (source,) = _values(node.all_input_nodes[:1])
+    size = source.shape[node.args[1]] if source.dim() else 1
+    if not isinstance(size, int) or size > _MOST_ADDED_IN_SEQUENCE:
+        return f"it adds more than {_MOST_ADDED_IN_SEQUENCE} numbers"
+    return _floats(node, program)
+
+
+def _average(node: Node, program: ExportedProgram) -> Reason:
+    if len(node.args) > 6 and node.args[6] is not None:
+        return "it has a divisor_override"
+    return _floats(node, program)
+
+
+def _elu(node: Node, program: ExportedProgram) -> Reason:
+    if any(factor != 1 for factor in node.args[2:4]):
+        return "its scale is not 1"
+    return _floats(node, program)
+
+
+def _not_of_a_number(node: Node, program: ExportedProgram) -> Reason:
+    if not node.meta["val"].dim():
+        return "its operand has no dimensions"
+    return _floats(node, program)
+
+
+def _gather(node: Node, program: ExportedProgram) -> Reason:
+    """PyTorch takes the first elements of a larger dimension. So would a slice, but OpenVINO removes it."""
+    data, indices = _values((node.args[0], node.args[2]))
+    dim = node.args[1] % max(data.dim(), 1)
+    pairs = [pair for other, pair in enumerate(zip(data.shape, indices.shape, strict=True)) if other != dim]
+    if any(not isinstance(size, int) or size != index for size, index in pairs):
+        return "its indices have other sizes than its data"
+    return _first_is_float(node, program)
+
+
+def _index_put(node: Node, program: ExportedProgram) -> Reason:
+    if len(node.args) > 3 and node.args[3]:
+        return "it accumulates: OpenVINO adds one of several values at a position only"
+    return _first_is_float(node, program)
+
+
+def _first_is_float(node: Node, program: ExportedProgram) -> Reason:
+    """The first operand is of floats; the others are indices, masks or weights."""
+    for value in _values(node.all_input_nodes[:1]):
+        if value.dtype not in FLOATS:
+            return f"it computes with {_text(value.dtype)}: OpenVINO's integers have other limits"
+    return None
+
+
+def _bools(node: Node, program: ExportedProgram) -> Reason:
+    for value in _values(node.all_input_nodes):
+        if value.dtype != torch.bool:
+            return f"it computes with {_text(value.dtype)}: only logic is OpenVINO's"
+    return None
+
+
+def _conversion(node: Node, program: ExportedProgram) -> Reason:
+    return None
+
+
+def _quantize(node: Node, program: ExportedProgram) -> Reason:
+    if node.args[-1] not in (torch.int8, torch.uint8):
+        return "it does not quantise to int8 or uint8"
+    if not all(is_dequantize(user) and parameters_of(user) == parameters_of(node) for user in node.users):
+        return "its result is not only dequantised"
+    return None
+
+
+def _dequantize(node: Node, program: ExportedProgram) -> Reason:
+    source = node.args[0]
+    if is_quantize(source) or is_constant(program, source):
+        return None
+    return "it dequantises what is no weight and nothing that is quantised before"
+
+
+def _table(check: Check, names: str) -> dict[str, Check]:
+    return {(name if name.count(".") == 2 else f"aten.{name}"): check for name in names.split()}
+
+
+OPERATORS: dict[str, Check] = {
+    **_table(
+        _floats,
+        """
+        _adaptive_avg_pool2d.default _adaptive_avg_pool3d.default _log_softmax.default _softmax.default
+        abs.default acos.default acosh.default add.Scalar add.Tensor
+        addmm.default amax.default amin.default asin.default asinh.default atan.default atanh.default
+        bmm.default ceil.default clamp.Tensor clamp.default
+        convolution.default cos.default cosh.default div.Scalar div.Tensor div.Tensor_mode eq.Scalar eq.Tensor
+        erf.default exp.default expm1.default floor.default fmod.Scalar fmod.Tensor ge.Scalar ge.Tensor gelu.default
+        grid_sampler_2d.default gt.Scalar gt.Tensor hardsigmoid.default hardswish.default hardtanh.default isinf.default
+        isnan.default le.Scalar le.Tensor linear.default log.default log10.default log1p.default
+        log2.default lt.Scalar lt.Tensor max.dim maximum.default min.dim minimum.default mm.default
+        mul.Scalar mul.Tensor ne.Scalar ne.Tensor neg.default
+        pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod.default prod.dim_int reciprocal.default relu.default
+        rms_norm.default rsqrt.default rsub.Scalar scaled_dot_product_attention.default sigmoid.default sign.default
+        silu.default sin.default sinh.default sqrt.default sub.Scalar sub.Tensor tan.default tanh.default
+        topk.default sort.default argmax.default argmin.default
+        upsample_bilinear2d.vec upsample_bicubic2d.vec upsample_nearest2d.vec
+        trunc.default baddbmm.default mish.default softplus.default logit.default
+        """,
+    ),
+    **_table(
+        _first_is_float,
+        "embedding.default index_select.default index.Tensor scatter.src scatter.value scatter_add.default "
+        "masked_fill.Scalar",
+    ),
+    **_table(_average, "avg_pool1d.default avg_pool2d.default avg_pool3d.default"),
+    **_table(_elu, "elu.default"),
+    **_table(_sum, "mean.default mean.dim sum.dim_IntList var.correction var.dim"),
+    **_table(_running_sum, "cumsum.default"),
+    **_table(_not_of_a_number, "leaky_relu.default"),
+    **_table(_gather, "gather.default"),
+    **_table(_index_put, "index_put.default"),
+    **_table(
+        _first_result,
+        "max_pool2d_with_indices.default max_pool3d_with_indices.default native_group_norm.default "
+        "native_layer_norm.default _native_batch_norm_legit_no_training.default",
+    ),
+    **_table(
+        _bools,
+        "any.default any.dim any.dims logical_not.default logical_and.default logical_or.default "
+        "logical_xor.default bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor bitwise_not.default",
+    ),
+    **_table(
+        _any,
+        """
+        alias_copy.default cat.default clone.default constant_pad_nd.default expand_copy.default flip.default
+        permute_copy.default pixel_shuffle.default pixel_unshuffle.default reflection_pad1d.default
+        reflection_pad2d.default reflection_pad3d.default repeat.default roll.default select_copy.int
+        select_scatter.default slice_copy.Tensor slice_scatter.default split_copy.Tensor split_with_sizes_copy.default
+        squeeze_copy.dim squeeze_copy.dims stack.default t_copy.default transpose_copy.int tril.default triu.default
+        unbind_copy.int unsqueeze_copy.default view_copy.default where.self full.default full_like.default
+        scalar_tensor.default arange.start_step dim_order_ops._clone_dim_order.default
+        """,
+    ),
+    **_table(_conversion, "_to_copy.default dim_order_ops._to_dim_order_copy.default"),
+    **_table(
+        _quantize, "quantized_decomposed.quantize_per_tensor.default quantized_decomposed.quantize_per_channel.default"
+    ),
+    **_table(
+        _dequantize,
+        "quantized_decomposed.dequantize_per_tensor.default quantized_decomposed.dequantize_per_channel.default",
+    ),
+}
+"""By the names of the edge dialect: what says why a call is refused, or None."""
+
+WHOLE = (
+    "rms_norm.default",
+    "scaled_dot_product_attention.default",
+    "tril.default",
+    "triu.default",
+    "upsample_bicubic2d.vec",
+)
+"""Operators that the compiler would decompose and OpenVINO has whole."""
+
+_MOVES = frozenset(
+    name for name, check in OPERATORS.items() if check in (_any, _conversion) and not name.endswith("where.self")
+)
+
+
+def computes(node: Node) -> bool:
+    """Whether a call is worth a delegate: it does more than move or convert elements."""
+    return node.op == "call_function" and node.target is not operator.getitem and name_of(node) not in _MOVES

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The seven modes of quantising for OpenVINO."""
+
+from __future__ import annotations
+
+import functools
+from enum import Enum
+
+import torch
+from torchao.quantization.pt2e import HistogramObserver, PerChannelMinMaxObserver
+from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec
+
+_SMALLEST_SCALE = 2**-12
+
+
+class QuantizationMode(Enum):
+    """Weights have a scale for each output channel, or for each group of inputs with int4. WO: weights only."""
+
+    INT8_SYM = "int8_sym"
+    """int8 weights, int8 activations symmetric around zero."""
+    INT8_MIXED = "int8_mixed"
+    """int8 weights symmetric around zero, int8 activations with a zero point."""
+    INT8_TRANSFORMER = "int8_transformer"
+    """As INT8_MIXED, in convolutions and linear layers only: sums, norms and attention stay in floats."""
+    INT8WO_SYM = "int8wo_sym"
+    INT8WO_ASYM = "int8wo_asym"
+    INT4WO_SYM = "int4wo_sym"
+    INT4WO_ASYM = "int4wo_asym"
+
+    @property
+    def is_weights_only(self) -> bool:
+        return "wo_" in self.value
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.value.endswith("_sym")
+
+    @property
+    def bits(self) -> int:
+        return int(self.value.removeprefix("int")[0])
+
+
+@functools.cache  # torchao compares configurations by the identity of their observers
+def configuration(mode: QuantizationMode) -> QuantizationConfig:
+    """How a mode that quantises activations does it. Such modes need calibration."""
+    scheme = torch.per_tensor_symmetric if mode.is_symmetric else torch.per_tensor_affine
+    activation = QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=-128,
+        quant_max=127,
+        qscheme=scheme,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=HistogramObserver.with_args(eps=_SMALLEST_SCALE),
+    )
+    weight = QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=-127,
+        quant_max=127,
+        qscheme=torch.per_channel_symmetric,
+        ch_axis=0,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=2**-24),
+    )
+    # Results stay in floats: the next layer quantises what it reads.
+    return QuantizationConfig(activation, None, weight, None, False)

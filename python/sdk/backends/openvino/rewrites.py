@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that OpenVINO's frontend lacks or computes otherwise than PyTorch, as expressions of those that agree.
+
+Each function adds the calls to a graph of ATen and returns the last one, or None to leave the call as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import Graph, Node
+
+_aten = torch.ops.aten
+
+
+def rewrite(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    """The calls that compute `node`, an edge operator, of the arguments in `graph`; None if there is no such rule."""
+    name = getattr(node.target, "__name__", "").removeprefix("aten.")
+    rule = REWRITES.get(name)
+    return None if rule is None else rule(graph, node, args, kwargs)
+
+
+def _greater(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    """OpenVINO's Greater is true for NaN; its Less is not."""
+    return graph.call_function(_aten.lt.Tensor, (args[1], args[0]))
+
+
+def _greater_equal(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    return graph.call_function(_aten.le.Tensor, (args[1], args[0]))
+
+
+def _scalar(compare: Any) -> Callable[..., Node]:
+    """The same with a number: `full` makes the operand."""
+
+    def rule(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node:
+        dtype = node.all_input_nodes[0].meta["val"].dtype
+        number = graph.call_function(_aten.full.default, ([], float(args[1])), {"dtype": dtype})
+        return graph.call_function(compare, (number, args[0]))
+
+    return rule
+
+
+def _extreme(is_less: bool) -> Callable[..., Node]:
+    """A maximum or minimum in which NaN wins, as in PyTorch and not in OpenVINO."""
+
+    def rule(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node:
+        a, b = args
+        takes_b = graph.call_function(_aten.lt.Tensor, (b, a) if is_less else (a, b))
+        chosen = graph.call_function(_aten.where.self, (takes_b, b, a))
+        is_nan = graph.call_function(_aten.ne.Tensor, (b, b))
+        return graph.call_function(_aten.where.self, (is_nan, b, chosen))
+
+    return rule
+
+
+def _truncate(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    (x,) = args
+    zero = graph.call_function(_aten.full.default, ([], 0.0), {"dtype": node.meta["val"].dtype})
+    is_negative = graph.call_function(_aten.lt.Tensor, (x, zero))
+    up, down = (graph.call_function(half, (x,)) for half in (_aten.ceil.default, _aten.floor.default))
+    return graph.call_function(_aten.where.self, (is_negative, up, down))
+
+
+def _sign(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    """PyTorch's sign of NaN is 0."""
+    (x,) = args
+    dtype = node.meta["val"].dtype
+    zero = graph.call_function(_aten.full.default, ([], 0.0), {"dtype": dtype})
+    above, below = (graph.call_function(_aten.lt.Tensor, pair) for pair in ((zero, x), (x, zero)))
+    signs = [graph.call_function(_aten._to_copy.default, (truth,), {"dtype": dtype}) for truth in (above, below)]
+    return graph.call_function(_aten.sub.Tensor, tuple(signs))
+
+
+def _subtract(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    return graph.call_function(_aten.sub.Tensor, args, kwargs)
+
+
+def _elu(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    """The frontend does not know the default of alpha."""
+    return graph.call_function(_aten.elu.default, (args[0], float(args[1]) if len(args) > 1 else 1.0))
+
+
+def _logic(of_bits: Any) -> Callable[..., Node]:
+    """The operators on bits are the same on truths, and the frontend has all of them."""
+    return lambda graph, node, args, kwargs: graph.call_function(of_bits, args)
+
+
+REWRITES: dict[str, Callable[..., Node | None]] = {
+    "gt.Tensor": _greater,
+    "ge.Tensor": _greater_equal,
+    "gt.Scalar": _scalar(_aten.lt.Tensor),
+    "ge.Scalar": _scalar(_aten.le.Tensor),
+    "maximum.default": _extreme(is_less=False),
+    "minimum.default": _extreme(is_less=True),
+    "elu.default": _elu,
+    "logical_and.default": _logic(_aten.bitwise_and.Tensor),
+    "logical_or.default": _logic(_aten.bitwise_or.Tensor),
+    "logical_xor.default": _logic(_aten.bitwise_xor.Tensor),
+    "sub.Scalar": _subtract,
+    "sign.default": _sign,
+    "trunc.default": _truncate,
+}
