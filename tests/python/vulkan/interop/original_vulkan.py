@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads payloads with the original, and writes its own. Usage: ``original_vulkan.py read|write|registry DIRECTORY``.
+"""Reads payloads with the original. Usage: ``original_vulkan.py read|registry DIRECTORY``.
 
-``read`` writes the graph of each ``NAME.payload`` as ``NAME.json``. ``write`` lowers each ``NAME.pt2`` and writes its
-delegates as ``NAME.N.payload``, with the named data as ``NAME.data.pt``. ``registry`` writes the operators that the
+``read`` writes the graph of each ``NAME.payload`` as ``NAME.json``. ``registry`` writes the operators that the
 original's runtime has as ``registry.json``: for each its representations, dtypes and abilities.
 """
 
@@ -14,8 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
-
 
 def read(directory: Path) -> None:
     from executorch.backends.vulkan.serialization import vulkan_graph_serialize as serialize
@@ -26,23 +23,6 @@ def read(directory: Path) -> None:
         calls = [asdict(call) for call in graph.chain]
         found = {"values": values, "chain": calls, "inputs": graph.input_ids, "outputs": graph.output_ids}
         file.with_suffix(".json").write_text(json.dumps({**found, "constants": [asdict(c) for c in graph.constants]}))
-
-
-def write(directory: Path) -> None:
-    import executorch.backends.vulkan.custom_ops_lib  # noqa: F401
-    from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
-    from executorch.exir import to_edge_transform_and_lower
-    from executorch.exir.lowered_backend_module import get_lowered_submodules
-
-    for file in sorted(directory.glob("*.pt2")):
-        program = torch.export.load(file)
-        edge = to_edge_transform_and_lower(program, partitioner=[VulkanPartitioner()])
-        modules = get_lowered_submodules(edge.exported_program().graph_module)
-        for number, (_, lowered, _) in enumerate(modules):
-            store = lowered.named_data_store_output
-            data = {key: bytes(store.buffers[e.buffer_index]) for key, e in store.pte_data.items()}
-            file.with_suffix(f".{number}.payload").write_bytes(lowered.processed_bytes)
-            torch.save(data, file.with_suffix(f".{number}.data"))
 
 
 def registry(directory: Path) -> None:
@@ -70,4 +50,4 @@ def registry(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"read": read, "write": write, "registry": registry}[sys.argv[1]](Path(sys.argv[2]))
+    {"read": read, "registry": registry}[sys.argv[1]](Path(sys.argv[2]))
