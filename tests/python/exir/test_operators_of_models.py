@@ -28,7 +28,27 @@ def _padded(mode, dims):
     return lambda x: F.pad(x, [1, 2] * dims, mode=mode)
 
 
+# None: the range of the values.
+RANGES = (None, (0.0, 0.0), (2.0, 2.0), (-1.0, 1.0))
+POINTS = {"ones": torch.ones(4, 2), "nothing": torch.zeros(0, 2), "values": X.reshape(6, 2)}
+
+
+def _histograms(x):
+    some = [torch.histogram(x.reshape(-1), 3, range=given) for given in RANGES]
+    many = [torch.histogramdd(x, [2, 3], range=given and [*given, 0.0, 0.0]) for given in RANGES]
+    return some, many, torch.histc(x, 3), torch.histc(x, 3, 2, 2)
+
+
 CASES = {
+    **{f"histograms of {name}": (_histograms, (points,)) for name, points in POINTS.items()},
+    "fractional_max_pool_of_no_batch": (
+        lambda x, at: torch.ops.aten.fractional_max_pool3d(x, [2, 2, 2], [1, 2, 2], at),
+        (torch.zeros(0, 2, 3, 4, 4), torch.zeros(0, 2, 3)),
+    ),
+    "grid_sample_of_no_batch": (
+        lambda x, grid: F.grid_sample(x, grid),
+        (torch.zeros(0, 2, 3, 4, 4), torch.zeros(0, 1, 2, 2, 3)),
+    ),
     "is_all_true": (lambda x: (torch._is_all_true(x > -8), torch._is_all_true(x > 0)), (X,)),
     "is_any_true": (lambda x: (torch._is_any_true(x > 8), torch._is_any_true(x > 0)), (X,)),
     "copysign": (lambda x, y: torch.copysign(x, y), (X, SIGNS)),

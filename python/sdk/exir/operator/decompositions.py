@@ -155,9 +155,10 @@ def _fractional_max_pool(
         shape = [1] * (2 * dims)
         shape[d], shape[dims + d] = output[d], window[d]
         linear = linear * sizes[d] + places.reshape([*batch, *shape])
-    shape = [*batch, *output, -1]
-    linear = linear.reshape([*batch, -1])
-    values = torch.gather(x.reshape([*batch, -1]), -1, linear).reshape(shape)
+    # Without -1, which cannot be found for an empty batch.
+    shape = [*batch, *output, math.prod(window)]
+    linear = linear.reshape([*batch, math.prod(output) * math.prod(window)])
+    values = torch.gather(x.reshape([*batch, math.prod(sizes)]), -1, linear).reshape(shape)
     best, chosen = torch.max(values, -1, True)
     return best.squeeze(-1), torch.gather(linear.reshape(shape), -1, chosen).squeeze(-1)
 
@@ -189,7 +190,7 @@ def _grid_sampler_3d(
         if padding_mode == 2:
             place = _mirrored(place, *((0, size - 1) if align_corners else (-0.5, size - 0.5)))
         places.append(torch.clamp(place, 0, size - 1) if padding_mode else place)
-    flat = x.reshape([*x.shape[:2], -1])
+    flat = x.reshape([*x.shape[:2], math.prod(sizes)])
 
     def neighbour(corner: list[Tensor]) -> Tensor:
         linear: Any = 0
@@ -198,7 +199,7 @@ def _grid_sampler_3d(
             valid = torch.logical_and(index >= 0, index <= size - 1)
             inside = valid if inside is None else torch.logical_and(inside, valid)
             linear = linear * size + torch.clamp(index, 0, size - 1).to(torch.int64)
-        linear = linear.reshape(linear.shape[0], 1, -1).expand(-1, x.shape[1], -1)
+        linear = linear.reshape(linear.shape[0], 1, math.prod(grid.shape[1:-1])).expand(-1, x.shape[1], -1)
         values = torch.gather(flat, 2, linear).reshape([*x.shape[:2], *grid.shape[1:-1]])
         return torch.where(inside.unsqueeze(1), values, torch.zeros([], dtype=x.dtype))
 

@@ -62,21 +62,22 @@ def _count(place: Tensor, bins: int, weight: Tensor | None, dtype: torch.dtype) 
     return aten.scatter_add(torch.zeros([bins + 1], dtype=dtype), 0, place, ones)[:bins]
 
 
-def _range_of(x: Tensor, low: float, high: float, widen: float) -> tuple[Tensor, Tensor]:
-    """The range of a histogram. If both ends are equal, it is the range of the values, which is widened if all values
-    are equal.
+def _range_of(x: Tensor, given: tuple[float, float] | None, widen: float) -> tuple[Tensor, Tensor]:
+    """The range of a histogram: `given`, or the range of the values, from 0 to 1 without values. It is widened if both
+    ends are equal.
     """
-    if low != high or x.numel() == 0:
-        low, high = (low, high) if low != high else (low - widen, high + widen)
-        return torch.full([], low, dtype=x.dtype), torch.full([], high, dtype=x.dtype)
-    least, most = torch.amin(x), torch.amax(x)
-    same = least == most
-    return torch.where(same, least - widen, least), torch.where(same, most + widen, most)
+    if given is None and x.numel() > 0:
+        least, most = torch.amin(x), torch.amax(x)
+        same = least == most
+        return torch.where(same, least - widen, least), torch.where(same, most + widen, most)
+    low, high = given or (0.0, 1.0)
+    low, high = (low, high) if low != high else (low - widen, high + widen)
+    return torch.full([], low, dtype=x.dtype), torch.full([], high, dtype=x.dtype)
 
 
 def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     x = x.reshape(-1)
-    low, high = _range_of(x, min, max, 1.0)
+    low, high = _range_of(x, (min, max) if min != max else None, 1.0)
     place = ((x - low) * bins / (high - low)).to(torch.int64)
     place = torch.clamp(place, 0, bins - 1)
     inside = torch.logical_and(x >= low, x <= high)
@@ -133,8 +134,7 @@ def _histogram_bin_count(
     density: bool = False,
 ) -> tuple[Tensor, Tensor]:
     flat = x.reshape(-1)
-    low, high = range if range is not None else (0.0, 0.0)
-    edges = _edges_of(x, bins, *_range_of(flat, low, high, 0.5))
+    edges = _edges_of(x, bins, *_range_of(flat, (range[0], range[1]) if range is not None else None, 0.5))
     return _histogram_of(flat.reshape(-1, 1), [edges], weight, density), edges
 
 
@@ -153,10 +153,10 @@ def _histogramdd_edges(
     density: bool = False,
 ) -> list[Tensor]:
     points = x.reshape(-1, x.shape[-1])
-    given = range if range is not None else [0.0] * (2 * len(bins))
     edges = []
     for d, count in enumerate(bins):
-        low, high = _range_of(points[:, d], given[2 * d], given[2 * d + 1], 0.5)
+        given = (range[2 * d], range[2 * d + 1]) if range is not None else None
+        low, high = _range_of(points[:, d], given, 0.5)
         edges.append(_edges_of(x, count, low, high))
     return edges
 
