@@ -301,3 +301,25 @@ def test_methods_share_weights() -> None:
         assert module.processed_bytes.startswith(b"CMJR")
     buffer = manager.to_executorch().buffer
     assert len(buffer) < 1.5 * 64 * 64 * 4
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs"),
+    [
+        (lambda x, a, b: torch.clamp(x, a, b), (torch.randn(5, 4), torch.ones(4), -torch.ones(4))),
+        (torch.matmul, (torch.randn(10), torch.randn(5, 10, 5))),
+        (lambda x: torch.nn.functional.rms_norm(x, (3,), torch.ones(3), 0.5), (torch.randn(2, 3),)),
+        (lambda x: torch.nn.functional.interpolate(x, scale_factor=1.7), (torch.randn(1, 2, 4, 4),)),
+        (lambda x: torch.diagonal(x) + 1, (torch.randn(5, 5),)),
+        (lambda x: 1 / x + torch.reciprocal(x), (torch.randn(4, 4),)),
+    ],
+    ids=["clamp", "matmul", "rms_norm", "nearest", "diagonal", "reciprocal"],
+)
+def test_calls_that_coremltools_converts_wrongly(function: Any, inputs: tuple[torch.Tensor, ...]) -> None:
+    """Each gives eager's results, delegated or not."""
+
+    class Call(torch.nn.Module):
+        def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+            return function(*tensors)
+
+    assert difference(lower(Call(), inputs).run(*inputs), function(*inputs)) < 1e-5

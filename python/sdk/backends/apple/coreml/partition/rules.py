@@ -7,6 +7,7 @@ from torch.fx import Node
 
 _WRONG = {
     "aten.clamp.Tensor": "where the lower bound is above the upper one, coremltools' program gives the lower one",
+    "aten.rms_norm.default": "coremltools' program adds epsilon to a scaled sum",
     "aten.diagonal_copy.default": "coremltools' program returns the whole matrix",
     "aten.diagonal.default": "coremltools' program returns the whole matrix",
 }
@@ -14,4 +15,18 @@ _WRONG = {
 
 def refusal_by_rule(name: str, node: Node) -> str | None:
     """Why a call must not be converted; None if nothing is known against it."""
+    if name == "aten.matmul.default":
+        ranks = [argument.meta["val"].dim() for argument in node.args[:2]]
+        return "coremltools' program declares another shape for a vector times matrices" if ranks[0] == 1 else None
+    if name.startswith("aten.upsample_nearest"):
+        return _nearest(node)
     return _WRONG.get(name)
+
+
+def _nearest(node: Node) -> str | None:
+    """Core ML's places of the nearest pixels are PyTorch's for whole multiples only."""
+    before, after = (list(value.meta["val"].shape[2:]) for value in (node.args[0], node))
+    for old, new in zip(before, after, strict=True):
+        if not (isinstance(old, int) and isinstance(new, int) and new % old == 0):
+            return "the size of the result is not known to be a whole multiple of the operand's"
+    return None
