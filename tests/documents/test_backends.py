@@ -92,7 +92,7 @@ def test_the_package_needs_no_backends_dependencies() -> None:
     """DINT-06, DINT-09, DINT-10, DINT-12: what backends and tests need is in extras, with exact versions for backends,
     and in the backend's own list."""
     always = {package(requirement) for requirement in PROJECT["dependencies"]}
-    assert always == {"numpy", "torch"}
+    assert always == {"numpy"}
     extras = PROJECT["optional-dependencies"]
     for name in BACKENDS:
         needed = requirements(name)

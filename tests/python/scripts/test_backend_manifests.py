@@ -210,11 +210,15 @@ NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
     r"|tests/documents/test_pages\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
     r"|tests/interop/test_interop_inspector\.py|tests/backends/(sweep/|test_at_once\.py)"
-    r"|python/sdk/extension/llm/export/(config/|export_llm\.py)|tests/python/llm/test_llm_config\.py"
+    r"|python/sdk/extension/llm/export/(config/|export_llm\.py)|python/sdk/examples/models/llama/config/"
+    r"|tests/python/llm/test_(llm_config|prequantized)\.py"
 )
 """Tests of files that ExecuTorch wrote, of its engine and of the terms of its glossary; the zoo of libraries, whose
 page has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
 ExecuTorch's settings of language models."""
+
+MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
+"""What measures this SDK beside other engines. Some are what a backend hands its work to."""
 
 
 def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
@@ -225,9 +229,11 @@ def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
         found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines()
         assert any(file.startswith(own[0]) for file in found)
         others = [file for file in found if not file.startswith((*own, "docs/", "examples/"))]
-        # An option of ncnn has the name of a backend.
-        known = ("NOTICE", "tests/bench/engines/ncnn.py")
-        assert [f for f in others if not NAMES_THE_ORIGINALS.match(f) and f not in known and not f.endswith(".md")] == []
+        # The extra with the backend's packages, and notes at rows of the specification.
+        known = ("NOTICE", "pyproject.toml", "tests/data/rows.yaml")
+        allowed = (NAMES_THE_ORIGINALS, MEASURES_ENGINES)
+        unknown = [file for file in others if file not in known and not file.endswith(".md")]
+        assert [file for file in unknown if not any(names.match(file) for names in allowed)] == []
 
 
 def test_the_manifests_here_are_correct_and_can_be_listed(script: ModuleType) -> None:
