@@ -15,7 +15,7 @@ from zoo.libraries.case import MAKERS, Model, Tensors, images
 SIDE = {"inception_v3": 96, "quantized_inception_v3": 96}
 """Sides of images other than 64 pixels, where the network shrinks them more."""
 
-VIDEO = {"mvit_v1_b": (16, 224), "mvit_v2_s": (16, 224), "s3d": (16, 64)}
+VIDEO = {"mvit_v1_b": (16, 224), "mvit_v2_s": (16, 224), "s3d": (16, 224)}
 """Frames and sides of clips other than 4 and 32."""
 
 
@@ -57,7 +57,7 @@ def classifier(name: str) -> Model:
 
 def segmenter(name: str) -> Model:
     module = models.get_model(name, weights=None, weights_backbone=None)
-    return Model(Tensors(module, "x"), images(3, 64, 64), (0,))
+    return Model(Tensors(module, "input" if name.startswith("lraspp") else "x"), images(3, 64, 64), (0,))
 
 
 def detector(name: str) -> Model:
