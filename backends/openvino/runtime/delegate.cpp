@@ -283,6 +283,10 @@ Error Delegate::bind_input(Request& request, size_t index, const EValue& value) 
   }
   ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument, "OpenVINO: input %zu has the shape %s, the payload expects %s", index,
                            text_of(tensor).c_str(), port.text().c_str());
+  ET_CHECK_OR_RETURN_ERROR(
+      tensor.numel() > 0, InvalidArgument,
+      "OpenVINO: input %zu has no elements (%s), on which OpenVINO's kernels crash: pass at least one", index,
+      text_of(tensor).c_str());
   const bool is_int64 = port.type == OvType::I64;
   ET_CHECK_OR_RETURN_ERROR(
       !is_int64 || fits_int32(tensor.const_data_ptr<int64_t>(), static_cast<size_t>(tensor.numel())), InvalidArgument,

@@ -141,6 +141,13 @@ def test_dynamic_shapes_at_both_ends() -> None:
             assert_close(program.forward((tokens,)), model(tokens))
 
 
+def test_an_input_without_elements_is_an_error() -> None:
+    """OpenVINO's kernels divide by its size."""
+    lowered = lower(_Sizes(), (torch.randint(0, 50, (2, 9)),), ({0: Dim("batch", min=0, max=4)},))
+    with pytest.raises(RuntimeError, match="input 0 has no elements"):
+        lowered.run(torch.zeros(0, 9, dtype=torch.int64))
+
+
 def test_images_in_channels_last_order() -> None:
     """Inputs and outputs lie in memory as the program has them."""
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3))

@@ -148,7 +148,10 @@ def _bools(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _conversion(node: Node, program: ExportedProgram) -> Reason:
-    return None
+    """OpenVINO removes a conversion to fewer digits and back, and with it the rounding."""
+    (source,), (result,) = _values(node.all_input_nodes[:1]), _values([node])
+    rounds = source.dtype in FLOATS and result.dtype in FLOATS - {torch.float32, source.dtype}
+    return f"it rounds {_text(source.dtype)} to {_text(result.dtype)}, which OpenVINO may leave out" if rounds else None
 
 
 def _quantize(node: Node, program: ExportedProgram) -> Reason:
@@ -185,11 +188,11 @@ OPERATORS: dict[str, Check] = {
         log2.default lt.Scalar lt.Tensor max.dim maximum.default min.dim minimum.default mm.default
         mul.Scalar mul.Tensor ne.Scalar ne.Tensor neg.default
         pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod.default prod.dim_int reciprocal.default relu.default
-        rms_norm.default rsqrt.default rsub.Scalar scaled_dot_product_attention.default sigmoid.default sign.default
+        rms_norm.default rsqrt.default scaled_dot_product_attention.default sigmoid.default sign.default
         silu.default sin.default sinh.default sqrt.default sub.Scalar sub.Tensor tan.default tanh.default
         topk.default sort.default argmax.default argmin.default
         upsample_bilinear2d.vec upsample_bicubic2d.vec upsample_nearest2d.vec
-        trunc.default baddbmm.default mish.default softplus.default logit.default
+        trunc.default mish.default softplus.default
         """,
     ),
     **_table(
@@ -218,11 +221,11 @@ OPERATORS: dict[str, Check] = {
         _any,
         """
         alias_copy.default cat.default clone.default constant_pad_nd.default expand_copy.default flip.default
-        permute_copy.default pixel_shuffle.default pixel_unshuffle.default reflection_pad1d.default
+        permute_copy.default pixel_shuffle.default reflection_pad1d.default
         reflection_pad2d.default reflection_pad3d.default repeat.default roll.default select_copy.int
-        select_scatter.default slice_copy.Tensor slice_scatter.default split_copy.Tensor split_with_sizes_copy.default
-        squeeze_copy.dim squeeze_copy.dims stack.default t_copy.default transpose_copy.int tril.default triu.default
-        unbind_copy.int unsqueeze_copy.default view_copy.default where.self full.default full_like.default
+        select_scatter.default slice_copy.Tensor slice_scatter.default split_with_sizes_copy.default
+        squeeze_copy.dim squeeze_copy.dims stack.default tril.default triu.default
+        unsqueeze_copy.default view_copy.default where.self full.default full_like.default
         scalar_tensor.default arange.start_step dim_order_ops._clone_dim_order.default
         """,
     ),
