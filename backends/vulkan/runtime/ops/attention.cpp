@@ -124,6 +124,13 @@ void update_cache(OpContext& c) {
   write_cache(c, c.tensor(0), c.tensor(1), c.integer(2));
 }
 
+/// Refuses a mask and dropout, the arguments from `mask` on. A mask has a column for each position of the cache, as
+/// many as were written or more.
+void check_options(OpContext& c, int mask) {
+  c.check(c.optional_tensor(mask) == nullptr, "a mask; expected attention that is causal or to all positions");
+  c.check(c.real(mask + 1, 0) == 0, "dropout of %g, expected 0", c.real(mask + 1, 0));
+}
+
 /// (q, k, v, k cache, v cache, start, length, mask, dropout, is_causal, scale), all [1, length, heads, depth].
 void sdpa_with_kv_cache(OpContext& c) {
   const int64_t start = c.integer(5);
@@ -132,19 +139,18 @@ void sdpa_with_kv_cache(OpContext& c) {
   write_cache(c, c.tensor(1), k_cache, start);
   write_cache(c, c.tensor(2), v_cache, start);
   const Heads q = heads_of(c, c.tensor(0), false);
-  Tensor* mask = c.optional_tensor(7);
-  const bool causal = mask == nullptr;
+  check_options(c, 7);
   attend(c, c.tensor(c.num_args() - 1), q, heads_of(c, k_cache, false), heads_of(c, v_cache, false), start + q.length,
-         start, causal, mask, scale_of(c, 10, q.depth), false);
+         start, c.boolean(9), nullptr, scale_of(c, 10, q.depth), false);
 }
 
 /// (q, k cache, v cache, start, mask, dropout, is_causal, scale).
 void custom_sdpa(OpContext& c) {
   const int64_t start = c.integer(3);
   const Heads q = heads_of(c, c.tensor(0), false);
-  Tensor* mask = c.optional_tensor(4);
+  check_options(c, 4);
   attend(c, c.tensor(c.num_args() - 1), q, heads_of(c, c.tensor(1), false), heads_of(c, c.tensor(2), false),
-         start + q.length, start, mask == nullptr && c.boolean(6), mask, scale_of(c, 7, q.depth), false);
+         start + q.length, start, c.boolean(6), nullptr, scale_of(c, 7, q.depth), false);
 }
 
 void rotate(OpContext& c, int32_t mode, Tensor& out, Tensor& x, Tensor& cosine, Tensor& sine, int64_t start) {

@@ -18,7 +18,7 @@ namespace {
 enum class Form {
   Bytes,      ///< int8 [n, k]
   Nibbles,    ///< [n, k / 2], the even k in the low half, 8 more than its value
-  HighFirst,  ///< [n, k / 2], the even k in the high half, as it is
+  HighFirst,  ///< likewise with the even k in the high half
 };
 
 struct Linear {
@@ -27,21 +27,17 @@ struct Linear {
   int64_t row = 0;  ///< bytes of a row in the program
 };
 
-int value_at(const uint8_t* data, const Linear& s, bool is_signed, int64_t n, int64_t k) {
+int value_at(const uint8_t* data, const Linear& s, int64_t n, int64_t k) {
   if (s.form == Form::Bytes) {
     return static_cast<int8_t>(data[n * s.row + k]);
   }
   const uint8_t byte = data[n * s.row + k / 2];
-  if (s.form == Form::Nibbles) {
-    return (k % 2 == 0 ? byte & 15 : byte >> 4) - 8;
-  }
-  return k % 2 != 0 ? byte & 15 : is_signed ? static_cast<int8_t>(byte) >> 4 : byte >> 4;
+  return ((k % 2 == 0) == (s.form == Form::Nibbles) ? byte & 15 : byte >> 4) - 8;
 }
 
 /// The words of shaders/linear_quantized.glsl.
 gpu::Buffer* pack(OpContext& c, Tensor& weight, const Linear& s) {
-  const int bits = s.form == Form::Nibbles ? 4 : 8;
-  const bool is_signed = weight.dtype == VkDataType::INT8;
+  const int bits = s.form == Form::Bytes ? 8 : 4;
   const std::string tag = "linear_quantized/" + std::to_string(static_cast<int>(s.form)) + "/" + std::to_string(s.n) +
                           "x" + std::to_string(s.k) + "x" + std::to_string(s.row);
   return c.packed(weight, tag, [=](const uint8_t* data) {
@@ -50,7 +46,7 @@ gpu::Buffer* pack(OpContext& c, Tensor& weight, const Linear& s) {
     std::vector<uint8_t> image(static_cast<size_t>(rows * vectors * 4));
     for (int64_t n = 0; n < s.n; ++n) {
       for (int64_t k = 0; k < s.k; ++k) {
-        const int value = value_at(data, s, is_signed, n, k);
+        const int value = value_at(data, s, n, k);
         const int64_t word = (bits == 8 ? k : k / 2) * vectors + n / 4;
         if (bits == 8) {
           image[static_cast<size_t>(word * 4 + n % 4)] = static_cast<uint8_t>(value);
@@ -122,7 +118,7 @@ void run(OpContext& c, Tensor& out, Tensor& x, gpu::Buffer* a, Tensor& weight, T
   const uint32_t local = vectors >= 64 ? 64 : vectors >= 32 ? 32 : vectors >= 16 ? 16 : 8;
   c.run("linear_quantized" + kinds({out.kind}), {c.memory(out), a, words, factors, biases == nullptr ? a : biases},
         Parameters().i(m).i(s.n).i(s.k).i(s.group), Threads{vectors, (m + rows - 1) / rows, 1},
-        {s.form == Form::Nibbles ? 4 : 8, rows, biases != nullptr ? 1 : 0, relu ? 1 : 0}, {local, 1, 1});
+        {s.form == Form::Bytes ? 8 : 4, rows, biases != nullptr ? 1 : 0, relu ? 1 : 0}, {local, 1, 1});
 }
 
 Tensor& result(OpContext& c) {
