@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of graphs that are built by hand: for operators and forms that no lowering makes."""
+"""Inputs of tests, and programs of graphs that are built by hand, for operators and forms that no lowering makes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 _DATATYPES = {torch.float32: schema.VkDataType.FLOAT32, torch.int32: schema.VkDataType.INT32}
+
+
+def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
+    """Normally distributed, the same for the same sizes and seed."""
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed + sum(sizes)))
 
 
 class GraphOf:

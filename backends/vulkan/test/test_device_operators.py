@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from graphs import numbers
 from torch import nn
 
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
@@ -51,10 +52,6 @@ def check(
         for found, wanted in zip(program.forward(list(inputs)), expected, strict=True):
             assert found.dtype == wanted.dtype
             torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
-
-
-def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed + sum(sizes)))
 
 
 UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

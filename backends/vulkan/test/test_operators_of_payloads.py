@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed
+from graphs import numbers
 from torch import nn
 
 pytest.importorskip("torchao")
@@ -76,10 +77,6 @@ def check(
         for found, wanted in zip(program.forward(list(inputs)), expected, strict=True):
             assert found.dtype == wanted.dtype
             torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance)
-
-
-def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed + sum(sizes)))
 
 
 def integers(low: int, high: int, *sizes: int, dtype: torch.dtype = torch.int8) -> torch.Tensor:

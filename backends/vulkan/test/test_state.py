@@ -7,15 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from graphs import GraphOf
+from graphs import GraphOf, numbers
 
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
 
 QUERY, KEY, CACHE = (1, 4, 4, 8), (1, 4, 2, 8), (1, 12, 2, 8)
-
-
-def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed + sum(sizes)))
 
 
 def cached(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) -> Any:
