@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from graphs import numbers
+from hand_built import numbers
 from torch import nn
 
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner

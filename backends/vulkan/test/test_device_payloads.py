@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed
-from graphs import numbers
+from hand_built import numbers
 from torch import nn
 
 pytest.importorskip("torchao")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from graphs import numbers
-from test_operators_of_payloads import VK, Call, bytes_of, check, everything_is_delegated, heads, integers
+from hand_built import numbers
+from test_device_payloads import VK, Call, bytes_of, check, everything_is_delegated, heads, integers
 
 __all__ = ["everything_is_delegated"]  # the fixture, for this file as well
 

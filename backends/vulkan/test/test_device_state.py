@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from graphs import GraphOf, numbers
+from hand_built import GraphOf, numbers
 
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
 
