@@ -7,9 +7,13 @@ step_vulkan() (
   source backends/vulkan/test/environment.sh || return
   # The options of the package, so that ccache has most object files.
   cmake -S . -B build/vulkan -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_PRESET_FILE=cmake/preset/wheel.cmake \
-    -DEXECUTORCH_ENABLE_WERROR=ON "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VULKAN=ON \
+    -DEXECUTORCH_ENABLE_WERROR=ON -DEXECUTORCH_BUILD_TESTS=ON \
+    "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VULKAN=ON \
     -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" -DEXECUTORCH_GLSLC="${vulkan_root}/glslc" || return
-  cmake --build build/vulkan --parallel "${jobs}" --target _portable_lib || return
+  cmake --build build/vulkan --parallel "${jobs}" --target _portable_lib vulkan_backend_test || return
+  # Lavapipe's libraries are for the tests on the device.
+  LD_LIBRARY_PATH="" "${root}/build/vulkan/backends/vulkan/vulkan_backend_test" --gtest_brief=1 || return
   # A message of the layers fails a test: see test/conftest.py.
-  VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation EXECUTORCH_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" "${python}" -m pytest -q backends/vulkan/test
+  EXECUTORCH_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" \
+    VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation "${python}" -m pytest -q backends/vulkan/test
 )

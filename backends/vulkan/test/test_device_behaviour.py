@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Methods that share weights, and times of dispatches for the event tracer."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hand_built import numbers
+from torch import nn
+
+from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from sdk.exir import to_edge_transform_and_lower
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+
+class Head(nn.Module):
+    def __init__(self, shared: nn.Linear, scale: float) -> None:
+        super().__init__()
+        self.shared = shared
+        self.scale = scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.shared(x)) * self.scale
+
+
+def test_methods_share_weights() -> None:
+    """Two methods with one weight, and inputs of other sizes, in any order; the weight is stored once."""
+    shared = nn.Linear(33, 17).eval()
+    models = {"one": (Head(shared, 1.0), numbers(3, 33)), "two": (Head(shared, 2.0), numbers(5, 33))}
+    exported = {name: torch.export.export(model, (x,)) for name, (model, x) in models.items()}
+    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()])
+    data = edge.to_executorch().buffer
+    weight = shared.weight.detach().numpy().tobytes()
+    assert data.count(weight[:256]) == 1
+    program = _load_for_executorch_from_buffer(data)
+    for name in ("one", "two", "one", "two", "two", "one"):
+        model, x = models[name]
+        with torch.no_grad():
+            expected = model(x)
+        torch.testing.assert_close(program.run_method(name, [x])[0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_program_outlives_another_with_its_weights() -> None:
+    """The weights on the GPU belong to all programs that have them."""
+    model = Head(nn.Linear(16, 8).eval(), 1.0)
+    x = numbers(2, 16)
+    exported = torch.export.export(model, (x,))
+    data = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()]).to_executorch().buffer
+    first, second = _load_for_executorch_from_buffer(data), _load_for_executorch_from_buffer(data)
+    with torch.no_grad():
+        expected = model(x)
+    torch.testing.assert_close(first.forward([x])[0], expected, rtol=1e-5, atol=1e-5)
+    del first
+    torch.testing.assert_close(second.forward([x])[0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_times_of_dispatches(tmp_path) -> None:
+    """With an event tracer each dispatch has a time, which belongs to an operator of the model."""
+    model = nn.Sequential(nn.Linear(16, 8), nn.Sigmoid()).eval()
+    x = numbers(2, 16)
+    exported = torch.export.export(model, (x,))
+    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()], generate_etrecord=True)
+    program = edge.to_executorch()
+    try:
+        loaded = _load_for_executorch_from_buffer(program.buffer, enable_etdump=True)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    for _ in range(2):
+        with torch.no_grad():
+            torch.testing.assert_close(loaded.forward([x])[0], model(x), rtol=1e-5, atol=1e-5)
+    file = tmp_path / "times.etdp"
+    loaded.write_etdump_result_to_file(str(file))
+    from sdk.devtools import Inspector
+
+    record = tmp_path / "record.bin"
+    program.get_etrecord().save(str(record))
+    inspector = Inspector(etdump_path=str(file), etrecord=str(record))
+    events = [event for block in inspector.event_blocks for event in block.events if event.is_delegated_op]
+    assert len(events) >= 2
+    assert "aten.sigmoid.default" in [name for event in events for name in event.op_types]
+    for event in events:
+        assert event.perf_data is not None and len(event.perf_data.raw) == 2
+        assert all(0 <= time < 1e4 for time in event.perf_data.raw)
