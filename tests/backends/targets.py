@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from sdk.backends import registry
@@ -33,6 +34,12 @@ class Target:
         return [] if self.backend is None else [self.backend.make("partitioner")]
 
 
+def _missing(backend: registry.Backend) -> list[str]:
+    """The packages of a backend that are not installed: its own step of the gate installs them."""
+    names = (requirement.partition("==")[0] for requirement in backend.packages)
+    return [name for name in names if find_spec(name) is None]
+
+
 @cache
 def targets() -> tuple[Target, ...]:
     """The kernels, and the backends that the runtime under test has and this machine can run, or whose declarations say
@@ -40,5 +47,5 @@ def targets() -> tuple[Target, ...]:
     if os.environ.get(REFERENCE):
         return (Target("portable"),)
     here = {name for name in portable_lib._get_registered_backend_names() if portable_lib._is_available(name)}
-    backends = (b for b in registry.backends().values() if b.id in here or b.runner is not None)
+    backends = (b for b in registry.backends().values() if b.id in here or (b.runner and not _missing(b)))
     return (Target("kernels"), *(Target(backend.name, backend) for backend in backends))
