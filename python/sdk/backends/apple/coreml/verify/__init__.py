@@ -87,6 +87,10 @@ class CoreMLProgram:
         inner = name if name in self.model.functions else self.model.default_function
         return self._functions.setdefault(name, Function(self.model, inner))
 
+    def input_count(self, method_name: str) -> int:
+        """The number of inputs of a function."""
+        return len(self.function(method_name).inputs)
+
     def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The outputs of a function, which changes its states.
 

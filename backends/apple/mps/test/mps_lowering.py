@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lowers calls and models for MPS, and compares results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from mps_cases import Call
+from mps_programs import edge_program
+from torch.utils import _pytree as pytree
+
+from sdk.backends.apple.mps import MPSBackend
+from sdk.backends.apple.mps.partition import MPSPartitioner
+from sdk.backends.apple.mps.verify.program import ReferenceProgram
+from sdk.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.dialects._ops import ops
+
+LIMITS = {False: 1e-5, True: 5e-3}
+"""The relative differences that are allowed in float32 and float16."""
+
+
+def specs(use_fp16: bool) -> list[CompileSpec]:
+    return [CompileSpec("use_fp16", bytes([use_fp16]))]
+
+
+def lower_call(call: Call, use_fp16: bool) -> bytes:
+    """The payload of a single call. Raises RuntimeError where MPS does not take it."""
+    payload: bytes = MPSBackend.preprocess(edge_program(call, to_edge, ops.edge), specs(use_fp16)).processed_bytes
+    return payload
+
+
+def lower(
+    model: torch.nn.Module, inputs: Sequence[Any], use_fp16: bool = False, dynamic_shapes: Any = None
+) -> EdgeProgramManager:
+    program = torch.export.export(model.eval(), tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False)
+    return to_edge_transform_and_lower(program, partitioner=[MPSPartitioner(specs(use_fp16))])
+
+
+def reference(manager: EdgeProgramManager, folder: Path) -> ReferenceProgram:
+    """The program of a lowered model, by way of its `.pte`."""
+    file = folder / "model.pte"
+    file.write_bytes(manager.to_executorch().buffer)
+    return ReferenceProgram(file)
+
+
+def difference(actual: Sequence[torch.Tensor], expected: Any) -> float:
+    """The largest difference, relative to the largest magnitude of each output, or to 1 if that is smaller. Infinite
+    where shapes, dtypes, infinities or NaNs differ."""
+    wanted = [leaf for leaf in pytree.tree_leaves(expected) if isinstance(leaf, torch.Tensor)]
+    assert len(actual) == len(wanted)
+    worst = 0.0
+    for have, want in zip(actual, wanted, strict=True):
+        if have.shape != want.shape or have.dtype != want.dtype:
+            return float("inf")
+        have, want = have.detach().to(torch.float64), want.detach().to(torch.float64)
+        finite = torch.isfinite(want)
+        if not torch.equal(have[~finite].nan_to_num(0.5), want[~finite].nan_to_num(0.5)):
+            return float("inf")
+        if finite.any():
+            error = (have[finite] - want[finite]).abs().max() / want[finite].abs().max().clamp(min=1.0)
+            worst = max(worst, float(error.nan_to_num(float("inf"))))
+    return worst

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command of the page, and the example script. The step `documents` runs the page's code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from mps_cases import floats
+
+from sdk.backends.apple.mps.verify.program import ReferenceProgram
+from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
+
+ROOT = Path(__file__).resolve().parents[4]
+MODEL = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(16, 16)
+    def forward(self, x):
+        return torch.special.bessel_j0(self.linear(x)).relu() + x.mean()
+def model():
+    return Model().eval()
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True)
+
+
+def example(folder: Path, *arguments: str) -> str:
+    for name in ("examples", "scripts"):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(ROOT / name)
+    done = run(folder, "examples.apple.mps.scripts.mps_example", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
+    """And says that this is not Apple's arithmetic. The operator that stays outside is computed, too."""
+    (tmp_path / "m.py").write_text(MODEL)
+    done = run(tmp_path, "sdk.export", "m.py:model", "--input", "2x16:float32", "--backend", "mps")
+    text = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 0, text
+    assert "not Apple's arithmetic" in text
+    assert "aten::special_bessel_j0.out" in text
+    assert "(0.005 allowed)" in text
+
+
+def test_the_example_writes_bundled_programs(tmp_path: Path) -> None:
+    """MPS-02: mv3_mps_float16_bundled.pte, whose test case the interpreter verifies."""
+    example(tmp_path, "--model_name=mv3", "--bundled", "--use_fp16")
+    file = tmp_path / "mv3_mps_float16_bundled.pte"
+    bundle = deserialize_from_flatbuffer_to_bundled_program(file.read_bytes())
+    (suite,) = bundle.method_test_suites
+    (case,) = suite.test_cases
+    (tmp_path / "mv3.pte").write_bytes(bundle.program)
+    assert b"MPSBackend" in bundle.program
+
+    def tensor(value: object) -> torch.Tensor:
+        stored = value.val  # type: ignore[attr-defined]
+        return torch.frombuffer(bytearray(stored.data), dtype=torch.float32).reshape(stored.sizes)
+
+    (result,) = ReferenceProgram(tmp_path / "mv3.pte").run_method("forward", [tensor(v) for v in case.inputs])
+    (expected,) = (tensor(v) for v in case.expected_outputs)
+    assert torch.allclose(result, expected, atol=5e-3 * max(1.0, float(expected.abs().max())))
+
+
+def test_the_example_compares_with_pytorch(tmp_path: Path) -> None:
+    """By the interpreter, which it says."""
+    text = example(tmp_path, "--model_name=add_mul", "--no-use_fp16", "--check_correctness", "--generate_etrecord")
+    assert "not Apple's arithmetic" in text
+    assert "PyTorch forward pass for add_mul_mps are matching!" in text
+    assert (tmp_path / "add_mul_mps_float32.pte").exists() and (tmp_path / "etrecord.bin").exists()
+
+
+def test_the_example_lowers_whole_programs(tmp_path: Path) -> None:
+    """MPS-03: it uses the partitioner unless it is told not to; then an operator that MPS lacks is an error."""
+    example(tmp_path, "-m", "softmax", "--no-use_partitioner", "--use_fp16", "-c")
+    assert (tmp_path / "softmax_mps_float16.pte").exists()
+    done = run(tmp_path, "examples.apple.mps.scripts.mps_example", "-m", "cond", "--no-use_partitioner")
+    assert done.returncode != 0 and "--use_partitioner" in done.stderr
+    assert not list(tmp_path.glob("cond*"))
+    assert "cond_mps are matching!" in example(tmp_path, "-m", "cond", "-c")
+
+
+def test_the_example_lists_its_options(tmp_path: Path) -> None:
+    """MPS-02"""
+    text = example(tmp_path, "--help")
+    for option in ("--use_partitioner, --no-use_partitioner", "--use_fp16, --no-use_fp16", "--check_correctness",
+                   "--bench_pytorch", "--generate_etrecord", "-b, --bundled", "--model_name"):  # fmt: skip
+        assert option in text, option
+
+
+@pytest.mark.skipif(torch.backends.mps.is_available(), reason="this is a Mac")
+def test_measuring_needs_a_mac(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = run(tmp_path, "examples.apple.mps.scripts.mps_example", "-m", "add", "--bench_pytorch")
+    assert done.returncode != 0 and "needs a Mac" in done.stderr
+
+
+def test_programs_keep_their_results_between_runs(tmp_path: Path) -> None:
+    """A second call does not see the first one's values."""
+    from mps_lowering import lower, reference
+
+    program = reference(lower(torch.nn.Linear(4, 3), (floats(2, 4),)), tmp_path)
+    first = program.run_method("forward", (floats(2, 4),))[0]
+    program.run_method("forward", (floats(2, 4, seed=5),))
+    assert torch.equal(first, program.run_method("forward", (floats(2, 4),))[0])

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The declaration of Metal Performance Shaders (`sdk.backends.registry`)."""
+
+from __future__ import annotations
+
+from sdk.backends.registry import Backend
+
+BACKEND = Backend(
+    name="mps",
+    id="MPSBackend",
+    about="the GPU of Apple's chips, by Metal Performance Shaders",
+    partitioner="sdk.backends.apple.mps.partition:MPSPartitioner",
+    runner="sdk.backends.apple.mps.verify.program:ReferenceProgram",
+    runner_note="an interpreter in PyTorch, which is not Apple's arithmetic: run it on a device too",
+    tolerance=5e-3,  # float16 with rounding after each operation
+)

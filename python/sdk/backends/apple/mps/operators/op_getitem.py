@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The results of operators with several."""
+
+from __future__ import annotations
+
+from torch.fx import Node
+
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, register_node_visitor
+from sdk.backends.apple.mps.serialization.graph import MPSGraph
+
+
+@register_node_visitor
+class GetItemVisitor(NodeVisitor):
+    """One of several results."""
+
+    target = "getitem"
+
+    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+        self.tensor_to_id[node] = self.tensor_to_id[node.args[0]][node.args[1]]

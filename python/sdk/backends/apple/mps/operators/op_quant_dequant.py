@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linear layers with int4 weights in groups. The dynamic quantisation of activations is left out: MPS multiplies
+floats by int4 weights, which loses less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch.fx import Node
+
+from sdk.backends.apple.mps.operators.node_visitor import (
+    NodeVisitor,
+    arguments,
+    operator_name,
+    register_node_visitor,
+)
+from sdk.backends.apple.mps.serialization.graph import MPSGraph
+from sdk.backends.apple.mps.serialization.mps_data_type import MPSDataType, edge_dtype_to_mps_dtype
+from sdk.backends.apple.mps.serialization.nodes import ABSENT
+from sdk.backends.apple.mps.serialization.shape_nodes import MPSDequantizePerChannelGroup
+
+_CHOOSE = "quantized_decomposed.choose_qparams_per_token_asymmetric.default"
+_QUANTIZE = "quantized_decomposed.quantize_per_token.default"
+_DEQUANTIZE = "quantized_decomposed.dequantize_per_token.default"
+
+
+@register_node_visitor
+class OpDequantizePerChannelGroupDefault(NodeVisitor):
+    """int4 weights, two of which are a byte: the first in the low bits."""
+
+    target = "quantized_decomposed.dequantize_per_channel_group.default"
+
+    def refusal(self, node: Node) -> str | None:
+        given = arguments(node)
+        weight, zeros = self.constant(given["input"]), self.constant(given["zero_points"])
+        if not self.convert_model_to_fp16:
+            return "MPS dequantises to float16, and use_fp16 is off"
+        if weight is None or weight.dim() != 2 or weight.shape[1] % 2 or weight.dtype != torch.int8:
+            return "MPS has int4 weights of two dimensions with an even number of columns"
+        if (given["quant_min"], given["quant_max"]) != (-8, 7) or bool(((weight < -8) | (weight > 7)).any()):
+            return "MPS has weights of int4: the range is -8 to 7"
+        if zeros is None or bool((zeros != 0).any()):
+            return "MPS has weights whose zero points are zero"
+        return None if self.constant(given["scales"]) is not None else "MPS has scales that are constants"
+
+    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+        given = arguments(node)
+        result = self.define_tensor(node, mps_graph)
+        key = ("int4", given["input"])
+        if key not in self.tensor_to_id:
+            weight = self.constant(given["input"])
+            assert weight is not None
+            nibbles = weight.to(torch.int32) & 0x0F
+            packed = (nibbles[:, ::2] | nibbles[:, 1::2] << 4).to(torch.uint8)
+            value = self.define_value(torch.int8, list(weight.shape), mps_graph)
+            mps_graph.mps_values[value].datatype = MPSDataType.mps_data_type_int4
+            self.attach(value, packed.contiguous().numpy().tobytes(), mps_graph)
+            self.tensor_to_id[key] = value
+        scales = self.operand(given["scales"], torch.float16, mps_graph)
+        self.add(
+            MPSDequantizePerChannelGroup(
+                self.tensor_to_id[key],
+                result,
+                scales,
+                ABSENT,
+                given["quant_min"],
+                given["quant_max"],
+                edge_dtype_to_mps_dtype(given["dtype"]),
+                given["group_size"],
+                edge_dtype_to_mps_dtype(given["output_dtype"]),
+            ),
+            mps_graph,
+        )
+
+
+@register_node_visitor
+class TokenQuantizationVisitor(NodeVisitor):
+    """The dynamic quantisation of activations, of which nothing remains: its result is its operand."""
+
+    target = (_CHOOSE, _QUANTIZE, _DEQUANTIZE)
+
+    def refusal(self, node: Node) -> str | None:
+        name = operator_name(node.target)
+        if name == _CHOOSE:
+            items = [user for item in node.users for user in item.users]
+            return None if _are(items, (_QUANTIZE, _DEQUANTIZE)) else _NOT_DYNAMIC
+        if name == _QUANTIZE:
+            return None if _are(node.users, (_DEQUANTIZE,)) and self._chooses(node) else _NOT_DYNAMIC
+        operand = node.args[0]
+        assert isinstance(operand, Node)
+        return None if _are((operand,), (_QUANTIZE,)) and self._chooses(operand) else _NOT_DYNAMIC
+
+    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+        value = self.define_tensor(node.args[0], mps_graph)
+        self.tensor_to_id[node] = [value, value] if operator_name(node.target) == _CHOOSE else value
+
+    @staticmethod
+    def _chooses(quantize: Node) -> bool:
+        """Whether the scales of a quantisation are chosen from what it quantises."""
+        scales = quantize.args[1]
+        chosen = scales.args[0] if isinstance(scales, Node) and scales.args else None
+        return isinstance(chosen, Node) and _are((chosen,), (_CHOOSE,)) and chosen.args[0] is quantize.args[0]
+
+
+def _are(nodes: Iterable[Node], names: tuple[str, ...]) -> bool:
+    return all(node.op == "call_function" and operator_name(node.target) in names for node in nodes)
+
+
+_NOT_DYNAMIC = "MPS takes quantised activations that are dequantised at once, with parameters of their own"

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`MPSPartitioner`: delegates the supported parts of a model to `MPSBackend`. The reason for every other node is in the
+receipt of the export and, at the level DEBUG, in the log `sdk.backends.apple.mps.partition`."""
+
+from __future__ import annotations
+
+import logging
+
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import Partition
+from torch.fx.passes.operator_support import create_op_support
+
+from sdk.backends.apple.mps.mps_preprocess import MPSBackend, use_fp16_of
+from sdk.backends.apple.mps.partition.support import Support, is_free
+from sdk.backends.transforms.constants import settled
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+
+logger = logging.getLogger("sdk.backends.apple.mps.partition")
+
+
+class MPSPartitioner(Partitioner):
+    """Delegates the largest possible parts.
+
+    Args:
+        compile_specs: Options for MPS: `CompileSpec("use_fp16", bytes([True]))`, which is the default.
+
+    Raises:
+        ValueError: an option is unknown or has another value.
+    """
+
+    def __init__(self, compile_specs: list[CompileSpec] | None = None) -> None:
+        super().__init__()
+        self.compile_specs = [CompileSpec("use_fp16", b"\1")] if compile_specs is None else list(compile_specs)
+        self._use_fp16 = use_fp16_of(self.compile_specs)
+        self.delegation_spec = DelegationSpec(MPSBackend.__name__, self.compile_specs)
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags the nodes for MPS."""
+        tags: dict[str, DelegationSpec] = {}
+        why = WhyNoPartition(logger)
+        with settled(exported_program):
+            support = Support(exported_program, self._use_fp16)
+            for module in exported_program.graph_module.modules():
+                if isinstance(module, GraphModule) and not hasattr(module, "backend_id"):
+                    for partition in _partitions(exported_program, module, support, why):
+                        tag = f"mps_{len(tags)}"
+                        tags[tag] = self.delegation_spec
+                        for node in partition.nodes:
+                            node.meta["delegation_tag"] = tag
+        tag_constant_data(exported_program)
+        return PartitionResult(exported_program, tags)
+
+
+def _partitions(
+    program: ExportedProgram, module: GraphModule, support: Support, why: WhyNoPartition
+) -> list[Partition]:
+    takes: set[Node] = set()
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        reason = support.refusal(node)
+        if reason is None:
+            takes.add(node)
+        else:
+            why(node, reason)
+    while True:
+        checker = create_op_support(lambda _, node, taken=frozenset(takes): node in taken)
+        found = generate_partitions_from_list_of_nodes(module, op_support=checker)
+        left: dict[Node, str] = {}
+        for partition in found:
+            left.update(support.conflicts(partition.nodes))
+        for node, reason in left.items():
+            why(node, reason)
+        if left:
+            takes -= left.keys()
+            continue
+        kept = [p for p in found if not all(is_free(program, node) for node in p.nodes)]
+        for node in takes.difference(*(partition.nodes for partition in kept)):
+            why(node, "alone it is not worth a delegate")
+        return kept

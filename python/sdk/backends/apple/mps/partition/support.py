@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes MPS takes, and why not the others."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.utils import _pytree as pytree
+
+from sdk.backends.apple.mps.mps_preprocess import refusal_of
+from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors, operator_name
+from sdk.backends.transforms.constants import is_constant
+
+_DTYPES = (
+    torch.float16, torch.float32, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool,
+)  # fmt: skip
+_TOGETHER = "quantized_decomposed."
+
+
+class Support:
+    """Answers about one program, whose graph does not change."""
+
+    def __init__(self, program: ExportedProgram, use_fp16: bool) -> None:
+        self._program = program
+        self._visitors = get_node_visitors(program, use_fp16)
+
+    def refusal(self, node: Node) -> str | None:
+        """Why MPS does not take a call; None if it does."""
+        if node.target is operator.getitem:
+            call = node.args[0]
+            assert isinstance(call, Node)
+            taken = call.op == "call_function" and operator_name(call.target) in self._visitors
+            reason = self.refusal(call) if taken else "it is a result of a call that MPS does not take"
+            return reason or self._tensor_refusal(node)
+        if operator_name(node.target) not in self._visitors:
+            return "MPS has no such operator"
+        if not operator_name(node.target).startswith(_TOGETHER):
+            for each in (node, *node.all_input_nodes):
+                reason = self._tensor_refusal(each)
+                if reason is not None:
+                    return reason
+        return refusal_of(node, self._visitors)
+
+    def _tensor_refusal(self, node: Node) -> str | None:
+        value = node.meta.get("val")
+        if isinstance(value, (tuple, list)):
+            return None  # each result is a node, of getitem
+        if not isinstance(value, torch.Tensor):
+            return f"{node.name} is not a tensor, and MPS has tensors"
+        if value.dtype not in _DTYPES:
+            return f"MPS has no {str(value.dtype).removeprefix('torch.')}"
+        if any(not isinstance(size, int) for size in value.shape):
+            return "a size is not known when the program is compiled; programs for MPS have fixed shapes"
+        return "MPS has no empty tensors" if value.numel() == 0 else None
+
+    def conflicts(self, nodes: Collection[Node]) -> dict[Node, str]:
+        """The nodes of a partition that cannot be in it because of what enters or leaves it, with reasons."""
+        members = set(nodes)
+        found: dict[Node, str] = {}
+        for node in members:
+            crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self._program, n)]
+            if any(user not in members for user in node.users):
+                crossing.append(node)
+            for each in crossing:
+                value = each.meta.get("val")
+                if isinstance(value, (tuple, list)):
+                    found[node] = "its results are read by parts that MPS does not take"
+                elif isinstance(value, torch.Tensor) and not _is_contiguous(value):
+                    found[node] = f"{each.name} is in another dim order where it enters or leaves the delegate"
+            if operator_name(node.target).startswith(_TOGETHER) and any(
+                user not in members for item in node.users for user in (item, *_items(item))
+            ):
+                found[node] = "it is read by a part that MPS does not take"
+        return found
+
+
+def is_free(program: ExportedProgram, node: Node) -> bool:
+    """Whether a call alone does not justify a delegate: copies, and what reads constants only."""
+    values = pytree.tree_leaves(node.meta.get("val"))
+    operands = [operand for operand in node.all_input_nodes if not is_constant(program, operand)]
+    copies = operator_name(node.target) in ("getitem", "aten.clone.default", "dim_order_ops._clone_dim_order.default")
+    return copies or not operands or not values
+
+
+def _items(node: Node) -> list[Any]:
+    return list(node.users) if node.target is operator.getitem else []
+
+
+def _is_contiguous(value: torch.Tensor) -> bool:
+    return list(value.dim_order()) == list(range(value.dim()))

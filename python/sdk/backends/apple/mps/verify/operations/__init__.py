@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the operations of a payload compute, in PyTorch."""
+
+from __future__ import annotations
+
+from sdk.backends.apple.mps.verify.operations import elementwise, indexing, shapes, windows
+from sdk.backends.apple.mps.verify.operations.registry import OPERATIONS, OWN_DTYPE
+
+__all__ = ["OPERATIONS", "OWN_DTYPE", "elementwise", "indexing", "shapes", "windows"]

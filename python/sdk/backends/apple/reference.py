@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs `.pte` programs in Python: delegates by an interpreter of their payloads, all else by PyTorch's operators."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import torch
+
+from sdk.exir._serialize._program import PTEFile, deserialize_pte_binary
+from sdk.exir.schema import (
+    Bool,
+    BoolList,
+    DelegateCall,
+    Double,
+    DoubleList,
+    ExecutionPlan,
+    FreeCall,
+    Int,
+    IntList,
+    JumpFalseCall,
+    KernelCall,
+    MoveCall,
+    Null,
+    OptionalTensorList,
+    String,
+    Tensor,
+    TensorList,
+)
+from sdk.exir.tensor import get_scalar_type
+
+NamedData = Callable[[str], bytes]
+"""Gives the named data of the program under a key."""
+
+
+class Delegate(Protocol):
+    """The interpreter of a payload."""
+
+    def input_count(self, method: str) -> int:
+        """How many of the arguments of a call are inputs; the others are outputs."""
+
+    def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The outputs of a call in a method."""
+
+
+class ReferenceProgram:
+    """A `.pte` program whose delegates are all of one backend. It is computed in PyTorch, which is not the arithmetic
+    of the device. Subclasses give the backend's id, its name for messages and its interpreter."""
+
+    BACKEND_ID: ClassVar[str]
+    TITLE: ClassVar[str]
+
+    @staticmethod
+    def interpret(payload: bytes | memoryview, named_data: NamedData) -> Delegate:
+        """The interpreter of a payload."""
+        raise NotImplementedError
+
+    def __init__(self, program: str | Path, weights: str | Path | None = None) -> None:
+        """`weights` is the program's `.ptd`.
+
+        Raises:
+            ValueError: the file is damaged, has delegates of other backends, or keeps constants in the `.ptd`.
+        """
+        for module in ("dim_order_ops", "prim_ops", "quantized_kernel_ops"):
+            importlib.import_module(f"sdk.exir.operator.{module}")
+        if weights is not None:
+            raise ValueError(
+                f"the interpreter of {self.TITLE} programs reads no .ptd files; export without external constants"
+            )
+        self._file = deserialize_pte_binary(Path(program).read_bytes())
+        self._methods = {plan.name: _Method(self, self._file, plan) for plan in self._file.program.execution_plan}
+
+    def run_method(self, name: str, inputs: Sequence[Any]) -> list[Any]:
+        """The outputs of a method. Its buffers and states keep their values between calls."""
+        if name not in self._methods:
+            raise ValueError(f"the program has no method {name!r}; it has {', '.join(self._methods)}")
+        return self._methods[name].run(inputs)
+
+
+class _Method:
+    def __init__(self, program: ReferenceProgram, file: PTEFile, plan: ExecutionPlan) -> None:
+        self._plan = plan
+        self._arenas = [torch.zeros(size, dtype=torch.uint8).untyped_storage() for size in plan.non_const_buffer_sizes]
+        self._values = [_value(file, self._arenas, entry.val) for entry in plan.values]
+        self._delegates = []
+        for delegate in plan.delegates:
+            if delegate.id != program.BACKEND_ID:
+                raise ValueError(f"a delegate is of {delegate.id}; the interpreter runs those of {program.BACKEND_ID}")
+            payload = file.program.backend_delegate_data[delegate.processed.index].data
+            self._delegates.append(program.interpret(payload, lambda key: _named(file, key)))
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        if len(inputs) != len(self._plan.inputs):
+            raise ValueError(f"{self._plan.name} has {len(self._plan.inputs)} inputs; {len(inputs)} are given")
+        for index, given in zip(self._plan.inputs, inputs, strict=True):
+            self._store(index, given)
+        with torch.no_grad():
+            for chain in self._plan.chains:
+                self._run_chain([instruction.instr_args for instruction in chain.instructions])
+        results = [self._get(index) for index in self._plan.outputs]
+        return [result.clone() if isinstance(result, torch.Tensor) else result for result in results]
+
+    def _run_chain(self, instructions: list[Any]) -> None:
+        position = 0
+        while position < len(instructions):
+            call = instructions[position]
+            position += 1
+            if isinstance(call, KernelCall):
+                self._call(call)
+            elif isinstance(call, DelegateCall):
+                self._delegate(call)
+            elif isinstance(call, MoveCall):
+                self._values[call.move_to] = self._values[call.move_from]
+            elif isinstance(call, JumpFalseCall):
+                condition = self._get(call.cond_value_index)
+                if not bool(condition.all() if isinstance(condition, torch.Tensor) else condition):
+                    position = call.destination_instruction
+            elif not isinstance(call, FreeCall):
+                raise ValueError(f"the program has the instruction {type(call).__name__}")
+
+    def _get(self, index: int) -> Any:
+        value = self._values[index]
+        if isinstance(value, _References):
+            return [None if item < 0 else self._get(item) for item in value.items]
+        return value
+
+    def _store(self, index: int, result: Any) -> None:
+        """Writes a result to its place in memory, which other values may share."""
+        place = self._values[index]
+        if isinstance(result, torch.Tensor) and isinstance(place, torch.Tensor) and place.dtype == result.dtype:
+            if place.shape != result.shape:
+                place.resize_(result.shape)
+            place.copy_(result)
+        else:
+            self._values[index] = result.clone() if isinstance(result, torch.Tensor) else result
+
+    def _delegate(self, call: DelegateCall) -> None:
+        program = self._delegates[call.delegate_index]
+        count = program.input_count(self._plan.name)
+        inputs = [self._get(index) for index in call.args[:count]]
+        tensors = [each if isinstance(each, torch.Tensor) else torch.tensor(each) for each in inputs]
+        results = program.run(self._plan.name, tensors)
+        outputs = call.args[count:]
+        if len(outputs) != len(results):
+            raise ValueError(f"a delegate returns {len(results)} tensors; the program expects {len(outputs)}")
+        for index, result in zip(outputs, results, strict=True):
+            planned = self._values[index]
+            if planned.numel() == result.numel() and planned.dim() != result.dim():
+                result = result.reshape(planned.shape)  # Apple's frameworks have no outputs of rank 0
+            self._store(index, result.to(planned.dtype))
+
+    def _call(self, call: KernelCall) -> None:
+        operator = self._plan.operators[call.op_index]
+        namespace, _, name = operator.name.partition("::")
+        arguments = [self._get(index) for index in call.args]
+        if name in _PRIMS:
+            index = call.args[0 if name == "et_copy_index" else -1]
+            result = _PRIMS[name](*arguments)
+            if name == "et_view":  # it shares the memory of its operand
+                self._values[index] = result
+            else:
+                self._store(index, result)
+            return
+        packet = getattr(getattr(torch.ops, namespace), name, None)
+        overload = getattr(packet, operator.overload or "default", None)
+        if overload is None:
+            raise NotImplementedError(f"PyTorch has no operator {operator.name}.{operator.overload}")
+        if namespace == "executorch_prim":  # these compute numbers, and the last argument is the result's place
+            self._values[call.args[-1]] = overload(*arguments[:-1])
+            return
+        schema = overload._schema.arguments
+        if len(arguments) == len(schema) + 1:  # a program repeats the result of an operator with `out`
+            arguments = arguments[:-1]
+        if not any(argument.is_out for argument in schema) and not _returns_tensors(overload):
+            self._store(call.args[-1], overload(*arguments))  # a size
+            return
+        positional = [a for a, argument in zip(arguments, schema, strict=True) if not argument.kwarg_only]
+        named = {argument.name: a for a, argument in zip(arguments, schema, strict=True) if argument.kwarg_only}
+        for argument in schema:
+            given = named.get(argument.name)
+            if argument.is_out and isinstance(given, torch.Tensor) and not _is_written_in_place(given, positional):
+                # PyTorch's operators set the size; those of the dialect, which copy or allocate, do not.
+                first = positional[0]
+                copied = first.shape if isinstance(first, torch.Tensor) else first
+                given.resize_(copied if namespace == "dim_order_ops" else 0)
+        overload(*positional, **named)
+
+
+def _is_written_in_place(out: torch.Tensor, operands: Sequence[Any]) -> bool:
+    return any(operand is out for operand in operands)
+
+
+def _returns_tensors(overload: torch._ops.OpOverload) -> bool:
+    return any("Tensor" in str(result.type) for result in overload._schema.returns)
+
+
+class _References:
+    """A list whose items are values of the program."""
+
+    def __init__(self, items: list[int]) -> None:
+        self.items = items
+
+
+def _value(file: PTEFile, arenas: Sequence[torch.UntypedStorage], value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return _tensor(file, arenas, value)
+    if isinstance(value, Int):
+        return value.int_val
+    if isinstance(value, Bool):
+        return value.bool_val
+    if isinstance(value, Double):
+        return float(value.double_val)
+    if isinstance(value, String):
+        return value.string_val
+    if isinstance(value, (IntList, TensorList, OptionalTensorList)):
+        return _References(value.items)
+    if isinstance(value, (DoubleList, BoolList)):
+        return list(value.items)
+    if value is None or isinstance(value, Null):
+        return None
+    raise ValueError(f"the program has a value of the type {type(value).__name__}")
+
+
+def _tensor(file: PTEFile, arenas: Sequence[torch.UntypedStorage], tensor: Tensor) -> torch.Tensor:
+    """A tensor at its place in the arenas, or one of its own, with its data if it has some."""
+    dtype = get_scalar_type(tensor.scalar_type)
+    order = list(tensor.dim_order)
+    stored_sizes = [tensor.sizes[axis] for axis in order]
+    planned = tensor.allocation_info
+    if planned is not None:
+        offset = planned.memory_offset_low | planned.memory_offset_high << 32
+        flat = torch.empty(0, dtype=dtype)
+        flat.set_(arenas[planned.memory_id], offset // dtype.itemsize, (math.prod(stored_sizes),))
+    else:
+        flat = torch.zeros(math.prod(stored_sizes), dtype=dtype)
+    buffers = file.mutable_data if planned is not None else file.program.constant_buffer
+    if tensor.data_buffer_idx != 0 and buffers and flat.numel():
+        data = bytearray(buffers[tensor.data_buffer_idx].storage)
+        flat.copy_(torch.frombuffer(data, dtype=dtype, count=flat.numel()))
+    return flat.reshape(stored_sizes).permute([order.index(axis) for axis in range(len(order))])
+
+
+def _named(file: PTEFile, key: str) -> bytes:
+    store = file.named_data
+    if store is None or key not in store.pte_data:
+        raise ValueError(f"the program has no named data {key!r}")
+    return bytes(store.buffers[store.pte_data[key].buffer_index])
+
+
+def _view(value: torch.Tensor, size: list[int], _: Any) -> torch.Tensor:
+    return value.reshape(size)
+
+
+def _copy_index(stack: torch.Tensor, row: torch.Tensor, index: int) -> torch.Tensor:
+    rows = [] if index == 0 else list(stack[:index].unbind(0))
+    return torch.stack([*rows, row])
+
+
+_PRIMS: dict[str, Any] = {
+    "et_view": _view,
+    "et_copy_index": _copy_index,
+}
