@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The step `arm` of scripts/test.sh runs these tests, with Arm's packages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
+
+torch.set_num_threads(1)  # tensors are small, and several workers run at once
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """No test runs without the reference model, and none is skipped: the package is what they are for."""
+    import tosa_reference_model  # noqa: F401

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole models in floats: one delegate each, which the reference model computes."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from arm_lowering import assert_close, lower
+from torch import Tensor
+
+from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.exir.backend.utils import get_non_lowered_nodes
+from zoo import CASES
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+TRANSPOSES = {"mobilenet": 1, "resnet": 1, "unet": 2, "autoencoder": 4, "convs_1d_2d_3d": 6}
+
+
+@pytest.mark.parametrize("name", TRANSPOSES)
+def test_convolutions(name: str) -> None:
+    """Transposes are left at the edges and where the model itself reshapes."""
+    method = CASES[name]().methods["forward"]
+    lowered = lower(method.module, method.calls[0])
+    assert not lowered.left() and len(lowered.payloads) == 1
+    assert lowered.operators["TRANSPOSE"] <= TRANSPOSES[name]
+    with torch.no_grad():
+        assert_close(lowered.run(*method.calls[0]), method.module(*method.calls[0]))
+
+
+def test_a_vision_transformer() -> None:
+    """Attention, with layer norms."""
+    method = CASES["vit"]().methods["forward"]
+    lowered = lower(method.module, method.calls[0])
+    assert not lowered.left() and len(lowered.payloads) == 1
+    with torch.no_grad():
+        assert_close(lowered.run(*method.calls[0]), method.module(*method.calls[0]))
+
+
+def _example(path: str) -> Any:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, EXAMPLES / path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_mobilenet_v2() -> None:
+    """At its full size."""
+    torch.manual_seed(0)
+    model = _example("mobilenet_v2/model.py").MobileNetV2().eval()
+    x = torch.randn(1, 3, 224, 224)
+    begin = time.process_time()
+    lowered = lower(model, (x,))
+    assert time.process_time() - begin < 120  # seconds
+    assert not lowered.left() and len(lowered.payloads) == 1
+    assert lowered.operators["TRANSPOSE"] == 1
+    with torch.no_grad():
+        assert_close(lowered.run(x), model(x))
+
+
+def test_minilm() -> None:
+    """With its trained weights. Token ids and the mask are int64, so their look-up and its conversion
+    are PyTorch's."""
+    encoder = _example("minilm/model.py").sentence_encoder()
+    tokens = torch.randint(1000, 20000, (2, 32))
+    mask = torch.ones(2, 32, dtype=torch.int64)
+    mask[1, 20:] = 0
+    lowered = lower(encoder, (tokens, mask))
+    assert len(lowered.payloads) == 1
+    left = [node for node in get_non_lowered_nodes(lowered.program.graph) if isinstance(node.meta.get("val"), Tensor)]
+    floats = [node for node in left if node.meta["val"].dtype == torch.float32]
+    assert [name_of(node) for node in floats] == ["aten.embedding.default", "dim_order_ops._to_dim_order_copy.default"]
+    with torch.no_grad():
+        assert_close(lowered.run(tokens, mask), encoder(tokens, mask))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`TOSABackend`: the payload is a partition's TOSA file. Tools read it; no runtime runs it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from pathlib import Path
+from typing import final
+
+from torch.export import ExportedProgram
+
+from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
+from sdk.backends.arm.tosa.compile_spec import TosaCompileSpec
+from sdk.backends.arm.tosa.lower import lower
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+logger = logging.getLogger("sdk.backends.arm")
+
+
+@final
+class TOSABackend(BackendDetails):
+    """Compile specs are those of `TosaCompileSpec`."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        """Raises RuntimeError for a partition that TOSA cannot express: the partitioner leaves such calls out."""
+        graph, _ = lower_to_file(edge_program, TosaCompileSpec.from_compile_specs(compile_specs))
+        return PreprocessResult(graph)
+
+
+def lower_to_file(program: ExportedProgram, spec: ArmCompileSpec) -> tuple[bytes, Path | None]:
+    """The TOSA file of a partition, and where it was written if the options name a folder for intermediate files."""
+    builder = lower(program, spec.tosa_spec, spec.custom_operators)
+    graph = builder.serialize(with_locations=spec.get_debug_mode() is ArmCompileSpec.DebugMode.TOSA)
+    counts = builder.count()
+    logger.info("TOSA: %d operators, %d of them transposes", counts.total(), counts["TRANSPOSE"])
+    folder = spec.get_intermediate_path()
+    if folder is None:
+        return graph, None
+    path = _free(Path(folder), "partition", ".tosa")
+    path.write_bytes(graph)
+    if spec.get_debug_mode() is ArmCompileSpec.DebugMode.JSON:
+        path.with_suffix(".json").write_text(json.dumps({"operators": builder.described()}, indent=1) + "\n")
+    return graph, path
+
+
+def _free(folder: Path, name: str, suffix: str) -> Path:
+    """A file that does not exist yet, in a folder that is made if there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return next(
+        path for path in (folder / f"{name}_{number}{suffix}" for number in itertools.count()) if not path.exists()
+    )

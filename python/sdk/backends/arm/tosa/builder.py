@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`Builder`: the operators of TOSA as functions that infer shapes, with numbers as operands where they are wanted.
+
+Operands of one operator are broadcast as PyTorch does it: TOSA itself wants equal ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Graph, Value
+from sdk.backends.arm.tosa.schema import DType, NanMode, Op
+from sdk.backends.arm.tosa.specification import TosaSpecification
+from sdk.backends.arm.tosa.types import FLOATS, numpy_type
+
+Operand = Value | float | int | bool
+
+_NAN = {"nan_mode": NanMode.PROPAGATE}
+_ATTRIBUTES: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("MAXIMUM", "MINIMUM", "REDUCE_MAX", "REDUCE_MIN"), _NAN),
+    "ARITHMETIC_RIGHT_SHIFT": {"round": False},
+}
+
+
+class Builder(Graph):
+    """A graph with a function for each operator of which lowerings are made."""
+
+    def __init__(self, specification: TosaSpecification) -> None:
+        super().__init__(specification)
+        self._transposes: dict[tuple[Value, tuple[int, ...]], Value] = {}
+        self._transposed_from: dict[Value, tuple[Value, tuple[int, ...]]] = {}
+        self._made: dict[tuple[Any, ...], Value] = {}
+
+    # Constants
+
+    def number(self, number: float, dtype: DType, rank: int = 0) -> Value:
+        """A constant with one element, of the given rank. Raises UnsupportedError for an integer that the type does
+        not hold."""
+        numpy = numpy_type(dtype)
+        if numpy.kind == "i":
+            if not np.isfinite(number) or not np.iinfo(numpy).min <= number <= np.iinfo(numpy).max:
+                raise UnsupportedError(f"the number {number} is beyond {dtype.name.lower()}")
+            number = int(number)
+        return self.constant(np.full((1,) * rank, number, dtype=numpy), dtype)
+
+    # Arithmetic
+
+    def binary(self, name: str, first: Operand, second: Operand, result: DType | None = None) -> Value:
+        """An operator on two operands of one type, at least one of which is a tensor."""
+        a, b = self._alike(first, second)
+        shape = broadcast(a.shape, b.shape)
+        return self.emit(Op[name], [a, b], shape, result or a.dtype, **_ATTRIBUTES.get(name, {}))
+
+    def add(self, first: Operand, second: Operand) -> Value:
+        return self.binary("ADD", first, second)
+
+    def sub(self, first: Operand, second: Operand) -> Value:
+        return self.binary("SUB", first, second)
+
+    def mul(self, first: Operand, second: Operand) -> Value:
+        """A product. That of integers is int32."""
+        a, b = self._alike(first, second)
+        result = a.dtype if a.dtype in FLOATS else DType.INT32
+        shift = self.number(0, DType.INT8, 1)
+        return self.emit(Op["MUL"], [a, b, shift], broadcast(a.shape, b.shape), result)
+
+    def div(self, first: Operand, second: Operand) -> Value:
+        """A quotient of floats."""
+        if isinstance(second, (int, float)) and second and math.isfinite(1 / second):
+            return self.mul(first, 1 / second)
+        a, b = self._alike(first, second)
+        return self.mul(a, self.unary("RECIPROCAL", b))
+
+    def maximum(self, first: Operand, second: Operand) -> Value:
+        return self.binary("MAXIMUM", first, second)
+
+    def minimum(self, first: Operand, second: Operand) -> Value:
+        return self.binary("MINIMUM", first, second)
+
+    def greater(self, first: Operand, second: Operand) -> Value:
+        return self.binary("GREATER", first, second, DType.BOOL)
+
+    def greater_equal(self, first: Operand, second: Operand) -> Value:
+        return self.binary("GREATER_EQUAL", first, second, DType.BOOL)
+
+    def equal(self, first: Operand, second: Operand) -> Value:
+        return self.binary("EQUAL", first, second, DType.BOOL)
+
+    def unary(self, name: str, value: Value) -> Value:
+        """An operator on one operand, whose result is like it."""
+        return self.emit(Op[name], [value], value.shape, value.dtype)
+
+    def negate(self, value: Value) -> Value:
+        zero = self.number(0, value.dtype, 1)
+        return self.emit(Op["NEGATE"], [value, zero, zero], value.shape, value.dtype)
+
+    def logical_not(self, value: Value) -> Value:
+        return self.unary("LOGICAL_NOT", value)
+
+    def sqrt(self, value: Value) -> Value:
+        """1 / (1 / sqrt(x)), which is right for 0 and infinity too."""
+        return self.unary("RECIPROCAL", self.unary("RSQRT", value))
+
+    def clamp(self, value: Value, low: float | None, high: float | None) -> Value:
+        """Limits floats, int8 or int16; None is no limit."""
+        numpy = numpy_type(value.dtype)
+        lowest, highest = (-math.inf, math.inf) if value.dtype in FLOATS else _limits(numpy)
+        bounds = [lowest if low is None else low, highest if high is None else high]
+        if bounds[0] > bounds[1]:
+            bounds[0] = bounds[1]  # PyTorch gives the upper limit then
+        if any(math.isnan(bound) for bound in bounds):
+            raise UnsupportedError("a limit is not a number")
+        if value.dtype not in FLOATS:
+            bounds = [min(max(bound, lowest), highest) for bound in bounds]
+        low_bytes, high_bytes = (np.array(bound, dtype=numpy).tobytes() for bound in bounds)
+        return self.emit(
+            Op["CLAMP"],
+            [value],
+            value.shape,
+            value.dtype,
+            min_val=low_bytes,
+            max_val=high_bytes,
+            nan_mode=NanMode.PROPAGATE,
+        )
+
+    def select(self, condition: Value, first: Operand, second: Operand, dtype: DType | None = None) -> Value:
+        """`first` where the condition holds. Where both are numbers, `dtype` is their type."""
+        if dtype is not None:
+            first, second = (each if isinstance(each, Value) else self.number(each, dtype) for each in (first, second))
+        a, b = self._alike(first, second)
+        rank = max(condition.rank, a.rank, b.rank)
+        condition, a, b = (self.with_rank(each, rank) for each in (condition, a, b))
+        return self.emit(Op["SELECT"], [condition, a, b], broadcast(condition.shape, a.shape, b.shape), a.dtype)
+
+    def cast(self, value: Value, dtype: DType) -> Value:
+        """The elements in another type. Floats become integers by truncation, as in PyTorch."""
+        if value.dtype == dtype:
+            return value
+        if dtype == DType.BOOL:
+            if value.dtype in FLOATS or value.dtype == DType.INT32:
+                return self.logical_not(self.equal(value, 0))
+            return self.emit(Op["CAST"], [value], value.shape, dtype)
+        if value.dtype == DType.BOOL and dtype in FLOATS:
+            return self.select(value, 1, 0, dtype)
+        if value.dtype in FLOATS and dtype not in FLOATS:
+            value = self.truncate(value)
+        return self.emit(Op["CAST"], [value], value.shape, dtype)
+
+    def truncate(self, value: Value) -> Value:
+        """Floats rounded towards zero."""
+        return self.select(self.greater(0, value), self.unary("CEIL", value), self.unary("FLOOR", value))
+
+    def round(self, value: Value) -> Value:
+        """Floats of less than 2^31 rounded to the nearest integer, ties to even, as CAST does it."""
+        whole = self.emit(Op["CAST"], [value], value.shape, DType.INT32)
+        return self.emit(Op["CAST"], [whole], value.shape, value.dtype)
+
+    # Reductions
+
+    def reduce(self, name: str, value: Value, axes: Sequence[int]) -> Value:
+        """Reduces axes, which stay with the size 1."""
+        for axis in axes:
+            shape = [1 if each == axis else size for each, size in enumerate(value.shape)]
+            value = self.emit(Op[name], [value], shape, value.dtype, axis=axis, **_ATTRIBUTES.get(name, {}))
+        return value
+
+    def mean(self, value: Value, axes: Sequence[int]) -> Value:
+        """The mean of floats over axes, which stay with the size 1."""
+        count = math.prod(value.shape[axis] for axis in axes)
+        return self.mul(self.reduce("REDUCE_SUM", value, axes), 1 / count)
+
+    def argmax(self, value: Value, axis: int) -> Value:
+        """The first position of the largest element, as int32, without the axis."""
+        shape = [size for each, size in enumerate(value.shape) if each != axis]
+        return self.emit(Op["ARGMAX"], [value], shape, DType.INT32, axis=axis, nan_mode=NanMode.PROPAGATE)
+
+    # Matrices
+
+    def matmul(self, first: Value, second: Value) -> Value:
+        """[batches, rows, inner] times [batches, inner, columns], of floats. The result is float32."""
+        zeros = [self.number(0, each.dtype, 1) for each in (first, second)]
+        shape = (first.shape[0], first.shape[1], second.shape[2])
+        return self.emit(Op["MATMUL"], [first, second, *zeros], shape, DType.FP32)
+
+    # Shapes
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        """The same elements in another shape."""
+        sizes = tuple(int(size) for size in shape)
+        if sizes == value.shape:
+            return value
+        if value.constant is not None:
+            return self._computed(value, "reshape", sizes, lambda array: array.reshape(sizes))
+        return self.emit(Op["RESHAPE"], [value, self.shape(sizes)], sizes, value.dtype)
+
+    def with_rank(self, value: Value, rank: int) -> Value:
+        """Adds sizes of 1 in front."""
+        return self.reshape(value, (1,) * (rank - value.rank) + value.shape)
+
+    def transpose(self, value: Value, order: Sequence[int]) -> Value:
+        """Axis i of the result is axis `order[i]` of the value. Each transpose is made once; those of a transpose
+        start at its operand; those that move only sizes of 1 are reshapes."""
+        order = tuple(order)
+        if value.constant is not None:
+            return self._computed(value, "transpose", order, lambda array: array.transpose(order))
+        if value in self._transposed_from:
+            value, before = self._transposed_from[value]
+            order = tuple(before[axis] for axis in order)
+        if order == tuple(range(value.rank)):
+            return value
+        shape = [value.shape[axis] for axis in order]
+        moved = [axis for axis in order if value.shape[axis] != 1]
+        if moved == sorted(moved):
+            return self.reshape(value, shape)
+        key = (value, order)
+        if key not in self._transposes:
+            made = self.emit(Op["TRANSPOSE"], [value], shape, value.dtype, perms=list(order))
+            self._transposes[key] = made
+            self._transposed_from[made] = (value, order)
+        return self._transposes[key]
+
+    def concat(self, values: Sequence[Value], axis: int) -> Value:
+        if len(values) == 1:
+            return values[0]
+        first = values[0]
+        shape = list(first.shape)
+        shape[axis] = sum(value.shape[axis] for value in values)
+        return self.emit(Op["CONCAT"], list(values), shape, first.dtype, axis=axis)
+
+    def slice(self, value: Value, start: Sequence[int], size: Sequence[int]) -> Value:
+        """The elements from `start`, for each axis, in the number `size`."""
+        if tuple(size) == value.shape:
+            return value
+        if value.constant is not None:
+            cut = tuple(slice(first, first + count) for first, count in zip(start, size, strict=True))
+            return self._computed(value, "slice", (tuple(start), tuple(size)), lambda array: array[cut])
+        return self.emit(Op["SLICE"], [value, self.shape(start), self.shape(size)], size, value.dtype)
+
+    def cut(self, value: Value, axis: int, start: int, size: int) -> Value:
+        """`slice` along one axis."""
+        starts, sizes = [0] * value.rank, list(value.shape)
+        starts[axis], sizes[axis] = start, size
+        return self.slice(value, starts, sizes)
+
+    def pad(self, value: Value, pads: Sequence[tuple[int, int]], number: float = 0) -> Value:
+        """Adds elements before and after each axis."""
+        if not any(map(any, pads)):
+            return value
+        shape = [before + size + after for size, (before, after) in zip(value.shape, pads, strict=True)]
+        flat = self.shape([each for pair in pads for each in pair])
+        return self.emit(Op["PAD"], [value, flat, self.number(number, value.dtype, 1)], shape, value.dtype)
+
+    def tile(self, value: Value, times: Sequence[int]) -> Value:
+        if all(time == 1 for time in times):
+            return value
+        shape = [size * time for size, time in zip(value.shape, times, strict=True)]
+        return self.emit(Op["TILE"], [value, self.shape(times)], shape, value.dtype)
+
+    def reverse(self, value: Value, axis: int) -> Value:
+        if value.shape[axis] == 1:
+            return value
+        return self.emit(Op["REVERSE"], [value], value.shape, value.dtype, axis=axis)
+
+    def gather(self, values: Value, indices: Value) -> Value:
+        """Rows of [batches, rows, channels] at [batches, count]."""
+        shape = (*indices.shape, values.shape[2])
+        return self.emit(Op["GATHER"], [values, indices], shape, values.dtype)
+
+    def scatter(self, values: Value, indices: Value, rows: Value) -> Value:
+        """[batches, rows, channels] with the rows at [batches, count] replaced. No index may occur twice."""
+        return self.emit(Op["SCATTER"], [values, indices, rows], values.shape, values.dtype)
+
+    def _alike(self, first: Operand, second: Operand) -> tuple[Value, Value]:
+        dtype = first.dtype if isinstance(first, Value) else second.dtype  # type: ignore[union-attr]
+        a, b = (each if isinstance(each, Value) else self.number(each, dtype) for each in (first, second))
+        if a.dtype != b.dtype:
+            raise AssertionError(f"operands of {a.dtype.name} and {b.dtype.name}")
+        rank = max(a.rank, b.rank)
+        return self.with_rank(a, rank), self.with_rank(b, rank)
+
+    def _computed(
+        self, value: Value, what: str, parameters: tuple, compute: Callable[[np.ndarray], np.ndarray]
+    ) -> Value:
+        """A constant made of another, once."""
+        key = (value, what, parameters)
+        if key not in self._made:
+            assert value.constant is not None
+            self._made[key] = self.constant(compute(value.constant), value.dtype)
+        return self._made[key]
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of operands of one rank together."""
+    return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
+
+
+def _limits(numpy: np.dtype) -> tuple[int, int]:
+    return int(np.iinfo(numpy).min), int(np.iinfo(numpy).max)

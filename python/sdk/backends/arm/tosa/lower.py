@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lowers the calls of a program: all of a partition, or one alone to find out whether TOSA has it."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.builder import Builder
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.lowering import LOWERINGS
+from sdk.backends.arm.tosa.lowering.call import Call, Placed, is_tensor, static_shape
+from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.specification import TosaSpecification
+from sdk.backends.arm.tosa.types import to_array, to_tosa
+from sdk.backends.transforms.constants import get_constant, is_constant, settled
+from sdk.backends.transforms.dynamic_quantization import name_of
+
+CUSTOM_DOMAIN = "sdk"
+"""The domain of operators that a user registers with a partitioner."""
+
+
+def lower(program: ExportedProgram, specification: TosaSpecification, custom: Collection[str] = ()) -> Builder:
+    """The TOSA graph of a partition. Its inputs and outputs are those of the program, in their order and layout.
+
+    Raises RuntimeError for a call that TOSA cannot express: partitioners leave those out.
+    """
+    builder = Builder(specification)
+    results: dict[Node, Any] = {}
+    with settled(program):
+
+        def resolve(node: Node) -> Placed:
+            if node not in results:
+                results[node] = _constant(builder, program, node)
+            return results[node]
+
+        constants = {node for node in program.graph.nodes if is_constant(program, node)}
+        for node in program.graph.nodes:
+            if node.op == "placeholder" and node not in constants:
+                results[node] = _input(builder, node)
+            elif node.op == "call_function" and node not in constants:
+                builder.location = str(node.meta.get("stack_trace") or node.name).strip().rpartition("\n")[2].strip()
+                try:
+                    results[node] = _result(builder, node, resolve, results, custom)
+                except UnsupportedError as error:
+                    raise RuntimeError(f"{node.name} ({name_of(node)}) cannot be lowered to TOSA: {error}") from error
+        (output,) = (node for node in program.graph.nodes if node.op == "output")
+        for node in output.args[0]:
+            placed = resolve(node)
+            plain = builder.transpose(placed.value, [placed.order.index(dim) for dim in range(len(placed.order))])
+            builder.output(plain)
+    return builder
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What TOSA makes of a call: why it does not have it, or None; and whether the result is the operand."""
+
+    refusal: str | None
+    changes_nothing: bool = False
+
+
+def examine(
+    node: Node,
+    program: ExportedProgram,
+    specification: TosaSpecification,
+    custom: Collection[str] = (),
+    known: Callable[[Node], bool] | None = None,
+) -> Examined:
+    """Lowers a call alone, so that the answer is that of `lower`. `known` says which operands are constants of the
+    partition; without it they are all that are constants of the program."""
+    builder = Builder(specification)
+    given: dict[Node, Placed] = {}
+
+    def resolve(argument: Node) -> Placed:
+        if is_constant(program, argument) and (known is None or known(argument)):
+            return _constant(builder, program, argument)
+        if argument not in given:
+            given[argument] = _input(builder, argument)
+        return given[argument]
+
+    try:
+        results = _result(builder, node, resolve, {}, custom)
+    except UnsupportedError as error:
+        return Examined(str(error))
+    if not isinstance(results, list):
+        return Examined(None, results in given.values())
+    for user in node.users:
+        if user.target is not operator.getitem or user.args[1] >= len(results):
+            return Examined("another than its first result is read")
+    return Examined(None)
+
+
+def _input(builder: Builder, node: Node) -> Placed:
+    return Placed.plain(builder.input(node.name, static_shape(node), to_tosa(node.meta["val"].dtype)))
+
+
+def _constant(builder: Builder, program: ExportedProgram, node: Node) -> Placed:
+    tensor = get_constant(program, node)
+    assert tensor is not None, node
+    return Placed.plain(builder.constant(to_array(tensor), to_tosa(tensor.dtype)))
+
+
+def _result(builder: Builder, node: Node, resolve: Any, results: dict[Node, Any], custom: Collection[str]) -> Any:
+    if node.target is operator.getitem:
+        return results[node.args[0]][node.args[1]]
+    name = name_of(node)
+    if name in custom:
+        return _custom(Call(builder, node, resolve), name)
+    lowering = LOWERINGS.get(name)
+    if lowering is None:
+        raise UnsupportedError("it has no lowering to TOSA")
+    if not lowering.indices:
+        _refuse_int64(node)
+    for operand in node.all_input_nodes:
+        if is_tensor(operand) and 0 in static_shape(operand):
+            raise UnsupportedError("a tensor has no elements, which TOSA does not have")
+    call = Call(builder, node, resolve)
+    result = lowering.function(call)
+    return (
+        [_checked(call, each, position) for position, each in enumerate(result)]
+        if isinstance(result, list)
+        else (_checked(call, result, None))
+    )
+
+
+def _refuse_int64(node: Node) -> None:
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    if any(isinstance(value, torch.Tensor) and value.dtype == torch.int64 for value in values):
+        raise UnsupportedError("it computes with int64, which TOSA 1.0 does not have")
+
+
+def _checked(call: Call, result: Any, position: int | None) -> Placed:
+    """A result with its layout, whose shape and type are those of the model."""
+    if not isinstance(result, Placed):
+        order = call.order if call.order is not None and len(call.order) == result.rank else None
+        result = Placed.plain(result) if order is None else Placed(result, order)
+    value = call.node.meta["val"] if position is None else call.node.meta["val"][position]
+    if value.dtype == torch.float16:
+        result = Placed(call.b.cast(result.value, DType.FP16), result.order)
+    shape = tuple(value.shape[dim] for dim in result.order)
+    if result.value.shape != shape or result.value.dtype != to_tosa(value.dtype):
+        raise AssertionError(
+            f"{name_of(call.node)} was lowered to {result.value.shape} {result.value.dtype.name} in the layout "
+            f"{result.order}; expected {shape} {value.dtype}"
+        )
+    return result
+
+
+def _custom(call: Call, name: str) -> Placed:
+    """CUSTOM with the name of the operator. Its numbers, by argument, are JSON in the attributes."""
+    nodes = [each for each in call.node.all_input_nodes if is_tensor(each)]
+    numbers = {
+        argument.name: call[argument.name]
+        for argument in call.node.target._schema.arguments
+        if not any(isinstance(each, Node) for each in _flat(call[argument.name]))
+    }
+    if not is_tensor(call.node):
+        raise UnsupportedError("it has several results")
+    result = call.b.emit(
+        Op["CUSTOM"],
+        [call.value(node) for node in nodes],
+        call.shape,
+        call.dtype,
+        operator_name=name,
+        domain_name=CUSTOM_DOMAIN,
+        implementation_attrs=json.dumps(numbers, default=str).encode(),
+    )
+    return Placed.plain(result)
+
+
+def _flat(argument: Any) -> list[Any]:
+    return list(argument) if isinstance(argument, (list, tuple)) else [argument]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`Call`: a node of the model while it is lowered, with its operands as tensors of TOSA in the wanted layouts.
+
+TOSA's convolutions and pools want the channels last, PyTorch has them first. A tensor is therefore kept in the layout
+in which it was computed (`Placed`), and every other layout is made when an operator asks for it. Operators on single
+elements, reductions and what moves elements work in any layout, so that transposes are left only where layouts meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.builder import Builder
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.arm.tosa.types import to_tosa
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A tensor of the model: axis i of `value` is its dimension `order[i]`."""
+
+    value: Value
+    order: tuple[int, ...]
+
+    @staticmethod
+    def plain(value: Value) -> Placed:
+        """A tensor whose dimensions are in the order of the model."""
+        return Placed(value, tuple(range(value.rank)))
+
+    def axis(self, dim: int) -> int:
+        """The axis that holds a dimension, which may count from the end."""
+        return self.order.index(dim % max(len(self.order), 1))
+
+    def by_axis(self, by_dim: Sequence[Any]) -> list[Any]:
+        """What is given for each dimension, for each axis."""
+        return [by_dim[dim] for dim in self.order]
+
+
+class Call:
+    """A call of an operator.
+
+    Attributes:
+        b: Where operators of TOSA are added.
+        node: The node.
+        order: The layout of the results that are returned without one; set by `operands`.
+    """
+
+    def __init__(self, builder: Builder, node: Node, resolve: Callable[[Node], Placed]) -> None:
+        self.b = builder
+        self.node = node
+        self.order: tuple[int, ...] | None = None
+        self._resolve = resolve
+        self._arguments = _bound(node)
+
+    def __getitem__(self, name: str) -> Any:
+        """An argument by its name in the operator's schema."""
+        return self._arguments[name]
+
+    def get(self, name: str) -> Any:
+        """An argument, or None if the operator's schema has none of that name."""
+        return self._arguments.get(name)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the operator's schema has an argument."""
+        return name in self._arguments
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the only result."""
+        return static_shape(self.node)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the only result."""
+        return to_tosa(self.node.meta["val"].dtype)
+
+    @property
+    def working(self) -> DType:
+        """The type in which several operators in sequence compute: PyTorch rounds to float16 once, at the end. The
+        float32 result of a lowering is converted."""
+        return DType.FP32 if self.dtype == DType.FP16 else self.dtype
+
+    def shape_of(self, name: str) -> tuple[int, ...]:
+        """The shape of an operand."""
+        return static_shape(self._arguments[name])
+
+    def placed(self, node: str | Node) -> Placed:
+        """An operand in the layout that it has."""
+        return self._resolve(self._arguments[node] if isinstance(node, str) else node)
+
+    def value(self, node: str | Node, order: Sequence[int] | None = None) -> Value:
+        """An operand in a layout; in that of the model if none is given."""
+        placed = self.placed(node)
+        wanted = tuple(range(len(placed.order))) if order is None else tuple(order)
+        return self.b.transpose(placed.value, [placed.order.index(dim) for dim in wanted])
+
+    def constant(self, name: str) -> Any:
+        """The elements of an operand that is known, else None."""
+        argument = self._arguments[name]
+        return self._resolve(argument).value.constant if isinstance(argument, Node) else None
+
+    def operands(self, *arguments: Any, dtype: DType | None = None, dtypes: Sequence[DType] | None = None) -> list[Any]:
+        """Tensors in one layout and with one rank, as the result has it; numbers stay. Tensors are converted to
+        `dtype`, or each to that of `dtypes`, or to the type of the result."""
+        rank = len(self.shape)
+        placed = [self._lift(self.placed(each), rank) if isinstance(each, Node) else each for each in arguments]
+        tensors = [each for each in placed if isinstance(each, Placed)]
+        computed = [each for each in tensors if each.value.constant is None]
+        largest = max(computed or tensors, key=lambda each: each.value.size)
+        self.order = largest.order
+        if dtypes is None:
+            dtypes = [self.dtype if dtype is None else dtype] * len(placed)
+        return [
+            self._arranged(each, wanted) if isinstance(each, Placed) else each
+            for each, wanted in zip(placed, dtypes, strict=True)
+        ]
+
+    def _arranged(self, placed: Placed, dtype: DType) -> Value:
+        assert self.order is not None
+        value = self.b.transpose(placed.value, [placed.order.index(dim) for dim in self.order])
+        return self.b.cast(value, dtype)
+
+    def _lift(self, placed: Placed, rank: int) -> Placed:
+        more = rank - len(placed.order)
+        if more <= 0:
+            return placed
+        value = self.b.reshape(placed.value, (1,) * more + placed.value.shape)
+        return Placed(value, (*range(more), *(dim + more for dim in placed.order)))
+
+
+def static_shape(node: Any) -> tuple[int, ...]:
+    """The sizes of a tensor. Raises UnsupportedError if one is known only when the program runs."""
+    value = node.meta["val"]
+    if any(not isinstance(size, int) for size in value.shape):
+        raise UnsupportedError("a size is dynamic, which TOSA 1.0 does not have: export with fixed shapes")
+    return tuple(value.shape)
+
+
+def without_axes(b: Builder, placed: Placed, dims: Sequence[int]) -> Placed:
+    """A tensor without dimensions of the size 1."""
+    removed = {dim % len(placed.order) for dim in dims}
+    kept = [dim for dim in placed.order if dim not in removed]
+    shape = [size for size, dim in zip(placed.value.shape, placed.order, strict=True) if dim not in removed]
+    numbers = {dim: number for number, dim in enumerate(sorted(kept))}
+    return Placed(b.reshape(placed.value, shape), tuple(numbers[dim] for dim in kept))
+
+
+def _bound(node: Node) -> dict[str, Any]:
+    """The arguments by the names of the schema, with its defaults."""
+    schema = node.target._schema
+    given = dict(zip((argument.name for argument in schema.arguments), node.args, strict=False))
+    given.update(node.kwargs)
+    for argument in schema.arguments:
+        if argument.name not in given:
+            given[argument.name] = argument.default_value
+    return given
+
+
+def is_tensor(argument: Any) -> bool:
+    """Whether an argument is a node with one tensor."""
+    return isinstance(argument, Node) and isinstance(argument.meta.get("val"), torch.Tensor)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Convolutions of one, two and three dimensions, in groups and transposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.lowering.call import Call, Placed
+from sdk.backends.arm.tosa.lowering.registry import lowers
+from sdk.backends.arm.tosa.lowering.windows import MOST, channels_last, fitted, windows
+from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.types import FLOATS
+
+
+@lowers("aten.convolution.default")
+def convolution(call: Call) -> Placed:
+    if call.dtype not in FLOATS:
+        raise UnsupportedError("it is a convolution of integers; floats are lowered")
+    rank = len(call.shape)
+    order = channels_last(rank)
+    value = call.value("input", order)
+    if rank == 3:  # one dimension is a height, with the width 1
+        value = call.b.reshape(value, (value.shape[0], value.shape[1], 1, value.shape[2]))
+    result = _transposed(call, value) if call["transposed"] else _direct(call, value)
+    return Placed(call.b.reshape(result, [call.shape[dim] for dim in order]), order)
+
+
+def _direct(call: Call, value: Value) -> Value:
+    kernel = call.shape_of("weight")[2:]
+    found = windows(kernel, call["stride"], call["padding"], call["dilation"], len(kernel))
+    results = list(call.shape[2:])
+    if len(kernel) == 1:
+        found += windows([1], [1], [0], [1], 1)
+        results.append(1)
+    value, pads = fitted(call.b, value, found, results)
+    attributes = {
+        "pad": [each for pair in pads for each in pair],
+        "stride": [window.stride for window in found],
+        "dilation": [window.dilation for window in found],
+    }
+    groups, channels = call["groups"], call.shape[1]
+    shape = (value.shape[0], *results, channels)
+    if groups > 1 and groups == value.shape[-1] and len(found) == 2:
+        # [outputs, 1, height, width], of which those of one input are neighbours, as [height, width, input, output]
+        weight = _weight(call, (2, 3, 0, 1), len(found))
+        weight = call.b.reshape(weight, (*weight.shape[:2], groups, channels // groups))
+        return _emit(call, "DEPTHWISE_CONV2D", value, weight, _bias(call, channels), shape, attributes)
+    name = "CONV2D" if len(found) == 2 else "CONV3D"
+    weight = _weight(call, channels_last(len(found) + 2), len(found))
+    return _in_groups(
+        call,
+        value,
+        weight,
+        lambda part, each, bias, size: _emit(call, name, part, each, bias, (*shape[:-1], size), attributes),
+    )
+
+
+def _transposed(call: Call, value: Value) -> Value:
+    rank = len(call.shape)
+    if rank == 5:
+        raise UnsupportedError("it is a transposed convolution of three dimensions, which TOSA does not have")
+    groups = call["groups"]
+    weight = _weight(call, (0, 1, 2, 3), 2)
+    inputs, outputs, *kernel = weight.shape
+    # [inputs, outputs of a group, height, width] as [outputs, height, width, inputs of a group]
+    grouped = call.b.reshape(weight, (groups, inputs // groups, outputs, *kernel))
+    weight = call.b.reshape(call.b.transpose(grouped, (0, 2, 3, 4, 1)), (groups * outputs, *kernel, inputs // groups))
+    stride, padding, dilation, more = (
+        [*call[name], neutral][:2] if rank == 3 else list(call[name]) * (2 // len(call[name]))
+        for name, neutral in (("stride", 1), ("padding", 0), ("dilation", 1), ("output_padding", 0))
+    )
+    weight = _dilated(call, weight, dilation)
+    kernel = list(weight.shape[1:3])
+    pads = [(-before, extra - before) for before, extra in zip(padding, more, strict=True)]
+    for pair, size in zip(pads, kernel, strict=True):
+        if min(pair) <= -size or max(*pair, size) > MOST:
+            raise UnsupportedError(f"its padding is {-min(pair)} and its kernel {size}: TOSA wants a smaller padding")
+    attributes = {"out_pad": [each for pair in pads for each in pair], "stride": stride}
+    sizes = [*call.shape[2:], 1][:2]
+    return _in_groups(
+        call,
+        value,
+        weight,
+        lambda part, each, bias, size: _emit(
+            call, "TRANSPOSE_CONV2D", part, each, bias, (value.shape[0], *sizes, size), attributes
+        ),
+    )
+
+
+def _dilated(call: Call, weight: Value, dilation: Sequence[int]) -> Value:
+    """A weight with zeros between its elements: TOSA's transposed convolution has no dilation."""
+    if all(each == 1 for each in dilation):
+        return weight
+    if weight.constant is None:
+        raise UnsupportedError("it has a dilation, and its weight is no constant")
+    outputs, height, width, inputs = weight.shape
+    sizes = [(size - 1) * each + 1 for size, each in zip((height, width), dilation, strict=True)]
+    spread = np.zeros((outputs, *sizes, inputs), dtype=weight.constant.dtype)
+    spread[:, :: dilation[0], :: dilation[1]] = weight.constant
+    return call.b.constant(spread, weight.dtype)
+
+
+def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
+    """One convolution for each group, whose inputs and outputs are neighbours."""
+    groups = call["groups"]
+    bias = _bias(call, weight.shape[0])
+    inputs, outputs = value.shape[-1] // groups, weight.shape[0] // groups
+    results = [
+        convolve(
+            call.b.cut(value, value.rank - 1, group * inputs, inputs),
+            call.b.cut(weight, 0, group * outputs, outputs),
+            bias if groups == 1 else call.b.cut(bias, 0, group * outputs, outputs),
+            outputs,
+        )
+        for group in range(groups)
+    ]
+    return call.b.concat(results, value.rank - 1)
+
+
+def _weight(call: Call, order: Sequence[int], dims: int) -> Value:
+    """The weight in an order of its dimensions, that of one dimension with a width of 1."""
+    weight = call.value("weight")
+    if weight.rank - 2 < dims:
+        weight = call.b.reshape(weight, (*weight.shape, 1))
+    return call.b.transpose(weight, order)
+
+
+def _bias(call: Call, channels: int) -> Value:
+    if call["bias"] is not None:
+        return call.value("bias")
+    return call.b.number(0, call.dtype, 1)  # one element is for all channels
+
+
+def _emit(
+    call: Call, name: str, value: Value, weight: Value, bias: Value, shape: Sequence[int], attributes: dict[str, Any]
+) -> Value:
+    zero = call.b.number(0, value.dtype, 1)
+    return call.b.emit(
+        Op[name],
+        [value, weight, bias, zero, zero],
+        shape,
+        value.dtype,
+        local_bound=False,
+        acc_type=DType.FP32,
+        **attributes,
+    )

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pools, and images in other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sdk.backends.arm.tosa.builder import Builder
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.lowering.call import Call, Placed
+from sdk.backends.arm.tosa.lowering.registry import lowers
+from sdk.backends.arm.tosa.lowering.windows import MOST, Window, channels_last, fitted, windows
+from sdk.backends.arm.tosa.schema import DType, NanMode, Op
+
+_MOST_MEANS = 256  # of an adaptive pool with windows of several sizes
+
+
+def _image(call: Call, name: str, rank: int, dtype: DType | None = None) -> tuple[Value, tuple[int, ...]]:
+    """An operand as [batch, height, width, channels], and the layout of the result. A missing batch or height is 1."""
+    dims = len(call.shape_of(name))
+    batched = dims == rank + 2
+    order = channels_last(dims) if batched else (*range(1, dims), 0)
+    value = call.value(name, order)
+    height, width = ((1,) if rank == 1 else ()), value.shape[int(batched) : -1]
+    return call.b.reshape(value, (value.shape[0] if batched else 1, *height, *width, value.shape[-1])), order
+
+
+def _result(call: Call, value: Value, order: tuple[int, ...], shape: Sequence[int]) -> Placed:
+    return Placed(call.b.reshape(value, [shape[dim] for dim in order]), order)
+
+
+def _attributes(found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    for window, pair in zip(found, pads, strict=True):
+        if max(pair) >= window.kernel:
+            raise UnsupportedError(
+                f"its padding is {max(pair)} and its kernel {window.kernel}: TOSA wants a smaller padding"
+            )
+    return {
+        "kernel": [window.kernel for window in found],
+        "stride": [window.stride for window in found],
+        "pad": [each for pair in pads for each in pair],
+    }
+
+
+def _two(found: list[Window], results: Sequence[int]) -> tuple[list[Window], list[int]]:
+    """Windows of two dimensions: of one, the height is 1."""
+    return ([Window(1, 1, 0), *found], [1, *results]) if len(found) == 1 else (found, list(results))
+
+
+def average(b: Builder, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
+    """Means over windows of [batch, height, width, channels], of which the padding is no part."""
+    sizes = [
+        (size + sum(pair) - window.kernel) // window.stride + 1
+        for size, pair, window in zip(value.shape[1:3], pads, found, strict=True)
+    ]
+    zero = b.number(0, value.dtype, 1)
+    shape = (value.shape[0], *sizes, value.shape[3])
+    accumulator = DType.FP32 if value.dtype in (DType.FP32, DType.FP16) else DType.INT32
+    attributes = _attributes(found, pads)
+    return b.emit(Op["AVG_POOL2D"], [value, zero, zero], shape, value.dtype, acc_type=accumulator, **attributes)
+
+
+def _average_pool(call: Call, rank: int) -> Placed:
+    value, order = _image(call, "self", rank)
+    found = windows(call["kernel_size"], call["stride"], call["padding"], [1], rank)
+    found, results = _two(found, call.shape[-rank:])
+    value, pads = fitted(call.b, value, found, results)
+    divisor = call.get("divisor_override")
+    if call["count_include_pad"] or divisor is not None:
+        for window, pair in zip(found, pads, strict=True):
+            if pair[1] > window.before and call["count_include_pad"] and divisor is None:
+                raise UnsupportedError("with ceil_mode it divides windows at the end by another number")
+        value = call.b.pad(value, [(0, 0), *pads, (0, 0)])
+        pads = [(0, 0)] * len(pads)
+    result = average(call.b, value, found, pads)
+    if divisor is not None:
+        result = call.b.mul(result, found[0].kernel * found[1].kernel / divisor)
+    return _result(call, result, order, call.shape)
+
+
+@lowers("aten.avg_pool2d.default")
+def avg_pool2d(call: Call) -> Placed:
+    return _average_pool(call, 2)
+
+
+@lowers("aten._adaptive_avg_pool2d.default", "aten.adaptive_avg_pool1d.default")
+def adaptive_avg_pool(call: Call) -> Placed:
+    """Windows of one size where the sizes divide, else a mean for each element of the result."""
+    rank = len(call["output_size"])
+    value, order = _image(call, "self", rank)
+    results = [1, *call.shape[-1:]] if rank == 1 else list(call.shape[-2:])
+    sizes = value.shape[1:3]
+    if all(size % count == 0 for size, count in zip(sizes, results, strict=True)):
+        found = [Window(size // count, size // count, 0) for size, count in zip(sizes, results, strict=True)]
+        if max(window.kernel for window in found) <= MOST:
+            return _result(call, average(call.b, value, found, [(0, 0)] * 2), order, call.shape)
+    if results[0] * results[1] > _MOST_MEANS:
+        raise UnsupportedError(f"its windows have several sizes, and it has more than {_MOST_MEANS} of them")
+    for axis, (size, count) in enumerate(zip(sizes, results, strict=True), start=1):
+        # The window of a result i is [floor(i * size / count), ceil((i + 1) * size / count)).
+        bounds = [(i * size // count, -((i + 1) * size // -count)) for i in range(count)]
+        value = call.b.concat(
+            [call.b.mean(call.b.cut(value, axis, start, stop - start), [axis]) for start, stop in bounds], axis
+        )
+    return _result(call, value, order, call.shape)
+
+
+@lowers("aten.max_pool2d_with_indices.default", "aten.max_pool2d.default")
+def max_pool2d(call: Call) -> list[Placed] | Placed:
+    value, order = _image(call, "self", 2)
+    several = isinstance(call.node.meta["val"], (tuple, list))
+    shape = tuple((call.node.meta["val"][0] if several else call.node.meta["val"]).shape)
+    found = windows(call["kernel_size"], call["stride"], call["padding"], call["dilation"], 2)
+    if any(window.dilation != 1 for window in found):
+        raise UnsupportedError("its dilation is not 1, and TOSA's MAX_POOL2D has none")
+    value, pads = fitted(call.b, value, found, shape[-2:])
+    attributes = {**_attributes(found, pads), "nan_mode": NanMode.PROPAGATE}
+    sizes = (value.shape[0], *shape[-2:], value.shape[3])
+    result = _result(call, call.b.emit(Op["MAX_POOL2D"], [value], sizes, value.dtype, **attributes), order, shape)
+    return [result] if several else result

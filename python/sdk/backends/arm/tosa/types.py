@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Types of elements: those of PyTorch in TOSA, and which operators have them.
+
+Source: the tables "Supported Data Types" of the operators in the TOSA specification 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.specification import TosaSpecification
+
+FLOATS = (DType.FP32, DType.FP16)
+
+# int64 is kept in int32: only indices and what moves them are taken (sdk.backends.arm.tosa.support).
+_TOSA: dict[torch.dtype, DType] = {
+    torch.bool: DType.BOOL,
+    torch.int8: DType.INT8,
+    torch.int16: DType.INT16,
+    torch.int32: DType.INT32,
+    torch.int64: DType.INT32,
+    torch.float32: DType.FP32,
+    torch.float16: DType.FP16,
+}
+_NUMPY: dict[DType, str] = {
+    DType.BOOL: "?",
+    DType.INT4: "<i1",
+    DType.INT8: "<i1",
+    DType.INT16: "<i2",
+    DType.INT32: "<i4",
+    DType.INT48: "<i8",
+    DType.FP32: "<f4",
+    DType.FP16: "<f2",
+}
+
+
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
+_BOOL, _I8, _I16, _I32 = DType.BOOL, DType.INT8, DType.INT16, DType.INT32
+_INTS = (_I8, _I16, _I32)
+_ANY = (_BOOL, *_INTS, *FLOATS)
+# By operator: the types of its first operand. Where the table says more than one type of operands, they are alike.
+_TYPES: dict[str, tuple[DType, ...]] = {
+    **dict.fromkeys(_names("CONV2D CONV3D DEPTHWISE_CONV2D TRANSPOSE_CONV2D MATMUL"), (_I8, _I16, *FLOATS)),
+    **dict.fromkeys(_names("ARGMAX AVG_POOL2D MAX_POOL2D CLAMP RESIZE"), (_I8, _I16, *FLOATS)),
+    **dict.fromkeys(_names("ERF SIGMOID TANH POW CEIL COS EXP FLOOR LOG RECIPROCAL RSQRT SIN REDUCE_PRODUCT"), FLOATS),
+    **dict.fromkeys(_names("ADD SUB MAXIMUM MINIMUM ABS EQUAL GREATER GREATER_EQUAL REDUCE_SUM"), (_I32, *FLOATS)),
+    **dict.fromkeys(_names("INTDIV CLZ"), (_I32,)),
+    **dict.fromkeys(_names("MUL NEGATE REDUCE_MAX REDUCE_MIN GATHER SCATTER"), (*_INTS, *FLOATS)),
+    **dict.fromkeys(
+        _names(
+            "ARITHMETIC_RIGHT_SHIFT BITWISE_AND BITWISE_OR BITWISE_XOR BITWISE_NOT LOGICAL_LEFT_SHIFT "
+            "LOGICAL_RIGHT_SHIFT"
+        ),
+        _INTS,
+    ),
+    **dict.fromkeys(_names("LOGICAL_AND LOGICAL_OR LOGICAL_XOR LOGICAL_NOT REDUCE_ALL REDUCE_ANY"), (_BOOL,)),
+    "TABLE": (_I8, _I16),
+}
+# Operators of which the type int16 belongs to the extension of that name.
+_INT16_IS_EXTENSION = frozenset(
+    _names(
+        "CONV2D CONV3D DEPTHWISE_CONV2D TRANSPOSE_CONV2D MATMUL ARGMAX AVG_POOL2D MAX_POOL2D CLAMP RESIZE TABLE CONCAT"
+    )
+)
+# Operators of which integers need the profile INT. What only moves or chooses elements is allowed with FP too: indices
+# are integers there.
+_MOVES = frozenset(
+    _names("CONCAT PAD RESHAPE REVERSE SLICE TILE TRANSPOSE GATHER SCATTER SELECT CAST IDENTITY CONST CUSTOM")
+)
+
+
+def to_tosa(dtype: torch.dtype) -> DType:
+    """The type of PyTorch's elements. Raises UnsupportedError if TOSA has none."""
+    if dtype not in _TOSA:
+        raise UnsupportedError(f"a tensor is {str(dtype).removeprefix('torch.')}, which TOSA 1.0 does not have")
+    return _TOSA[dtype]
+
+
+def numpy_type(dtype: DType) -> np.dtype:
+    """NumPy's type for constants of a type."""
+    return np.dtype(_NUMPY[dtype])
+
+
+def to_array(tensor: torch.Tensor) -> np.ndarray:
+    """The elements of a constant. Raises UnsupportedError for integers that int32 does not hold."""
+    dtype = to_tosa(tensor.dtype)
+    array = tensor.detach().cpu().contiguous().numpy()
+    if tensor.dtype == torch.int64:
+        limits = np.iinfo(np.int32)
+        if array.size and (array.min() < limits.min or array.max() > limits.max):
+            raise UnsupportedError("a constant has an int64 number beyond int32, which TOSA 1.0 does not have")
+    return array.astype(numpy_type(dtype), copy=False)
+
+
+def pack(array: np.ndarray, dtype: DType) -> bytes:
+    """The bytes of a constant in a file: int4 in pairs, the first in the low bits; int48 in six bytes."""
+    array = np.ascontiguousarray(array)
+    if dtype == DType.INT48:
+        return array.astype("<i8").reshape(-1, 1).view(np.uint8)[:, :6].tobytes()
+    if dtype == DType.INT4:
+        flat = array.reshape(-1).astype(np.uint8) & 15
+        pairs = np.append(flat, np.uint8(0)) if flat.size % 2 else flat
+        return (pairs[::2] | (pairs[1::2] << 4)).tobytes()
+    return array.tobytes()
+
+
+def check_types(specification: TosaSpecification, op: Op, operands: Sequence[DType], result: DType) -> None:
+    """Raises UnsupportedError if an operator does not have the types of its operands with the specification."""
+    first = operands[1] if op is Op["SELECT"] else operands[0] if operands else result
+    if first not in _TYPES.get(op.name, (*_ANY, DType.INT4, DType.INT48)):
+        raise UnsupportedError(f"TOSA's {op.name} has no {first.name.lower()} operands")
+    for dtype in (first, result):
+        if dtype in FLOATS and not specification.support_float():
+            raise UnsupportedError(f"it computes with {_words(dtype)}, and {specification} has no floats (+FP)")
+    integer = first in (*_INTS, DType.INT4, DType.INT48)
+    if integer and op.name not in _MOVES and not specification.support_integer():
+        raise UnsupportedError(f"it computes with {_words(first)}, and {specification} has no integers (+INT)")
+    if first is _I16 and op.name in _INT16_IS_EXTENSION and not specification.support_extension("int16"):
+        raise UnsupportedError(f"TOSA's {op.name} has int16 operands with the extension +int16, not in {specification}")
+
+
+def _words(dtype: DType) -> str:
+    return {DType.FP32: "float32", DType.FP16: "float16"}.get(dtype, dtype.name.lower())
