@@ -28,12 +28,18 @@ class PteEngine:
     def compiler(self) -> Any:
         return importlib.import_module(f"{self.package}.exir")
 
-    def export(self, spec: str, output: str) -> dict[str, Any]:
+    def export(self, spec: str, output: str, eager: str = "") -> dict[str, Any]:
+        """Writes the program, and to the file `eager` the first output of the exported program in PyTorch."""
         import torch
 
         self.compiler()
         with torch.no_grad():
             exported = self.capture(spec)
+            if eager:
+                import numpy as np
+
+                result = exported.module()(*exported.example_inputs[0])
+                np.save(eager, (result[0] if isinstance(result, tuple) else result).numpy())
             with Clock() as lowering:
                 manager = self.lower(exported, output)
         sizes = manager.executorch_program.execution_plan[0].non_const_buffer_sizes

@@ -114,9 +114,9 @@ class Worker:
             figures["lowering_again_cpu"] = again_figures["lowering_cpu"]
         return {**figures, "first_cpu": first.cpu, "again_cpu": again.cpu}
 
-    def do_program(self, model: str, output: str) -> dict[str, Any]:
-        """Only writes the program."""
-        self.engine.export(model, output)
+    def do_program(self, model: str, output: str, eager: str = "") -> dict[str, Any]:
+        """Only writes the program, and to the file `eager` what the captured model computes in PyTorch."""
+        self.engine.export(model, output, **({"eager": eager} if eager else {}))
         return {}
 
     def do_lower(self, model: str, output: str) -> dict[str, Any]:

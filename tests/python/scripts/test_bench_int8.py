@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/bench --zoo --int8: its table, from two programs of a small model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import int8
+from bench.models import PEER_MODELS
+from bench.peer_table import PeerTable
+
+MODEL = """
+import torch
+
+def small():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 10))
+
+def example_inputs():
+    return (torch.rand(1, 3, 8, 8),)
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> PeerTable:
+    source = tmp_path / "small_models.py"
+    source.write_text(MODEL)
+    return PeerTable({"small": f"{source}:small"}, tmp_path, "xnnpack", ["sdk"])
+
+
+def test_both_programs_run_and_int8_is_as_accurate_as_in_eager(table: PeerTable) -> None:
+    rows = list(int8.measure(table, threads=1, rounds=1, seconds=0.01))
+    cells = rows[1].strip("| ").split(" | ")
+    assert cells[0] == "small"
+    eager, ours = float(cells[4]), float(cells[5])
+    assert eager > 20 and ours >= eager - int8.MOST_LOSS
+    assert re.search(r"Noisier than eager: none\.", rows[-1])
+    # The programs stay; the second run only measures.
+    assert (table.directory / "small.sdk-xnnpack-int8.eager.npy").exists()
+
+
+def test_models_without_convolutions_are_left_out(table: PeerTable) -> None:
+    table.models = {"MLP": PEER_MODELS["MLP, batch of 32"]}
+    rows = list(int8.measure(table, threads=1, rounds=1, seconds=0.01))
+    assert rows[0] == int8.HEAD and not any(row.startswith("| MLP") for row in rows)
+
+
+def test_a_model_that_cannot_be_written_is_named_with_its_reason(table: PeerTable) -> None:
+    table.ours = "sdk-no_such_backend"
+    rows = list(int8.measure(table, threads=1, rounds=1, seconds=0.01))
+    assert rows[-1].startswith("- small: ") and "no_such_backend" in rows[-1]
