@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each of the documented developer tools has a page, and the front page leads to it."""
+"""Each of the documented developer tools has a page, to which the index of pages leads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def test_dt_13_the_page_of_a_tool(topic: str) -> None:
     name, texts = PAGES[topic]
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert [text for text in texts if text not in page] == []
-    assert f"(docs/{name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"({name})" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert "(docs/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_dt_14_the_order_in_which_to_look() -> None:

@@ -7,6 +7,8 @@ from enum import Enum
 
 
 class ExportErrorType(Enum):
+    """The kinds of an `ExportError`."""
+
     INVALID_INPUT_TYPE = 1
     """An input of the program has a type that cannot be exported."""
 

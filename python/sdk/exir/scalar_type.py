@@ -7,6 +7,8 @@ from enum import IntEnum
 
 
 class ScalarType(IntEnum):
+    """The dtype of a tensor's elements. Numbers that are missing belong to types that programs cannot contain."""
+
     BYTE = 0
     CHAR = 1
     SHORT = 2

@@ -73,17 +73,23 @@ class AllocationDetails:
 
 
 class TensorShapeDynamism(IntEnum):
+    """Whether a tensor's sizes are fixed, have an upper bound, or have none."""
+
     STATIC = 0
     DYNAMIC_BOUND = 1
     DYNAMIC_UNBOUND = 2
 
 
 class TensorDataLocation(IntEnum):
+    """Where the data of a constant is: in a segment of the program, or in another file (`.ptd`)."""
+
     SEGMENT = 0
     EXTERNAL = 1
 
 
 class DeviceType(IntEnum):
+    """The kind of device that a buffer or tensor is on."""
+
     CPU = 0
     CUDA = 1
 
@@ -121,16 +127,20 @@ class Tensor:
 
 @dataclass
 class Null:
-    pass
+    """None."""
 
 
 @dataclass
 class Int:
+    """An integer of 64 bits; also dtypes, memory formats and devices as numbers."""
+
     int_val: int
 
 
 @dataclass
 class Bool:
+    """A truth value."""
+
     bool_val: bool
 
 
@@ -150,6 +160,8 @@ class Double:
 
 @dataclass
 class String:
+    """A text, in UTF-8."""
+
     string_val: str
 
 
@@ -170,11 +182,15 @@ class IntList:
 
 @dataclass
 class DoubleList:
+    """Floating-point numbers of 64 bits."""
+
     items: list[float]
 
 
 @dataclass
 class BoolList:
+    """Truth values."""
+
     items: list[bool]
 
 
@@ -199,20 +215,28 @@ KernelTypes = (
 
 @dataclass
 class EValue:
+    """A value of a method: an entry of `ExecutionPlan.values`, to which instructions refer by its index."""
+
     val: KernelTypes
 
 
 @dataclass
 class Buffer:
+    """The bytes of a constant inside the flatbuffer; entry 0 of `Program.constant_buffer` is empty."""
+
     storage: bytes
 
 
 @dataclass
 class BackendDelegateInlineData:
+    """The payload of a delegate inside the flatbuffer."""
+
     data: bytes
 
 
 class DataLocation(IntEnum):
+    """Where the payload of a delegate is: in the flatbuffer, or in a segment."""
+
     INLINE = 0
     SEGMENT = 1
 
@@ -235,6 +259,8 @@ class CompileSpec:
 
 @dataclass
 class BackendDelegate:
+    """A part of a method that the backend `id` runs: its payload, and the options it was compiled with."""
+
     id: str
     processed: BackendDelegateDataReference
     compile_specs: list[CompileSpec]
@@ -250,30 +276,40 @@ class Operator:
 
 @dataclass
 class KernelCall:
+    """Calls operator `op_index` of the method. `args` are indices of values; the last ones are the outputs."""
+
     op_index: int
     args: list[int]
 
 
 @dataclass
 class DelegateCall:
+    """Runs delegate `delegate_index` of the method. `args` are indices of values: the inputs, then the outputs."""
+
     delegate_index: int
     args: list[int]
 
 
 @dataclass
 class MoveCall:
+    """Assigns the value at index `move_from` to the value at index `move_to`."""
+
     move_from: int
     move_to: int
 
 
 @dataclass
 class JumpFalseCall:
+    """Goes on at instruction `destination_instruction` of the chain if the value at `cond_value_index` is false."""
+
     cond_value_index: int
     destination_instruction: int
 
 
 @dataclass
 class FreeCall:
+    """Releases the memory of the tensor at index `value_index`, which no plan holds."""
+
     value_index: int
 
 
@@ -282,11 +318,15 @@ InstructionArguments = KernelCall | DelegateCall | MoveCall | JumpFalseCall | Fr
 
 @dataclass
 class Instruction:
+    """One step of a chain."""
+
     instr_args: InstructionArguments
 
 
 @dataclass
 class Frame:
+    """One call of a stack trace of the Python code that an instruction comes from; `lineno` counts from 1."""
+
     filename: str
     lineno: int
     name: str
@@ -295,6 +335,8 @@ class Frame:
 
 @dataclass
 class FrameList:
+    """A stack trace, outermost call first."""
+
     items: list[Frame]
 
 
@@ -351,12 +393,16 @@ class SubsegmentOffsets:
 
 @dataclass
 class NamedData:
+    """Data of segment `segment_index` that backends and kernels look up by its key."""
+
     key: str
     segment_index: int
 
 
 @dataclass
 class Program:
+    """The root table of a `.pte`: its methods (`execution_plan`) and where constants and payloads are."""
+
     version: int
     execution_plan: list[ExecutionPlan]
     constant_buffer: list[Buffer]

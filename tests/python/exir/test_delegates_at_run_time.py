@@ -57,7 +57,7 @@ def test_backends_of_the_package():
 
 
 def test_a_whole_module():
-    """DEL-01, DEL-02, DEL-07, DEL-08, LOW-01, LOW-02, LOW-03, LOW-04: the documented payload runs."""
+    """DEL-01, DEL-02, DEL-07, DEL-08, LOW-01 to LOW-04, ARC-16: the documented payload runs."""
     lowered = to_backend("BackendWithCompilerDemo", to_edge(export(Sin(), (torch.ones(1),))).exported_program(), [])
     entry = rb"1version:0#op:demo::aten\.sin\.default, numel:1, dtype:torch\.float32<debug_handle>\d+#"
     assert re.fullmatch(entry, lowered.processed_bytes)

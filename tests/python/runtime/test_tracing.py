@@ -49,8 +49,8 @@ def load(pte: bytes, debug_buffer_size: int = 1 << 16) -> Program:
 
 
 def test_ins_11_rtp_events_of_a_program(pte: bytes, model: nn.Module, tmp_path: Path) -> None:
-    """INS-11, ETD-01, DT-02, DT-10, MDB-03, PROF-01: load and run time, one event for each instruction, and the
-    results of all instructions."""
+    """INS-11, ETD-01, DT-02, DT-10, MDB-03, PROF-01, CON-06: load and run time in separate blocks, one event for each
+    instruction, and the results of all instructions."""
     program = load(pte)
     method = program.load_method("forward")
     expected = model(INPUT)

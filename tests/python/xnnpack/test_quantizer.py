@@ -208,7 +208,7 @@ def test_a_transposed_convolution_has_its_channels_second() -> None:
 
 
 def test_training_with_quantised_numbers() -> None:
-    """QNT-04, DIA-06: the norm is trained, too, and folded in the end."""
+    """QNT-04, DIA-06, ARC-04: the norm is trained, too, and folded in the end."""
     torch.manual_seed(0)
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_qat=True))
     model = prepare_qat_pt2e(export(Network().train(), (IMAGE.expand(2, -1, -1, -1),)).module(), quantizer)

@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass
 class Null:
-    pass
+    """None."""
 
 
 @dataclass
@@ -51,31 +51,43 @@ class Tensor:
 
 @dataclass
 class Int:
+    """An integer of 64 bits."""
+
     int_val: int
 
 
 @dataclass
 class Bool:
+    """A truth value."""
+
     bool_val: bool
 
 
 @dataclass
 class Float:
+    """A floating-point number of 32 bits."""
+
     float_val: float
 
 
 @dataclass
 class Double:
+    """A floating-point number of 64 bits."""
+
     double_val: float
 
 
 @dataclass
 class String:
+    """A text, in UTF-8."""
+
     string_val: str
 
 
 @dataclass
 class TensorList:
+    """Recorded tensors."""
+
     tensors: list[Tensor]
 
 
@@ -120,6 +132,8 @@ class DebugEvent:
 
 @dataclass
 class AllocationEvent:
+    """An allocation of `allocation_size` bytes by allocator `allocator_id` of the run."""
+
     allocator_id: int
     allocation_size: int
 
@@ -149,6 +163,8 @@ class Event:
 
 @dataclass
 class Allocator:
+    """The name of an allocator, to which events refer by its index."""
+
     name: str
 
 
@@ -164,5 +180,7 @@ class RunData:
 
 @dataclass
 class ETDumpFlatCC:
+    """The root table of an ETDump: its runs in order."""
+
     version: int
     run_data: list[RunData]

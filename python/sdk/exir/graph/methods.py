@@ -17,6 +17,7 @@ Programs: TypeAlias = ExportedProgram | dict[str, ExportedProgram]
 
 
 def as_methods(programs: Programs) -> dict[str, ExportedProgram]:
+    """The programs by method name; a single one is `forward`. Raises TypeError for anything else."""
     if isinstance(programs, ExportedProgram):
         return {"forward": programs}
     if isinstance(programs, Mapping) and all(isinstance(p, ExportedProgram) for p in programs.values()):
@@ -55,6 +56,7 @@ def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
 
 
 def find_method(programs: dict[str, ExportedProgram], name: str) -> ExportedProgram:
+    """The program of method `name`. Raises KeyError, with the names that there are."""
     if name not in programs:
         raise KeyError(f"there is no method {name!r}; the methods are {', '.join(sorted(programs))}")
     return programs[name]
@@ -70,4 +72,5 @@ def in_method(method: str, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def unwrap_op(op: Any) -> torch._ops.OpOverload:
+    """The ATen operator behind an operator of the edge dialect; any other one itself."""
     return getattr(op, "_op", op) if not isinstance(op, torch._ops.OpOverload) else op

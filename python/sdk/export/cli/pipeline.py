@@ -223,6 +223,7 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
 
 
 def dynamic_shapes(model: Model, inputs: Mapping[str, ExampleInputs], options: Options) -> dict[str, DynamicShapes]:
+    """The dynamic dimensions that were named, for each method. Raises CommandError for one that no method has."""
     if model.programs and options.dynamic:
         raise CommandError("A .pt2 file has its shapes already; make them dynamic where it is made.")
     wanted: dict[str, list[Any]] = {method: [] for method in model.methods}

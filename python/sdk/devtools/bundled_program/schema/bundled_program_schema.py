@@ -21,16 +21,22 @@ class Tensor:
 
 @dataclass
 class Int:
+    """An integer of 64 bits."""
+
     int_val: int
 
 
 @dataclass
 class Bool:
+    """A truth value."""
+
     bool_val: bool
 
 
 @dataclass
 class Double:
+    """A floating-point number of 64 bits."""
+
     double_val: float
 
 
@@ -39,6 +45,8 @@ ValueUnion: TypeAlias = Union[Tensor, Int, Bool, Double]  # noqa: UP007 - a valu
 
 @dataclass
 class Value:
+    """An input or an expected output."""
+
     val: ValueUnion
 
 
@@ -52,6 +60,8 @@ class BundledMethodTestCase:
 
 @dataclass
 class BundledMethodTestSuite:
+    """The test cases of one method."""
+
     method_name: str
     test_cases: list[BundledMethodTestCase]
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""`L1Comparator`, for `Inspector.calculate_numeric_gap`."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -226,6 +226,7 @@ def core_operators() -> list[str]:
 
 
 def main() -> None:
+    """Writes the table of all core operators."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         entries = [info for name in core_operators() if (info := gen_op_yaml(name)) is not None]

@@ -13,6 +13,7 @@ from sdk.extension.llm.tokenizers.llama2c import Llama2cTokenizer
 
 
 def main() -> None:
+    """The command: converts one file."""
     parser = argparse.ArgumentParser(description="Turn a model of SentencePiece into a file of llama2.c.")
     parser.add_argument("-t", "--tokenizer-model", default="tokenizer.model", help="the model (default: %(default)s)")
     parser.add_argument("-o", "--output-path", help="the file to write (default: the model's name with .bin)")
