@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdio>
+#include <type_traits>
 #include <vector>
 
 #include <executorch/runtime/platform/runtime.h>
@@ -40,6 +43,22 @@ std::vector<float> elements(const TensorPtr& tensor) {
 }
 
 }  // namespace
+
+// PCPP-10: this file is compiled in both modes. The number of dimensions is ssize_t in ETensor mode, as wide as a
+// pointer, and int64_t in ATen mode; a cast to ssize_t makes one format of log messages right in both.
+TEST_F(TensorParityTest, DimIsASignedCountInBothModes) {
+#ifdef USE_ATEN_LIB
+  using Count = int64_t;
+#else
+  using Count = ssize_t;
+#endif
+  const auto tensor = zeros({2, 3});
+  static_assert(std::is_same_v<decltype(tensor->dim()), Count>);
+  static_assert(sizeof(ssize_t) == sizeof(void*));
+  char text[8];
+  std::snprintf(text, sizeof(text), "%zd", static_cast<ssize_t>(tensor->dim()));
+  EXPECT_STREQ(text, "2");
+}
 
 // TEN-32
 TEST_F(TensorParityTest, FromData) {
