@@ -29,7 +29,7 @@ def main(installed: Path) -> None:
     assert (installed / "sdk" / "codegen" / "gen.py").is_file()
     stray = [
         f
-        for f in installed.rglob("*")
+        for f in (installed / "sdk").rglob("*")
         if f.suffix in (".cpp", ".h") or f.name == "CMakeLists.txt" or "tests" in f.parts
     ]
     assert not stray, f"the wheel carries sources: {stray[:5]}"
@@ -90,6 +90,8 @@ def check_without_torch(installed: Path) -> None:
     model = str(PROGRAM / "model.pte")
     done = run("-m", "sdk", "run", model, "--input", "random", "--input", "random", "--json")
     assert done.returncode == 0, done.stderr
+    done = run("-m", "sdk", "inspect", model)
+    assert done.returncode == 0 and "aten::add.out" in done.stdout, done.stderr
     for arguments in (
         ("-m", "sdk", "export", "resnet18"),
         ("-m", "sdk.export", "resnet18"),

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from sdk.exir.scalar_type import ScalarType
-from sdk.exir.tensor import dim_order_of, scalar_type_enum
+
+if TYPE_CHECKING:
+    import torch  # reading files does not need it
 
 
 @dataclass
@@ -21,6 +22,8 @@ class TensorLayout:
 
     @classmethod
     def from_tensor(cls, tensor: torch.Tensor) -> TensorLayout:
+        from sdk.exir.tensor import dim_order_of, scalar_type_enum
+
         return cls(
             scalar_type=scalar_type_enum(tensor.dtype),
             sizes=list(tensor.shape),

@@ -14,6 +14,8 @@ from sdk.command import CommandError, describe, existing
 from sdk.exir._serialize._flatbuffer import FlatbufferError
 from sdk.inspect._kinds import NAMES, kind_of
 
+RECORDS = ("etdump", "etrecord")
+"""The kinds that the Inspector reads."""
 UNREADABLE = (FlatbufferError, ValueError, RuntimeError, BadZipFile, EOFError, NotImplementedError, pickle.PickleError)
 """The exceptions of the readers for damaged files."""
 
@@ -29,27 +31,30 @@ def facts(path: Path) -> dict[str, Any]:
 
 def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:
     """Calls `reader` with the file. Raises CommandError if the file is damaged."""
-    from sdk.devtools.inspector._matching import MismatchError
-
     try:
         return reader(path)
     except CommandError:
         raise
-    except MismatchError as error:
-        raise CommandError(f"`{path}`: {describe(error)}") from error
     except UNREADABLE as error:
+        if kind in RECORDS:
+            from sdk.devtools.inspector._matching import MismatchError
+
+            if isinstance(error, MismatchError):
+                raise CommandError(f"`{path}`: {describe(error)}") from error
         raise CommandError(f"`{path}` cannot be read as {NAMES[kind]}: {describe(error)}") from error
 
 
 def _reader(kind: str) -> Callable[[Path], dict[str, Any]]:
-    from sdk.inspect import _program, _records
+    if kind in RECORDS:  # their readers need PyTorch, the others do not
+        from sdk.inspect import _records
+
+        return {"etdump": _records.dump, "etrecord": _records.record}[kind]
+    from sdk.inspect import _program
 
     return {
         "pte": lambda path: _mapped(path, _program.program),
         "ptd": lambda path: _mapped(path, _program.data_file),
         "bpte": lambda path: _program.bundle(path.read_bytes()),
-        "etdump": _records.dump,
-        "etrecord": _records.record,
     }[kind]
 
 

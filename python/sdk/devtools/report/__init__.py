@@ -10,6 +10,7 @@
 `WhyNoPartition`). Backends declare what they change with `sdk.exir.backend.declarations.declare_loss`.
 
     _rows, _losses, _operators, _receipt, _text   the receipt: its lines, how they are found, and its table
+    _receipt_of                                   the receipt of a manager's programs
     facts                                         the contents of an emitted program
     export_result                                 the records of an export, as plain data
     summary                                       the same for the terminal
@@ -18,16 +19,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from torch.export import ExportedProgram
+from sdk.extras import needing_torch
 
-from sdk.devtools.report._losses import find_losses
-from sdk.devtools.report._model import Loss, LossError, LossKind, MissingKernelWarning, Row, Value
-from sdk.devtools.report._operators import calls_without_kernels, missing_kernels, newer_operators, runtime_operators
-from sdk.devtools.report._receipt import Receipt
-from sdk.devtools.report._rows import rows_of_method
-from sdk.exir.program._executorch_manager import ExecutorchProgramManager
+if TYPE_CHECKING:
+    from sdk.devtools.report._model import Loss, LossError, LossKind, MissingKernelWarning, Row, Value
+    from sdk.devtools.report._operators import calls_without_kernels, missing_kernels
+    from sdk.devtools.report._receipt import Receipt
+    from sdk.devtools.report._receipt_of import receipt_of
 
 __all__ = [
     "Loss",
@@ -42,26 +42,17 @@ __all__ = [
     "receipt_of",
 ]
 
+_OPERATORS = ("calls_without_kernels", "missing_kernels")
 
-def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
-    """Makes the receipt of a manager's programs.
 
-    With `captured`, the programs of torch.export by method name, the dtypes of each program are compared with theirs.
-    Only then are downcasts found that no backend declares.
-    """
-    rows = [
-        row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))
-    ]
-    program = manager.executorch_program
-    return Receipt(
-        rows=tuple(rows),
-        losses=tuple(find_losses(manager, rows, captured or {})),
-        notes=tuple(manager._report),
-        arenas={
-            # Entry 0 of the sizes is reserved; memory ids start at 1.
-            plan.name: {memory: size for memory, size in enumerate(plan.non_const_buffer_sizes) if memory > 0}
-            for plan in program.execution_plan
-        },
-        kernels_checked=runtime_operators() is not None,
-        newer_operators=tuple(newer_operators(program)),
-    )
+def __getattr__(name: str) -> Any:
+    # Each name is loaded when it is used: `facts`, which reads files, works without PyTorch.
+    import importlib
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    part = "_operators" if name in _OPERATORS else f"_{name.lower()}" if name in ("Receipt", "receipt_of") else "_model"
+    with needing_torch(f"{__name__}.{name}"):
+        value = getattr(importlib.import_module(f"{__name__}.{part}"), name)
+    globals()[name] = value
+    return value

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from sdk.exir._serialize._tensor_data import Data, DataPool, same_content
 from sdk.exir._serialize.data_serializer import DataEntry
 from sdk.exir.tensor_layout import TensorLayout
+
+if TYPE_CHECKING:
+    import torch  # reading files does not need it
 
 
 @dataclass
@@ -24,6 +26,8 @@ class NamedDataStoreOutput:
 
 def tensor_bytes(tensor: torch.Tensor) -> bytes:
     """The elements of a dense tensor in the order in which memory holds them."""
+    import torch
+
     tensor = tensor.detach()
     if not tensor.is_contiguous():
         order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
@@ -56,6 +60,8 @@ class NamedDataStore:
         The data starts at a multiple of `alignment` bytes. A tensor's layout is recorded with it. Adding the same data
         under the same key again is allowed; other data is a `ValueError`.
         """
+        import torch
+
         alignment = 1 if alignment is None else alignment
         if alignment <= 0:
             raise ValueError(f"the alignment of {key!r} is {alignment}; expected a positive number of bytes")

@@ -6,11 +6,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-
-import torch
+from typing import TYPE_CHECKING
 
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.schema import Buffer
+
+if TYPE_CHECKING:
+    import torch  # reading files does not need it
 
 _CHUNK = 1 << 20
 """Bytes of a tensor that are reordered for the file at a time."""
@@ -59,6 +61,8 @@ def _flattens(tensor: torch.Tensor) -> bool:
 
 
 def _memory(tensor: torch.Tensor) -> memoryview:
+    import torch
+
     return memoryview(tensor.cpu().reshape(-1).view(torch.uint8).numpy()).toreadonly()
 
 

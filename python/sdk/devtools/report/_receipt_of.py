@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`receipt_of`: makes the receipt of lowered programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch.export import ExportedProgram
+
+from sdk.devtools.report._losses import find_losses
+from sdk.devtools.report._operators import newer_operators, runtime_operators
+from sdk.devtools.report._receipt import Receipt
+from sdk.devtools.report._rows import rows_of_method
+from sdk.exir.program._executorch_manager import ExecutorchProgramManager
+
+
+def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, ExportedProgram] | None = None) -> Receipt:
+    """Makes the receipt of a manager's programs.
+
+    With `captured`, the programs of torch.export by method name, the dtypes of each program are compared with theirs.
+    Only then are downcasts found that no backend declares.
+    """
+    rows = [
+        row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))
+    ]
+    program = manager.executorch_program
+    return Receipt(
+        rows=tuple(rows),
+        losses=tuple(find_losses(manager, rows, captured or {})),
+        notes=tuple(manager._report),
+        arenas={
+            # Entry 0 of the sizes is reserved; memory ids start at 1.
+            plan.name: {memory: size for memory, size in enumerate(plan.non_const_buffer_sizes) if memory > 0}
+            for plan in program.execution_plan
+        },
+        kernels_checked=runtime_operators() is not None,
+        newer_operators=tuple(newer_operators(program)),
+    )
