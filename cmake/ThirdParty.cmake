@@ -1,6 +1,11 @@
 # Third-party sources are never vendored. `scripts/third_party` puts pinned, hash-checked sources under
-# <repo>/.cache/third_party; this file turns them into targets.
-set(EXECUTORCH_THIRD_PARTY_DIR "${CMAKE_CURRENT_LIST_DIR}/../.cache/third_party" CACHE PATH "Where scripts/third_party unpacks")
+# <repo>/.cache/third_party; this file turns them into targets. The full source archive of a release has them in
+# <repo>/third_party.
+set(executorch_third_party_dir "${CMAKE_CURRENT_LIST_DIR}/../.cache/third_party")
+if(IS_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/../third_party")
+  set(executorch_third_party_dir "${CMAKE_CURRENT_LIST_DIR}/../third_party")
+endif()
+set(EXECUTORCH_THIRD_PARTY_DIR "${executorch_third_party_dir}" CACHE PATH "Where scripts/third_party unpacks")
 set(EXECUTORCH_THIRD_PARTY_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../scripts/third_party")
 
 # executorch_fetch(name ...): puts the pinned sources into ${EXECUTORCH_THIRD_PARTY_DIR}/<name>. If they are there, it

@@ -77,7 +77,7 @@ main() {
     done
   fi
   local version
-  version="$(sed -n 's/^project(executorch VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)"
+  version="$(sdk_version)"
   python3 sdk/android/package_aar.py --classes "${work}/classes" --out "${out}" --version "${version}" \
     --kotlin "${kotlin_version}" "${libraries[@]}"
   python3 sdk/android/check_aar.py ${host:+--host} "${out}/executorch${host:+-host}.aar"

@@ -25,6 +25,8 @@ else
   bold='' dim='' red='' green='' plain='' erase=''
 fi
 
+sdk_version() { sed -n 's/^__version__ = "\(.*\)"$/\1/p' "${root}/python/sdk/__init__.py"; }
+
 say() { printf '%s\n' "$*"; }
 die() {
   printf '%serror:%s %s\n' "${red}" "${plain}" "$*" >&2

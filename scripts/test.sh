@@ -40,6 +40,7 @@ declare_steps() {
   gate_step swift 1 "${swift[@]}"
   gate_step consume 1 "pkg-config=pkg-config"
   gate_step wheel 1 "npm=npm"
+  gate_step release 1 "npm=npm" "unshare=util-linux"
   gate_step asan 1
   gate_step lint 2
   gate_step baremetal 2 \
@@ -56,6 +57,8 @@ declare_steps() {
   long_step fuzz "${fuzz[@]}"
   long_step fuzz-long "${fuzz[@]}"
   long_step aten
+  long_step release-all "${java[@]}" "${apple[@]}"
+  long_step windows "x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix" "wine=wine64 wine"
   long_step consume-all "pkg-config=pkg-config"
   long_step debug
   long_step tsan
@@ -68,7 +71,7 @@ declare_steps() {
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"
   long_step apple-all "${apple[@]}"
-  needs_network android android-asan interop page swift swift-asan apple apple-all wheel zoo zoo-few
+  needs_network android android-asan interop page release release-all swift swift-asan apple apple-all wheel zoo zoo-few
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do
     [[ ! -f "${file}" ]] || source "${file}"
@@ -259,6 +262,15 @@ step_aarch64() {
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 
+# Windows, cross-compiled, in Wine.
+step_windows() {
+  cmake --preset windows-mingw -DPython3_EXECUTABLE="${python}" &&
+    cmake --build build/windows-mingw --parallel "${jobs}" --target executor_runner &&
+    WINEDEBUG=-all WINEPREFIX="${root}/.cache/wine" \
+      SDK_EXECUTOR_RUNNER="wine build/windows-mingw/examples/portable/executor_runner/executor_runner.exe" \
+      "${python}" -m pytest -q -k "not xnn" tests/python/corpus/test_executor_runner.py
+}
+
 # Language models on a Raspberry Pi, whose processor is emulated.
 step_raspberry-pi() {
   local build=build/raspberry-pi
@@ -315,6 +327,12 @@ step_wheel() {
     pip install --no-deps --target "${folder}/installed" "${folder}"/*.whl &&
     (cd "${folder}" && PYTHONPATH="${folder}/installed:${packages}" "${python}" -S "${root}/tests/wheel_check.py" installed)
 }
+
+# A dry run of the release, and its source archive in an empty folder without network. Before, it fetches the third-party
+# sources that no other step uses.
+step_release() { PYTHON="${python}" JOBS="${jobs}" tests/release/run; }
+# All packages of a release, each used from an empty folder without network.
+step_release-all() { packages release && PYTHON="${python}" JOBS="${jobs}" tests/release/run --all; }
 
 # --- running and counting --------------------------------------------------------------------------------------------
 

@@ -20,8 +20,7 @@ command -v arm-none-eabi-g++ >/dev/null || {
 }
 python="${PYTHON:-python3}"
 if [[ -z "${PICO_SDK_PATH:-}" ]]; then
-  "${root}/scripts/third_party" pico-sdk
-  PICO_SDK_PATH="$(realpath "${root}/.cache/third_party/pico-sdk")"
+  PICO_SDK_PATH="$(realpath "$("${root}/scripts/third_party" --print pico-sdk)")"
 fi
 if [[ -z "${model}" ]]; then
   "${python}" "${here}/export_mlp_mnist.py" --output "${build}/model"
