@@ -8,6 +8,7 @@ dependencyResolutionManagement {
     // What scripts/build_android_library.sh made.
     maven { url = uri("../../aar-out/maven") }
   }
+  versionCatalogs { create("libs") { from(files("../../sdk/android/gradle/libs.versions.toml")) } }
 }
 
 rootProject.name = "ExecuTorchDemo"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "executorch_android"
-GROUP, ARTIFACT = "org.pytorch", "executorch-android"
+GROUP, ARTIFACT, BOM_ARTIFACT = "org.pytorch", "executorch-android", "executorch-bom"
 
 STYLE = "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto}pre{white-space:pre-wrap}"
 # Matches a comment, the text after it, and the declaration.
@@ -48,6 +48,32 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
       <optional>true</optional>
     </dependency>
   </dependencies>
+</project>
+"""
+# With it, an app names one version: implementation(platform("org.pytorch:executorch-bom:<version>")).
+BOM = """<?xml version="1.0" encoding="UTF-8"?>
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>{group}</groupId>
+  <artifactId>{bom}</artifactId>
+  <version>{version}</version>
+  <packaging>pom</packaging>
+  <name>ExecuTorch for Android: versions</name>
+  <description>The versions of the artifacts of ExecuTorch that belong together.</description>
+  <licenses>
+    <license>
+      <name>BSD-3-Clause</name>
+    </license>
+  </licenses>
+  <dependencyManagement>
+    <dependencies>
+      <dependency>
+        <groupId>{group}</groupId>
+        <artifactId>{artifact}</artifactId>
+        <version>{version}</version>
+      </dependency>
+    </dependencies>
+  </dependencyManagement>
 </project>
 """
 AAR_METADATA = "aarFormatVersion=1.0\naarMetadataVersion=1.0\nminCompileSdk=21\n"
@@ -124,7 +150,11 @@ def main() -> None:
     jar(maven / f"{stem}-javadoc.jar", documentation(sources))
     pom = POM.format(group=GROUP, artifact=ARTIFACT, version=args.version, kotlin=args.kotlin)
     (maven / f"{stem}.pom").write_text(pom, encoding="utf-8")
-    for path in maven.glob(f"{stem}*"):
+    bom = maven.parent.with_name(BOM_ARTIFACT) / args.version / f"{BOM_ARTIFACT}-{args.version}.pom"
+    bom.parent.mkdir(parents=True, exist_ok=True)
+    text = BOM.format(group=GROUP, artifact=ARTIFACT, bom=BOM_ARTIFACT, version=args.version)
+    bom.write_text(text, encoding="utf-8")
+    for path in (*maven.glob(f"{stem}*"), bom):
         if not path.name.endswith(".sha256"):
             path.with_name(path.name + ".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
     (args.out / f"{args.name}.sha256sums").write_text(f"{hashlib.sha256(aar.read_bytes()).hexdigest()}  {args.name}\n")

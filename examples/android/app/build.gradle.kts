@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 plugins {
-  id("com.android.application")
-  id("org.jetbrains.kotlin.android")
+  alias(libs.plugins.android.application)
+  alias(libs.plugins.kotlin.android)
 }
 
 apply(from = "../export_model.gradle.kts")
 
 android {
   namespace = "org.pytorch.executorch.demo"
-  compileSdk = 35
+  compileSdk = libs.versions.android.compile.sdk.get().toInt()
 
   defaultConfig {
     applicationId = "org.pytorch.executorch.demo"
-    minSdk = 21
-    targetSdk = 35
+    minSdk = libs.versions.android.min.sdk.get().toInt()
+    targetSdk = libs.versions.android.compile.sdk.get().toInt()
     versionCode = 1
     versionName = "1.0"
   }
@@ -36,5 +36,5 @@ kotlin { compilerOptions { jvmTarget = org.jetbrains.kotlin.gradle.dsl.JvmTarget
 
 dependencies {
   implementation("org.pytorch:executorch-android:0.1.0")
-  implementation("org.jetbrains.kotlinx:kotlinx-coroutines-android:1.8.0")
+  implementation(libs.coroutines.android)
 }

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For apps that build the library themselves: include(":executorch_android") in settings.gradle.kts, with projectDir set to
-// this folder. The native part is built by CMake for each ABI of the app.
+// this folder, and the version catalog `libs` from ../gradle/libs.versions.toml, as examples/android does. The native part is
+// built by CMake for each ABI of the app.
+//
+// For maintainers: `publish -Pexecutorch.repository=URL`, signed if -Psigning.key has an armoured private key (with
+// -Psigning.password). ORG_GRADLE_PROJECT_<property> in the environment sets the same properties.
 plugins {
-  id("com.android.library")
-  id("org.jetbrains.kotlin.android")
+  alias(libs.plugins.android.library)
+  alias(libs.plugins.kotlin.android)
+  `maven-publish`
+  signing
 }
+
+// The only place of the version.
+val sdkVersion =
+  Regex("__version__ = \"(.*)\"").find(file("../../../python/sdk/__init__.py").readText())!!.groupValues[1]
 
 android {
   namespace = "org.pytorch.executorch"
-  compileSdk = 35
-  ndkVersion = "28.2.13676358"
+  compileSdk = libs.versions.android.compile.sdk.get().toInt()
+  ndkVersion = libs.versions.android.ndk.get()
 
   defaultConfig {
-    minSdk = 21
+    minSdk = libs.versions.android.min.sdk.get().toInt()
     consumerProguardFiles("consumer-proguard-rules.pro")
     ndk { abiFilters += listOf("arm64-v8a", "x86_64") }
     externalNativeBuild {
@@ -39,8 +49,43 @@ android {
     targetCompatibility = JavaVersion.VERSION_1_8
   }
   sourceSets["main"].kotlin.srcDir("src/main/java")
+  publishing {
+    singleVariant("release") {
+      withSourcesJar()
+      withJavadocJar()
+    }
+  }
 }
 
-kotlin { compilerOptions { jvmTarget = org.jetbrains.kotlin.gradle.dsl.JvmTarget.JVM_1_8 } }
+kotlin {
+  explicitApi()
+  compilerOptions { jvmTarget = org.jetbrains.kotlin.gradle.dsl.JvmTarget.JVM_1_8 }
+}
 
-dependencies { compileOnly("org.jetbrains.kotlinx:kotlinx-coroutines-core:1.8.0") }
+dependencies { compileOnly(libs.coroutines.core) }
+
+publishing {
+  publications.register<MavenPublication>("release") {
+    groupId = "org.pytorch"
+    artifactId = "executorch-android"
+    version = sdkVersion
+    pom {
+      name = "ExecuTorch for Android"
+      description = "Runs PyTorch models on Android."
+      licenses { license { name = "BSD-3-Clause" } }
+    }
+    afterEvaluate { from(components["release"]) }
+  }
+  repositories {
+    providers.gradleProperty("executorch.repository").orNull?.let { repository -> maven { url = uri(repository) } }
+  }
+}
+
+signing {
+  val key = providers.gradleProperty("signing.key").orNull
+  isRequired = key != null
+  if (key != null) {
+    useInMemoryPgpKeys(key, providers.gradleProperty("signing.password").orNull ?: "")
+    sign(publishing.publications["release"])
+  }
+}

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -67,6 +70,44 @@ def test_and03_the_repository_is_complete(tmp_path: Path) -> None:
     assert names == parts | {f"{name}.sha256" for name in parts}
     with zipfile.ZipFile(folder / "executorch-android-1.2.3-javadoc.jar") as pages:
         assert "forward" in pages.read("Module.html").decode()
+    bom = folder.parents[1] / "executorch-bom/1.2.3/executorch-bom-1.2.3.pom"
+    names = {"m": "http://maven.apache.org/POM/4.0.0"}
+    managed = ElementTree.parse(bom).findall("m:dependencyManagement/m:dependencies/m:dependency", names)
+    found = [
+        [entry.findtext(f"m:{tag}", None, names) for tag in ("groupId", "artifactId", "version")] for entry in managed
+    ]
+    assert found == [["org.pytorch", "executorch-android", "1.2.3"]]
+    assert bom.with_name(f"{bom.name}.sha256").read_text().strip() == hashlib.sha256(bom.read_bytes()).hexdigest()
+
+
+def test_gradle_builds_take_their_versions_from_the_catalog() -> None:
+    """Nothing else names one, and what the builds refer to is in it. Gradle itself is not on this machine."""
+    catalog = (ANDROID / "gradle/libs.versions.toml").read_text()
+    versions = dict(re.findall(r'^([\w-]+) = "([^"]+)"$', catalog, re.M))
+    aliases = set(re.findall(r"^([\w-]+) = \{", catalog, re.M)) | {f"versions-{name}" for name in versions}
+    used = set(re.findall(r'version\.ref = "([\w-]+)"', catalog))
+    coroutines = ElementTree.fromstring(package_aar_pom()).iter("{http://maven.apache.org/POM/4.0.0}version")
+    assert versions["coroutines"] in [version.text for version in coroutines]
+    for build in (
+        ANDROID / "executorch_android/build.gradle.kts",
+        *(ANDROID.parents[1] / "examples/android").rglob("*.kts"),
+    ):
+        text = build.read_text()
+        assert not re.search(r'compileSdk = \d|minSdk = \d|ndkVersion = "|version "\d', text), build
+        for reference in re.findall(r"\blibs\.((?:\w+\.)*\w+?)(?:\.get\b|[),\n])", text):
+            name = reference.removeprefix("plugins.").replace(".", "-")
+            if name == "versions-toml":  # the catalog's file
+                continue
+            assert name in aliases, f"{build} refers to libs.{reference}"
+            used.add(name.removeprefix("versions-"))
+    assert versions.keys() <= used, "a version that nothing uses"
+
+
+def package_aar_pom() -> str:
+    text = (ANDROID / "package_aar.py").read_text()
+    pom = re.search(r'^POM = """(.*?)"""', text, re.M | re.S)
+    assert pom is not None
+    return pom[1].strip()
 
 
 @pytest.mark.parametrize(
