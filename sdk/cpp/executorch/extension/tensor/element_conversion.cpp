@@ -56,7 +56,12 @@ To convert_element(From value) {
 
 }  // namespace
 
-std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, size_t count, aten::ScalarType to) {
+std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::ScalarType from, size_t count,
+                                                     aten::ScalarType to) {
+  if (!runtime::isValid(from) || !runtime::isValid(to)) {
+    ET_LOG(Error, "%d is no dtype", static_cast<int>(runtime::isValid(from) ? to : from));
+    return std::nullopt;
+  }
   std::vector<uint8_t> result(count * runtime::elementSize(to));
   if (from == to) {
     if (!result.empty()) {
@@ -64,14 +69,20 @@ std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, s
     }
     return result;
   }
-  ET_CHECK_MSG(!is_floating(from) || is_floating(to) || is_barebones_unsigned(to),
-               "%s elements cannot become %s: fractions would be lost", runtime::toString(from), runtime::toString(to));
-  ET_CHECK_MSG(to != aten::ScalarType::Bool, "%s elements cannot become Bool: compare them with zero instead",
-               runtime::toString(from));
-  switch_real_type(from, "conversion", [&](auto from_tag) {
+  if (is_floating(from) && !is_floating(to) && !is_barebones_unsigned(to)) {
+    ET_LOG(Error, "%s elements cannot become %s: fractions would be lost", runtime::toString(from),
+           runtime::toString(to));
+    return std::nullopt;
+  }
+  if (to == aten::ScalarType::Bool) {
+    ET_LOG(Error, "%s elements cannot become Bool: compare them with zero instead", runtime::toString(from));
+    return std::nullopt;
+  }
+  bool converted = false;
+  const bool known = switch_real_type(from, "conversion", [&](auto from_tag) {
     using From = typename decltype(from_tag)::type;
     const auto* source = static_cast<const From*>(data);
-    switch_real_type(to, "conversion", [&](auto to_tag) {
+    converted = switch_real_type(to, "conversion", [&](auto to_tag) {
       using To = typename decltype(to_tag)::type;
       auto* target = reinterpret_cast<To*>(result.data());
       for (size_t i = 0; i < count; ++i) {
@@ -79,11 +90,14 @@ std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, s
       }
     });
   });
+  if (!known || !converted) {
+    return std::nullopt;
+  }
   return result;
 }
 
-void fill_elements(void* data, aten::ScalarType type, size_t count, const aten::Scalar& value) {
-  switch_real_type(type, "fill", [&](auto tag) {
+bool fill_elements(void* data, aten::ScalarType type, size_t count, const aten::Scalar& value) {
+  return switch_real_type(type, "fill", [&](auto tag) {
     using T = typename decltype(tag)::type;
     T element;
     if (value.isBoolean()) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -12,12 +13,14 @@ namespace extension {
 namespace internal {
 
 /// `count` elements at `data`, converted one by one from `from` to `to`, as bytes.
-/// Ends the process with a message if the conversion is lossy (floating point to integer, any type to bool), and for
-/// types without convertible elements (quantized and similar).
-std::vector<uint8_t> convert_elements(const void* data, aten::ScalarType from, size_t count, aten::ScalarType to);
+/// Empty, after a log line, if the conversion is lossy (floating point to integer, any type to bool), and for types
+/// without convertible elements (quantized and similar).
+std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::ScalarType from, size_t count,
+                                                     aten::ScalarType to);
 
-/// Writes `value` `count` times as elements of `type` to `data`.
-void fill_elements(void* data, aten::ScalarType type, size_t count, const aten::Scalar& value);
+/// Writes `value` `count` times as elements of `type` to `data`. False, after a log line, for types without convertible
+/// elements.
+bool fill_elements(void* data, aten::ScalarType type, size_t count, const aten::Scalar& value);
 
 }  // namespace internal
 }  // namespace extension

@@ -5,7 +5,7 @@
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
-#include <executorch/runtime/platform/assert.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace extension {
@@ -17,39 +17,54 @@ struct TypeTag {
   using type = T;
 };
 
-/// Calls `function(TypeTag<T>())` with the C++ type T of the real dtype `type`; ends the process for any other dtype.
+/// Calls `function(TypeTag<T>())` with the C++ type T of the real dtype `type`. For any other dtype, logs that `what`
+/// does not support it, and returns false.
 template <typename Function>
-void switch_real_type(aten::ScalarType type, const char* what, Function&& function) {
+bool switch_real_type(aten::ScalarType type, const char* what, Function&& function) {
   using aten::ScalarType;
   switch (type) {
     case ScalarType::Byte:
-      return function(TypeTag<uint8_t>());
+      function(TypeTag<uint8_t>());
+      return true;
     case ScalarType::Char:
-      return function(TypeTag<int8_t>());
+      function(TypeTag<int8_t>());
+      return true;
     case ScalarType::Short:
-      return function(TypeTag<int16_t>());
+      function(TypeTag<int16_t>());
+      return true;
     case ScalarType::Int:
-      return function(TypeTag<int32_t>());
+      function(TypeTag<int32_t>());
+      return true;
     case ScalarType::Long:
-      return function(TypeTag<int64_t>());
+      function(TypeTag<int64_t>());
+      return true;
     case ScalarType::UInt16:
-      return function(TypeTag<uint16_t>());
+      function(TypeTag<uint16_t>());
+      return true;
     case ScalarType::UInt32:
-      return function(TypeTag<uint32_t>());
+      function(TypeTag<uint32_t>());
+      return true;
     case ScalarType::UInt64:
-      return function(TypeTag<uint64_t>());
+      function(TypeTag<uint64_t>());
+      return true;
     case ScalarType::Half:
-      return function(TypeTag<aten::Half>());
+      function(TypeTag<aten::Half>());
+      return true;
     case ScalarType::BFloat16:
-      return function(TypeTag<aten::BFloat16>());
+      function(TypeTag<aten::BFloat16>());
+      return true;
     case ScalarType::Float:
-      return function(TypeTag<float>());
+      function(TypeTag<float>());
+      return true;
     case ScalarType::Double:
-      return function(TypeTag<double>());
+      function(TypeTag<double>());
+      return true;
     case ScalarType::Bool:
-      return function(TypeTag<bool>());
+      function(TypeTag<bool>());
+      return true;
     default:
-      ET_CHECK_MSG(false, "%s: elements of dtype %s are not supported", what, runtime::toString(type));
+      ET_LOG(Error, "%s: elements of dtype %s are not supported", what, runtime::toString(type));
+      return false;
   }
 }
 

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <executorch/extension/tensor/tensor_storage.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
-#include <executorch/runtime/platform/assert.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace extension {
@@ -18,16 +19,28 @@ using aten::SizesType;
 using aten::StridesType;
 using aten::TensorShapeDynamism;
 
+// Returns `value` from the function, after a log line, unless the condition holds.
+#define ET_CHECK_OR_RETURN_VALUE(condition, value, ...) \
+  do {                                                  \
+    if (ET_UNLIKELY(!(condition))) {                    \
+      ET_LOG(Error, __VA_ARGS__);                       \
+      return value;                                     \
+    }                                                   \
+  } while (0)
+
 namespace {
 
-size_t checked_element_count(const std::vector<SizesType>& sizes) {
-  size_t count = 1;
+// The number of elements, if it and the number of bytes can be represented for every dtype.
+std::optional<size_t> element_count(const std::vector<SizesType>& sizes) {
+  constexpr size_t kLargestElement = 16;
+  size_t bytes = kLargestElement;
   for (const SizesType size : sizes) {
-    ET_CHECK_MSG(size >= 0, "a tensor cannot have the negative size %d", static_cast<int>(size));
-    ET_CHECK_MSG(!__builtin_mul_overflow(count, static_cast<size_t>(size), &count),
-                 "the tensor's number of elements overflows");
+    ET_CHECK_OR_RETURN_VALUE(size >= 0, std::nullopt, "a tensor cannot have the negative size %d",
+                             static_cast<int>(size));
+    ET_CHECK_OR_RETURN_VALUE(!__builtin_mul_overflow(bytes, static_cast<size_t>(size), &bytes), std::nullopt,
+                             "the tensor's number of elements overflows");
   }
-  return count;
+  return bytes / kLargestElement;
 }
 
 // From the dimension with the largest step to that with the smallest; ties keep their order.
@@ -39,13 +52,16 @@ std::vector<DimOrderType> dim_order_of_strides(const std::vector<StridesType>& s
   return dim_order;
 }
 
-void check_is_permutation(const std::vector<DimOrderType>& dim_order, size_t rank) {
-  ET_CHECK_MSG(dim_order.size() == rank, "expected a dim order of %zu dimensions, found %zu", rank, dim_order.size());
+bool is_permutation(const std::vector<DimOrderType>& dim_order, size_t rank) {
+  ET_CHECK_OR_RETURN_VALUE(dim_order.size() == rank, false, "expected a dim order of %zu dimensions, found %zu", rank,
+                           dim_order.size());
   std::vector<bool> seen(rank, false);
   for (const DimOrderType dim : dim_order) {
-    ET_CHECK_MSG(dim < rank && !seen[dim], "a dim order lists every dimension from 0 to %zu once", rank - 1);
+    ET_CHECK_OR_RETURN_VALUE(dim < rank && !seen[dim], false, "a dim order lists every dimension from 0 to %zu once",
+                             rank - 1);
     seen[dim] = true;
   }
+  return true;
 }
 
 std::vector<StridesType> dense_strides(const std::vector<SizesType>& sizes,
@@ -65,23 +81,31 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data, std::vector<
                           std::vector<StridesType> strides, const ScalarType type, const TensorShapeDynamism dynamism,
                           std::function<void(void*)> deleter, aten::Device device) {
   const size_t rank = sizes.size();
-  (void)checked_element_count(sizes);
+  ET_CHECK_OR_RETURN_VALUE(runtime::isValid(type), nullptr, "%d is no dtype", static_cast<int>(type));
+  if (!element_count(sizes).has_value()) {
+    return nullptr;
+  }
   if (dim_order.empty() && rank > 0) {
     if (strides.empty()) {
       dim_order.resize(rank);
       std::iota(dim_order.begin(), dim_order.end(), 0);
     } else {
+      ET_CHECK_OR_RETURN_VALUE(strides.size() == rank, nullptr, "expected %zu strides, found %zu", rank,
+                               strides.size());
       dim_order = dim_order_of_strides(strides);
     }
   }
-  check_is_permutation(dim_order, rank);
+  if (!is_permutation(dim_order, rank)) {
+    return nullptr;
+  }
   std::vector<StridesType> expected = dense_strides(sizes, dim_order);
-  ET_CHECK_MSG(strides.empty() || strides.size() == rank, "expected %zu strides, found %zu", rank, strides.size());
+  ET_CHECK_OR_RETURN_VALUE(strides.empty() || strides.size() == rank, nullptr, "expected %zu strides, found %zu", rank,
+                           strides.size());
   for (size_t i = 0; i < strides.size(); ++i) {
     // The stride of a dimension of size 1 is never used.
-    ET_CHECK_MSG(strides[i] == expected[i] || sizes[i] <= 1,
-                 "stride %zu is %d, a dense tensor of these sizes and this dim order has %d there", i,
-                 static_cast<int>(strides[i]), static_cast<int>(expected[i]));
+    ET_CHECK_OR_RETURN_VALUE(strides[i] == expected[i] || sizes[i] <= 1, nullptr,
+                             "stride %zu is %d, a dense tensor of these sizes and this dim order has %d there", i,
+                             static_cast<int>(strides[i]), static_cast<int>(expected[i]));
   }
   return internal::make_tensor_with_storage({std::move(sizes), std::move(dim_order), std::move(expected)}, data, type,
                                             dynamism, std::move(deleter), device);
@@ -89,8 +113,12 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data, std::vector<
 
 TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, std::vector<uint8_t> data, std::vector<DimOrderType> dim_order,
                           std::vector<StridesType> strides, ScalarType type, TensorShapeDynamism dynamism) {
-  const size_t needed = checked_element_count(sizes) * runtime::elementSize(type);
-  ET_CHECK_MSG(data.size() >= needed, "a tensor of these sizes holds %zu bytes, found %zu", needed, data.size());
+  const std::optional<size_t> needed = internal::byte_count(sizes, type);
+  if (!needed.has_value()) {
+    return nullptr;
+  }
+  ET_CHECK_OR_RETURN_VALUE(data.size() >= *needed, nullptr, "a tensor of these sizes holds %zu bytes, found %zu",
+                           *needed, data.size());
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(data));
   void* const raw_data = owner->data();
   return make_tensor_ptr(std::move(sizes), raw_data, std::move(dim_order), std::move(strides), type, dynamism,
@@ -99,17 +127,37 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, std::vector<uint8_t> dat
 
 namespace internal {
 
-void check_element_count(const std::vector<SizesType>& sizes, size_t count) {
-  const size_t needed = checked_element_count(sizes);
-  ET_CHECK_MSG(count == needed, "a tensor of these sizes holds %zu elements, found %zu", needed, count);
+std::optional<size_t> byte_count(const std::vector<SizesType>& sizes, ScalarType type) {
+  ET_CHECK_OR_RETURN_VALUE(runtime::isValid(type), std::nullopt, "%d is no dtype", static_cast<int>(type));
+  const std::optional<size_t> count = element_count(sizes);
+  if (!count.has_value()) {
+    return std::nullopt;
+  }
+  return *count * runtime::elementSize(type);
+}
+
+bool check_element_count(const std::vector<SizesType>& sizes, size_t count) {
+  const std::optional<size_t> needed = element_count(sizes);
+  if (!needed.has_value()) {
+    return false;
+  }
+  ET_CHECK_OR_RETURN_VALUE(count == *needed, false, "a tensor of these sizes holds %zu elements, found %zu", *needed,
+                           count);
+  return true;
 }
 
 TensorPtr make_converted_tensor_ptr(std::vector<SizesType> sizes, const void* data, ScalarType from, size_t count,
                                     std::vector<DimOrderType> dim_order, std::vector<StridesType> strides,
                                     ScalarType type, TensorShapeDynamism dynamism) {
-  check_element_count(sizes, count);
-  return make_tensor_ptr(std::move(sizes), convert_elements(data, from, count, type), std::move(dim_order),
-                         std::move(strides), type, dynamism);
+  if (!check_element_count(sizes, count)) {
+    return nullptr;
+  }
+  std::optional<std::vector<uint8_t>> converted = convert_elements(data, from, count, type);
+  if (!converted.has_value()) {
+    return nullptr;
+  }
+  return make_tensor_ptr(std::move(sizes), std::move(*converted), std::move(dim_order), std::move(strides), type,
+                         dynamism);
 }
 
 }  // namespace internal
@@ -124,18 +172,23 @@ TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<SizesType> siz
     const auto order = runtime::internal::dim_order_of(tensor);
     dim_order.assign(order.begin(), order.end());
   }
-  const size_t count = checked_element_count(sizes);
-  ET_CHECK_MSG(count <= static_cast<size_t>(tensor.numel()), "the view needs %zu elements, the tensor holds %zu", count,
-               static_cast<size_t>(tensor.numel()));
+  const std::optional<size_t> count = element_count(sizes);
+  if (!count.has_value()) {
+    return nullptr;
+  }
+  ET_CHECK_OR_RETURN_VALUE(*count <= static_cast<size_t>(tensor.numel()), nullptr,
+                           "the view needs %zu elements, the tensor holds %zu", *count,
+                           static_cast<size_t>(tensor.numel()));
   return make_tensor_ptr(std::move(sizes), tensor.mutable_data_ptr(), std::move(dim_order), std::move(strides),
                          tensor.scalar_type(), runtime::internal::shape_dynamism_of(tensor), std::move(deleter),
                          tensor.device());
 }
 
 TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, ScalarType type) {
-  ET_CHECK_MSG(tensor.device().is_cpu(), "only tensors in CPU memory can be cloned");
-  ET_CHECK_MSG(runtime::internal::is_dense_on_cpu(tensor),
-               "only tensors whose elements follow each other can be cloned");
+  ET_CHECK_OR_RETURN_VALUE(tensor.device().is_cpu(), nullptr,
+                           "only tensors in CPU memory can be cloned: clone_tensor_ptr_to() copies from devices");
+  ET_CHECK_OR_RETURN_VALUE(runtime::internal::is_dense_on_cpu(tensor), nullptr,
+                           "only tensors whose elements follow each other can be cloned");
   std::vector<SizesType> sizes(tensor.sizes().begin(), tensor.sizes().end());
   const auto order = runtime::internal::dim_order_of(tensor);
   std::vector<DimOrderType> dim_order(order.begin(), order.end());
@@ -148,8 +201,12 @@ TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, ScalarType type) {
     const auto* bytes = static_cast<const uint8_t*>(tensor.const_data_ptr());
     data.assign(bytes, bytes + tensor.nbytes());
   } else {
-    data = internal::convert_elements(tensor.const_data_ptr(), tensor.scalar_type(),
-                                      static_cast<size_t>(tensor.numel()), type);
+    auto converted = internal::convert_elements(tensor.const_data_ptr(), tensor.scalar_type(),
+                                                static_cast<size_t>(tensor.numel()), type);
+    if (!converted.has_value()) {
+      return nullptr;
+    }
+    data = std::move(*converted);
   }
   return make_tensor_ptr(std::move(sizes), std::move(data), std::move(dim_order), {}, type,
                          runtime::internal::shape_dynamism_of(tensor));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,8 +22,9 @@
 //
 // `sizes` are per dimension, outermost first; `dim_order` lists the dimensions from the outermost in memory to the
 // innermost; `strides` are in elements. Either of the last two may be empty and is then derived from the others.
-// Invalid arguments (a negative size, strides that are not those of a dense tensor, too few elements) are a
-// programming error: they end the process with a message.
+// Invalid arguments (a negative size, strides that are not those of a dense tensor, too few elements, a conversion that
+// loses fractions) give a null pointer, after a log line that says what was expected and found; `deleter` is then not
+// called. Compare the result with null before it is used: an EValue cannot be made from a null pointer.
 namespace executorch {
 namespace extension {
 
@@ -67,8 +69,12 @@ TensorPtr make_converted_tensor_ptr(std::vector<aten::SizesType> sizes, const vo
                                     std::vector<aten::StridesType> strides, aten::ScalarType type,
                                     aten::TensorShapeDynamism dynamism);
 
-/// Ends the process with a message unless `count` elements fill a tensor of `sizes`.
-void check_element_count(const std::vector<aten::SizesType>& sizes, size_t count);
+/// The bytes of a tensor of `sizes`. Empty, after a log line, if a size is negative, the number overflows or `type` is
+/// no dtype.
+std::optional<size_t> byte_count(const std::vector<aten::SizesType>& sizes, aten::ScalarType type);
+
+/// Whether `count` elements fill a tensor of `sizes`; logs why they do not.
+bool check_element_count(const std::vector<aten::SizesType>& sizes, size_t count);
 
 }  // namespace internal
 
@@ -90,7 +96,9 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector
       return internal::make_converted_tensor_ptr(std::move(sizes), data.data(), deduced_type, data.size(),
                                                  std::move(dim_order), std::move(strides), type, dynamism);
     }
-    internal::check_element_count(sizes, data.size());
+    if (!internal::check_element_count(sizes, data.size())) {
+      return nullptr;
+    }
     auto owner = std::make_shared<std::vector<T>>(std::move(data));
     void* const raw_data = owner->data();
     return make_tensor_ptr(std::move(sizes), raw_data, std::move(dim_order), std::move(strides), type, dynamism,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 
+#include <cinttypes>
+#include <optional>
 #include <random>
 
 #include <executorch/extension/tensor/scalar_type_switch.h>
-#include <executorch/runtime/platform/assert.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace extension {
@@ -25,7 +27,10 @@ template <typename Distribution>
 TensorPtr random_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, ScalarType type,
                          TensorShapeDynamism dynamism, Distribution&& distribution) {
   TensorPtr tensor = empty_strided(std::move(sizes), std::move(strides), type, dynamism);
-  internal::switch_real_type(type, "random tensor", [&](auto tag) {
+  if (tensor == nullptr) {
+    return nullptr;
+  }
+  const bool drawn = internal::switch_real_type(type, "random tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Drawn = typename std::remove_reference_t<Distribution>::result_type;
     // Half and BFloat16 are made from float.
@@ -35,25 +40,27 @@ TensorPtr random_strided(std::vector<SizesType> sizes, std::vector<StridesType> 
       data[i] = static_cast<T>(static_cast<Step>(distribution(random_engine())));
     }
   });
-  return tensor;
+  return drawn ? tensor : nullptr;
 }
 
 }  // namespace
 
 TensorPtr empty_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, ScalarType type,
                         TensorShapeDynamism dynamism) {
-  size_t nbytes = runtime::elementSize(type);
-  for (const SizesType size : sizes) {
-    ET_CHECK_MSG(size >= 0, "a tensor cannot have the negative size %d", static_cast<int>(size));
-    ET_CHECK_MSG(!__builtin_mul_overflow(nbytes, static_cast<size_t>(size), &nbytes), "the tensor's size overflows");
+  const std::optional<size_t> nbytes = internal::byte_count(sizes, type);
+  if (!nbytes.has_value()) {
+    return nullptr;
   }
-  return make_tensor_ptr(std::move(sizes), std::vector<uint8_t>(nbytes), {}, std::move(strides), type, dynamism);
+  return make_tensor_ptr(std::move(sizes), std::vector<uint8_t>(*nbytes), {}, std::move(strides), type, dynamism);
 }
 
 TensorPtr full_strided(std::vector<SizesType> sizes, std::vector<StridesType> strides, aten::Scalar fill_value,
                        ScalarType type, TensorShapeDynamism dynamism) {
   TensorPtr tensor = empty_strided(std::move(sizes), std::move(strides), type, dynamism);
-  internal::fill_elements(tensor->mutable_data_ptr(), type, static_cast<size_t>(tensor->numel()), fill_value);
+  if (tensor == nullptr ||
+      !internal::fill_elements(tensor->mutable_data_ptr(), type, static_cast<size_t>(tensor->numel()), fill_value)) {
+    return nullptr;
+  }
   return tensor;
 }
 
@@ -71,7 +78,10 @@ TensorPtr randn_strided(std::vector<SizesType> sizes, std::vector<StridesType> s
 
 TensorPtr randint_strided(int64_t low, int64_t high, std::vector<SizesType> sizes, std::vector<StridesType> strides,
                           ScalarType type, TensorShapeDynamism dynamism) {
-  ET_CHECK_MSG(low < high, "randint needs low < high");
+  if (low >= high) {
+    ET_LOG(Error, "randint needs low < high, found %" PRId64 " and %" PRId64, low, high);
+    return nullptr;
+  }
   return random_strided(std::move(sizes), std::move(strides), type, dynamism,
                         std::uniform_int_distribution<int64_t>(low, high - 1));
 }

@@ -15,7 +15,10 @@ namespace internal {
 TensorPtr make_tensor_with_storage(TensorShape&& shape, void* data, aten::ScalarType type,
                                    aten::TensorShapeDynamism dynamism, std::function<void(void*)>&& deleter,
                                    aten::Device device) {
-  ET_CHECK_MSG(device.is_cpu(), "memory of the CPU can be made a tensor; use PyTorch's functions for other devices");
+  if (!device.is_cpu()) {
+    ET_LOG(Error, "memory of the CPU can be made a tensor; use PyTorch's functions for other devices");
+    return nullptr;
+  }
   size_t nbytes = runtime::elementSize(type);
   for (const aten::SizesType size : shape.sizes) {
     nbytes *= static_cast<size_t>(size);
