@@ -229,7 +229,7 @@ function(gen_operators_lib)
   add_custom_target(${GEN_LIB_NAME}_generated DEPENDS ${headers} ${sources})
   add_library(${GEN_LIB_NAME} STATIC ${sources} ${headers})
   target_compile_features(${GEN_LIB_NAME} PUBLIC cxx_std_17)
-  target_compile_options(${GEN_LIB_NAME} PRIVATE -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
+  executorch_gnu_options(${GEN_LIB_NAME} -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
   if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$")
     set_target_properties(${GEN_LIB_NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
@@ -406,14 +406,25 @@ function(executorch_kernels_for_dtypes variable name selection functions)
         "library with add_subdirectory() or FetchContent, or leave DTYPE_SELECTIVE_BUILD off.")
     else()
       target_compile_features(${name}_${plain} PRIVATE cxx_std_17)
-      target_compile_options(${name}_${plain} PRIVATE -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math
-        -ffunction-sections -fdata-sections $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+      executorch_gnu_options(${name}_${plain} -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math
+        -ffunction-sections -fdata-sections)
+      target_compile_options(${name}_${plain} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
       target_include_directories(${name}_${plain} PUBLIC "${root}")
       target_link_libraries(${name}_${plain} PUBLIC executorch $<$<STREQUAL:${short},quantized>:${name}_portable_kernels>)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES libraries)
   set(${variable} ${libraries} PARENT_SCOPE)
+endfunction()
+
+# executorch_gnu_options(target option ...): options of GCC and Clang for the target's own files. clang-cl takes them behind
+# /clang:.
+function(executorch_gnu_options target)
+  set(options ${ARGN})
+  if(MSVC)
+    list(TRANSFORM options PREPEND "/clang:")
+  endif()
+  target_compile_options(${target} PRIVATE ${options})
 endfunction()
 
 # executorch_keep_symbol(target symbol): whoever links `target` gets the object file that defines the C symbol, although

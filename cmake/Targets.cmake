@@ -11,6 +11,13 @@ cmake_path(NORMAL_PATH EXECUTORCH_INCLUDE_ROOT)
 # errno and floating-point traps, which kernels do not use, would prevent the vectorisation of selections. -ffast-math
 # is not used, because NaN, infinities and signed zeros must be those of PyTorch.
 set(EXECUTORCH_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math)
+if(MSVC)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "On Windows, expected clang-cl or MinGW-w64's GCC, found ${CMAKE_CXX_COMPILER}. Use the preset: "
+      "`cmake --preset windows`, or pass -DCMAKE_C_COMPILER=clang-cl -DCMAKE_CXX_COMPILER=clang-cl (Visual Studio: -T ClangCL).")
+  endif()
+  list(TRANSFORM EXECUTORCH_KERNEL_OPTIONS PREPEND "/clang:")
+endif()
 if(NOT EXECUTORCH_OPTIMIZE_SIZE AND NOT EXECUTORCH_SANITIZE)
   list(PREPEND EXECUTORCH_KERNEL_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
 endif()
@@ -22,9 +29,15 @@ function(executorch_compile_options target)
     # Firmware runs at the address for which it was linked; other code may end up in a shared library.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
-  target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections
+  executorch_gnu_options(${target} -Wall -Wextra -ffunction-sections -fdata-sections)
+  target_compile_options(${target} PRIVATE
     # A loop that is not vectorised is slower, not wrong; with sanitizers most are not.
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
+  if(MINGW)
+    # Its GCC 12 takes the tables of flatbuffers for objects of no size, and checks formats by the rules of Microsoft's
+    # oldest library, which is not the one that is called.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread> -Wno-format)
+  endif()
   if(EXECUTORCH_ENABLE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -56,7 +69,7 @@ function(executorch_library name)
   list(TRANSFORM ARG_LIBS REPLACE "^executorch_flatbuffers$" "$<BUILD_INTERFACE:executorch_flatbuffers>")
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   if(ARG_FREESTANDING)
-    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+    executorch_gnu_options(${name} -fno-exceptions -fno-rtti)
   endif()
 endfunction()
 

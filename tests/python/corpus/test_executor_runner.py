@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ program executor_runner. The tests run if SDK_EXECUTOR_RUNNER names it or a build folder contains it."""
+"""The C++ program executor_runner. The tests run if a build folder contains it or SDK_EXECUTOR_RUNNER names it (its
+file, or the command of an emulator with one)."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -18,18 +20,18 @@ ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT / "tests" / "data" / "corpus"
 
 
-def find_runner() -> Path | None:
+def find_runner() -> list[str]:
     if named := os.environ.get("SDK_EXECUTOR_RUNNER"):
-        return Path(named)
-    return next(ROOT.glob("build*/**/executor_runner/executor_runner"), None)
+        return shlex.split(named)
+    return [str(path) for path in ROOT.glob("build*/**/executor_runner/executor_runner")][:1]
 
 
 RUNNER = find_runner()
-pytestmark = pytest.mark.skipif(RUNNER is None, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
+pytestmark = pytest.mark.skipif(not RUNNER, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(RUNNER), *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([*RUNNER, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def runs_with_raw_files(name: str) -> bool:

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/data_loader/descriptor_reader.h>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include <executorch/extension/data_loader/file_system.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -37,12 +36,15 @@ Error check_alignment(size_t alignment) {
 }
 
 Result<size_t> descriptor_size(int fd, const char* name) {
-  struct stat status;
-  ET_CHECK_OR_RETURN_ERROR(::fstat(fd, &status) == 0, AccessFailed, "%s: its size cannot be read: %s", name,
+  FileStatus status;
+  ET_CHECK_OR_RETURN_ERROR(read_status(fd, &status), AccessFailed, "%s: its size cannot be read: %s", name,
                            std::strerror(errno));
-  ET_CHECK_OR_RETURN_ERROR(S_ISREG(status.st_mode), AccessFailed, "%s: expected a file, found %s", name,
-                           S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file");
-  return static_cast<size_t>(status.st_size);
+  ET_CHECK_OR_RETURN_ERROR(
+      status.kind == FileStatus::Kind::File, AccessFailed, "%s: expected a file, found %s", name,
+      status.kind == FileStatus::Kind::Directory ? "a directory" : "something that is not a regular file");
+  ET_CHECK_OR_RETURN_ERROR(status.size <= std::numeric_limits<size_t>::max(), AccessFailed,
+                           "%s: it has %" PRIu64 " bytes, more than this process can address", name, status.size);
+  return static_cast<size_t>(status.size);
 }
 
 Error read_exactly(int fd, const char* name, size_t offset, size_t size, void* destination) {
@@ -52,7 +54,7 @@ Error read_exactly(int fd, const char* name, size_t offset, size_t size, void* d
   size_t done = 0;
   while (done < size) {
     const size_t chunk = std::min(size - done, kMaxChunk);
-    const ssize_t count = ::pread(fd, out + done, chunk, static_cast<off_t>(offset + done));
+    const ptrdiff_t count = read_at(fd, out + done, chunk, offset + done);
     if (count < 0 && errno == EINTR) {
       continue;
     }

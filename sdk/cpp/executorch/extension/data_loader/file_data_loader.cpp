@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/data_loader/file_data_loader.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +8,7 @@
 
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/descriptor_reader.h>
+#include <executorch/extension/data_loader/file_system.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -26,12 +24,12 @@ Result<FileDataLoader> FileDataLoader::from(const char* file_name, size_t alignm
   if (alignment_error != Error::Ok) {
     return alignment_error;
   }
-  const int fd = ::open(file_name, O_RDONLY | O_CLOEXEC);
+  const int fd = internal::open_for_reading(file_name);
   ET_CHECK_OR_RETURN_ERROR(fd >= 0, AccessFailed, "%s: cannot be opened: %s", file_name, std::strerror(errno));
   const Result<size_t> size = internal::descriptor_size(fd, file_name);
-  char* name = size.ok() ? ::strdup(file_name) : nullptr;
+  char* name = size.ok() ? internal::copy_of(file_name) : nullptr;
   if (name == nullptr) {
-    ::close(fd);
+    internal::close_descriptor(fd);
     return size.ok() ? Error::MemoryAllocationFailed : size.error();
   }
   return FileDataLoader(fd, size.get(), alignment, name);
@@ -46,7 +44,7 @@ FileDataLoader::FileDataLoader(FileDataLoader&& rhs) noexcept
 FileDataLoader::~FileDataLoader() {
   std::free(file_name_);
   if (fd_ >= 0) {
-    ::close(fd_);
+    internal::close_descriptor(fd_);
   }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/data_loader/file_descriptor_data_loader.h>
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/descriptor_reader.h>
+#include <executorch/extension/data_loader/file_system.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -57,7 +56,7 @@ Result<FileDescriptorDataLoader> FileDescriptorDataLoader::fromFileDescriptorUri
   if (!size.ok()) {
     return size.error();
   }
-  char* uri = ::strdup(file_descriptor_uri);
+  char* uri = internal::copy_of(file_descriptor_uri);
   ET_CHECK_OR_RETURN_ERROR(uri != nullptr, MemoryAllocationFailed, "out of memory");
   return FileDescriptorDataLoader(fd.get(), size.get(), alignment, uri);
 }
@@ -71,7 +70,7 @@ FileDescriptorDataLoader::FileDescriptorDataLoader(FileDescriptorDataLoader&& rh
 FileDescriptorDataLoader::~FileDescriptorDataLoader() {
   std::free(uri_);
   if (fd_ >= 0) {
-    ::close(fd_);
+    internal::close_descriptor(fd_);
   }
 }
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +9,7 @@
 
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/descriptor_reader.h>
+#include <executorch/extension/data_loader/file_system.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -31,7 +28,7 @@ constexpr size_t kFewBytes = size_t{16} << 10;
 void unmap(void* context, void* data, size_t size) {
   const auto page_size = static_cast<uintptr_t>(reinterpret_cast<uintptr_t>(context));
   const uintptr_t lead = reinterpret_cast<uintptr_t>(data) & (page_size - 1);
-  if (::munmap(static_cast<uint8_t*>(data) - lead, size + lead) != 0) {
+  if (!internal::unmap_file(static_cast<uint8_t*>(data) - lead, size + lead)) {
     ET_LOG(Error, "unmapping %zu bytes at %p failed: %s (ignored)", size, data, std::strerror(errno));
   }
 }
@@ -40,17 +37,17 @@ void unmap(void* context, void* data, size_t size) {
 
 Result<MmapDataLoader> MmapDataLoader::from(const char* file_name, MlockConfig mlock_config) {
   ET_CHECK_OR_RETURN_ERROR(file_name != nullptr, InvalidArgument, "expected a file name, found a null pointer");
-  const long page_size = ::sysconf(_SC_PAGESIZE);
+  const size_t page_size = internal::mapping_alignment();
   ET_CHECK_OR_RETURN_ERROR(page_size > 0, AccessFailed, "the page size is not known: %s", std::strerror(errno));
-  const int fd = ::open(file_name, O_RDONLY | O_CLOEXEC);
+  const int fd = internal::open_for_reading(file_name);
   ET_CHECK_OR_RETURN_ERROR(fd >= 0, AccessFailed, "%s: cannot be opened: %s", file_name, std::strerror(errno));
   const Result<size_t> size = internal::descriptor_size(fd, file_name);
-  char* name = size.ok() ? ::strdup(file_name) : nullptr;
+  char* name = size.ok() ? internal::copy_of(file_name) : nullptr;
   if (name == nullptr) {
-    ::close(fd);
+    internal::close_descriptor(fd);
     return size.ok() ? Error::MemoryAllocationFailed : size.error();
   }
-  return MmapDataLoader(fd, size.get(), static_cast<size_t>(page_size), mlock_config, name);
+  return MmapDataLoader(fd, size.get(), page_size, mlock_config, name);
 }
 
 MmapDataLoader::MmapDataLoader(MmapDataLoader&& rhs) noexcept
@@ -63,7 +60,7 @@ MmapDataLoader::MmapDataLoader(MmapDataLoader&& rhs) noexcept
 MmapDataLoader::~MmapDataLoader() {
   std::free(file_name_);
   if (fd_ >= 0) {
-    ::close(fd_);
+    internal::close_descriptor(fd_);
   }
 }
 
@@ -82,13 +79,13 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size, const Da
   }
   const size_t lead = offset & (page_size_ - 1);
   const size_t map_size = size + lead;
-  void* pages = ::mmap(nullptr, map_size, PROT_READ, MAP_PRIVATE, fd_, static_cast<off_t>(offset - lead));
-  ET_CHECK_OR_RETURN_ERROR(pages != MAP_FAILED, AccessFailed, "%s: mapping %zu bytes at offset %zu failed: %s",
-                           file_name_, map_size, offset - lead, std::strerror(errno));
+  void* pages = internal::map_file(fd_, offset - lead, map_size);
+  ET_CHECK_OR_RETURN_ERROR(pages != nullptr, AccessFailed, "%s: mapping %zu bytes at offset %zu failed: %s", file_name_,
+                           map_size, offset - lead, std::strerror(errno));
   FreeableBuffer buffer(static_cast<uint8_t*>(pages) + lead, size, unmap, reinterpret_cast<void*>(page_size_));
   if (mlock_config_ == MlockConfig::UseMadvise) {
-    (void)::madvise(pages, map_size, MADV_WILLNEED);  // only advice: ignore failure
-  } else if (mlock_config_ != MlockConfig::NoMlock && ::mlock(pages, map_size) != 0) {
+    internal::read_ahead(pages, map_size);
+  } else if (mlock_config_ != MlockConfig::NoMlock && !internal::lock_pages(pages, map_size)) {
     ET_CHECK_OR_RETURN_ERROR(
         mlock_config_ == MlockConfig::UseMlockIgnoreErrors, NotSupported,
         "%s: locking %zu bytes at offset %zu in memory failed: %s; raise the limit (ulimit -l) or load without mlock",

@@ -4,6 +4,12 @@
 #include <executorch/runtime/platform/compiler.h>
 #include <executorch/runtime/platform/platform.h>
 
+#if defined(_WIN32)
+// Windows has no weak definitions. There an application replaces all of these functions, or some with register_pal().
+#undef ET_WEAK
+#define ET_WEAK
+#endif
+
 extern "C" {
 
 ET_WEAK void et_pal_init(void) {}

@@ -10,6 +10,12 @@
 #include <executorch/runtime/platform/compiler.h>
 #include <executorch/runtime/platform/platform.h>
 
+#if defined(_WIN32)
+// Windows has no weak definitions. There an application replaces all of these functions, or some with register_pal().
+#undef ET_WEAK
+#define ET_WEAK
+#endif
+
 namespace {
 
 // Nanoseconds of steady_clock when the platform was initialised or the time was first read; 0 if it has not started.
