@@ -58,6 +58,19 @@ function(executorch_declare_backend name)
   endforeach()
 endfunction()
 
+# executorch_backend_options(variable): the options of all backends, which their manifests declare.
+function(executorch_backend_options variable)
+  get_property(names GLOBAL PROPERTY EXECUTORCH_BACKENDS)
+  set(options "")
+  foreach(name IN LISTS names)
+    executorch_backend_get(option "${name}" option)
+    get_property(json GLOBAL PROPERTY "EXECUTORCH_MANIFEST_OF_${name}")
+    executorch_json_keys(others "${json}" options)
+    list(APPEND options ${option} ${others})
+  endforeach()
+  set(${variable} "${options}" PARENT_SCOPE)
+endfunction()
+
 # executorch_backend_needs(variable name): the options in "needs"; names of backends are replaced by their options.
 function(executorch_backend_needs variable name)
   executorch_backend_get(needs "${name}" needs)

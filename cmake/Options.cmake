@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every option of the build, with the names the documents use. `cmake -B build -LH` lists them. Those of backends are in their
-# manifests. executorch_check_options() turns what is wrong with them into one error.
+# Every option of the build, with the names the documents use. `cmake -B build -LH` lists the ones that most projects choose
+# from and those of backends, which are in their manifests; -LAH lists all. executorch_check_options() turns what is wrong
+# with them into one error.
 include("${CMAKE_CURRENT_LIST_DIR}/OptionRules.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/Backends.cmake")
 
@@ -103,6 +104,28 @@ executorch_option(EXECUTORCH_BUILD_FUZZERS OFF "The libFuzzer targets (need clan
 set(ET_PTE_FILE_PATH "" CACHE FILEPATH "Program for the firmware of examples/cortex_m")
 
 executorch_check_options()
+# All others are advanced: what the presets set, names of ExecuTorch that others imply, and what developers of the library need.
+set(executorch_main_options
+  EXECUTORCH_BUILD_PRESET_FILE
+  EXECUTORCH_BUILD_BACKENDS
+  EXECUTORCH_BUILD_EXECUTOR_RUNNER
+  EXECUTORCH_BUILD_EXTENSION_C_API
+  EXECUTORCH_BUILD_EXTENSION_LLM
+  EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER
+  EXECUTORCH_BUILD_EXTENSION_MODULE
+  EXECUTORCH_BUILD_EXTENSION_TENSOR
+  EXECUTORCH_BUILD_KERNELS_LLM
+  EXECUTORCH_BUILD_KERNELS_OPTIMIZED
+  EXECUTORCH_BUILD_KERNELS_QUANTIZED
+  EXECUTORCH_BUILD_TESTS
+  EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD
+  EXECUTORCH_ENABLE_EVENT_TRACER
+  EXECUTORCH_ENABLE_LOGGING
+  EXECUTORCH_LOG_LEVEL
+  EXECUTORCH_OPTIMIZE_SIZE
+  EXECUTORCH_PAL_DEFAULT
+  EXECUTORCH_SELECT_OPS_LIST
+  EXECUTORCH_SELECT_OPS_MODEL)
 
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
