@@ -40,7 +40,6 @@ declare_steps() {
   gate_step swift 1 "${swift[@]}"
   gate_step consume 1 "pkg-config=pkg-config"
   gate_step wheel 1 "npm=npm"
-  gate_step release 1 "npm=npm" "unshare=util-linux"
   gate_step asan 1
   gate_step lint 2
   gate_step baremetal 2 \
@@ -57,6 +56,7 @@ declare_steps() {
   long_step fuzz "${fuzz[@]}"
   long_step fuzz-long "${fuzz[@]}"
   long_step aten
+  long_step release "npm=npm" "unshare=util-linux"
   long_step release-all "${java[@]}" "${apple[@]}"
   long_step windows "x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix" "wine=wine64 wine"
   long_step consume-all "pkg-config=pkg-config"
