@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <executorch/extension/llm/chat_template/chat_template.h>
 
@@ -13,14 +14,20 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   return 0;
 }
 
+// A template, a zero byte, and its variables as JSON.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using executorch::extension::llm::ChatTemplate;
-  const auto parsed = ChatTemplate::parse(std::string(reinterpret_cast<const char*>(data), size));
-  if (parsed.ok()) {
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const size_t end = all.rfind('\0');
+  const auto parsed = ChatTemplate::parse(std::string(all.substr(0, end)));
+  if (!parsed.ok()) {
+    return 0;
+  }
+  if (end == std::string_view::npos) {
     (void)parsed->render({{"system", "Be brief."}, {"user", "H\u00e9llo\n"}, {"assistant", "<think>x</think> y"}}, true,
                          "<s>", "</s>");
-    (void)parsed->render(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}, 1, null],
-                             "tools": [{"function": {"name": "f", "parameters": {"b": 1.5, "a": [true]}}}]})");
+  } else {
+    (void)parsed->render(std::string(all.substr(end + 1)));
   }
   return 0;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,7 @@ ENTRIES = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "merges"
     [
         ({"model": "t5"}, "tokenizer.ggml.model is 't5'; supported are 'gpt2'"),
         ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are deepseek-r1-qwen, gpt-2"),
+        ({"pre": ["gpt-2"]}, "tokenizer.ggml.pre is ['gpt-2']; supported are deepseek-r1-qwen"),
         ({"tokens": [1, 2]}, "tokenizer.ggml.tokens must be strings"),
         ({"tokens": ["a", "a", "ab"]}, "tokenizer.ggml.tokens has a token twice"),
         ({"token_type": [1]}, "tokenizer.ggml.token_type has 1 numbers, expected one for each of the 3 tokens"),
@@ -182,7 +184,7 @@ ENTRIES = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "merges"
 )
 def test_what_is_wrong_with_a_gguf_tokenizer_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     file = written(tmp_path / "model.gguf", **{**ENTRIES, **change})
-    with pytest.raises(GGUFError, match=message.replace(".", r"\.")):
+    with pytest.raises(GGUFError, match=re.escape(message)):
         gguf_tokenizer(file)
     assert gguf_tokenizer(written(tmp_path / "right.gguf", **ENTRIES)).eos_ids == ()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdk.extension.llm.export.gguf import GGUFFile
+from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.tokenizers import CppHFTokenizer, load_tokenizer_from_buffer
@@ -54,7 +54,10 @@ def tokenizer_data(checkpoint: str | None, tokenizer_path: str | None) -> Tokeni
 
 def _of_gguf(path: Path) -> TokenizerData:
     found = gguf_tokenizer(GGUFFile(path))
-    data = {TOKENIZER_KEY: compile_tokenizer(found.tokenizer_json, found.config_json)}
+    try:
+        data = {TOKENIZER_KEY: compile_tokenizer(found.tokenizer_json, found.config_json)}
+    except (RuntimeError, ValueError) as error:
+        raise GGUFError(f"{path}: the tokenizer cannot be used: {error}") from None
     return _with_template(data, found.chat_template, found.bos_id, list(found.eos_ids))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,20 @@ def load_model(path: str | Path, adapter: Weights | None = None, **overrides: An
     if path.suffix.lower() != ".gguf":
         raise CheckpointError(f"{path}: expected a .gguf file, or a folder with config.json and .safetensors files")
     file = GGUFFile(path)
-    args = gguf_args(file, **overrides)
-    return _with_weights(args, gguf_weights(file, args), adapter, path)
+    with _named(path):
+        args = gguf_args(file, **overrides)
+        return _with_weights(args, gguf_weights(file, args), adapter)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors of what is done meanwhile are CheckpointErrors that name the checkpoint."""
+    try:
+        yield
+    except ValueError as error:
+        if str(path) in str(error):
+            raise
+        raise CheckpointError(f"{path}: {error}") from None
 
 
 def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any]) -> Transformer:
@@ -70,8 +83,9 @@ def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any
         args = hugging_face_args(config, **overrides)
     except KeyError as error:
         raise CheckpointError(f"{folder / 'config.json'} lacks {error.args[0]!r}") from None
-    weights = hugging_face_weights(_safetensors(folder), config["model_type"], args)
-    return _with_weights(args, {name: value.float() for name, value in weights.items()}, adapter, folder)
+    with _named(folder):
+        weights = hugging_face_weights(_safetensors(folder), config["model_type"], args)
+        return _with_weights(args, {name: value.float() for name, value in weights.items()}, adapter)
 
 
 def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
@@ -89,13 +103,10 @@ def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
             raise CheckpointError(f"{path}: {error}") from None
 
 
-def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None, path: Path) -> Transformer:
+def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None) -> Transformer:
     with _WithoutWeights():
         model = construct_transformer(args)
-    try:
-        set_weights(model, {**weights, **adapter_weights((adapter or {}).items(), args)})
-    except CheckpointError as error:
-        raise CheckpointError(f"{path}: {error}") from None
+    set_weights(model, {**weights, **adapter_weights((adapter or {}).items(), args)})
     return model
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
@@ -30,61 +31,129 @@ _HALVES = {"llama": False, "qwen2": True, "qwen3": True, "phi3": True}
 """Whether RoPE rotates halves of a head, by `general.architecture`: converters permute the weights of `llama` to
 pairs."""
 _ROPE_DIVISORS = "rope_freqs.weight"
+_LARGEST = 1 << 24
+"""More than any model has of anything that metadata count."""
 
 
 def gguf_args(file: GGUFFile, **overrides: Any) -> ModelArgs:
     """The hyperparameters of a GGUF file.
 
     `overrides`: fields of `ModelArgs`, such as `max_context_len`. Raises CheckpointError for a model that is not
-    supported, or whose metadata lack what its architecture needs.
+    supported, or whose metadata lack what its architecture needs or do not fit the tensors.
     """
-    metadata = file.metadata
-    kind = metadata.get("general.architecture")
-    if kind not in _HALVES:
-        raise CheckpointError(
-            f"{file.path}: the architecture {kind!r} is not supported; supported are {', '.join(_HALVES)}"
+    metadata = _Metadata(file)
+    kind, heads, dim = metadata.kind, metadata.whole("attention.head_count"), metadata.whole("embedding_length")
+    table = file.tensors.get("token_embd.weight")
+    if table is None:
+        raise metadata.error("token_embd.weight is missing, which the embedding of tokens is made from")
+    if table.shape[1:] != (dim,):
+        raise metadata.error(
+            f"token_embd.weight has the shape {list(table.shape)}, expected {kind}.embedding_length, {dim}, in a row"
         )
-
-    def value(key: str, default: Any = None) -> Any:
-        found = metadata.get(f"{kind}.{key}", default)
-        if found is None:
-            raise CheckpointError(f"{file.path}: the metadata lack {kind}.{key}")
-        return found
-
-    if "token_embd.weight" not in file.tensors:
-        raise CheckpointError(f"{file.path}: token_embd.weight is missing, which the embedding of tokens is made from")
-    heads, dim = value("attention.head_count"), value("embedding_length")
-    head_dim = value("attention.key_length", dim // heads)
-    scaling = value("rope.scaling.type", "none")
+    head_dim = metadata.whole("attention.key_length", dim // heads)
+    scaling = metadata.value("rope.scaling.type", "none")
     if scaling not in ("none", "longrope"):
-        raise CheckpointError(f"{file.path}: RoPE scaling of the type {scaling!r} is not supported")
+        raise metadata.error(f"RoPE scaling of the type {scaling!r} is not supported")
     fields: dict[str, Any] = {
         "dim": dim,
-        "n_layers": value("block_count"),
+        "n_layers": metadata.whole("block_count"),
         "n_heads": heads,
-        "n_kv_heads": value("attention.head_count_kv", heads),
+        "n_kv_heads": metadata.whole("attention.head_count_kv", heads),
         "head_dim": head_dim,
-        "hidden_dim": value("feed_forward_length"),
-        "vocab_size": file.tensors["token_embd.weight"].shape[0],
-        "norm_eps": value("attention.layer_norm_rms_epsilon"),
-        "rope_theta": value("rope.freq_base", 10000.0),
-        "partial_rotary_factor": value("rope.dimension_count", head_dim) / head_dim,
+        "hidden_dim": metadata.whole("feed_forward_length"),
+        "vocab_size": table.shape[0],
+        "norm_eps": metadata.positive("attention.layer_norm_rms_epsilon"),
+        "rope_theta": metadata.positive("rope.freq_base", 10000.0),
+        "partial_rotary_factor": metadata.rotated(head_dim) / head_dim,
         "use_hf_rope": _HALVES[kind],
         "attention_qkv_bias": "blk.0.attn_q.bias" in file.tensors,
         "use_qk_norm": "blk.0.attn_q_norm.weight" in file.tensors,
         "qk_norm_before_rope": True,
     }
     if _ROPE_DIVISORS in file.tensors:
-        fields["rope_scaling_short_factor"] = file[_ROPE_DIVISORS].tolist()
+        fields["rope_scaling_short_factor"] = metadata.divisors(_ROPE_DIVISORS)
     if "rope_factors_short.weight" in file.tensors:
         fields |= {
-            "rope_scaling_short_factor": file["rope_factors_short.weight"].tolist(),
-            "rope_scaling_long_factor": file["rope_factors_long.weight"].tolist(),
-            "original_max_position_embeddings": value("rope.scaling.original_context_length"),
-            "max_position_embeddings": value("context_length"),
-            "rope_scaling_attention_factor": metadata.get(f"{kind}.rope.scaling.attn_factor"),
+            "rope_scaling_short_factor": metadata.divisors("rope_factors_short.weight"),
+            "rope_scaling_long_factor": metadata.divisors("rope_factors_long.weight"),
+            "original_max_position_embeddings": metadata.whole("rope.scaling.original_context_length"),
+            "max_position_embeddings": metadata.whole("context_length"),
         }
+        if file.metadata.get(f"{kind}.rope.scaling.attn_factor") is not None:
+            fields["rope_scaling_attention_factor"] = metadata.positive("rope.scaling.attn_factor")
+    _check_layers(metadata, file, fields)
     return ModelArgs(**{**fields, **overrides})
+
+
+class _Metadata:
+    """The entries of a file's architecture; errors name the file and the entry."""
+
+    def __init__(self, file: GGUFFile) -> None:
+        self._file = file
+        kind = file.metadata.get("general.architecture")
+        if not isinstance(kind, str) or kind not in _HALVES:
+            raise self.error(f"the architecture {kind!r} is not supported; supported are {', '.join(_HALVES)}")
+        self.kind = kind
+
+    def error(self, what: str) -> CheckpointError:
+        return CheckpointError(f"{self._file.path}: {what}")
+
+    def value(self, key: str, default: Any = None) -> Any:
+        found = self._file.metadata.get(f"{self.kind}.{key}", default)
+        if found is None:
+            raise self.error(f"the metadata lack {self.kind}.{key}")
+        return found
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        found = self.value(key, default)
+        if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= _LARGEST:
+            raise self.error(f"{self.kind}.{key} is {_short(found)}, expected a whole number from 1 to {_LARGEST}")
+        return found
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        found = self.value(key, default)
+        if not isinstance(found, (int, float)) or isinstance(found, bool) or not 0 < found < float("inf"):
+            raise self.error(f"{self.kind}.{key} is {_short(found)}, expected a number above 0")
+        return float(found)
+
+    def rotated(self, head_dim: int) -> int:
+        """The numbers of a head that RoPE rotates, in pairs."""
+        found = self.whole("rope.dimension_count", head_dim)
+        if found > head_dim or found % 2:
+            raise self.error(f"{self.kind}.rope.dimension_count is {found}, expected an even number up to {head_dim}")
+        return found
+
+    def divisors(self, name: str) -> list[float]:
+        """A table of RoPE."""
+        tensor = self._file.tensors.get(name)
+        if tensor is None or not isinstance(tensor.type, torch.dtype) or len(tensor.shape) != 1:
+            raise self.error(f"{name} is {'missing' if tensor is None else 'no row of floats'}")
+        found: list[float] = self._file[name].tolist()
+        return found
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _check_layers(metadata: _Metadata, file: GGUFFile, fields: dict[str, Any]) -> None:
+    """Raises CheckpointError where the metadata speak of a larger model than the tensors, before memory is taken."""
+    layers = {match[1] for name in file.tensors if (match := re.match(r"blk\.(\d+)\.", name))}
+    if len(layers) != fields["n_layers"]:
+        raise metadata.error(
+            f"{metadata.kind}.block_count is {fields['n_layers']}, but there are tensors of {len(layers)} layers"
+        )
+    heads, kv_heads, head_dim = fields["n_heads"], fields["n_kv_heads"], fields["head_dim"]
+    for name, count in (("attn_q", heads), ("attn_qkv", heads + 2 * kv_heads)):
+        tensor = file.tensors.get(f"blk.0.{name}.weight")
+        if tensor is not None and tensor.shape[0] != count * head_dim:
+            raise metadata.error(
+                f"blk.0.{name}.weight has {tensor.shape[0]} rows, expected {count} heads of {head_dim} each"
+            )
+        if tensor is not None:
+            return
+    raise metadata.error("blk.0.attn_q.weight is missing")
 
 
 def gguf_weights(file: GGUFFile, args: ModelArgs) -> Weights:

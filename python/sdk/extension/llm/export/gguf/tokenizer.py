@@ -160,7 +160,7 @@ class _Metadata:
 
 def _bpe(metadata: _Metadata, tokens: Sequence[str]) -> tuple[dict[str, Any], bool]:
     name = metadata.get("pre", "gpt-2")
-    family = _FAMILIES.get(name)
+    family = _FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
         raise metadata.error("pre", f"is {name!r}; supported are {', '.join(sorted(_FAMILIES))}")
     merges = metadata.strings("merges")
